@@ -16,7 +16,7 @@ use super::{Finding, Source};
 
 /// The files that lie on circles today, by crate. A number that has become smaller is to be
 /// lowered here, so that no circle comes back.
-const LEFT: &[(&str, usize)] = &[("engine", 9)];
+const LEFT: &[(&str, usize)] = &[("engine", 5)];
 
 /// Names of modules from the root of a crate: `["plan", "memory"]`; none is the root itself.
 type ModulePath = Vec<String>;

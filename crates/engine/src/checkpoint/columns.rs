@@ -3,7 +3,7 @@
 use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::state::State;
-use crate::columns::values::{Desk, Fill, StoredValues, Visit};
+use crate::columns::values::{ColumnIo, Fill, StoredColumn, Visit};
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::Kernel;
 
@@ -11,7 +11,7 @@ use crate::kernels::seam::Kernel;
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a> {
     Memory(&'a [u8]),
-    Storage(&'a StoredValues),
+    Storage(&'a StoredColumn),
     /// States of edges, in the order in which they are shown.
     States(&'a EdgeStates),
     /// A function that shows the column, made as it goes.
@@ -22,12 +22,11 @@ impl Column<'_> {
     /// Shows what it has of all vertices, in their order, in pieces.
     pub(super) fn each(
         self,
-        graph: &Graph,
         mut visit: impl FnMut(&[u8]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         match self {
             Self::Memory(column) => visit(column),
-            Self::Storage(stored) => stored.each(graph, visit),
+            Self::Storage(stored) => stored.each(visit),
             Self::States(states) => states.each(&mut visit),
             Self::Made(show) => show(&mut visit),
         }
@@ -62,7 +61,7 @@ pub(crate) struct Resident<'a> {
     kernel: &'a dyn Kernel,
     stripes: &'a [Stripe],
     values: &'a mut [u8],
-    stored: Option<Desk<'a, u8>>,
+    stored: Option<ColumnIo<'a, u8>>,
     signals: &'a mut [u8],
     active: &'a mut [u8],
     states: Option<&'a mut EdgeStates>,
@@ -76,7 +75,7 @@ impl<'a> Resident<'a> {
         states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
         let State { values, stored, signals: [signals, _], active: [active, _], .. } = state;
-        let stored = stored.as_ref().map(|stored| Desk::new(stored, graph)).transpose()?;
+        let stored = stored.as_ref().map(ColumnIo::new).transpose()?;
         Ok(Self { kernel, stripes: &graph.stripes, values, stored, signals, active, states })
     }
 
@@ -91,7 +90,7 @@ impl Settable for Resident<'_> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let shape = self.kernel.shape();
         let (place, said) = (self.place(stripe, shape.value), self.place(stripe, shape.signal));
-        let mut away = self.stored.as_mut().map(Desk::blank).transpose()?;
+        let mut away = self.stored.as_mut().map(ColumnIo::blank).transpose()?;
         let values = match &mut away {
             Some(column) => &mut column[..place.len()],
             None => &mut self.values[place],
@@ -114,29 +113,29 @@ impl Settable for Resident<'_> {
     }
 
     fn finish(&mut self) -> Result<(), EngineError> {
-        self.stored.as_mut().map_or(Ok(()), Desk::finish)
+        self.stored.as_mut().map_or(Ok(()), ColumnIo::finish)
     }
 }
 
 /// The columns of a run whose signals are not. What follows from them the run makes itself.
 pub(crate) struct Stored<'a> {
     stripes: &'a [Stripe],
-    values: Desk<'a, u8>,
+    values: ColumnIo<'a, u8>,
     /// Bytes of the value of a vertex.
     width: usize,
-    active: Option<Desk<'a, u8>>,
+    active: Option<ColumnIo<'a, u8>>,
     states: Option<&'a mut EdgeStates>,
 }
 
 impl<'a> Stored<'a> {
     pub(crate) fn new(
         graph: &'a Graph,
-        values: &'a StoredValues,
-        active: Option<&'a StoredValues>,
+        values: &'a StoredColumn,
+        active: Option<&'a StoredColumn>,
         states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
-        let active = active.map(|active| Desk::new(active, graph)).transpose()?;
-        let (width, values) = (values.elements::<u8>(), Desk::new(values, graph)?);
+        let active = active.map(ColumnIo::new).transpose()?;
+        let (width, values) = (values.elements::<u8>(), ColumnIo::new(values)?);
         Ok(Self { stripes: &graph.stripes, values, width, active, states })
     }
 }
@@ -164,7 +163,7 @@ impl Settable for Stored<'_> {
 
     fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
-        self.active.as_mut().map_or(Ok(()), Desk::finish)
+        self.active.as_mut().map_or(Ok(()), ColumnIo::finish)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::edges::layout::EdgeLayout;
 use crate::kernels::shape::KernelShape;
@@ -58,7 +58,7 @@ impl<'c> Resume<'c> {
     pub(crate) fn restore(
         &self,
         graph: &Graph,
-        (values, active): (&StoredValues, Option<&StoredValues>),
+        (values, active): (&StoredColumn, Option<&StoredColumn>),
         states: Option<&mut EdgeStates>,
     ) -> Result<Option<Reached>, EngineError> {
         if self.kept.is_none() {
@@ -89,7 +89,6 @@ impl<'c> Resume<'c> {
     /// Writes a checkpoint, if one is due.
     pub(crate) fn write<'s>(
         &self,
-        graph: &Graph,
         columns: impl FnOnce() -> Columns<'s>,
         reached: &Reached,
     ) -> Result<(), EngineError> {
@@ -97,6 +96,6 @@ impl<'c> Resume<'c> {
         if !checkpoints.is_due_of(reached.iterations, shape.column_bytes()) {
             return Ok(());
         }
-        write_columns(checkpoints, graph, shape, columns(), reached)
+        write_columns(checkpoints, shape, columns(), reached)
     }
 }

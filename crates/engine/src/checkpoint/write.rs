@@ -67,7 +67,6 @@ impl Checkpoints {
 /// Writes a checkpoint of a run, of which all columns are where they are said to be.
 pub(crate) fn write_columns(
     checkpoints: &Checkpoints,
-    graph: &Graph,
     shape: Shape,
     columns: Columns<'_>,
     reached: &Reached,
@@ -77,7 +76,7 @@ pub(crate) fn write_columns(
         return Err(StoreError::Poisoned { file: checkpoints.directory.clone() }.into());
     }
     let started = Instant::now();
-    let (entry, bytes) = write_state(checkpoints, graph, shape, columns, reached)?;
+    let (entry, bytes) = write_state(checkpoints, shape, columns, reached)?;
     let mut entries = lock(&checkpoints.progress).entries.clone();
     // A run that continued from the checkpoint before the last writes that one anew.
     entries.retain(|old| old.iterations < entry.iterations);
@@ -98,7 +97,6 @@ pub(crate) fn write_columns(
 /// Writes the file of a checkpoint, durably; also says how large its payload is.
 fn write_state(
     checkpoints: &Checkpoints,
-    graph: &Graph,
     shape: Shape,
     columns: Columns<'_>,
     reached: &Reached,
@@ -112,17 +110,17 @@ fn write_state(
     let identity = checkpoints.identity(reached.iterations);
     let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
     let mut payload = Payload { writer, checksum: 0 };
-    columns.values.each(graph, |values| Ok(payload.append(values)?))?;
+    columns.values.each(|values| Ok(payload.append(values)?))?;
     if shape.frontier == 1 {
         let mut waiting = Vec::with_capacity(PACKED);
-        columns.active.each(graph, |flags| Ok(payload.flags(&mut waiting, flags)?))?;
+        columns.active.each(|flags| Ok(payload.flags(&mut waiting, flags)?))?;
         payload.pack(&waiting)?;
     }
     payload.levels(&reached.levels)?;
     for totals in reached.totals.parts() {
         payload.append(totals)?;
     }
-    columns.states.each(graph, |states| Ok(payload.append(states)?))?;
+    columns.states.each(|states| Ok(payload.append(states)?))?;
     let Payload { writer, checksum } = payload;
     writer.commit()?;
     let Reached { iterations, lookups, .. } = *reached;

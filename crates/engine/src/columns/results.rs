@@ -19,7 +19,7 @@ use welter_model::table::{Column, Columns};
 use welter_store::io::VolumeStats;
 
 use crate::EngineError;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
@@ -37,7 +37,7 @@ enum Place<V: Pod + Send> {
 
 /// Values on storage, and those that were read last.
 struct Shelf<V: Pod + Send> {
-    stored: StoredValues,
+    stored: StoredColumn,
     /// The first vertex of each stripe.
     starts: Vec<usize>,
     /// Vertices of the widest stripe.
@@ -76,7 +76,7 @@ impl<V: Pod + Send> Values<V> {
         Ok(self)
     }
 
-    pub(crate) fn stored(stored: StoredValues, graph: &Graph) -> Self {
+    pub(crate) fn stored(stored: StoredColumn, graph: &Graph) -> Self {
         let stripes = &graph.stripes;
         let place = Place::Storage(Shelf {
             stored,

@@ -8,7 +8,7 @@ use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
@@ -20,7 +20,7 @@ pub(crate) struct State {
     pub(crate) shape: KernelShape,
     pub(crate) values: Buffer<u8>,
     /// Where values are instead, when they do not fit in memory.
-    pub(crate) stored: Option<StoredValues>,
+    pub(crate) stored: Option<StoredColumn>,
     /// Signals that scatter reads, and those that the next dense iteration will read.
     pub(crate) signals: [Buffer<u8>; 2],
     /// Flags of active vertices, likewise, for programs whose vertices fall inactive; empty
@@ -56,7 +56,7 @@ pub(crate) struct Part<'a> {
 /// All parts, and the columns that are read meanwhile.
 pub(crate) struct Parts<'a> {
     pub(crate) stripes: Vec<Mutex<Part<'a>>>,
-    pub(crate) stored: Option<&'a StoredValues>,
+    pub(crate) stored: Option<&'a StoredColumn>,
     pub(crate) signals: &'a [u8],
     pub(crate) active: &'a [u8],
 }
@@ -97,7 +97,7 @@ impl State {
         let arena = &graph.arena;
         let away = graph.plan.storage().is_some_and(|storage| storage.state.values_stored());
         let stored = storage.filter(|_| away);
-        let stored = stored.map(|storage| StoredValues::of_width(graph, storage, shape.value));
+        let stored = stored.map(|storage| graph.column(storage, shape.value));
         let stored = stored.transpose()?;
         let signals = || Buffer::used(padded * shape.signal, arena);
         let state = Self {

@@ -19,7 +19,6 @@ use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::columns::footprint::{COLUMNS, PIECE};
-use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 
@@ -30,14 +29,21 @@ pub(crate) type Visit<'v> = dyn FnMut(&[u8]) -> Result<(), EngineError> + 'v;
 pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<(), StoreError> + 'f;
 
 /// Values of all vertices on storage, by stripe.
-pub(crate) struct StoredValues {
+pub(crate) struct StoredColumn {
     /// Bytes of the value of a vertex.
     width: usize,
+    /// Vertices of each stripe.
+    stripes: Vec<Range<u64>>,
     volume: Arc<Volume>,
     io: IoOptions,
     places: Vec<Place>,
     /// Of each piece of each stripe.
     checksums: Vec<Vec<AtomicU32>>,
+}
+
+/// Number of the vertices of a stripe.
+fn count(stripe: &Range<u64>) -> usize {
+    (stripe.end - stripe.start) as usize
 }
 
 /// The values of some vertices of a stripe, as they are read at once.
@@ -49,26 +55,30 @@ pub(crate) struct Piece {
     pub(crate) vertices: Range<u64>,
 }
 
-impl StoredValues {
-    /// Room for the values of all stripes, which hold nothing yet.
-    pub(crate) fn new<V>(graph: &Graph, storage: &Storage) -> Result<Self, EngineError> {
-        Self::of_width(graph, storage, size_of::<V>())
+impl StoredColumn {
+    /// Room for values of `width` bytes each, of these stripes of vertices, which hold nothing yet.
+    pub(crate) fn new(
+        stripes: Vec<Range<u64>>,
+        storage: &Storage,
+        width: usize,
+    ) -> Result<Self, EngineError> {
+        let all = stripes.last().map_or(0, |last| last.end);
+        let volume = storage.scratch(all * width as u64)?;
+        let bytes = |stripe| (count(stripe) * width) as u32;
+        let places = stripes.iter().map(|stripe| volume.reserve(bytes(stripe))).collect();
+        let none = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
+        let checksums = stripes.iter().map(|stripe| none(count(stripe).div_ceil(PIECE))).collect();
+        Ok(Self { width, stripes, volume, io: storage.io.clone(), places, checksums })
     }
 
-    /// Room for values of so many bytes each.
-    pub(crate) fn of_width(
-        graph: &Graph,
-        storage: &Storage,
-        value_bytes: usize,
-    ) -> Result<Self, EngineError> {
-        let volume = storage.scratch(graph.vertices() * value_bytes as u64)?;
-        let bytes = |width: usize| (width * value_bytes) as u32;
-        let places = graph.stripes.iter().map(|stripe| volume.reserve(bytes(stripe.width())));
-        let places: Vec<Place> = places.collect();
-        let pieces = graph.stripes.iter().map(|stripe| stripe.width().div_ceil(PIECE));
-        let none = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
-        let checksums = pieces.map(none).collect();
-        Ok(Self { width: value_bytes, volume, io: storage.io.clone(), places, checksums })
+    /// Number of vertices.
+    fn vertices(&self) -> u64 {
+        self.stripes.last().map_or(0, |last| last.end)
+    }
+
+    /// Vertices of the widest stripe.
+    fn widest(&self) -> usize {
+        self.stripes.iter().map(count).max().unwrap_or(0)
     }
 
     /// Elements of a column that hold the value of a vertex: one, or as many as it has bytes.
@@ -96,16 +106,14 @@ impl StoredValues {
     }
 
     /// Reads the values of all stripes into memory.
-    pub(crate) fn whole<V: Pod + Send>(&self, graph: &Graph) -> Result<Buffer<V>, EngineError> {
+    pub(crate) fn whole<V: Pod + Send>(&self) -> Result<Buffer<V>, EngineError> {
         let each = self.elements::<V>();
-        let mut values = Buffer::zeroed(graph.vertices() as usize * each)?;
-        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let mut column = Buffer::in_order(width * each)?;
-        for (number, stripe) in graph.stripes.iter().enumerate() {
+        let mut values = Buffer::zeroed(self.vertices() as usize * each)?;
+        let mut column = Buffer::in_order(self.widest() * each)?;
+        for (number, stripe) in self.stripes.iter().enumerate() {
             column = self.load(number, column)?;
-            let Range { start, end } = stripe.vertices;
-            let place = start as usize * each..end as usize * each;
-            values[place].copy_from_slice(&column[..stripe.width() * each]);
+            let place = stripe.start as usize * each..stripe.end as usize * each;
+            values[place].copy_from_slice(&column[..count(stripe) * each]);
         }
         Ok(values)
     }
@@ -113,12 +121,11 @@ impl StoredValues {
     /// Shows the values of all vertices, in their order, in pieces.
     pub(crate) fn each<V: Pod + Send>(
         &self,
-        graph: &Graph,
         mut visit: impl FnMut(&[V]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let each = self.elements::<V>();
         let mut memory = Buffer::in_order(PIECE * each)?;
-        for piece in self.pieces(graph, 0..graph.vertices()) {
+        for piece in self.pieces(0..self.vertices()) {
             self.volume.read_at_once(piece.place, &mut memory)?;
             self.verify_piece(&piece, &memory)?;
             visit(&memory[..(piece.vertices.end - piece.vertices.start) as usize * each])?;
@@ -142,11 +149,11 @@ impl StoredValues {
     }
 
     /// The pieces that some vertices lie in.
-    pub(crate) fn pieces(&self, graph: &Graph, vertices: Range<u64>) -> Vec<Piece> {
-        let first = graph.stripes.partition_point(|stripe| stripe.vertices.end <= vertices.start);
+    pub(crate) fn pieces(&self, vertices: Range<u64>) -> Vec<Piece> {
+        let first = self.stripes.partition_point(|stripe| stripe.end <= vertices.start);
         let mut pieces = Vec::new();
-        for (stripe, part) in graph.stripes.iter().enumerate().skip(first) {
-            let (start, end) = (part.vertices.start, part.vertices.end);
+        for (stripe, part) in self.stripes.iter().enumerate().skip(first) {
+            let (start, end) = (part.start, part.end);
             if start >= vertices.end || self.width == 0 {
                 break;
             }
@@ -154,12 +161,12 @@ impl StoredValues {
             let numbers = wanted.start as usize / PIECE..(wanted.end as usize).div_ceil(PIECE);
             pieces.extend(numbers.map(|number| {
                 let begin = number * PIECE;
-                let count = PIECE.min(part.width() - begin);
+                let own = PIECE.min(count(part) - begin);
                 let mut place = self.places[stripe];
                 place.offset += (begin * self.width) as u64;
-                place.bytes = (count * self.width) as u32;
+                place.bytes = (own * self.width) as u32;
                 let first = start + begin as u64;
-                Piece { stripe, number, place, vertices: first..first + count as u64 }
+                Piece { stripe, number, place, vertices: first..first + own as u64 }
             }));
         }
         pieces
@@ -219,25 +226,24 @@ impl StoredValues {
 }
 
 /// One worker's columns of values: of their type, or of their bytes.
-pub(crate) struct Desk<'a, V: Pod + Send> {
-    stored: &'a StoredValues,
+pub(crate) struct ColumnIo<'a, V: Pod + Send> {
+    stored: &'a StoredColumn,
     queue: Queue<Buffer<V>>,
     free: Vec<Buffer<V>>,
     /// The column that was asked for, once it has been read.
     fetched: Option<Buffer<V>>,
 }
 
-impl<'a, V: Pod + Send> Desk<'a, V> {
-    pub(crate) fn new(stored: &'a StoredValues, graph: &Graph) -> Result<Self, EngineError> {
-        let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
-        let column = |_| Buffer::in_order(width * stored.elements::<V>());
+impl<'a, V: Pod + Send> ColumnIo<'a, V> {
+    pub(crate) fn new(stored: &'a StoredColumn) -> Result<Self, EngineError> {
+        let column = |_| Buffer::in_order(stored.widest() * stored.elements::<V>());
         let free = (0..COLUMNS).map(column).collect::<Result<_, _>>()?;
         let queue = Queue::new(&stored.io, COLUMNS)?;
         Ok(Self { stored, queue, free, fetched: None })
     }
 
     /// Continues with another column of as wide values, once all is written to this one.
-    pub(crate) fn turn(&mut self, stored: &'a StoredValues) -> Result<(), EngineError> {
+    pub(crate) fn turn(&mut self, stored: &'a StoredColumn) -> Result<(), EngineError> {
         self.finish()?;
         self.stored = stored;
         Ok(())

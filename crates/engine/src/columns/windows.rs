@@ -19,7 +19,7 @@ use welter_store::io::Queue;
 
 use crate::EngineError;
 use crate::columns::footprint::{PIECE, WINDOWS};
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
@@ -30,9 +30,9 @@ use crate::machine::workers::Workers;
 /// Columns that windows are read from, or that what they will be is written to.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'s> {
-    pub(crate) signals: &'s StoredValues,
+    pub(crate) signals: &'s StoredColumn,
     /// Flags of active vertices, where edges ask for them.
-    pub(crate) active: Option<&'s StoredValues>,
+    pub(crate) active: Option<&'s StoredColumn>,
 }
 
 /// Where sources are cut into windows.
@@ -214,9 +214,9 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         for window in windows {
             let Ok(mut columns) = self.free.recv() else { return Ok(()) };
             let sources = self.cuts.sources(self.graph, window);
-            self.signals.read(self.graph, side.signals, &sources, &mut columns.signals)?;
+            self.signals.read(side.signals, &sources, &mut columns.signals)?;
             if let (Some(reader), Some(active)) = (&mut self.active, side.active) {
-                reader.read(self.graph, active, &sources, &mut columns.active)?;
+                reader.read(active, &sources, &mut columns.active)?;
             }
             columns.is_active_known = side.active.is_some();
             let (first, back) = (sources.start, self.back.clone());
@@ -236,7 +236,7 @@ pub(crate) struct PieceReader<V: Pod + Send> {
 }
 
 impl<V: Pod + Send> PieceReader<V> {
-    pub(crate) fn new(stored: &StoredValues) -> Result<Self, EngineError> {
+    pub(crate) fn new(stored: &StoredColumn) -> Result<Self, EngineError> {
         let piece = PIECE * stored.elements::<V>();
         let free = (0..DEPTH).map(|_| Buffer::in_order(piece)).collect::<Result<_, _>>()?;
         Ok(Self { queue: stored.queue(DEPTH)?, free })
@@ -245,12 +245,11 @@ impl<V: Pod + Send> PieceReader<V> {
     /// Reads what is stored of `vertices` to the begin of `column`.
     pub(crate) fn read(
         &mut self,
-        graph: &Graph,
-        stored: &StoredValues,
+        stored: &StoredColumn,
         vertices: &Range<u64>,
         column: &mut [V],
     ) -> Result<(), EngineError> {
-        let pieces = stored.pieces(graph, vertices.clone());
+        let pieces = stored.pieces(vertices.clone());
         let each = stored.elements::<V>();
         let mut next = pieces.iter().enumerate();
         loop {

@@ -7,24 +7,22 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
-use welter_progress::Progress;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
 use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::begun::Begun;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::index::SourceIndex;
 use crate::edges::layout::EdgeLayout;
 use crate::edges::rows::Rows;
 use crate::edges::sound;
+use crate::edges::source_index::SourceIndex;
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;
-use crate::machine::workers::Workers;
 use crate::plan::Plan;
 
 /// A graph, ready to be iterated over.
@@ -32,7 +30,7 @@ pub struct Graph {
     pub(crate) vertices: Vertices,
     /// Out-degrees, unless they are on storage.
     pub(crate) degrees: Buffer<u32>,
-    pub(crate) degrees_stored: Option<StoredValues>,
+    pub(crate) degrees_stored: Option<StoredColumn>,
     pub(crate) degree_max: u32,
     pub(crate) stripes: Vec<Stripe>,
     /// How its edges lie in chunks.
@@ -196,6 +194,16 @@ impl Graph {
         self.layout.key_sources() as usize
     }
 
+    /// Room on storage for a column of the graph's vertices, of `width` bytes each.
+    pub(crate) fn column(
+        &self,
+        storage: &Storage,
+        width: usize,
+    ) -> Result<StoredColumn, EngineError> {
+        let stripes = self.stripes.iter().map(|stripe| stripe.vertices.clone());
+        StoredColumn::new(stripes.collect(), storage, width)
+    }
+
     /// Signals that a window has beyond the sources whose tiles begin in it.
     pub(crate) fn window_margin(&self) -> u64 {
         self.layout.window_margin(self.plan.premises.program.signal())
@@ -229,15 +237,15 @@ impl Graph {
             let what = "the plan keeps degrees on storage, and the workers were given none";
             return Err(EngineError::internal(what));
         };
-        let stored = StoredValues::new::<u32>(self, storage)?;
-        let mut desk = Desk::new(&stored, self)?;
+        let stored = self.column(storage, size_of::<u32>())?;
+        let mut io = ColumnIo::new(&stored)?;
         for (number, stripe) in self.stripes.iter().enumerate() {
-            let mut column = desk.blank()?;
+            let mut column = io.blank()?;
             read(&mut column[..stripe.width()])?;
-            desk.put(number, column)?;
+            io.put(number, column)?;
         }
-        desk.finish()?;
-        drop(desk);
+        io.finish()?;
+        drop(io);
         self.degrees_stored = Some(stored);
         Ok(())
     }
@@ -246,24 +254,6 @@ impl Graph {
     pub(crate) fn blocks(&self, sources: Range<u64>) -> Range<usize> {
         let bits = self.layout.block_bits;
         (sources.start >> bits) as usize..sources.end.div_ceil(1 << bits) as usize
-    }
-
-    /// Rows of targets, made at the first call; ascending where the reverse of each edge is an edge
-    /// too, because then they are rows of sources as well.
-    pub(crate) fn lay_out_rows(
-        &self,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<&Rows, EngineError> {
-        if let Some(rows) = self.out_rows.get() {
-            return Ok(rows);
-        }
-        let rows = if self.symmetric {
-            Rows::by_target(self, workers, progress)?
-        } else {
-            Rows::by_source(self, workers, progress)?
-        };
-        Ok(self.out_rows.get_or_init(|| rows))
     }
 
     /// Opens a chunk in memory and checks it against the stripe that it was put into.

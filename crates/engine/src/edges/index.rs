@@ -18,6 +18,7 @@ use welter_store::weights::WeightKind;
 use crate::EngineError;
 use crate::edges::footprint::{BANDS, PLACES, TILE_EDGES_MAX};
 use crate::edges::graph::Graph;
+use crate::edges::source_index::SourceIndex;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
@@ -25,64 +26,53 @@ use crate::machine::workers::Workers;
 
 const _: () = assert!(TILE_EDGES_MAX <= u16::MAX as usize, "places in a tile have 16 bits");
 
-/// First edge of each band, and the number of edges, of every tile in the order of stripes, chunks
-/// and tiles.
-#[derive(Debug)]
-pub(crate) struct SourceIndex {
-    places: Buffer<u16>,
-    /// First tile of each stripe, and one past the last tile.
-    stripes: Vec<usize>,
-}
-
-impl SourceIndex {
-    /// Looks at the keys of all tiles.
-    pub(crate) fn build(
-        graph: &Graph,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<Self, EngineError> {
-        let mut stripes = vec![0];
-        let mut tiles = 0;
-        for stripe in &graph.stripes {
-            for place in &stripe.chunks {
-                tiles += graph.open(stripe, place)?.tile_count();
-            }
-            stripes.push(tiles);
+/// Looks at the keys of all tiles, and makes their index.
+pub(crate) fn build_index(
+    graph: &Graph,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<SourceIndex, EngineError> {
+    let mut stripes = vec![0];
+    let mut tiles = 0;
+    for stripe in &graph.stripes {
+        for place in &stripe.chunks {
+            tiles += graph.open(stripe, place)?.tile_count();
         }
-        let mut places = Buffer::zeroed(tiles * PLACES)?;
-        let mut rest = &mut places[..];
-        let parts: Vec<_> = stripes
-            .windows(2)
-            .map(|ends| {
-                let (part, after) =
-                    std::mem::take(&mut rest).split_at_mut((ends[1] - ends[0]) * PLACES);
-                rest = after;
-                Mutex::new(part)
-            })
-            .collect();
-        let scratches = workers.states(|| Ok(Scratch::new()))?;
-        workers.tasks(parts.len(), progress, &scratches, |scratch, task| {
-            let stripe = &graph.stripes[task];
-            let mut part = lock(&parts[task]);
-            let mut entries = part.chunks_exact_mut(PLACES);
-            for place in &stripe.chunks {
-                let chunk = graph.open(stripe, place)?;
-                let label = chunk.label();
-                let coding = Coding {
-                    encoding: label.encoding,
-                    weights: WeightKind::None,
-                    target_bits: label.target_bits,
-                };
-                let shift = coding.target_bits + band_bits(graph);
-                for (tile, entry) in chunk.tiles().zip(&mut entries) {
-                    fill(entry, &tile, coding, shift, scratch);
-                }
-            }
-            Ok(())
-        })?;
-        drop(parts);
-        Ok(Self { places, stripes })
+        stripes.push(tiles);
     }
+    let mut places = Buffer::zeroed(tiles * PLACES)?;
+    let mut rest = &mut places[..];
+    let parts: Vec<_> = stripes
+        .windows(2)
+        .map(|ends| {
+            let (part, after) =
+                std::mem::take(&mut rest).split_at_mut((ends[1] - ends[0]) * PLACES);
+            rest = after;
+            Mutex::new(part)
+        })
+        .collect();
+    let scratches = workers.states(|| Ok(Scratch::new()))?;
+    workers.tasks(parts.len(), progress, &scratches, |scratch, task| {
+        let stripe = &graph.stripes[task];
+        let mut part = lock(&parts[task]);
+        let mut entries = part.chunks_exact_mut(PLACES);
+        for place in &stripe.chunks {
+            let chunk = graph.open(stripe, place)?;
+            let label = chunk.label();
+            let coding = Coding {
+                encoding: label.encoding,
+                weights: WeightKind::None,
+                target_bits: label.target_bits,
+            };
+            let shift = coding.target_bits + band_bits(graph);
+            for (tile, entry) in chunk.tiles().zip(&mut entries) {
+                fill(entry, &tile, coding, shift, scratch);
+            }
+        }
+        Ok(())
+    })?;
+    drop(parts);
+    Ok(SourceIndex { places, stripes })
 }
 
 /// Log2 of the sources in a band.

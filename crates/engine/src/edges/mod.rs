@@ -11,7 +11,8 @@
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
 //! | `sound` | whether edges that were kept lead to vertices |
 //! | `footprint` | what edges take beside their bytes |
-//! | `index`, `rows`, `weights` | edges by source, adjacency lists, sums of weights |
+//! | `source_index`, `index` | where the edges of few sources lie in tiles |
+//! | `rows`, `row_layout`, `weights` | adjacency lists, and how they are made; sums of weights |
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
 //!
@@ -30,9 +31,11 @@ pub(crate) mod layout;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
 pub(crate) mod recipe;
+pub(crate) mod row_layout;
 pub(crate) mod rows;
 pub(crate) mod segments;
 pub(crate) mod shelf;
 pub(crate) mod sound;
+pub(crate) mod source_index;
 pub(crate) mod tiles;
 pub(crate) mod weights;

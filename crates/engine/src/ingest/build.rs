@@ -23,9 +23,9 @@ use crate::edges::compact::compact;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::{self, Shelved, Source, Window};
 use crate::edges::graph::{Graph, Stored, Stripe};
-use crate::edges::index::SourceIndex;
+use crate::edges::index::build_index;
 use crate::edges::recipe::{Group, Keep, Recipe, Span};
-use crate::edges::rows::Rows;
+use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
@@ -177,13 +177,13 @@ pub(crate) fn ingest(
     }
     match plan.index {
         Index::Rows { both_directions } => {
-            graph.lay_out_rows(workers, progress)?;
+            out_rows(&graph, workers, progress)?;
             if both_directions && !graph.symmetric {
-                graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
+                graph.in_rows = Some(by_target(&graph, workers, progress)?);
             }
         }
         Index::Bands | Index::RowsOncePaid { bands: true } => {
-            graph.index = Some(SourceIndex::build(&graph, workers, progress)?);
+            graph.index = Some(build_index(&graph, workers, progress)?);
         }
         Index::None | Index::RowsOncePaid { bands: false } => {}
     }

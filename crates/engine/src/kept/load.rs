@@ -20,7 +20,7 @@ use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
 use crate::edges::graph::{Graph, Stored, Stripe};
-use crate::edges::rows::Rows;
+use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::sound::{self, Sound};
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
@@ -88,9 +88,9 @@ impl Kept {
         let looks_up = !matches!(plan.frontier_mode(), FrontierMode::Auto | FrontierMode::Dense);
         let at_once = looks_up || matches!(plan.index, Index::Rows { .. });
         if plan.index.has_rows() && at_once {
-            graph.lay_out_rows(workers, progress)?;
+            out_rows(&graph, workers, progress)?;
             if plan.index.has_both_directions() && !graph.symmetric {
-                graph.in_rows = Some(Rows::by_target(&graph, workers, progress)?);
+                graph.in_rows = Some(by_target(&graph, workers, progress)?);
             }
         }
         Ok(graph)

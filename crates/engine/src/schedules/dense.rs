@@ -24,8 +24,7 @@ use crate::checkpoint::{self, BY_STRIPE, Reached, Resident, Resume};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::{Part, Parts, State};
-use crate::columns::values::{Desk, StoredValues};
-use crate::edges::graph::Graph;
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::sync::lock;
@@ -179,13 +178,13 @@ impl DenseSchedule<'_> {
         let kernel = self.kernel.kernel();
         let Parts { stripes: parts, stored, .. } = self.state.parts(graph);
         let columns = stored_columns(self.context, stored)?;
-        workers.tasks(parts.len(), progress, &columns, |desk, task| {
+        workers.tasks(parts.len(), progress, &columns, |io, task| {
             let Part { values, columns } = &mut *lock(&parts[task]);
-            let mut away = desk.as_mut().map(Desk::blank).transpose()?;
+            let mut away = io.as_mut().map(ColumnIo::blank).transpose()?;
             let values = away.as_deref_mut().unwrap_or(values);
             let degrees = &graph.degrees[columns.stripe.vertices.start as usize..];
             columns.init((graph, kernel), degrees, values);
-            put(desk, task, away)
+            put(io, task, away)
         })?;
         finish(&columns)?;
         let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
@@ -229,7 +228,7 @@ impl DenseSchedule<'_> {
         let rewriter = || lanes.map(|lanes| Rewriter::new(lanes, is_first)).transpose();
         let rewriters = workers.states(rewriter)?;
         let Parts { stripes: parts, stored, signals, active } = self.state.parts(graph);
-        let desks = stored_columns(self.context, stored)?;
+        let ios = stored_columns(self.context, stored)?;
         let has_masks = shape.capabilities.frontier && scattering < graph.vertices();
         let masks = has_masks.then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
@@ -246,20 +245,20 @@ impl DenseSchedule<'_> {
             none: &none,
             resident: &resident,
         };
-        let tools = self.workers.iter().zip(&desks).zip(&rewriters);
+        let tools = self.workers.iter().zip(&ios).zip(&rewriters);
         let tools: Vec<_> = tools.map(Mutex::new).collect();
         workers.tasks_ahead(
             parts.len(),
             progress,
             &tools,
-            |((state, desk), rewriter), task, next| {
-                let (state, desk) = (&mut *lock(state), &mut *lock(desk));
+            |((state, io), rewriter), task, next| {
+                let (state, io) = (&mut *lock(state), &mut *lock(io));
                 let at = (order[task], next.map(|task| order[task]));
-                fold.stripe(at, &mut lock(&parts[at.0]), state, desk, &mut lock(rewriter))
+                fold.stripe(at, &mut lock(&parts[at.0]), state, io, &mut lock(rewriter))
             },
         )?;
         drop(tools);
-        finish(&desks)?;
+        finish(&ios)?;
         let mut rewriters = rewriters.iter();
         rewriters.try_for_each(|it| lock(it).as_mut().map_or(Ok(()), Rewriter::finish))?;
         let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
@@ -273,8 +272,7 @@ impl DenseSchedule<'_> {
 /// The columns of values of all workers, where these are on storage.
 fn stored_columns<'s>(
     context: &Context<'_>,
-    stored: Option<&'s StoredValues>,
+    stored: Option<&'s StoredColumn>,
 ) -> Result<Columns<'s>, EngineError> {
-    let graph: &Graph = context.graph;
-    context.workers.states(|| stored.map(|stored| Desk::new(stored, graph)).transpose())
+    context.workers.states(|| stored.map(ColumnIo::new).transpose())
 }

@@ -146,7 +146,7 @@ pub(crate) fn finish<P: Program>(
             active: checkpoint::Column::Made(&active),
             states: checkpoint::Column::Memory(&[]),
         };
-        resume.write(graph, || columns, reached)
+        resume.write(|| columns, reached)
     })
 }
 
@@ -194,7 +194,7 @@ fn run<P: Program>(
     graph.arena.drop_columns();
     let mut values = match stored {
         None => values,
-        Some(stored) => stored.whole(graph)?,
+        Some(stored) => stored.whole()?,
     };
     let mut news = News::new(graph, &active);
     let mut flags = Slices(&mut active[..]);

@@ -29,7 +29,7 @@ use self::marks::Marks;
 use self::rows::{Rows, Span};
 use crate::EngineError;
 use crate::columns::results::Values;
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
@@ -94,27 +94,27 @@ pub fn intersect<I: Intersect>(
 fn store<V: Value>(
     graph: &Graph,
     workers: &Workers,
-    degrees: &StoredValues,
+    degrees: &StoredColumn,
     value: impl Fn(usize, u32) -> V,
 ) -> Result<Values<V>, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps values on storage, and the workers were given none";
         return Err(EngineError::internal(what));
     };
-    let stored = StoredValues::new::<V>(graph, storage)?;
-    let (mut degrees, mut desk) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+    let stored = graph.column(storage, size_of::<V>())?;
+    let (mut degrees, mut io) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
     for (number, stripe) in graph.stripes.iter().enumerate() {
         degrees.fetch(number)?;
-        let (column, mut values) = (degrees.take(number)?, desk.blank()?);
+        let (column, mut values) = (degrees.take(number)?, io.blank()?);
         let vertices = stripe.vertices.start as usize..stripe.vertices.end as usize;
         for ((made, degree), vertex) in values.iter_mut().zip(&*column).zip(vertices) {
             *made = value(vertex, *degree);
         }
         degrees.done(column);
-        desk.put(number, values)?;
+        io.put(number, values)?;
     }
-    desk.finish()?;
-    drop(desk);
+    io.finish()?;
+    drop(io);
     Ok(Values::stored(stored, graph))
 }
 
@@ -125,7 +125,7 @@ fn each_degree(
 ) -> Result<(), EngineError> {
     match &graph.degrees_stored {
         None => visit(&graph.degrees),
-        Some(stored) => stored.each::<u32>(graph, visit),
+        Some(stored) => stored.each::<u32>(visit),
     }
 }
 

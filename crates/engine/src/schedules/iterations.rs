@@ -74,7 +74,7 @@ pub(crate) fn iterate(
         context.phase.add_bytes(step.bytes);
         reached.lookups = schedule.lookups();
         let schedule = &mut *schedule;
-        resume.write(context.graph, move || schedule.columns(), &reached)?;
+        resume.write(move || schedule.columns(), &reached)?;
     }
     Ok(reached)
 }

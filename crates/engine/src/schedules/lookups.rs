@@ -5,6 +5,7 @@ use welter_progress::Progress;
 use crate::EngineError;
 use crate::columns::levels::Level;
 use crate::edges::graph::Graph;
+use crate::edges::row_layout::out_rows;
 use crate::edges::rows::Rows;
 use crate::machine::workers::Workers;
 use crate::plan::FrontierMode;
@@ -59,7 +60,7 @@ impl<'g> Lookups<'g> {
         let graph = self.graph;
         let pay = self.bands_pay() || self.passes_pay();
         if graph.plan.index.has_rows() && pay && self.out_rows.is_none() {
-            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+            self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
     }
@@ -86,7 +87,7 @@ impl<'g> Lookups<'g> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
         if graph.plan.index.has_rows() && self.bands_pay() {
-            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+            self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
     }
@@ -106,7 +107,7 @@ impl<'g> Lookups<'g> {
         }
         self.passed += level.edges;
         if self.passes_pay() {
-            self.out_rows = Some(graph.lay_out_rows(workers, progress)?);
+            self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ use welter_progress::{Phase, Progress, Unit};
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
+use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
@@ -54,7 +55,7 @@ pub fn peel<V: Value>(
         return Err(EngineError::Configuration(what.to_owned()));
     }
     let phase = progress.phase("peel", Unit::Vertices, Some(graph.vertices()));
-    let rows = graph.lay_out_rows(workers, progress)?.view();
+    let rows = out_rows(graph, workers, progress)?.view();
     let mut left = Buffer::<AtomicU32>::zeroed(graph.degrees.len())?;
     for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
         *left.get_mut() = degree;

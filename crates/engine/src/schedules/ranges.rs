@@ -32,7 +32,7 @@ use crate::EngineError;
 use crate::checkpoint::{self, Reached, Resume, by_range};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::kernels::seam::AnyKernel;
 use crate::machine::sync::lock;
@@ -50,7 +50,7 @@ pub(crate) fn run(
     context: &Context<'_>,
     kernel: AnyKernel<'_>,
     plan: RangesPlan,
-) -> Result<(Reached, StoredValues), EngineError> {
+) -> Result<(Reached, StoredColumn), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
@@ -184,7 +184,7 @@ impl RangesSchedule<'_> {
         let threads = workers.threads();
         workers.each(|worker| {
             let state = &mut *lock(&self.workers[worker]);
-            let mut degrees = Desk::<u32>::new(degrees, graph)?;
+            let mut degrees = ColumnIo::<u32>::new(degrees)?;
             for stripe in (worker..graph.stripes.len()).step_by(threads) {
                 self.context.check_cancelled()?;
                 if are_there {
@@ -192,14 +192,14 @@ impl RangesSchedule<'_> {
                     continue;
                 }
                 degrees.fetch(stripe)?;
-                let values = state.desks.values.blank()?;
+                let values = state.io.values.blank()?;
                 let column = degrees.take(stripe)?;
                 state.renew(graph, (stripe, values), &outputs, |_, values, columns| {
                     columns.init((graph, kernel), &column, values);
                 })?;
                 degrees.done(column);
             }
-            state.desks.finish()
+            state.io.finish()
         })?;
         self.masks = outputs.into_masks();
         Ok(self.close().0)
@@ -228,7 +228,7 @@ fn work<'a>(
     windows: &Receiver<Arc<Window<u8>>>,
 ) -> Result<bool, EngineError> {
     let Context { graph, workers, .. } = *pass.context;
-    state.desks.turn(pass.next)?;
+    state.io.turn(pass.next)?;
     let count = graph.stripes.len();
     let mine = || ranges.iter().map(|range| &range[worker]);
     // A task is a window and a stripe.
@@ -265,7 +265,7 @@ fn work<'a>(
         lane.map_or(Ok(()), Lane::end)?;
         state.apply(pass, stripes)?;
     }
-    state.desks.finish()?;
+    state.io.finish()?;
     rewriter.as_mut().map_or(Ok(()), Rewriter::finish)?;
     Ok(true)
 }

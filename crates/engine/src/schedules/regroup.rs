@@ -16,6 +16,7 @@ use welter_model::program::Program;
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::{Elements, Part, Parts, State};
+use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::fetch;
@@ -58,7 +59,7 @@ impl<'g, P: Program> Regroup<'g, P> {
         if !graph.plan.index.has_rows() {
             return Ok(None);
         }
-        let rows = graph.lay_out_rows(context.workers, context.progress)?.view();
+        let rows = out_rows(graph, context.workers, context.progress)?.view();
         let stale = Buffer::zeroed(graph.vertices() as usize)?;
         Ok(Some(Self { program, rows, stale, all: true }))
     }

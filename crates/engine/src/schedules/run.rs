@@ -15,7 +15,7 @@ use crate::checkpoint::{Checkpoints, Reached};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::columns::state::State;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::extension::Extension;
@@ -164,7 +164,7 @@ fn by_route<V: Value, T: Pod>(
 /// Values that a run left.
 enum Left {
     Memory(Buffer<u8>),
-    Storage(StoredValues),
+    Storage(StoredColumn),
 }
 
 impl Left {

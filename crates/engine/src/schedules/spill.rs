@@ -46,7 +46,7 @@ use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::renew::StripeColumns;
 use crate::columns::updates::{Pool, UpdateChunk};
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::slices::Slices;
@@ -64,7 +64,7 @@ pub(crate) fn run(
     context: &Context<'_>,
     kernel: AnyKernel<'_>,
     plan: SpillPlan,
-) -> Result<(Reached, StoredValues), EngineError> {
+) -> Result<(Reached, StoredColumn), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
@@ -213,7 +213,7 @@ impl SpillSchedule<'_> {
         self.states = states;
         for partition in 0..self.partitions.len() {
             if scatters(self, false) {
-                self.window.load(graph, &vertices(graph, &self.partitions[partition]))?;
+                self.window.load(&vertices(graph, &self.partitions[partition]))?;
                 self.scatter(partition, &mut masks)?;
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::EngineError;
 use crate::columns::groups::groups;
-use crate::columns::values::Desk;
+use crate::columns::values::ColumnIo;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::Groups;
@@ -41,7 +41,7 @@ impl<'g> WorkerState<'g> {
 }
 
 /// One worker's columns of values, where these are on storage.
-pub(super) type Column<'s> = Option<Desk<'s, u8>>;
+pub(super) type Column<'s> = Option<ColumnIo<'s, u8>>;
 
 /// Columns of values of all workers.
 pub(super) type Columns<'s> = Vec<Mutex<Column<'s>>>;
@@ -60,5 +60,5 @@ pub(super) fn put(
 
 /// Waits until all values are written.
 pub(super) fn finish(columns: &Columns<'_>) -> Result<(), EngineError> {
-    columns.iter().try_for_each(|column| lock(column).as_mut().map_or(Ok(()), Desk::finish))
+    columns.iter().try_for_each(|column| lock(column).as_mut().map_or(Ok(()), ColumnIo::finish))
 }

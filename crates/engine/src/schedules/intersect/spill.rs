@@ -39,7 +39,7 @@ use super::counts::Counts;
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::columns::updates::Pool;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::update_chunk::chunk_bytes;
 use crate::machine::arena::SLAB_BYTES;
@@ -56,7 +56,7 @@ struct Driver<'a> {
     progress: &'a Progress,
     phase: &'a Phase,
     pool: Arc<Pool>,
-    ranks: &'a StoredValues,
+    ranks: &'a StoredColumn,
     bins: Bins,
     /// Counts of the ranks from `line` on.
     top: Counts,

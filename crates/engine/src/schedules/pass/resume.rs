@@ -70,7 +70,7 @@ pub fn pass_resumable<S: Lasting>(
             active: Column::Memory(&[]),
             states: Column::Memory(&[]),
         };
-        write_columns(checkpoints, graph, shape, columns, &reached)
+        write_columns(checkpoints, shape, columns, &reached)
     })
 }
 

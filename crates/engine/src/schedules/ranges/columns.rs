@@ -3,7 +3,7 @@
 use crate::EngineError;
 use crate::checkpoint::{self, Column};
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::Side;
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
@@ -11,10 +11,10 @@ use crate::machine::storage::Storage;
 
 /// The columns of a run.
 pub(super) struct Columns {
-    pub(super) values: StoredValues,
+    pub(super) values: StoredColumn,
     /// Two of each, which take turns: what scatter reads, and what the next iteration will read.
-    pub(super) signals: [StoredValues; 2],
-    pub(super) active: Option<[StoredValues; 2]>,
+    pub(super) signals: [StoredColumn; 2],
+    pub(super) active: Option<[StoredColumn; 2]>,
 }
 
 impl Columns {
@@ -25,11 +25,11 @@ impl Columns {
         storage: &Storage,
         keeps_active: bool,
     ) -> Result<Self, EngineError> {
-        let signals = || StoredValues::of_width(graph, storage, shape.signal);
-        let active = || StoredValues::of_width(graph, storage, 1);
+        let signals = || graph.column(storage, shape.signal);
+        let active = || graph.column(storage, 1);
         let flags = shape.capabilities.frontier && (asks(shape) || keeps_active);
         Ok(Self {
-            values: StoredValues::of_width(graph, storage, shape.value)?,
+            values: graph.column(storage, shape.value)?,
             signals: [signals()?, signals()?],
             active: flags.then(|| Ok::<_, EngineError>([active()?, active()?])).transpose()?,
         })
@@ -68,17 +68,17 @@ fn asks(shape: &KernelShape) -> bool {
 }
 
 /// One worker's columns.
-pub(super) struct Desks<'s> {
-    pub(super) values: Desk<'s, u8>,
-    pub(super) signals: Desk<'s, u8>,
-    pub(super) active: Option<Desk<'s, u8>>,
+pub(super) struct WorkerColumns<'s> {
+    pub(super) values: ColumnIo<'s, u8>,
+    pub(super) signals: ColumnIo<'s, u8>,
+    pub(super) active: Option<ColumnIo<'s, u8>>,
 }
 
-impl<'s> Desks<'s> {
-    pub(super) fn new(graph: &Graph, columns: &'s Columns) -> Result<Self, EngineError> {
+impl<'s> WorkerColumns<'s> {
+    pub(super) fn new(columns: &'s Columns) -> Result<Self, EngineError> {
         let Side { signals, active } = columns.side(0);
-        let active = active.map(|active| Desk::new(active, graph)).transpose()?;
-        let (values, signals) = (Desk::new(&columns.values, graph)?, Desk::new(signals, graph)?);
+        let active = active.map(ColumnIo::new).transpose()?;
+        let (values, signals) = (ColumnIo::new(&columns.values)?, ColumnIo::new(signals)?);
         Ok(Self { values, signals, active })
     }
 
@@ -86,7 +86,7 @@ impl<'s> Desks<'s> {
     pub(super) fn turn(&mut self, side: Side<'s>) -> Result<(), EngineError> {
         self.signals.turn(side.signals)?;
         match (&mut self.active, side.active) {
-            (Some(desk), Some(active)) => desk.turn(active),
+            (Some(io), Some(active)) => io.turn(active),
             _ => Ok(()),
         }
     }
@@ -94,6 +94,6 @@ impl<'s> Desks<'s> {
     pub(super) fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
         self.signals.finish()?;
-        self.active.as_mut().map_or(Ok(()), Desk::finish)
+        self.active.as_mut().map_or(Ok(()), ColumnIo::finish)
     }
 }

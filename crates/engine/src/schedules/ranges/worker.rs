@@ -3,7 +3,7 @@
 use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 
-use super::columns::{Columns, Desks};
+use super::columns::{Columns, WorkerColumns};
 use super::pass::{Pass, StripeOutputs};
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
@@ -30,7 +30,7 @@ pub(super) struct WorkerState<'g> {
     pub(super) edges: u64,
     /// Vertices that are active now.
     pub(super) active: u64,
-    pub(super) desks: Desks<'g>,
+    pub(super) io: WorkerColumns<'g>,
 }
 
 impl<'g> WorkerState<'g> {
@@ -52,7 +52,7 @@ impl<'g> WorkerState<'g> {
             chunks: ReadAhead::new(graph)?,
             edges: 0,
             active: 0,
-            desks: Desks::new(graph, columns)?,
+            io: WorkerColumns::new(columns)?,
         })
     }
 
@@ -63,14 +63,14 @@ impl<'g> WorkerState<'g> {
         stripe: usize,
         outputs: &StripeOutputs<'_>,
     ) -> Result<(), EngineError> {
-        let desks = &mut self.desks;
-        desks.values.fetch(stripe)?;
-        let values = desks.values.take(stripe)?;
-        if let Some(desk) = &mut desks.active {
-            desk.fetch(stripe)?;
-            let column = desk.take(stripe)?;
+        let io = &mut self.io;
+        io.values.fetch(stripe)?;
+        let values = io.values.take(stripe)?;
+        if let Some(io) = &mut io.active {
+            io.fetch(stripe)?;
+            let column = io.take(stripe)?;
             self.flags.copy_from_slice(&column);
-            desk.done(column);
+            io.done(column);
         }
         self.renew(graph, (stripe, values), outputs, |_, values, columns| {
             columns.resume(kernel, values);
@@ -88,7 +88,7 @@ impl<'g> WorkerState<'g> {
         let shape = *pass.kernel.kernel().shape();
         let bits = graph.layout.stripe_bits;
         if let AnyKernel::Extended(_) = pass.kernel {
-            let signals = &mut self.desks.signals;
+            let signals = &mut self.io.signals;
             signals.turn(pass.now.signals)?;
             for (place, &stripe) in stripes.iter().enumerate() {
                 signals.fetch(stripe)?;
@@ -105,16 +105,16 @@ impl<'g> WorkerState<'g> {
             let accums = &mut accums[..graph.stripes[stripe].width() * shape.accum];
             match pass.kernel {
                 AnyKernel::Fold(kernel) if shape.capabilities.knows_target => {
-                    self.desks.values.fetch(stripe)?;
-                    let values = self.desks.values.take(stripe)?;
+                    self.io.values.fetch(stripe)?;
+                    let values = self.io.values.take(stripe)?;
                     kernel.begin(&values, accums);
-                    self.desks.values.done(values);
+                    self.io.values.done(values);
                 }
                 kernel => kernel.kernel().clear(accums),
             }
         }
         match stripes.first() {
-            Some(&first) => self.desks.values.fetch(first),
+            Some(&first) => self.io.values.fetch(first),
             None => Ok(()),
         }
     }
@@ -128,12 +128,12 @@ impl<'g> WorkerState<'g> {
         let (graph, kernel) = (pass.context.graph, pass.kernel.kernel());
         let width = kernel.shape().accum << graph.layout.stripe_bits;
         for (place, &stripe) in stripes.iter().enumerate() {
-            let values = self.desks.values.take(stripe)?;
+            let values = self.io.values.take(stripe)?;
             self.renew(graph, (stripe, values), &pass.outputs, |accums, values, columns| {
                 columns.apply((graph, kernel), (&accums[place * width..], pass.last), values);
             })?;
             if let Some(&next) = stripes.get(place + 1) {
-                self.desks.values.fetch(next)?;
+                self.io.values.fetch(next)?;
             }
         }
         Ok(())
@@ -148,8 +148,8 @@ impl<'g> WorkerState<'g> {
         applied: impl Fn(&[u8], &mut [u8], &mut StripeColumns<'_>),
     ) -> Result<(), EngineError> {
         let stripe = &graph.stripes[number];
-        let Self { accums, flags, active, desks, .. } = self;
-        let mut signals = desks.signals.blank()?;
+        let Self { accums, flags, active, io, .. } = self;
+        let mut signals = io.signals.blank()?;
         let mut columns = StripeColumns {
             stripe,
             signals: &mut signals,
@@ -163,13 +163,13 @@ impl<'g> WorkerState<'g> {
             let own = &flags[..stripe.width()];
             lock(&outputs.masks).add(graph, stripe.vertices.start, own);
         }
-        if let Some(desk) = &mut desks.active {
-            let mut column = desk.blank()?;
+        if let Some(io) = &mut io.active {
+            let mut column = io.blank()?;
             column.copy_from_slice(flags);
-            desk.put(number, column)?;
+            io.put(number, column)?;
         }
-        desks.signals.put(number, signals)?;
-        desks.values.put(number, values)
+        io.signals.put(number, signals)?;
+        io.values.put(number, values)
     }
 
     /// Folds the edges of a task, a window and a stripe, into the accumulators at a place. `at`:

@@ -6,7 +6,7 @@ use super::vertices;
 use crate::EngineError;
 use crate::checkpoint::{self, Column};
 use crate::columns::edge_states::EdgeStates;
-use crate::columns::values::StoredValues;
+use crate::columns::values::StoredColumn;
 use crate::columns::windows::{PieceReader, Side};
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
@@ -16,11 +16,11 @@ use crate::plan::SpillPlan;
 
 /// The columns of a run.
 pub(super) struct Columns {
-    pub(super) values: StoredValues,
+    pub(super) values: StoredColumn,
     /// Signals between gather and scatter, where these are not fused.
-    pub(super) signals: Option<StoredValues>,
+    pub(super) signals: Option<StoredColumn>,
     /// Flags of active vertices: between gather and scatter too, or for checkpoints.
-    pub(super) active: Option<StoredValues>,
+    pub(super) active: Option<StoredColumn>,
 }
 
 impl Columns {
@@ -31,11 +31,11 @@ impl Columns {
         storage: &Storage,
         (plan, keeps_active): (SpillPlan, bool),
     ) -> Result<Self, EngineError> {
-        let signals = || StoredValues::of_width(graph, storage, shape.signal);
-        let active = || StoredValues::of_width(graph, storage, 1);
+        let signals = || graph.column(storage, shape.signal);
+        let active = || graph.column(storage, 1);
         let flags = shape.capabilities.frontier && (!plan.fused || keeps_active);
         Ok(Self {
-            values: StoredValues::of_width(graph, storage, shape.value)?,
+            values: graph.column(storage, shape.value)?,
             signals: (!plan.fused).then(signals).transpose()?,
             active: flags.then(active).transpose()?,
         })
@@ -114,15 +114,13 @@ impl<'c> Window<'c> {
     }
 
     /// Reads what the sources of a partition said.
-    pub(super) fn load(&mut self, graph: &Graph, vertices: &Range<u64>) -> Result<(), EngineError> {
+    pub(super) fn load(&mut self, vertices: &Range<u64>) -> Result<(), EngineError> {
         self.open((vertices.end - vertices.start) as usize);
         let Self { signals, active, margin, width, stored } = self;
         let Some((side, reader, flags)) = stored else { return Ok(()) };
-        reader.read(graph, side.signals, vertices, &mut signals[*margin * *width..])?;
+        reader.read(side.signals, vertices, &mut signals[*margin * *width..])?;
         match (flags, side.active) {
-            (Some(reader), Some(stored)) => {
-                reader.read(graph, stored, vertices, &mut active[*margin..])
-            }
+            (Some(reader), Some(stored)) => reader.read(stored, vertices, &mut active[*margin..]),
             _ => Ok(()),
         }
     }

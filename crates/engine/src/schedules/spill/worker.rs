@@ -10,7 +10,7 @@ use crate::columns::edge_states::Rewriter;
 use crate::columns::groups::groups;
 use crate::columns::renew::StripeColumns;
 use crate::columns::updates::{Pool, Reader, UpdateChunk, Writer};
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
@@ -33,10 +33,10 @@ pub(super) struct WorkerState<'g> {
     said: Vec<u8>,
     pub(super) scratch: Scratch,
     pub(super) chunks: ReadAhead<'g>,
-    values: Desk<'g, u8>,
-    degrees: Desk<'g, u32>,
-    signals: Option<Desk<'g, u8>>,
-    active: Option<Desk<'g, u8>>,
+    values: ColumnIo<'g, u8>,
+    degrees: ColumnIo<'g, u32>,
+    signals: Option<ColumnIo<'g, u8>>,
+    active: Option<ColumnIo<'g, u8>>,
     pub(super) writer: Writer,
     reader: Reader,
     /// Accumulators, updates or signals of sources that are about to be written.
@@ -67,7 +67,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn new(
         (graph, kernel): (&'g Graph, AnyKernel<'_>),
         columns: &'g Columns,
-        degrees: &'g StoredValues,
+        degrees: &'g StoredColumn,
         pool: &Arc<Pool>,
     ) -> Result<Self, EngineError> {
         let shape = *kernel.kernel().shape();
@@ -87,10 +87,10 @@ impl<'g> WorkerState<'g> {
             said,
             scratch: Scratch::new(),
             chunks: ReadAhead::new(graph)?,
-            values: Desk::new(&columns.values, graph)?,
-            degrees: Desk::new(degrees, graph)?,
-            signals: columns.signals.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
-            active: columns.active.as_ref().map(|it| Desk::new(it, graph)).transpose()?,
+            values: ColumnIo::new(&columns.values)?,
+            degrees: ColumnIo::new(degrees)?,
+            signals: columns.signals.as_ref().map(ColumnIo::new).transpose()?,
+            active: columns.active.as_ref().map(ColumnIo::new).transpose()?,
             writer: Writer::new(pool, &graph.arena)?,
             reader: Reader::new(pool, &graph.arena)?,
             records: Records::new(record, Writer::records_max(record), TILE_EDGES_MAX),
@@ -247,8 +247,8 @@ impl<'g> WorkerState<'g> {
     /// Waits until all columns are written.
     pub(super) fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
-        self.signals.as_mut().map_or(Ok(()), Desk::finish)?;
-        self.active.as_mut().map_or(Ok(()), Desk::finish)
+        self.signals.as_mut().map_or(Ok(()), ColumnIo::finish)?;
+        self.active.as_mut().map_or(Ok(()), ColumnIo::finish)
     }
 }
 

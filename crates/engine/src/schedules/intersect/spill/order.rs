@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::EngineError;
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
 use crate::machine::storage::Storage;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES};
@@ -57,10 +57,10 @@ impl Order {
     pub(super) fn new(
         graph: &Graph,
         storage: &Storage,
-        degrees: &StoredValues,
-    ) -> Result<(Self, StoredValues), EngineError> {
+        degrees: &StoredColumn,
+    ) -> Result<(Self, StoredColumn), EngineError> {
         let mut next = ByDegree::new();
-        degrees.each::<u32>(graph, |degrees| {
+        degrees.each::<u32>(|degrees| {
             for degree in degrees {
                 *next.of(*degree) += 1;
             }
@@ -71,22 +71,21 @@ impl Order {
             begins.push((degree, ranks));
             ranks += std::mem::replace(number, ranks);
         }
-        let stored = StoredValues::new::<u32>(graph, storage)?;
-        let (mut degrees, mut desk) =
-            (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+        let stored = graph.column(storage, size_of::<u32>())?;
+        let (mut degrees, mut io) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
         for (number, stripe) in graph.stripes.iter().enumerate() {
             degrees.fetch(number)?;
-            let (column, mut made) = (degrees.take(number)?, desk.blank()?);
+            let (column, mut made) = (degrees.take(number)?, io.blank()?);
             for (rank, degree) in made.iter_mut().zip(&column[..stripe.width()]) {
                 let place = next.of(*degree);
                 *rank = *place;
                 *place += 1;
             }
             degrees.done(column);
-            desk.put(number, made)?;
+            io.put(number, made)?;
         }
-        desk.finish()?;
-        drop(desk);
+        io.finish()?;
+        drop(io);
         Ok((Self { begins, ranks }, stored))
     }
 

@@ -9,7 +9,7 @@ use super::boxes::{Boxes, ENTRIES, Ledger, Waiting};
 use super::{Driver, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
-use crate::columns::values::Desk;
+use crate::columns::values::ColumnIo;
 use crate::columns::windows::PieceReader;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
@@ -23,7 +23,7 @@ struct Bench<'g> {
     scratch: Scratch,
     chunks: ReadAhead<'g>,
     /// Ranks of the targets.
-    ranks: Desk<'g, u32>,
+    ranks: ColumnIo<'g, u32>,
     writer: Writer,
     entries: Boxes<u32>,
     /// Edges that were met.
@@ -41,7 +41,7 @@ impl Driver<'_> {
             Ok(Bench {
                 scratch: Scratch::new(),
                 chunks: ReadAhead::new(graph)?,
-                ranks: Desk::new(self.ranks, graph)?,
+                ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
                 entries: Boxes::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
                 met: 0,
@@ -54,7 +54,7 @@ impl Driver<'_> {
         let mut reader = PieceReader::new(self.ranks)?;
         for stripes in &partitions {
             let own = vertices(graph, stripes);
-            reader.read(graph, self.ranks, &own, &mut window)?;
+            reader.read(self.ranks, &own, &mut window)?;
             let sources = &window[..(own.end - own.start) as usize];
             let tasks = graph.stripes.len();
             self.workers.tasks_ahead(tasks, self.progress, &benches, |bench, stripe, next| {

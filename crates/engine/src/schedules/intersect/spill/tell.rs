@@ -11,7 +11,7 @@ use super::{Driver, sum};
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::columns::updates::{Reader, Writer};
-use crate::columns::values::{Desk, StoredValues};
+use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::schedules::footprint::TOLD_BYTES;
@@ -19,7 +19,7 @@ use crate::schedules::footprint::TOLD_BYTES;
 /// A worker's tools.
 struct Bench<'g> {
     reader: Reader,
-    ranks: Desk<'g, u32>,
+    ranks: ColumnIo<'g, u32>,
     writer: Writer,
     told: Boxes<u64>,
     /// Vertices that were met.
@@ -40,7 +40,7 @@ impl Driver<'_> {
         let benches = self.workers.states(|| {
             Ok(Bench {
                 reader: Reader::new(&self.pool, &graph.arena)?,
-                ranks: Desk::new(self.ranks, graph)?,
+                ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
                 told: Boxes::new(VALUES, stripes, self.plan.box_bytes),
                 met: 0,
@@ -53,10 +53,10 @@ impl Driver<'_> {
             self.gather(bins, counts, waiting, &benches)?;
             let counts = &*counts;
             self.workers.tasks(stripes, self.progress, &benches, |bench, stripe| {
-                let Bench { ranks: desk, writer, told, met, .. } = bench;
+                let Bench { ranks: io, writer, told, met, .. } = bench;
                 told.window = number as u32;
-                desk.fetch(stripe)?;
-                let column = desk.take(stripe)?;
+                io.fetch(stripe)?;
+                let column = io.take(stripe)?;
                 for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
                     let place = (rank as usize).wrapping_sub(ranks.start);
                     let Some(&count) = counts.get(place) else { continue };
@@ -65,7 +65,7 @@ impl Driver<'_> {
                         told.put(stripe, (vertex, count), writer)?;
                     }
                 }
-                desk.done(column);
+                io.done(column);
                 told.close(stripe, writer)
             })?;
         }
@@ -120,7 +120,7 @@ impl Driver<'_> {
     pub(super) fn values<I: Intersect>(
         &self,
         program: &I,
-        degrees: &StoredValues,
+        degrees: &StoredColumn,
         waiting: &mut Waiting,
     ) -> Result<(Values<I::Value>, Ledger), EngineError> {
         let graph = self.graph;
@@ -128,9 +128,9 @@ impl Driver<'_> {
             let what = "the plan keeps values on storage, and the workers were given none";
             return Err(EngineError::internal(what));
         };
-        let stored = StoredValues::new::<I::Value>(graph, storage)?;
+        let stored = graph.column(storage, size_of::<I::Value>())?;
         let benches = self.workers.states(|| {
-            let (degrees, values) = (Desk::<u32>::new(degrees, graph)?, Desk::new(&stored, graph)?);
+            let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
             let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
             Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
         })?;
