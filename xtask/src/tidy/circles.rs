@@ -1,4 +1,4 @@
-//! Circles among the files of a crate: none, but those that are listed and may only shrink.
+//! Circles among the files of a crate: there are none.
 //!
 //! A file depends on another one when a path in its code, outside of tests, leads there. A
 //! re-export is no dependency: paths are followed through it to the file that has the item, so
@@ -13,10 +13,6 @@ use syn::visit::Visit;
 use syn::{Item, ItemUse, UseTree, Visibility};
 
 use super::{Finding, Source};
-
-/// The files that lie on circles today, by crate. A number that has become smaller is to be
-/// lowered here, so that no circle comes back.
-const LEFT: &[(&str, usize)] = &[("engine", 5)];
 
 /// Names of modules from the root of a crate: `["plan", "memory"]`; none is the root itself.
 type ModulePath = Vec<String>;
@@ -34,27 +30,16 @@ struct Module {
     paths: Vec<Vec<String>>,
 }
 
-/// Circles of more files than are listed, and lists that are too long by now.
+/// The circles of each crate.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
-    check_against(sources, LEFT)
-}
-
-fn check_against(sources: &[Source], left: &[(&str, usize)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, modules) in crates(sources) {
         let circles = circles(&modules);
         let files: usize = circles.iter().map(Vec::len).sum();
-        let allowed =
-            left.iter().find(|(listed, _)| *listed == name).map_or(0, |(_, files)| *files);
-        if files == allowed {
-            continue;
+        if files > 0 {
+            let message = format!("{files} files lie on circles:{}", listed(&circles));
+            findings.push(Finding { path: format!("crates/{name}/src"), line: 0, message });
         }
-        let message = if files < allowed {
-            format!("{files} files lie on circles: lower {allowed} in xtask/src/tidy/circles.rs")
-        } else {
-            format!("{files} files lie on circles, {allowed} may:{}", listed(&circles))
-        };
-        findings.push(Finding { path: format!("crates/{name}/src"), line: 0, message });
     }
     findings
 }
@@ -287,7 +272,7 @@ mod tests {
             .iter()
             .map(|(path, text)| source(&format!("crates/a/src/{path}"), text))
             .collect();
-        check_against(&sources, &[])
+        check(&sources)
     }
 
     #[test]
@@ -319,11 +304,5 @@ mod tests {
         let files = [("lib.rs", "mod a; use a::A; pub fn f() {}"), ("a.rs", "use super::f;")];
         assert_eq!(found(&files).len(), 1);
         assert_eq!(found(&[("lib.rs", "mod a; pub use a::A;"), files[1]]), []);
-    }
-
-    #[test]
-    fn lists_that_are_too_long_are_shortened() {
-        let sources = [source("crates/a/src/lib.rs", "mod a;")];
-        assert_eq!(check_against(&sources, &[("a", 2)]).len(), 1);
     }
 }

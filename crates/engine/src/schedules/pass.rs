@@ -20,27 +20,27 @@ mod contract;
 mod contracted;
 mod learnt;
 mod left;
+mod links;
 mod order;
 mod resume;
+mod run;
 mod show;
 mod stale;
 
 use std::cell::{Cell, RefCell};
-use std::sync::Mutex;
 
-use welter_model::edges::Pair;
 use welter_model::program::Value;
-use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
-use welter_progress::{Phase, Progress, Unit};
+use welter_model::stream::{Again, Edge, Next, Seen, Stream};
+use welter_progress::{Progress, Unit};
 
-use self::contracted::Contracted;
+use self::learnt::fill;
 use self::order::Share;
+use self::run::Run;
 use self::show::{Newer, Writes};
 use self::stale::Stale;
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
-use crate::kernels::kernel::Scratch;
 use crate::machine::affinity::OwnCores;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
@@ -48,15 +48,10 @@ use crate::machine::workers::Workers;
 use crate::schedules::limit::check_limit;
 
 pub use self::resume::pass_resumable;
+pub use self::run::Generation;
 
-pub(crate) use self::learnt::{Learnt, add_up, check};
-
-/// Cells that are made or settled in one task.
-pub(crate) const CELLS: usize = 1 << 16;
-
-/// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
-/// and are joined, and what a program makes of them.
-pub(crate) const REST_BYTES: u64 = 64;
+pub(crate) use self::learnt::{CELLS, Learnt, add_up, check};
+pub(crate) use self::run::REST_BYTES;
 
 /// Outcome of a stream program.
 #[derive(Debug)]
@@ -67,16 +62,6 @@ pub struct Passed<V: Value> {
     pub passes: u64,
     /// Each generation that was made of the edges that were left.
     pub left: Vec<Generation>,
-}
-
-/// Edges that are read instead of the graph, or of an older generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Generation {
-    /// How many.
-    pub edges: u64,
-    /// Of contracted ones, edges that were still news and are not among these, because better ones
-    /// lie between the same two components; `None` where edges are as they were.
-    pub parallel: Option<u64>,
 }
 
 /// Runs a stream program.
@@ -95,73 +80,7 @@ pub fn pass<S: Stream>(
     run.go(program.first(), |_, _| Ok(()))
 }
 
-/// A stream program at work.
-struct Run<'a, S: Stream> {
-    graph: &'a Graph,
-    program: &'a S,
-    workers: &'a Workers,
-    progress: &'a Progress,
-    phase: &'a Phase,
-    learnt: Learnt<S>,
-    hands: Mutex<Vec<Hand>>,
-    stale: Stale,
-    /// Graph that is read instead of the first one, once few of its edges can be news.
-    newer: Option<Graph>,
-    /// Links that are read instead of both, once few of them are not parallel.
-    contracted: Option<Contracted>,
-    /// All of these that there were.
-    left: Vec<Generation>,
-    /// Whether a few edges were shown, and not yet the others.
-    begun: bool,
-    passes: u64,
-}
-
-/// Tools that a worker needs beside chunks.
-struct Hand {
-    scratch: Scratch,
-    /// Counts of the edges that it has seen in a step.
-    seen: Seen<()>,
-    /// Edges that it found for the rest.
-    rest: Vec<Pair>,
-    /// Edges of a chunk that are left.
-    found: Vec<(u32, u32, f64)>,
-}
-
-impl<'a, S: Stream> Run<'a, S> {
-    fn new(
-        graph: &'a Graph,
-        program: &'a S,
-        workers: &'a Workers,
-        (progress, phase): (&'a Progress, &'a Phase),
-    ) -> Result<Self, EngineError> {
-        // A damaged key names some place of the state and none outside it.
-        let places =
-            graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.layout.stripe_bits);
-        let degree = |place: u32| graph.degrees.get(place as usize).copied().unwrap_or(0);
-        let learnt = Learnt::new(program, places as usize, degree, (workers, progress))?;
-        let hand = || Hand {
-            scratch: Scratch::new(),
-            seen: Seen::default(),
-            rest: Vec::new(),
-            found: Vec::new(),
-        };
-        Ok(Self {
-            graph,
-            program,
-            workers,
-            progress,
-            phase,
-            learnt,
-            hands: Mutex::new((0..workers.threads()).map(|_| hand()).collect()),
-            stale: Stale::new(graph),
-            newer: None,
-            contracted: None,
-            left: Vec::new(),
-            begun: false,
-            passes: 0,
-        })
-    }
-
+impl<S: Stream> Run<'_, S> {
     /// Does what comes next, to the end. `passed` hears of the end of each pass, and of what comes
     /// then.
     fn go(
@@ -185,10 +104,6 @@ impl<'a, S: Stream> Run<'a, S> {
                 passed(&self, next)?;
             }
         }
-    }
-
-    fn known(&self) -> Known<'_, S> {
-        self.learnt.known()
     }
 
     /// Shows edges that may be news.
@@ -272,11 +187,6 @@ impl<'a, S: Stream> Run<'a, S> {
         self.seen()
     }
 
-    /// The graph that passes read.
-    fn edges(&self) -> &Graph {
-        self.newer.as_ref().unwrap_or(self.graph)
-    }
-
     /// Hands over the edges that are news.
     fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
         self.begin_pass()?;
@@ -307,12 +217,6 @@ impl<'a, S: Stream> Run<'a, S> {
         Ok(Seen { total, ..self.seen() })
     }
 
-    /// Counts of all workers since they were asked last.
-    fn seen(&self) -> Seen<S::Total> {
-        let room = self.graph.free_bytes() / REST_BYTES;
-        add_up(lock(&self.hands).iter_mut().map(|hand| &mut hand.seen), room)
-    }
-
     /// The values.
     fn end(self) -> Result<Passed<S::Value>, EngineError> {
         let Self { graph, program, workers, progress, passes, .. } = self;
@@ -324,20 +228,4 @@ impl<'a, S: Stream> Run<'a, S> {
         let values = Values::resident(values).rows()?;
         Ok(Passed { values, passes, left: self.left })
     }
-}
-
-/// Sets every element of a column.
-pub(crate) fn fill<T: Send>(
-    column: &mut [T],
-    workers: &Workers,
-    progress: &Progress,
-    value: impl Fn(u32) -> T + Sync,
-) -> Result<(), EngineError> {
-    let parts: Vec<Mutex<&mut [T]>> = column.chunks_mut(CELLS).map(Mutex::new).collect();
-    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        for (place, element) in lock(&parts[task]).iter_mut().enumerate() {
-            *element = value((task * CELLS + place) as u32);
-        }
-        Ok(())
-    })
 }

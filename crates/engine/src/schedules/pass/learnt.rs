@@ -1,14 +1,18 @@
 //! What a stream program learns of vertices, whatever its edges come from.
 
+use std::sync::Mutex;
+
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{Known, Seen, Stream};
 use welter_progress::Progress;
 
-use super::{CELLS, fill};
 use crate::EngineError;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
+
+/// Cells that are made or settled in one task.
+pub(crate) const CELLS: usize = 1 << 16;
 
 /// Cells and notes, which all workers share.
 pub(crate) struct Learnt<S: Stream> {
@@ -82,4 +86,20 @@ pub(crate) fn add_up<'a, T: Default>(
         sum.changes += changes;
     }
     sum
+}
+
+/// Sets every element of a column.
+pub(crate) fn fill<T: Send>(
+    column: &mut [T],
+    workers: &Workers,
+    progress: &Progress,
+    value: impl Fn(u32) -> T + Sync,
+) -> Result<(), EngineError> {
+    let parts: Vec<Mutex<&mut [T]>> = column.chunks_mut(CELLS).map(Mutex::new).collect();
+    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        for (place, element) in lock(&parts[task]).iter_mut().enumerate() {
+            *element = value((task * CELLS + place) as u32);
+        }
+        Ok(())
+    })
 }

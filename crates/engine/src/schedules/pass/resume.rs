@@ -18,8 +18,9 @@ use bytemuck::{Zeroable, bytes_of, cast_slice, cast_slice_mut};
 use welter_model::lasting::{KeptNext, Lasting, decode, encode};
 use welter_progress::{Progress, Unit};
 
+use super::Passed;
 use super::learnt::Learnt;
-use super::{Passed, Run};
+use super::run::Run;
 use crate::EngineError;
 use crate::checkpoint::{
     Checkpoints, Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
