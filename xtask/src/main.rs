@@ -145,10 +145,10 @@ fn advisories(root: &Path) -> Outcome {
 
 /// The benchmarks are a package of their own; their arguments are its business.
 fn bench(arguments: &[String]) -> Outcome {
-    let package = ["run", "--release", "--package", "welter-bench", "--"];
+    let package = ["run", "--profile", "dist", "--package", "welter-bench", "--"];
     if arguments.iter().any(|argument| argument == "outofcore" || argument == "algorithms") {
         // They measure the command itself, and look for it where this package lies.
-        let command = ["build", "--release", "--package", "welter"];
+        let command = ["build", "--profile", "dist", "--package", "welter"];
         step("the command", || cargo(&root()).args(command).finish())?;
     }
     step("bench", || cargo(&root()).args(package).args(arguments).finish())
