@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::Vertex;
-use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
+use welter_model::stream::{Edge, Known, Next, OverInput, Seen, Stream};
 
 use crate::bfs::{Depth, Sources, UNREACHED};
 
@@ -202,7 +202,7 @@ fn reach(known: Known<'_, Levels>, slot: u32, depth: u32) -> bool {
     new
 }
 
-impl BySlot for Levels {
+impl OverInput for Levels {
     const KEEPS: bool = true;
     const BITS: bool = true;
 

@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::stream::{self, BySlot, Edge, Known, Seen, Stream};
+use welter_model::stream::{self, Edge, Known, OverInput, Seen, Stream};
 use welter_model::table::ColumnData;
 
 /// The number of the smallest vertex of a component.
@@ -216,7 +216,7 @@ impl Stream for Wcc {
 }
 
 /// The smallest slot of a component is that of its smallest vertex.
-impl BySlot for Wcc {
+impl OverInput for Wcc {
     #[inline(always)]
     fn numbered(&self, Label(slot): Label, number: impl Fn(u32) -> u32) -> Label {
         Label(number(slot))

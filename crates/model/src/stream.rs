@@ -117,7 +117,7 @@ pub trait Stream: Sync {
 /// slots stand for them. Slots that are no vertices have cells, and are settled, like the others;
 /// degrees are not known, and an edge may be shown where it is none any more
 /// ([`Again`] is not asked).
-pub trait BySlot: Stream<Value: bytemuck::Pod> {
+pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// Whether edges that may be news in a later step are kept, as soon as there is room for all of
     /// them ([`Seen::kept`]): what is read then is those, without weights, and not the input.
     const KEEPS: bool = false;
@@ -188,7 +188,7 @@ pub struct Seen<T> {
     pub total: T,
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,
-    /// Edges that may be news in a later step, where all of them were kept ([`BySlot::KEEPS`]).
+    /// Edges that may be news in a later step, where all of them were kept ([`OverInput::KEEPS`]).
     pub kept: Option<u64>,
 }
 

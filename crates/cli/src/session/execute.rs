@@ -11,7 +11,7 @@ use welter_model::intersect::Intersect;
 use welter_model::lasting::Lasting;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
-use welter_model::stream::{BySlot, Stream};
+use welter_model::stream::{OverInput, Stream};
 use welter_store::io::VolumeStats;
 
 use super::{Ready, Session};
@@ -75,7 +75,7 @@ impl Session {
 
     /// Runs a stream program on a graph that stays in its input. If it gives up there, the graph is
     /// made.
-    pub(crate) fn pass_over<S: BySlot>(
+    pub(crate) fn pass_over<S: OverInput>(
         &self,
         ready: &Ready,
         program: &S,

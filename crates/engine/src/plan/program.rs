@@ -4,7 +4,7 @@ use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::straight::Straight;
-use welter_model::stream::{BySlot, Stream};
+use welter_model::stream::{OverInput, Stream};
 use welter_store::header::KEY_BITS;
 
 use super::settings::{Route, Settings};
@@ -30,7 +30,7 @@ impl Straightness {
     }
 
     /// The memory of a stream program.
-    pub fn of_stream<S: BySlot>() -> Self {
+    pub fn of_stream<S: OverInput>() -> Self {
         // Two bits are less than a byte.
         let slot = (size_of::<S::Cell>() + size_of::<S::Note>()) as u64 + u64::from(S::BITS);
         Self { always: S::PASSES == Some(1), slot, update: 0 }

@@ -15,7 +15,7 @@ use welter_model::intersect::Intersect;
 use welter_model::lasting::Lasting;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
-use welter_model::stream::{BySlot, Stream};
+use welter_model::stream::{OverInput, Stream};
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -280,7 +280,7 @@ impl Memory {
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.
-    pub fn pass_over<S: BySlot>(
+    pub fn pass_over<S: OverInput>(
         &self,
         graph: &Graph,
         reading: Reading,

@@ -17,7 +17,7 @@ use welter_model::group::{Group, Grouped};
 use welter_model::ids::IdMap;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
-use welter_model::stream::{self, BySlot, Edge, Known, Seen, Stream};
+use welter_model::stream::{self, Edge, Known, OverInput, Seen, Stream};
 use welter_progress::Progress;
 use welter_testing::executors::{Executor, MACHINE, executors, workers};
 use welter_testing::graph::Graph;
@@ -313,7 +313,7 @@ impl Stream for Wandering {
     }
 }
 
-impl BySlot for Wandering {
+impl OverInput for Wandering {
     fn numbered(&self, value: One<u32>, _: impl Fn(u32) -> u32) -> One<u32> {
         value
     }

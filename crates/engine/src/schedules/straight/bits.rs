@@ -9,7 +9,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use welter_model::stream::BySlot;
+use welter_model::stream::OverInput;
 use welter_progress::Progress;
 
 use crate::EngineError;
@@ -39,7 +39,7 @@ impl Bits {
     }
 
     /// Asks all cells.
-    pub(super) fn ask<S: BySlot>(
+    pub(super) fn ask<S: OverInput>(
         &mut self,
         program: &S,
         step: S::Step,

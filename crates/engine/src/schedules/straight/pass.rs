@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::stream::{BySlot, Edge, Known, Next, Seen, Stream};
+use welter_model::stream::{Edge, Known, Next, OverInput, Seen, Stream};
 use welter_progress::{Phase, Progress, Unit};
 
 use super::bits::{Bits, End, Looks};
@@ -36,7 +36,7 @@ const KEPT: usize = 1 << 16;
 /// # Errors
 /// When the graph was made of its input, this cannot be read, memory runs out, or the run is
 /// cancelled.
-pub fn pass_over<S: BySlot>(
+pub fn pass_over<S: OverInput>(
     graph: &Graph,
     program: &S,
     workers: &Workers,
@@ -97,7 +97,7 @@ struct Bench {
     looks: Looks,
 }
 
-impl<'a, S: BySlot> Passes<'a, S> {
+impl<'a, S: OverInput> Passes<'a, S> {
     fn new(
         (graph, stream, reading): (&'a Graph, &'a dyn EdgeStream, Reading),
         program: &'a S,
