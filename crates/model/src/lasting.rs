@@ -14,7 +14,7 @@ pub const STEP_WORDS: usize = 5;
 pub type KeptNext = [u64; 1 + STEP_WORDS];
 
 /// A stream program that can be resumed.
-pub trait Lasting: Stream {
+pub trait Checkpointable: Stream {
     /// Form in which a vertex is kept: its cell and its note.
     type Kept: Pod + Send + Sync;
 
@@ -33,7 +33,7 @@ pub trait Lasting: Stream {
 }
 
 /// Encodes the next step of a program.
-pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
+pub fn encode<S: Checkpointable>(next: Next<S::Step>) -> KeptNext {
     let (kind, step) = match next {
         Next::Stop => (0, None),
         Next::Few(step) => (1, Some(step)),
@@ -47,7 +47,7 @@ pub fn encode<S: Lasting>(next: Next<S::Step>) -> KeptNext {
 }
 
 /// Decodes the next step of a program; `None` if it is none that is known.
-pub fn decode<S: Lasting>([kind, words @ ..]: KeptNext) -> Option<Next<S::Step>> {
+pub fn decode<S: Checkpointable>([kind, words @ ..]: KeptNext) -> Option<Next<S::Step>> {
     if kind == 0 {
         return (words == [0; STEP_WORDS]).then_some(Next::Stop);
     }

@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use welter_model::lasting::{Lasting, STEP_WORDS};
+use welter_model::lasting::{Checkpointable, STEP_WORDS};
 
 use super::{BUSY, Best, Mcst, NO_EDGE, Step, ends};
 
-impl Lasting for Mcst {
+impl Checkpointable for Mcst {
     /// The label, and the rank of the best edge.
     type Kept = [u64; 3];
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use welter_model::lasting::{Lasting, STEP_WORDS};
+use welter_model::lasting::{Checkpointable, STEP_WORDS};
 
 use super::{Cell, DECIDED, Scc, Stage, Step};
 
@@ -24,7 +24,7 @@ const STAGES: [Stage; 13] = [
     Stage::Name,
 ];
 
-impl Lasting for Scc {
+impl Checkpointable for Scc {
     /// The part and the colour.
     type Kept = [u32; 2];
 

@@ -8,7 +8,7 @@ use welter_engine::{
 };
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
-use welter_model::lasting::Lasting;
+use welter_model::lasting::Checkpointable;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
 use welter_model::stream::{OverInput, Stream};
@@ -58,7 +58,7 @@ impl Session {
     }
 
     /// Runs a stream program, from its last checkpoint where there is one.
-    pub(crate) fn pass_resumable<S: Lasting>(
+    pub(crate) fn pass_resumable<S: Checkpointable>(
         &self,
         ready: &Ready,
         program: &S,

@@ -12,7 +12,7 @@ use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::intersect::Intersect;
-use welter_model::lasting::Lasting;
+use welter_model::lasting::Checkpointable;
 use welter_model::program::{Program, Value};
 use welter_model::straight::Straight;
 use welter_model::stream::{OverInput, Stream};
@@ -150,7 +150,7 @@ impl Memory {
     ///
     /// # Panics
     /// When the engine fails before.
-    pub fn pass_resumable<S: Lasting>(
+    pub fn pass_resumable<S: Checkpointable>(
         &self,
         graph: &Graph,
         reading: Reading,

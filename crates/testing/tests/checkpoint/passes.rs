@@ -7,7 +7,7 @@ use welter_algorithms::mcst::Cost;
 use welter_algorithms::{Mcst, Scc};
 use welter_engine::plan::{Settings, StorageMode};
 use welter_engine::{Checkpoints, EngineError};
-use welter_model::lasting::Lasting;
+use welter_model::lasting::Checkpointable;
 use welter_store::io::{Call, Fault, Faults};
 use welter_testing::executors::{Executor, Folder, Memory};
 use welter_testing::graph::Graph;
@@ -41,7 +41,11 @@ fn graphs() -> [Graph; 3] {
 
 /// Runs that end by force after each checkpoint and go on elsewhere, against an undisturbed one;
 /// also how many checkpoints there were at most.
-fn judge<S: Lasting<Value: Pod>>([first, second]: [&Memory; 2], graph: &Graph, program: &S) -> u64 {
+fn judge<S: Checkpointable<Value: Pod>>(
+    [first, second]: [&Memory; 2],
+    graph: &Graph,
+    program: &S,
+) -> u64 {
     let (values, passes) = first.pass_resumable(graph, PLAIN, program, None).unwrap();
     let expected = bits((values, passes));
     // How many passes there are may differ by the threads' luck.

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use bytemuck::{Zeroable, bytes_of, cast_slice, cast_slice_mut};
 
-use welter_model::lasting::{KeptNext, Lasting, decode, encode};
+use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
 use welter_progress::{Progress, Unit};
 
 use super::Passed;
@@ -37,7 +37,7 @@ const PIECE: usize = 1 << 10;
 /// # Errors
 /// As [`super::pass`]; also when a checkpoint cannot be written or read, or belongs to another
 /// graph or program.
-pub fn pass_resumable<S: Lasting>(
+pub fn pass_resumable<S: Checkpointable>(
     graph: &Graph,
     program: &S,
     workers: &Workers,
@@ -75,7 +75,7 @@ pub fn pass_resumable<S: Lasting>(
     })
 }
 
-impl<S: Lasting> Run<'_, S> {
+impl<S: Checkpointable> Run<'_, S> {
     /// Shows what is to be kept of all vertices, in their order.
     fn each_kept(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         let vertices = self.graph.vertices() as usize;
@@ -93,7 +93,7 @@ impl<S: Lasting> Run<'_, S> {
 }
 
 /// The cells and notes of a run, as they are restored.
-struct Cells<'r, 'a, S: Lasting> {
+struct Cells<'r, 'a, S: Checkpointable> {
     run: &'r mut Run<'a, S>,
     directory: &'r Path,
 }
@@ -104,7 +104,7 @@ fn odd(directory: &Path) -> EngineError {
     EngineError::Changed(format!("{}: {what}", directory.display()))
 }
 
-impl<S: Lasting> Settable for Cells<'_, '_, S> {
+impl<S: Checkpointable> Settable for Cells<'_, '_, S> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let run = &mut *self.run;
         let Stripe { vertices, .. } = &run.graph.stripes[stripe];
