@@ -20,7 +20,7 @@
 //! Depths in a graph of four edges, from vertex 0, none of which was sorted:
 //!
 //! ```
-//! # use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape, InputScanCost};
 //! # use welter_engine::{Graph, Machine, Workers, pass_over};
 //! # use welter_model::{ids::IdMap, program::Value};
 //! # use welter_progress::Progress;
@@ -32,7 +32,7 @@
 //! # let reading = Reading::default();
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
-//! # let straight = Some(Straightness { always: true, ..Straightness::of_stream::<Levels>() });
+//! # let straight = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() });
 //! # let layout = Layout { straight, ..Layout::of_stream::<Levels>() };
 //! # let plan = Plan::new(shape, layout, &settings, &machine)?;
 //! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);

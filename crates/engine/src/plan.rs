@@ -55,7 +55,7 @@ pub use self::index::Index;
 pub use self::kept::KeptShape;
 pub use self::memory::Memory;
 pub use self::premises::Premises;
-pub use self::program::{FoldLayout, FrontierKind, Layout, ProgramKind, Straightness, Updates};
+pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
 pub(crate) use self::relaxing::LISTED_BYTES;

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::Levels;
 use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
+use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
 use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
@@ -132,7 +132,7 @@ impl Chosen for Options {
         if self.parents {
             return Layout::of::<BfsTree>();
         }
-        Layout { straight: Some(Straightness::of_stream::<Levels>()), ..Layout::of::<Bfs>() }
+        Layout { straight: Some(InputScanCost::of_stream::<Levels>()), ..Layout::of::<Bfs>() }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {

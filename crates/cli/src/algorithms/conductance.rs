@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use welter_algorithms::conductance::{Across, Amount, Cut};
 use welter_algorithms::{Conductance, Sides};
 use welter_engine::Outcome;
-use welter_engine::plan::{Layout, Straightness};
+use welter_engine::plan::{InputScanCost, Layout};
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
@@ -197,7 +197,7 @@ impl Chosen for Options {
         };
         // A number by the slot and one by the vertex, as tables are read; then a bit.
         let given = if self.side_from.is_empty() { 1 } else { 16 };
-        let straight = (!self.weighted).then(|| Straightness::of::<Conductance<u32>>(given));
+        let straight = (!self.weighted).then(|| InputScanCost::of::<Conductance<u32>>(given));
         Layout { value: layout.value + given, straight, ..layout }
     }
 

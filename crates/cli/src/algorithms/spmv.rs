@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use welter_algorithms::Float;
 use welter_algorithms::spmv::{Element, Product, Spmv, Vector};
 use welter_engine::Outcome;
-use welter_engine::plan::{Layout, Straightness};
+use welter_engine::plan::{InputScanCost, Layout};
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
@@ -141,8 +141,8 @@ impl Chosen for Options {
         let given = if self.vector_from.is_empty() { 0 } else { 16 };
         let own = if self.vector == VectorArg::Random { given + 8 } else { given };
         let (layout, straight) = match self.precision {
-            Precision::F64 => (Layout::of::<Spmv<f64>>(), Straightness::of::<Product<f64>>(own)),
-            Precision::F32 => (Layout::of::<Spmv<f32>>(), Straightness::of::<Product<f32>>(own)),
+            Precision::F64 => (Layout::of::<Spmv<f64>>(), InputScanCost::of::<Product<f64>>(own)),
+            Precision::F32 => (Layout::of::<Spmv<f32>>(), InputScanCost::of::<Product<f32>>(own)),
         };
         let straight = (self.iterations == 1).then_some(straight);
         Layout { value: layout.value + given, straight, ..layout }

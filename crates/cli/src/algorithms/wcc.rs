@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, Wcc};
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, Straightness};
+use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
 use welter_engine::{Outcome, Passed};
 use welter_model::table::Columns;
 
@@ -89,7 +89,7 @@ impl Chosen for Options {
         if self.method.by_labels() {
             return Layout::of::<LabelPropagation>();
         }
-        let straight = Some(Straightness::of_stream::<Wcc>());
+        let straight = Some(InputScanCost::of_stream::<Wcc>());
         Layout { straight, ..Layout::of_stream::<Wcc>() }
     }
 

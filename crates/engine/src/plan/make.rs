@@ -5,7 +5,7 @@ use welter_store::header::{Encoding, KEY_BITS};
 use super::index::Index;
 use super::memory::Memory;
 use super::premises::{Premises, STRIPES_PER_WORKER};
-use super::program::{Layout, Straightness};
+use super::program::{InputScanCost, Layout};
 use super::refusal::{MARGIN, refusal};
 use super::settings::{Route, Settings, StorageMode};
 use super::shape::Shape;
@@ -155,7 +155,7 @@ impl Plan {
 }
 
 /// Whether passes over the input are better than the plan by which a graph would be made.
-fn pays(straight: &Plan, takes: Straightness, made: Option<&Plan>) -> bool {
+fn pays(straight: &Plan, takes: InputScanCost, made: Option<&Plan>) -> bool {
     let is_stored = made.is_none_or(|plan| plan.storage().is_some());
     (takes.always || is_stored) && straight.fits()
 }

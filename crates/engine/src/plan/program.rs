@@ -13,7 +13,7 @@ use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
 /// Memory that a straight program takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Straightness {
+pub struct InputScanCost {
     /// Whether it pays where edges would fit in memory, too.
     pub always: bool,
     /// Bytes of a slot: what it was told, and what the program itself has for it.
@@ -22,7 +22,7 @@ pub struct Straightness {
     pub update: u64,
 }
 
-impl Straightness {
+impl InputScanCost {
     /// The memory of a program with so many bytes of its own for a slot.
     pub fn of<P: Straight>(own: u64) -> Self {
         let [accum, update] = [size_of::<P::Accum>(), size_of::<P::Update>()];
@@ -46,7 +46,7 @@ pub struct Layout {
     pub own: u64,
     /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
     /// difference to graphs that are kept.
-    pub straight: Option<Straightness>,
+    pub straight: Option<InputScanCost>,
     /// Kind of the program, and what it takes beside.
     pub kind: ProgramKind,
 }
@@ -185,7 +185,7 @@ impl Layout {
 
     /// The layout of a straight program, with so many bytes of its own for a slot.
     pub fn of_straight<P: Straight>(own: u64) -> Self {
-        let straight = Some(Straightness::of::<P>(own));
+        let straight = Some(InputScanCost::of::<P>(own));
         Self { straight, ..Self::with(size_of::<P::Value>(), ProgramKind::Straight) }
     }
 

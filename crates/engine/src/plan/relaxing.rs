@@ -110,7 +110,7 @@ mod tests {
         for budget in (16_u64..400).map(|quarter_mib| quarter_mib << 18) {
             let Some(mut made) = plan(budget, true) else { continue };
             made.premises.program.straight =
-                Some(crate::plan::Straightness { always: false, slot: 10, update: 0 });
+                Some(crate::plan::InputScanCost { always: false, slot: 10, update: 0 });
             made.premises.settings.storage = StorageMode::Auto;
             assert!(searches(&made));
             let taken = {

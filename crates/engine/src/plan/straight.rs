@@ -3,7 +3,7 @@
 use super::index::Index;
 use super::memory::{self, Memory};
 use super::premises::Premises;
-use super::program::Straightness;
+use super::program::InputScanCost;
 use super::refusal::refusal;
 use super::shape::Shape;
 use super::{Access, Plan, storage};
@@ -19,7 +19,7 @@ const PASSES_MAX: u64 = 64;
 pub(crate) const PART_BYTES: usize = 16 << 20;
 
 /// The plan that leaves the graph in its input, and makes it after all as `instead` says.
-pub(super) fn plan(premises: &Premises, takes: Straightness, instead: Option<Plan>) -> Plan {
+pub(super) fn plan(premises: &Premises, takes: InputScanCost, instead: Option<Plan>) -> Plan {
     let access = Access::Input { instead: instead.map(Box::new) };
     let memory = memory_of(premises, takes);
     Plan { premises: *premises, index: Index::None, access, pace: None, memory }
@@ -72,8 +72,8 @@ impl Plan {
 }
 
 /// Memory of a run on a graph that stays in its input.
-fn memory_of(premises: &Premises, takes: Straightness) -> Memory {
-    let Straightness { slot, update, .. } = takes;
+fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
+    let InputScanCost { slot, update, .. } = takes;
     let Shape { slots, edges, input_bytes, estimated, .. } = premises.shape;
     let threads = premises.threads as u64;
     // A sample of the edges may not have seen the largest id.

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use welter_engine::kept::{self, KeepOptions, Kept};
-use welter_engine::plan::{Layout, Plan, ProgramKind, Route, Settings, Shape, Straightness};
+use welter_engine::plan::{InputScanCost, Layout, Plan, ProgramKind, Route, Settings, Shape};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
     extend_resumable, intersect, pass, pass_over, pass_resumable, peel, run_resumable,
@@ -287,7 +287,7 @@ impl Memory {
         (program, layout, room, begun): (impl FnOnce(&IdMap) -> S, Layout, Room, bool),
         made: impl FnOnce(&welter_engine::Graph, &Workers),
     ) -> Option<Vec<S::Value>> {
-        let straight = Some(Straightness { always: true, ..Straightness::of_stream::<S>() });
+        let straight = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<S>() });
         let layout = Layout { straight, ..layout };
         let (_, ids) = self.input(graph);
         let program = program(&ids);

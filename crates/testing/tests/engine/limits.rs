@@ -9,7 +9,7 @@ use welter_algorithms::mcst::Cost;
 use welter_algorithms::{
     Bfs, ForestLabels, HyperBall, KCore, LabelPropagation, Mcst, Mis, Scc, Sssp, StrongLabels,
 };
-use welter_engine::plan::{FrontierMode, Layout, Plan, Route, Settings, Shape, Straightness};
+use welter_engine::plan::{FrontierMode, InputScanCost, Layout, Plan, Route, Settings, Shape};
 use welter_engine::{EngineError, pass, pass_over};
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::extended::Extended;
@@ -340,7 +340,7 @@ fn a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input() 
     let layout = Layout::of_stream::<Wandering>();
     let made = held(&cycle(), layout);
     is_ended(pass(&made, &Wandering, workers(2), &Progress::new()), "a graph");
-    let straight = Straightness { always: true, ..Straightness::of_stream::<Wandering>() };
+    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Wandering>() };
     let left = held(&cycle(), Layout { straight: Some(straight), ..layout });
     assert!(left.plan().is_straight());
     is_ended(pass_over(&left, &Wandering, workers(2), &Progress::new()), "its input");

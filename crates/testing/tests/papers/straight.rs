@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 use welter_algorithms::spmv::{Product, Vector};
 use welter_algorithms::{Bfs, Float, Levels, Wcc};
-use welter_engine::plan::{Layout, Plan, Settings, Shape, Straightness};
+use welter_engine::plan::{InputScanCost, Layout, Plan, Settings, Shape};
 use welter_engine::{pass_over, run};
 use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
@@ -273,7 +273,7 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     let tree = (1..slots).map(|vertex| [(vertex - 1) / 16, vertex]);
     let pairs: Vec<[u32; 2]> = tree.collect();
     let edges = pairs.len() as u64;
-    let straight = Straightness { always: true, ..Straightness::of_stream::<Levels>() };
+    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
     let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
     let shape =
         Shape { slots: u64::from(slots), edges, weighted: false, estimated: false, input_bytes: 0 };
@@ -312,7 +312,7 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
 /// nothing else, is refused.
 fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     let reading = Reading { undirected: true, ..Reading::default() };
-    let straight = Straightness { always: true, ..Straightness::of_stream::<Levels>() };
+    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
     let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
     let edges = pairs.len() as u64;
     let shape = Shape {
