@@ -14,7 +14,7 @@ use bytemuck::cast_slice;
 
 use crate::EngineError;
 use crate::edges::apart::Apart;
-use crate::edges::extent::{Shelved, Source};
+use crate::edges::extent::{Source, SpilledSlabs};
 use crate::edges::segments::{Segment, Segments};
 use crate::kernels::cuts::{Cuts, Lots};
 use crate::kernels::record::{Line, Record, Waiting};
@@ -83,7 +83,7 @@ pub(crate) struct Bin {
 
 pub(crate) struct Part {
     /// The slabs of the worker's lot.
-    pub(crate) slabs: Arc<Shelved>,
+    pub(crate) slabs: Arc<SpilledSlabs>,
     pub(crate) segments: Segments,
 }
 
@@ -100,7 +100,7 @@ impl Bin {
     }
 
     /// Shelves that the bin is on, one of each worker.
-    pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<Shelved>> {
+    pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<SpilledSlabs>> {
         self.parts.iter().map(|part| &part.slabs)
     }
 
@@ -123,7 +123,7 @@ impl Bin {
 
 /// Leaves the slabs of lots with more bytes than this where they are.
 pub(crate) fn leave_large_lots(bins: &[StripeBins], lots: &Lots, bytes_most: u64) {
-    let mut shelves: Vec<Vec<&Arc<Shelved>>> = vec![Vec::new(); lots.count()];
+    let mut shelves: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); lots.count()];
     for (number, bin) in bins.iter().flatten().enumerate() {
         let lot = &mut shelves[lots.of(number)];
         for shelf in bin.shelves() {

@@ -64,7 +64,7 @@ impl ChunkPlace {
 }
 
 /// Slabs of which some are in a volume until they are asked for.
-pub(crate) struct Shelved {
+pub(crate) struct SpilledSlabs {
     kept: Mutex<Vec<Kept>>,
     slabs: OnceLock<Vec<Slab>>,
     /// Counts those that were read.
@@ -75,7 +75,7 @@ pub(crate) struct Shelved {
     window: OnceLock<Arc<Window>>,
 }
 
-impl Drop for Shelved {
+impl Drop for SpilledSlabs {
     fn drop(&mut self) {
         // The slabs go first, so that who waits for their memory finds it.
         self.slabs.take();
@@ -122,7 +122,11 @@ impl Window {
 /// Reads one after the other, as far ahead as the window allows, until it is closed. What another
 /// thread has dropped in the meantime is not read. A worker that needs what could not be read tries
 /// again and learns why.
-pub(crate) fn read_ahead(shelves: Vec<Weak<Shelved>>, source: Source<'_>, window: &Arc<Window>) {
+pub(crate) fn read_ahead(
+    shelves: Vec<Weak<SpilledSlabs>>,
+    source: Source<'_>,
+    window: &Arc<Window>,
+) {
     for shelf in shelves {
         if !window.enter() {
             return;
@@ -152,7 +156,7 @@ pub(crate) struct Source<'a> {
     pub(crate) arena: &'a Arena,
 }
 
-impl Shelved {
+impl SpilledSlabs {
     /// Slabs, wherever they are.
     pub(crate) fn new(slabs: Vec<Kept>) -> Self {
         let (slabs, kept) = (OnceLock::new(), Mutex::new(slabs));

@@ -21,7 +21,7 @@ use crate::edges::bins::leave_large_lots;
 use crate::edges::bins::{Bin, Grid, StripeBins};
 use crate::edges::compact::compact;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::{self, Shelved, Source, Window};
+use crate::edges::extent::{self, Source, SpilledSlabs, Window};
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
 use crate::edges::recipe::{Group, Keep, Recipe, Span};
@@ -402,8 +402,8 @@ fn write_tiles<W: Waiting>(
 }
 
 /// Shelves of some bins that are on storage, in the order of the bins.
-fn stored(bins: &[StripeBins]) -> Vec<Weak<Shelved>> {
-    let mut shelves: Vec<Weak<Shelved>> = Vec::new();
+fn stored(bins: &[StripeBins]) -> Vec<Weak<SpilledSlabs>> {
+    let mut shelves: Vec<Weak<SpilledSlabs>> = Vec::new();
     let mut seen = HashSet::new();
     for shelf in bins.iter().flatten().flat_map(Bin::shelves) {
         if seen.insert(Arc::as_ptr(shelf)) && shelf.is_stored() {

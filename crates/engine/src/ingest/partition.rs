@@ -16,7 +16,7 @@ use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Grid, Part, StripeBins};
-use crate::edges::extent::{Kept, Shelved};
+use crate::edges::extent::{Kept, SpilledSlabs};
 use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
 use crate::edges::segments::{List, Segment, Segments};
 use crate::ingest::marks::{Marker, Marks};
@@ -364,7 +364,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let Self { grid, marker, closed, lots, lines, waiting, .. } = self;
         // What is open no more goes before segments are sorted.
         drop((lines, waiting));
-        let shelve = |lot: Lot| Arc::new(Shelved::new(lot.slabs));
+        let shelve = |lot: Lot| Arc::new(SpilledSlabs::new(lot.slabs));
         let lots: Vec<_> = lots.into_iter().map(shelve).collect();
         let part = |(index, segments): (usize, Segments)| {
             let slabs = Arc::clone(&lots[grid.lots.of(index)]);
