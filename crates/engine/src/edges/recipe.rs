@@ -57,7 +57,7 @@ impl<'a> Keep<'a> {
 
 /// Arguments that all cells share.
 #[derive(Clone, Copy)]
-pub(crate) struct Recipe<'a, 'd> {
+pub(crate) struct TileWriterConfig<'a, 'd> {
     pub(crate) plan: &'a Plan,
     pub(crate) layout: EdgeLayout,
     pub(crate) vertices: &'a Vertices,

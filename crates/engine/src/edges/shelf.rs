@@ -12,7 +12,7 @@ use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::Extent;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
-use crate::edges::recipe::{Keep, Recipe};
+use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::sound::Sound;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
@@ -75,7 +75,7 @@ impl Shelf {
         &mut self,
         label: &Label,
         bytes: &[u8],
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
         if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
             self.close(recipe.keep, recipe.arena)?;

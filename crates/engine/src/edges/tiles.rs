@@ -16,7 +16,7 @@ use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
 use crate::edges::extent::ChunkPlace;
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
-use crate::edges::recipe::{Group, Keep, Recipe, Span};
+use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::shelf::Shelf;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
@@ -61,7 +61,7 @@ impl<R: Record> TileWriter<R> {
     /// edges, and says whether to go on.
     pub(crate) fn stripe<W: Waiting<Record = R>>(
         &mut self,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
         stripe: &Span,
         bins: StripeBins,
         mut done: impl FnMut(u64) -> bool,
@@ -101,7 +101,7 @@ impl<R: Record> TileWriter<R> {
     /// Sorts one cell and adds its tiles to the open chunk.
     fn cell<W: Waiting<Record = R>>(
         &mut self,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
         group: &Group<'_>,
         stripe: &Span,
         bin: &Bin,
@@ -165,7 +165,7 @@ impl<R: Record> TileWriter<R> {
         edges: usize,
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
         group: &Group<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
@@ -200,7 +200,7 @@ impl<R: Record> TileWriter<R> {
         records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
         self.buffers().tiles(records, numbers, label, recipe, |_| {})
     }
@@ -209,7 +209,7 @@ impl<R: Record> TileWriter<R> {
     pub(crate) fn close(
         &mut self,
         label: &mut Label,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
         self.buffers().close(label, recipe)
     }
@@ -250,7 +250,7 @@ impl TileBuffers<'_> {
         records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: Recipe<'_, '_>,
+        recipe: TileWriterConfig<'_, '_>,
         seen: impl FnMut(u32),
     ) -> Result<(), EngineError> {
         let keys = std::mem::take(&mut self.keys);
@@ -280,7 +280,11 @@ impl TileBuffers<'_> {
     }
 
     /// Ends the open chunk, if there is one.
-    fn close(&mut self, label: &mut Label, recipe: Recipe<'_, '_>) -> Result<(), EngineError> {
+    fn close(
+        &mut self,
+        label: &mut Label,
+        recipe: TileWriterConfig<'_, '_>,
+    ) -> Result<(), EngineError> {
         if self.builder.is_empty() {
             return Ok(());
         }

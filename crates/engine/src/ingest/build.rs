@@ -24,7 +24,7 @@ use crate::edges::extent::ChunkPlace;
 use crate::edges::extent::{self, Source, SpilledSlabs, Window};
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
-use crate::edges::recipe::{Group, Keep, Recipe, Span};
+use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
@@ -122,7 +122,7 @@ pub(crate) fn ingest(
     let arena = workers.arena();
     let keep = volumes.as_ref().map(|volumes| volumes.keep(plan));
     let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
-    let recipe = Recipe {
+    let recipe = TileWriterConfig {
         plan,
         layout: plan.premises.edges,
         vertices: &vertices,
@@ -292,7 +292,7 @@ type PutIntoBins = fn(
 type WriteTiles = fn(
     Vec<StripeBins>,
     &Grid,
-    Recipe<'_, '_>,
+    TileWriterConfig<'_, '_>,
     &Workers,
     &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError>;
@@ -360,7 +360,7 @@ fn bin(
 fn write_tiles<W: Waiting>(
     bins: Vec<StripeBins>,
     grid: &Grid,
-    recipe: Recipe<'_, '_>,
+    recipe: TileWriterConfig<'_, '_>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError> {

@@ -35,7 +35,7 @@ use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::layout::EdgeLayout;
-use crate::edges::recipe::{Keep, Recipe};
+use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
@@ -295,8 +295,8 @@ impl<'l> Writer<'l> {
     }
 }
 
-fn recipe<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> Recipe<'l, 'l> {
-    Recipe {
+fn recipe<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> TileWriterConfig<'l, 'l> {
+    TileWriterConfig {
         plan: &graph.plan,
         layout: graph.layout,
         vertices: &graph.vertices,
