@@ -7,7 +7,7 @@ use welter_store::chunk::Chunk;
 
 use super::SpillSchedule;
 use super::partitions::vertices;
-use super::signals::Teller;
+use super::signals::SignalWriter;
 use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::Writer;
@@ -121,7 +121,7 @@ impl SpillSchedule<'_> {
         workers.tasks_ahead(tasks, progress, &self.workers, |state, task, next| {
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
             let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
-            let mut teller = Teller::new(&own, signals, once);
+            let mut teller = SignalWriter::new(&own, signals, once);
             records.clear();
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), false);

@@ -20,7 +20,7 @@ use crate::kernels::records::Records;
 const NOBODY: u64 = u64::MAX;
 
 /// One partition telling a stripe what its sources say.
-pub(super) struct Teller<'a> {
+pub(super) struct SignalWriter<'a> {
     /// The sources of the partition, and what they say.
     pub(super) own: &'a Range<u64>,
     pub(super) signals: &'a [u8],
@@ -30,7 +30,7 @@ pub(super) struct Teller<'a> {
     last: u64,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> SignalWriter<'a> {
     pub(super) fn new(own: &'a Range<u64>, signals: &'a [u8], once: bool) -> Self {
         Self { own, signals, once, last: NOBODY }
     }
