@@ -59,7 +59,7 @@ impl<'a> SignalWriter<'a> {
 }
 
 /// A stripe that hears what sources say.
-pub(super) struct Listener<'r, 'b> {
+pub(super) struct SignalReader<'r, 'b> {
     incoming: Incoming<'r>,
     /// Records of the chunk that is open.
     records: &'b mut Records,
@@ -71,7 +71,7 @@ pub(super) struct Listener<'r, 'b> {
     heard: u64,
 }
 
-impl<'r, 'b> Listener<'r, 'b> {
+impl<'r, 'b> SignalReader<'r, 'b> {
     pub(super) fn new(incoming: Incoming<'r>, records: &'b mut Records, once: bool) -> Self {
         records.clear();
         Self { incoming, records, next: 0, once, last: (NOBODY, 0), heard: 0 }

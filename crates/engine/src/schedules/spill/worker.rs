@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::columns::Columns;
 use super::gather::{Gather, no_states};
-use super::signals::Listener;
+use super::signals::SignalReader;
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::columns::groups::groups;
@@ -194,7 +194,7 @@ impl<'g> WorkerState<'g> {
         kernel.signal(&values[..width * shape.value], &mut targets[..width * shape.signal]);
         let mut resident = lock(gather.resident.get(at.0).ok_or_else(no_states)?);
         let mut lane = Lane::begin(at, &mut resident, rewriter)?;
-        let mut listener = Listener::new(reader.follow(&waiting), records, gather.combined);
+        let mut listener = SignalReader::new(reader.follow(&waiting), records, gather.combined);
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
         chunks.stripe(at, all, |stripe, chunk| {
             let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
