@@ -37,7 +37,7 @@ use std::sync::Mutex;
 use welter_model::program::Next;
 
 use self::columns::{Columns, Window};
-use self::gather::{Basis, Gather, no_states};
+use self::gather::{Gather, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
 use crate::EngineError;
@@ -148,7 +148,7 @@ impl Schedule for SpillSchedule<'_> {
 
     fn step(&mut self, iterations: u64, last: &[u8]) -> Result<Step, EngineError> {
         let (active, edges) = (self.active_count, self.edges);
-        let total = self.turn(Basis::Updates(last), self.may_go_on(iterations + 1))?;
+        let total = self.turn(StepInput::Updates(last), self.may_go_on(iterations + 1))?;
         let chunk_bytes = self.context.graph.chunk_bytes();
         let bytes = match self.kernel {
             AnyKernel::Extended(_) => 2 * chunk_bytes,
@@ -168,12 +168,12 @@ impl SpillSchedule<'_> {
     /// iteration if there may be one.
     fn begin(&mut self, reached: Option<Reached>) -> Result<Reached, EngineError> {
         let Some(reached) = reached else {
-            let total = self.turn(Basis::Nothing, self.may_go_on(0))?;
+            let total = self.turn(StepInput::Nothing, self.may_go_on(0))?;
             return Ok(Reached::begun(&total));
         };
         let (done, last) = (reached.iterations, reached.totals.last());
         let goes_on = self.kernel.kernel().next(done, last) == Next::Iterate;
-        self.turn(Basis::Values, goes_on && self.may_go_on(done))?;
+        self.turn(StepInput::Values, goes_on && self.may_go_on(done))?;
         Ok(reached)
     }
 
@@ -182,7 +182,7 @@ impl SpillSchedule<'_> {
     }
 
     /// Sets the values of all vertices, and scatters for the next iteration if there may be one.
-    fn turn(&mut self, basis: Basis<'_>, go_on: bool) -> Result<Vec<u8>, EngineError> {
+    fn turn(&mut self, basis: StepInput<'_>, go_on: bool) -> Result<Vec<u8>, EngineError> {
         let graph = self.context.graph;
         let expected = std::mem::take(&mut self.produced);
         self.turn += 1;
@@ -217,7 +217,7 @@ impl SpillSchedule<'_> {
                 self.scatter(partition, &mut masks)?;
             }
         }
-        self.is_fresh = matches!(basis, Basis::Nothing);
+        self.is_fresh = matches!(basis, StepInput::Nothing);
         self.close(expected)
     }
 
@@ -264,13 +264,13 @@ impl SpillSchedule<'_> {
             let columns = &mut *lock(&parts[task]);
             let at = (stripes.start + task, next.map(|task| stripes.start + task));
             match (gather.basis, kernel) {
-                (Basis::Nothing, _) => state.init((graph, kernel.kernel()), at.0, columns)?,
-                (Basis::Values, _) => state.take_up(kernel.kernel(), at.0, columns)?,
-                (Basis::Updates(last), AnyKernel::Fold(kernel)) => {
+                (StepInput::Nothing, _) => state.init((graph, kernel.kernel()), at.0, columns)?,
+                (StepInput::Values, _) => state.take_up(kernel.kernel(), at.0, columns)?,
+                (StepInput::Updates(last), AnyKernel::Fold(kernel)) => {
                     let waiting = std::mem::take(&mut *lock(&gather.waiting[at.0]));
                     state.apply((graph, kernel), at.0, (waiting, last), columns)?;
                 }
-                (Basis::Updates(last), AnyKernel::Extended(kernel)) => {
+                (StepInput::Updates(last), AnyKernel::Extended(kernel)) => {
                     let rewriter = rewriter.as_mut().ok_or_else(no_states)?;
                     state.extend((graph, kernel), at, (gather, rewriter, last), columns)?;
                 }

@@ -6,9 +6,9 @@ use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::columns::updates::UpdateChunk;
 
-/// Basis that the values of an iteration are made from.
+/// StepInput that the values of an iteration are made from.
 #[derive(Clone, Copy)]
-pub(super) enum Basis<'t> {
+pub(super) enum StepInput<'t> {
     Nothing,
     /// Values are there, from a checkpoint; what follows from them is not.
     Values,
@@ -18,7 +18,7 @@ pub(super) enum Basis<'t> {
 
 /// Arguments by which the stripes of an iteration are gathered.
 pub(super) struct Gather<'p> {
-    pub(super) basis: Basis<'p>,
+    pub(super) basis: StepInput<'p>,
     pub(super) combined: bool,
     pub(super) waiting: Vec<Mutex<Vec<UpdateChunk>>>,
     /// Bytes of states of edges that are in memory, by stripe.
