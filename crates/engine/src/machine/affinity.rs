@@ -17,13 +17,13 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::machine::workers::Workers;
 
 /// Until this is dropped.
-pub(crate) struct OwnCores<'w> {
+pub(crate) struct PinnedWorkers<'w> {
     workers: &'w Workers,
     /// All that they may use otherwise; `None` where they do.
     all: Option<CpuSet>,
 }
 
-impl<'w> OwnCores<'w> {
+impl<'w> PinnedWorkers<'w> {
     /// Gives each worker a core, if that is `wanted`: where chunks come from storage. A system that
     /// does not allow it leaves workers where they are, which is slower and nothing else.
     pub(crate) fn new(workers: &'w Workers, wanted: bool) -> Self {
@@ -41,7 +41,7 @@ impl<'w> OwnCores<'w> {
     }
 }
 
-impl Drop for OwnCores<'_> {
+impl Drop for PinnedWorkers<'_> {
     fn drop(&mut self) {
         if let Some(all) = self.all {
             self.workers.all(|_| {
@@ -69,11 +69,11 @@ mod tests {
     fn each_worker_has_a_core_of_its_own_for_a_while() {
         let all = cores(&sched_getaffinity(None).unwrap());
         let workers = Workers::new(all.len()).unwrap();
-        let kept = OwnCores::new(&workers, true);
+        let kept = PinnedWorkers::new(&workers, true);
         assert!(of_each(&workers).iter().zip(&all).all(|(own, core)| own == &[*core]));
         drop(kept);
         assert!(of_each(&workers).iter().all(|own| own == &all));
-        let _kept = OwnCores::new(&workers, false);
+        let _kept = PinnedWorkers::new(&workers, false);
         assert!(of_each(&workers).iter().all(|own| own == &all));
     }
 
@@ -82,7 +82,7 @@ mod tests {
         let all = cores(&sched_getaffinity(None).unwrap());
         for threads in [all.len() + 1, all.len() - 1].into_iter().filter(|threads| *threads > 0) {
             let workers = Workers::new(threads).unwrap();
-            let _kept = OwnCores::new(&workers, true);
+            let _kept = PinnedWorkers::new(&workers, true);
             assert!(of_each(&workers).iter().all(|own| own == &all), "{threads}");
         }
     }

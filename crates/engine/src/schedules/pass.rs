@@ -41,7 +41,7 @@ use self::stale::Stale;
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
-use crate::machine::affinity::OwnCores;
+use crate::machine::affinity::PinnedWorkers;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
@@ -88,7 +88,7 @@ impl<S: Stream> Run<'_, S> {
         mut next: Next<S::Step>,
         mut passed: impl FnMut(&Self, Next<S::Step>) -> Result<(), EngineError>,
     ) -> Result<Passed<S::Value>, EngineError> {
-        let _own_cores = OwnCores::new(self.workers, self.graph.is_streamed());
+        let _own_cores = PinnedWorkers::new(self.workers, self.graph.is_streamed());
         loop {
             let passes = self.passes;
             let (step, seen) = match next {

@@ -21,7 +21,7 @@ use crate::edges::index::IndexedTiles;
 use crate::kernels::extension::Extension;
 use crate::kernels::folded::Folded;
 use crate::kernels::seam::AnyKernel;
-use crate::machine::affinity::OwnCores;
+use crate::machine::affinity::PinnedWorkers;
 use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
@@ -137,7 +137,7 @@ fn by_route<V: Value, T: Pod>(
     }
     let phase = progress.phase("iterate", Unit::Iterations, stated);
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
-    let own_cores = OwnCores::new(workers, graph.is_streamed());
+    let own_cores = PinnedWorkers::new(workers, graph.is_streamed());
     let ended = match graph.plan.streamed() {
         None => in_memory(&context).map(|(reached, state)| (reached, Left::of(state, graph))),
         Some(Streamed::Ranges(plan)) => {
