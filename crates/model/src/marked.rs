@@ -12,7 +12,7 @@ const SAMPLE_BITS: u32 = 9;
 
 /// A set of slots, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marked {
+pub struct RankSelectBitmap {
     words: Vec<u64>,
     /// Number of marks before each word.
     before: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Marked {
     count: u64,
 }
 
-impl Marked {
+impl RankSelectBitmap {
     /// The slots whose bits are set, the lowest bit of the first word being slot 0. There are fewer
     /// than 2^32 of them.
     pub fn new(words: Vec<u64>) -> Self {
@@ -117,7 +117,7 @@ mod tests {
         let slots: Vec<u64> = (0..words.len() as u64 * 64)
             .filter(|slot| words[(slot / 64) as usize] >> (slot % 64) & 1 == 1)
             .collect();
-        let marked = Marked::new(words);
+        let marked = RankSelectBitmap::new(words);
         assert_eq!(marked.count(), slots.len() as u64);
         for (number, slot) in slots.iter().enumerate() {
             assert_eq!(marked.slot(number as u64), *slot);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::edges::StreamError;
 pub use crate::id::Id;
-use crate::marked::Marked;
+use crate::marked::RankSelectBitmap;
 use crate::names::Names;
 use crate::non_compact::NonCompact;
 use crate::two_kinds::{Side, TwoKinds};
@@ -32,7 +32,7 @@ pub enum VertexColumn {
     /// Integer ids, ascending.
     Integers(Vec<u64>),
     /// The slots that are marked: integer ids that take a few bits each.
-    Marked(Arc<Marked>),
+    RankSelectBitmap(Arc<RankSelectBitmap>),
     /// String ids, ascending by their bytes.
     Names(Names),
     /// The integers that have slots, ascending, and then one row for all others, if there are any.
@@ -48,7 +48,7 @@ impl VertexColumn {
         match self {
             Self::Range(ids) => (ids.end - ids.start) as usize,
             Self::Integers(ids) => ids.len(),
-            Self::Marked(slots) => slots.count() as usize,
+            Self::RankSelectBitmap(slots) => slots.count() as usize,
             Self::Names(names) => names.len(),
             Self::NonCompact(ids) => ids.slots() as usize,
             Self::TwoKinds(ids) => ids.len(),
@@ -73,7 +73,7 @@ impl VertexColumn {
         match self {
             Self::Range(ids) => Id::Integer(ids.start + row as u64),
             Self::Integers(ids) => Id::Integer(ids[row]),
-            Self::Marked(slots) => Id::Integer(slots.slot(row as u64)),
+            Self::RankSelectBitmap(slots) => Id::Integer(slots.slot(row as u64)),
             Self::Names(names) => Id::Name(names.get(row)),
             Self::NonCompact(ids) if ids.others() > 0 && row == ids.named().len() => {
                 Id::Others(ids.others())
@@ -88,7 +88,7 @@ impl VertexColumn {
         match self {
             Self::Range(ids) => ids.contains(&id).then(|| (id - ids.start) as usize),
             Self::Integers(ids) => ids.binary_search(&id).ok(),
-            Self::Marked(slots) => slots.number(id).map(|number| number as usize),
+            Self::RankSelectBitmap(slots) => slots.number(id).map(|number| number as usize),
             Self::Names(_) | Self::TwoKinds(_) => None,
             Self::NonCompact(ids) => ids.named().binary_search(&id).ok(),
         }
@@ -103,7 +103,7 @@ impl VertexColumn {
         match self {
             Self::Range(ids) => Some(numbers.map(|row| ids.start + row).collect()),
             Self::Integers(ids) => Some(Cow::Borrowed(&ids[rows])),
-            Self::Marked(slots) => {
+            Self::RankSelectBitmap(slots) => {
                 let mut ids = Vec::new();
                 slots.extend_slots(numbers, &mut ids);
                 Some(Cow::Owned(ids))
@@ -345,9 +345,10 @@ mod tests {
 
     #[test]
     fn ids_are_the_same_one_by_one_and_together() {
-        let marked = Marked::new(vec![0b1011, 0, 1 << 63, 5]);
+        let marked = RankSelectBitmap::new(vec![0b1011, 0, 1 << 63, 5]);
         let integers = VertexColumn::Integers(vec![0, 1, 3, 191, 192, 194]);
-        let columns = [VertexColumn::Marked(Arc::new(marked)), integers, VertexColumn::Range(5..9)];
+        let columns =
+            [VertexColumn::RankSelectBitmap(Arc::new(marked)), integers, VertexColumn::Range(5..9)];
         for column in &columns {
             for start in 0..=column.len() {
                 for end in start..=column.len() {

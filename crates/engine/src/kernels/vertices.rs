@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use welter_model::ids::IdMap;
-use welter_model::marked::Marked;
+use welter_model::marked::RankSelectBitmap;
 use welter_model::table::VertexColumn;
 
 pub(crate) use welter_model::look::SEGMENT_BITS;
@@ -25,7 +25,7 @@ pub struct Vertices {
     slots: u64,
     count: u64,
     /// Bit a slot, or `None` where every slot is a vertex.
-    present: Option<Arc<Marked>>,
+    present: Option<Arc<RankSelectBitmap>>,
 }
 
 impl Vertices {
@@ -47,7 +47,7 @@ impl Vertices {
 
     /// The slots whose bits are set are vertices; words come in whole segments.
     pub(crate) fn of_words(slots: u64, words: Vec<u64>) -> Self {
-        let present = Marked::new(words);
+        let present = RankSelectBitmap::new(words);
         let count = present.count();
         if count == slots {
             return Self::all(count);
@@ -133,7 +133,7 @@ impl Vertices {
             (IdMap::TwoKinds(ids), _) => VertexColumn::TwoKinds(ids.clone()),
             (IdMap::Offset(first), _) => VertexColumn::Range(*first..*first + self.count),
             (_, None) => VertexColumn::Range(0..self.count),
-            (_, Some(present)) => VertexColumn::Marked(Arc::clone(present)),
+            (_, Some(present)) => VertexColumn::RankSelectBitmap(Arc::clone(present)),
         }
     }
 

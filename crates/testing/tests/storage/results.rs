@@ -71,7 +71,7 @@ fn plain<P: Program>(table: &Table<welter_engine::Values<P::Value>>) -> Table {
     let columns = <P::Value as welter_model::program::Value>::columns(&values).into_iter();
     let columns = columns.map(|(name, data)| Column { name: name.to_owned(), data }).collect();
     let vertices = match &table.vertices {
-        marked @ VertexColumn::Marked(_) => {
+        marked @ VertexColumn::RankSelectBitmap(_) => {
             VertexColumn::Integers(marked.integers(0..marked.len()).unwrap().into_owned())
         }
         other => other.clone(),
