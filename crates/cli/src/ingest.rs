@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use welter_engine::kept::{Checked, KeepOptions, Leftovers, Manifest};
+use welter_engine::kept::{Checked, KeepOptions, Manifest, StaleStaging};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
 use welter_store::io::IoOptions;
@@ -65,7 +65,7 @@ pub(crate) fn keep(
     graph: GraphArgs,
     directory: &Path,
     session: &Session,
-) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
+) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
     let wanted = Wanted {
         source,
         options,

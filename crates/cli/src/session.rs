@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::Machine;
-use welter_engine::kept::{self, Checked, KeepOptions, Kept, Leftovers, Manifest};
+use welter_engine::kept::{self, Checked, KeepOptions, Kept, Manifest, StaleStaging};
 use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
@@ -225,7 +225,7 @@ impl Session {
         &self,
         wanted: &Wanted<'_>,
         options: &KeepOptions,
-    ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
+    ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
         self.forecast(wanted)?;
         guessing(wanted, |wanted| self.keep_with(wanted, options))
     }
@@ -234,7 +234,7 @@ impl Session {
         &self,
         wanted: &Wanted<'_>,
         options: &KeepOptions,
-    ) -> Result<(Manifest, Leftovers, Vec<String>), Failure> {
+    ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
         let Loaded { edges, ids, undirected, readings, notes, .. } =
             self.load(wanted.source, wanted.options.clone())?;
         let reading = wanted.reading(undirected);

@@ -35,7 +35,7 @@ pub(super) struct Draft {
 
 /// Remains of an ingest that was killed before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct StaleStaging {
     /// Directories that were removed.
     pub removed: Vec<PathBuf>,
     /// Directories that were left, because there is something else in them.
@@ -116,8 +116,8 @@ fn lock(directory: &Path) -> Option<File> {
 }
 
 /// Removes what killed ingests into the same directory left.
-pub(super) fn clear(target: &Path) -> Leftovers {
-    let mut found = Leftovers::default();
+pub(super) fn clear(target: &Path) -> StaleStaging {
+    let mut found = StaleStaging::default();
     let Some(prefix) = prefix(target) else { return found };
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,

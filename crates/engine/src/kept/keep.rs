@@ -18,7 +18,7 @@ use welter_store::{StoreError, durable, sealed};
 
 use super::columns::ColumnWriter;
 use super::directory::{ENTRY_BYTES, entries, extents};
-use super::draft::{Draft, Leftovers, clear};
+use super::draft::{Draft, StaleStaging, clear};
 use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
 use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES};
 use crate::EngineError;
@@ -102,7 +102,7 @@ pub fn keep(
     options: &KeepOptions,
     workers: &Workers,
     progress: &Progress,
-) -> Result<(Manifest, Leftovers), EngineError> {
+) -> Result<(Manifest, StaleStaging), EngineError> {
     let KeepOptions { directory, io, graph } = options;
     let faults = io.faults.as_ref();
     let leftovers = clear(directory);

@@ -39,7 +39,7 @@ use welter_store::io::{IoOptions, Volume};
 use welter_store::sealed::SealedReader;
 
 pub use self::check::Checked;
-pub use self::draft::Leftovers;
+pub use self::draft::StaleStaging;
 pub use self::keep::{KeepOptions, keep, settings};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
 pub use self::stream::KeptStream;
