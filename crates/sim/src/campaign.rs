@@ -7,7 +7,7 @@ use welter_protocol::counters::{Counters, PATHS};
 
 use crate::checkers::progress::End;
 use crate::happened::{Happened, KINDS};
-use crate::schedule::Wishes;
+use crate::schedule::Overrides;
 use crate::world::attempt;
 
 /// One seed in so many runs twice, and must have the same hash of all events both times.
@@ -54,7 +54,7 @@ impl Default for Tally {
 
 impl Tally {
     /// Runs the seeds of a range one by one.
-    pub fn of(seeds: impl Iterator<Item = u64>, wishes: &Wishes) -> Self {
+    pub fn of(seeds: impl Iterator<Item = u64>, wishes: &Overrides) -> Self {
         let mut tally = Self::default();
         for seed in seeds {
             tally.run(seed, wishes);
@@ -62,7 +62,7 @@ impl Tally {
         tally
     }
 
-    fn run(&mut self, seed: u64, wishes: &Wishes) {
+    fn run(&mut self, seed: u64, wishes: &Overrides) {
         self.schedules += 1;
         let report = match attempt(seed, wishes) {
             Ok(report) => report,
@@ -95,7 +95,7 @@ impl Tally {
     }
 
     /// Runs a seed a second time, which must go through the same events.
-    fn again(&mut self, seed: u64, wishes: &Wishes, hash: u64) {
+    fn again(&mut self, seed: u64, wishes: &Overrides, hash: u64) {
         self.twice += 1;
         if !attempt(seed, wishes).is_ok_and(|again| again.hash == hash) {
             self.failures.insert(seed, "another hash the second time".to_owned());
@@ -158,7 +158,7 @@ impl Tally {
 
 /// Runs seeds on so many threads.
 #[expect(clippy::disallowed_methods, reason = "threads run whole schedules, each alone in one")]
-pub fn run(first: u64, count: u64, threads: usize, wishes: &Wishes) -> Tally {
+pub fn run(first: u64, count: u64, threads: usize, wishes: &Overrides) -> Tally {
     let next = AtomicU64::new(first);
     let part = || {
         let claim = || {

@@ -2,7 +2,7 @@
 
 use welter_protocol::planted::Bug;
 
-use crate::schedule::Wishes;
+use crate::schedule::Overrides;
 use crate::world::attempt;
 
 /// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
@@ -11,7 +11,7 @@ pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Optio
     // Few programs rewrite edges.
     let of_edges = matches!(bug, Bug::EdgesNotSynced | Bug::RewriteDropped);
     let algorithm = of_edges.then_some("sum-product");
-    let wishes = Wishes { bug: Some(bug), unaudited, algorithm, ..Wishes::default() };
+    let wishes = Overrides { bug: Some(bug), unaudited, algorithm, ..Overrides::default() };
     seeds.find_map(|seed| {
         let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);
         failure.map(|failure| (seed, failure))

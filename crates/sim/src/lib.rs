@@ -11,11 +11,11 @@
 //!
 //! ```
 //! use welter_sim::checkers::progress::End;
-//! use welter_sim::schedule::{Schedule, Wishes};
+//! use welter_sim::schedule::{Schedule, Overrides};
 //! use welter_sim::world::World;
 //!
 //! let wishes =
-//!     Wishes { algorithm: Some("pagerank"), machines: Some(4), calm: true, ..Wishes::default() };
+//!     Overrides { algorithm: Some("pagerank"), machines: Some(4), calm: true, ..Overrides::default() };
 //! let schedule = Schedule::of(7, &wishes);
 //! let report = World::run(&schedule, false);
 //! assert_eq!((report.failure, report.end, report.judged), (None, End::Finished, true));

@@ -8,7 +8,7 @@ use welter_sim::campaign::run;
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
 use welter_sim::replay::{arguments, command, wishes};
-use welter_sim::schedule::{Schedule, Wishes};
+use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
 const USAGE: &str = "\
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     clippy::disallowed_types,
     reason = "how long it took is told to people, and to no machine"
 )]
-fn many([first, count, threads]: [u64; 3], wishes: &Wishes, commit: &str) -> ExitCode {
+fn many([first, count, threads]: [u64; 3], wishes: &Overrides, commit: &str) -> ExitCode {
     let began = std::time::Instant::now();
     let tally = run(first, count, threads as usize, wishes);
     println!("{}", tally.table());
@@ -79,7 +79,7 @@ fn many([first, count, threads]: [u64; 3], wishes: &Wishes, commit: &str) -> Exi
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn one(seed: u64, traced: bool, wishes: &Wishes) -> ExitCode {
+fn one(seed: u64, traced: bool, wishes: &Overrides) -> ExitCode {
     let schedule = Schedule::of(seed, wishes);
     println!(
         "seed {seed}: {} on {} machines, {} partitions, {:?}\n{:?}\nfaults: {:?}",

@@ -9,7 +9,7 @@ use welter_protocol::config::Route;
 
 use crate::catalogue::ALGORITHMS;
 use crate::planted::BUGS;
-use crate::schedule::Wishes;
+use crate::schedule::Overrides;
 
 const ROUTES: [(&str, Route); 2] = [("fold", Route::Fold), ("spill", Route::Spill)];
 
@@ -17,11 +17,11 @@ const ROUTES: [(&str, Route); 2] = [("fold", Route::Fold), ("spill", Route::Spil
 ///
 /// # Errors
 /// What is not understood.
-pub fn wishes(arguments: &[String]) -> Result<Wishes, String> {
+pub fn wishes(arguments: &[String]) -> Result<Overrides, String> {
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     let value = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1);
     let mut wishes =
-        Wishes { calm: has("--calm"), unaudited: has("--unaudited"), ..Wishes::default() };
+        Overrides { calm: has("--calm"), unaudited: has("--unaudited"), ..Overrides::default() };
     if let Some(named) = value("--algorithm") {
         wishes.algorithm = Some(one_of(named, ALGORITHMS.map(|known| (known.to_owned(), known)))?);
     }
@@ -45,8 +45,8 @@ fn one_of<T, const N: usize>(named: &str, known: [(String, T); N]) -> Result<T, 
 }
 
 /// The arguments that say the same.
-pub fn arguments(wishes: &Wishes) -> String {
-    let Wishes { bug, unaudited, calm, algorithm, route, machines } = wishes;
+pub fn arguments(wishes: &Overrides) -> String {
+    let Overrides { bug, unaudited, calm, algorithm, route, machines } = wishes;
     let mut all = String::new();
     let mut say = |said: Option<String>| all.extend(said.map(|said| format!(" --{said}")));
     say(calm.then(|| "calm".to_owned()));
@@ -60,7 +60,7 @@ pub fn arguments(wishes: &Wishes) -> String {
 }
 
 /// Command that shows a seed again, and the sources on which to run it.
-pub fn command(seed: u64, wishes: &Wishes, commit: &str) -> String {
+pub fn command(seed: u64, wishes: &Overrides, commit: &str) -> String {
     format!("cargo xtask sim --seed {seed} --trace{}    (commit {commit})", arguments(wishes))
 }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn wishes_come_back() {
-        let all = Wishes {
+        let all = Overrides {
             bug: Some(Bug::NoSync),
             unaudited: true,
             calm: true,
@@ -80,7 +80,7 @@ mod tests {
             route: Some(Route::Fold),
             machines: Some(5),
         };
-        for wishes_of in [all, Wishes::default()] {
+        for wishes_of in [all, Overrides::default()] {
             let said = command(7, &wishes_of, "abc");
             let words: Vec<String> = said.split_whitespace().map(str::to_owned).collect();
             let found = wishes(&words).unwrap();

@@ -25,7 +25,7 @@ const TIME_MAX: Time = 20_000 * MILLIS;
 
 /// Choices that a caller may make instead of the seed.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct Overrides {
     /// A bug to plant.
     pub bug: Option<Bug>,
     /// No audits in the protocol: what they would find is left to the checkers.
@@ -87,7 +87,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The schedule of a seed.
-    pub fn of(seed: u64, wishes: &Wishes) -> Self {
+    pub fn of(seed: u64, wishes: &Overrides) -> Self {
         let mut random = Random::new(seed);
         let random = &mut random;
         let most = if random.chance(100) { 8 } else { 4 };
@@ -269,7 +269,7 @@ impl Schedule {
         }
     }
 
-    fn config(random: &mut Random, job: &dyn Job, cut: &Cut, wishes: &Wishes) -> Config {
+    fn config(random: &mut Random, job: &dyn Job, cut: &Cut, wishes: &Overrides) -> Config {
         let machines = cut.partitions.machines();
         let alphas = [0, 800, 1000, 1000, 1000, 1200].map(Bias::Thousandths);
         let bias = if random.chance(300) { Bias::Always } else { *random.pick(&alphas) };

@@ -30,7 +30,7 @@ use crate::happened::Happened;
 use crate::job::Worker;
 use crate::network::Network;
 use crate::planted;
-use crate::schedule::{MILLIS, Schedule, Wishes};
+use crate::schedule::{MILLIS, Overrides, Schedule};
 
 /// Event of the world that is about to happen.
 enum Happening {
@@ -139,7 +139,7 @@ pub struct Report {
 ///
 /// # Errors
 /// What a panic said.
-pub fn attempt(seed: u64, wishes: &Wishes) -> Result<Report, String> {
+pub fn attempt(seed: u64, wishes: &Overrides) -> Result<Report, String> {
     let run = || World::run(&Schedule::of(seed, wishes), false);
     std::panic::catch_unwind(run).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -4,7 +4,7 @@
 use welter_protocol::config::Route;
 use welter_sim::catalogue::ALGORITHMS;
 use welter_sim::checkers::progress::End;
-use welter_sim::schedule::{Schedule, Wishes};
+use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
 #[test]
@@ -14,12 +14,12 @@ fn every_algorithm_on_every_cluster() {
             for route in [Route::Fold, Route::Spill] {
                 for (calm, seeds) in [(true, 2), (false, 4)] {
                     for seed in 0..seeds {
-                        let wishes = Wishes {
+                        let wishes = Overrides {
                             calm,
                             algorithm: Some(algorithm),
                             route: Some(route),
                             machines: Some(machines),
-                            ..Wishes::default()
+                            ..Overrides::default()
                         };
                         let seed = seed + 100 * place as u64 + 7000 * machines as u64;
                         let report = World::run(&Schedule::of(seed, &wishes), false);

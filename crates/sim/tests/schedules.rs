@@ -9,7 +9,7 @@ use welter_sim::campaign::{Tally, run};
 use welter_sim::happened::KINDS;
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
-use welter_sim::schedule::{Schedule, Wishes};
+use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
 /// Seeds on every change; `cargo xtask sim` runs more.
@@ -22,7 +22,7 @@ const RARE: [(&str, u64); 4] =
 
 #[test]
 fn seeds_are_clean_and_every_path_is_taken() {
-    let tally = run(0, SEEDS, 2, &Wishes::default());
+    let tally = run(0, SEEDS, 2, &Overrides::default());
     println!("{}", tally.table());
     assert!(tally.failures.is_empty(), "{:?}", tally.failures);
     let shares = shares(&tally);
@@ -44,11 +44,11 @@ fn shares(tally: &Tally) -> Vec<(String, u64)> {
 
 #[test]
 fn a_seed_does_again_what_it_did() {
-    let hashes = |wishes: &Wishes| -> Vec<u64> {
+    let hashes = |wishes: &Overrides| -> Vec<u64> {
         (0..150).map(|seed| World::run(&Schedule::of(seed, wishes), false).hash).collect()
     };
-    let first = hashes(&Wishes::default());
-    assert_eq!(first, hashes(&Wishes::default()));
+    let first = hashes(&Overrides::default());
+    assert_eq!(first, hashes(&Overrides::default()));
     let mut different = first.clone();
     different.sort_unstable();
     different.dedup();
@@ -57,7 +57,7 @@ fn a_seed_does_again_what_it_did() {
 
 #[test]
 fn a_trace_changes_nothing_and_tells_what_happened() {
-    let wishes = Wishes { calm: true, machines: Some(3), ..Wishes::default() };
+    let wishes = Overrides { calm: true, machines: Some(3), ..Overrides::default() };
     let schedule = Schedule::of(7, &wishes);
     let (plain, traced) = (World::run(&schedule, false), World::run(&schedule, true));
     assert_eq!(plain.hash, traced.hash);
@@ -96,7 +96,7 @@ fn bugs_that_need_a_fault_are_not_seen_without_one() {
         Bug::EffectsOvertake,
         Bug::WorksOverlap,
     ] {
-        let wishes = Wishes { bug: Some(bug), calm: true, ..Wishes::default() };
+        let wishes = Overrides { bug: Some(bug), calm: true, ..Overrides::default() };
         let failures = run(0, 200, 2, &wishes).failures;
         assert!(failures.is_empty(), "{bug:?}: {failures:?}");
     }
