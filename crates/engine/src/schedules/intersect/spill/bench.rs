@@ -16,12 +16,12 @@ pub(super) struct Bench {
     pub(super) row: Vec<u32>,
     /// Its words before they are put in its place.
     pub(super) packing: Vec<u32>,
-    pub(super) road: Road,
+    pub(super) road: Outgoing,
     pub(super) gathered: Ledger,
 }
 
 /// Records that a worker has on its way elsewhere.
-pub(super) struct Road {
+pub(super) struct Outgoing {
     pub(super) writer: Writer,
     pub(super) rows: Boxes<()>,
     pub(super) counts: Boxes<u32>,

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
 
-use super::bench::{Bench, Road};
+use super::bench::{Bench, Outgoing};
 use super::block::Here;
 use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
 use super::{Driver, sum};
@@ -25,7 +25,7 @@ const TASK_CHUNKS: usize = 16;
 struct Corners<'a, 'd> {
     driver: &'a Driver<'d>,
     here: &'a Here,
-    road: &'a mut Road,
+    road: &'a mut Outgoing,
     /// Triangles counted of a row from elsewhere.
     carried: u64,
     written: Result<(), EngineError>,
@@ -61,7 +61,7 @@ impl Driver<'_> {
                 marks: Marks::new(self.graph.vertices() as usize)?,
                 row: Vec::new(),
                 packing: Vec::new(),
-                road: Road {
+                road: Outgoing {
                     writer: Writer::new(&self.pool, arena)?,
                     rows: Boxes::new(ROWS, ranges.len(), bytes),
                     counts: Boxes::new(COUNTS, self.bins.len(), bytes),
@@ -72,7 +72,7 @@ impl Driver<'_> {
         let mut here = Here::new(ranges)?;
         for (number, bins) in ranges.iter().enumerate() {
             for bench in &benches {
-                let Road { writer, rows, counts } = &mut lock(bench).road;
+                let Outgoing { writer, rows, counts } = &mut lock(bench).road;
                 rows.write(number, writer)?;
                 bins.clone().try_for_each(|bin| counts.write(bin, writer))?;
                 waiting.put(writer.finish()?);
@@ -89,7 +89,7 @@ impl Driver<'_> {
             self.settle(2 * number as u32 + 1, waiting, &benches)?;
         }
         for bench in &benches {
-            let Road { writer, counts, .. } = &mut lock(bench).road;
+            let Outgoing { writer, counts, .. } = &mut lock(bench).road;
             counts.finish(writer)?;
             waiting.put(writer.finish()?);
         }
@@ -161,7 +161,7 @@ impl Driver<'_> {
         (rank, carried): (usize, u64),
         row: &[u32],
         here: &Here,
-        (marks, road): (&mut Marks, &mut Road),
+        (marks, road): (&mut Marks, &mut Outgoing),
     ) -> Result<(), EngineError> {
         let middles = row.partition_point(|entry| ((entry >> 1) as usize) < here.ranks.end);
         let mut corners = Corners { driver: self, here, road, carried, written: Ok(()) };
@@ -182,12 +182,12 @@ impl Driver<'_> {
     }
 
     /// Tells a rank that has its counter elsewhere, or nobody where that is nothing.
-    fn told(&self, rank: usize, mut more: u64, road: &mut Road) -> Result<(), EngineError> {
+    fn told(&self, rank: usize, mut more: u64, road: &mut Outgoing) -> Result<(), EngineError> {
         if rank >= self.line {
             self.top.add(rank - self.line, more);
             return Ok(());
         }
-        let Road { writer, counts, .. } = road;
+        let Outgoing { writer, counts, .. } = road;
         let bin = self.bins.of(rank as u32);
         let target = (rank - self.bins.ranks(bin).start) as u32;
         while more > 0 {
@@ -251,7 +251,7 @@ impl Driver<'_> {
             for rank in ranks.clone() {
                 self.told(rank, told.of(rank - ranks.start), &mut bench.road)?;
             }
-            let Road { writer, counts, .. } = &mut bench.road;
+            let Outgoing { writer, counts, .. } = &mut bench.road;
             counts.write(bin, writer)?;
             waiting.put(writer.finish()?);
         }
