@@ -147,7 +147,7 @@ impl Program for Bfs {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
-    const ONE_IS_ENOUGH: bool = true;
+    const ANY_UPDATE_SUFFICES: bool = true;
     const RELAXES: bool = true;
 
     /// Out of step the depth itself must travel.
@@ -296,7 +296,7 @@ impl Program for BfsTree {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
-    const ONE_IS_ENOUGH: bool = true;
+    const ANY_UPDATE_SUFFICES: bool = true;
     const RELAXES: bool = true;
 
     /// Out of step the depth itself must travel. Who hears of a smaller parent has no news for

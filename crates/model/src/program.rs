@@ -199,7 +199,7 @@ pub trait Program: Sync {
     /// accumulator as all of them. Then a vertex may look through its sources, in ascending order,
     /// and stop at the first that is active, instead of being told by all. Needs `MONOTONE` and no
     /// `urgency`.
-    const ONE_IS_ENOUGH: bool = false;
+    const ANY_UPDATE_SUFFICES: bool = false;
 
     /// Whether the answer is what is left when relaxing edges ([`Self::relax`]) changes nothing any
     /// more, in whatever order and however often that is done, from the values of any iteration

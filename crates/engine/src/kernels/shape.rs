@@ -51,7 +51,10 @@ impl KernelShape {
     pub(crate) fn of<P: Program>() -> Self {
         const {
             assert!(P::FRONTIER || !P::MONOTONE, "a monotone program has a frontier");
-            assert!(P::MONOTONE || !P::ONE_IS_ENOUGH, "one update suffices monotone programs only");
+            assert!(
+                P::MONOTONE || !P::ANY_UPDATE_SUFFICES,
+                "one update suffices monotone programs only"
+            );
             assert!(P::MONOTONE || !P::RELAXES, "monotone programs alone are relaxed");
             assert!(!(P::GROUPS && P::FRONTIER), "a program that groups has no frontier");
             assert!(

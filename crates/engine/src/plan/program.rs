@@ -147,7 +147,7 @@ impl Layout {
                 (false, _) => FrontierKind::All,
                 (true, false) => FrontierKind::Active,
                 (true, true) => {
-                    FrontierKind::Monotone { pulls: P::ONE_IS_ENOUGH, relaxes: P::RELAXES }
+                    FrontierKind::Monotone { pulls: P::ANY_UPDATE_SUFFICES, relaxes: P::RELAXES }
                 }
             },
             updates: match (P::GROUPS, P::COMBINES) {

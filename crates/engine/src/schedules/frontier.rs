@@ -66,7 +66,7 @@ impl Frontier {
     /// Adds vertices whose values changed so that they are active.
     pub(crate) fn add<P: Program>(&mut self, program: &P, values: &[P::Value], vertices: Vec<u32>) {
         self.shown = false;
-        if P::ONE_IS_ENOUGH {
+        if P::ANY_UPDATE_SUFFICES {
             return self.add_all(0, vertices);
         }
         let mut rest = vertices.into_iter().peekable();
@@ -106,7 +106,7 @@ impl Frontier {
         }
         let (values, active) = (&*state.values, &mut *state.active[0]);
         while let Some((urgency, mut vertices)) = self.buckets.pop_first() {
-            if !P::ONE_IS_ENOUGH {
+            if !P::ANY_UPDATE_SUFFICES {
                 vertices.retain(|&vertex| {
                     let vertex = vertex as usize;
                     let due = active[vertex] != 0 && program.urgency(&values[vertex]) == urgency;
@@ -119,7 +119,7 @@ impl Frontier {
             }
             let edges = edges(graph, &vertices, if auto { most } else { u64::MAX });
             if auto && edges > most {
-                if !P::ONE_IS_ENOUGH {
+                if !P::ANY_UPDATE_SUFFICES {
                     for &vertex in &vertices {
                         active[vertex as usize] = 1;
                     }
@@ -155,12 +155,12 @@ impl Frontier {
             return;
         }
         let Elements { values, signals: [signals, _], active: [active, _], .. } = state;
-        if P::ONE_IS_ENOUGH {
+        if P::ANY_UPDATE_SUFFICES {
             active.fill(0);
         }
         for &vertex in self.buckets.values().flatten() {
             let place = vertex as usize;
-            active[place] |= u8::from(P::ONE_IS_ENOUGH);
+            active[place] |= u8::from(P::ANY_UPDATE_SUFFICES);
             if active[place] != 0 {
                 signals[place] = program.signal(&values[place]);
             }

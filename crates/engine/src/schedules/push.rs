@@ -52,14 +52,14 @@ pub(crate) fn iterate<P: Program>(
     // enough a source meets none, and is asked when its turn comes.
     let said = |&source: &u32| program.signal(&state.values[source as usize]);
     let said: Vec<P::Signal> =
-        if P::ONE_IS_ENOUGH { Vec::new() } else { sources.iter().map(said).collect() };
+        if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(said).collect() };
     let (total, changed, edges) = if is_alone {
         alone(program, rows, state, (sources, &said), last)
     } else {
         together((context, program), rows, state, (sources, &said), last)?
     };
     *state.active_count -= sources.len() as u64;
-    if P::ONE_IS_ENOUGH {
+    if P::ANY_UPDATE_SUFFICES {
         *state.active_count += changed.len() as u64;
     } else {
         for &vertex in &changed {
@@ -121,7 +121,7 @@ fn signal<P: Program>(
     said: &[P::Signal],
     place: usize,
 ) -> P::Signal {
-    if P::ONE_IS_ENOUGH { program.signal(&values[source as usize]) } else { said[place] }
+    if P::ANY_UPDATE_SUFFICES { program.signal(&values[source as usize]) } else { said[place] }
 }
 
 /// All workers: boxes of updates first, then the ranges of vertices that they are meant for.

@@ -82,7 +82,7 @@ impl<'a, P: Program> Monotone<'a, P> {
         program: &'a P,
         tiles: Option<&'a IndexedTiles<'a>>,
     ) -> Self {
-        let lookups = Lookups::new(context.graph, P::ONE_IS_ENOUGH);
+        let lookups = Lookups::new(context.graph, P::ANY_UPDATE_SUFFICES);
         let scratch = Mutex::new(Scratch::new());
         Self { context, program, tiles, lookups, frontier: Frontier::new(0), scratch }
     }
@@ -133,7 +133,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
                 sparse::iterate(tools, tiles, columns, frontier, &selected, &last)?
             }
             _ => match lookups.in_rows {
-                Some(rows) if P::ONE_IS_ENOUGH => {
+                Some(rows) if P::ANY_UPDATE_SUFFICES => {
                     pull::iterate(tools, rows.view(), &mut state.elements(), frontier, &last)?
                 }
                 _ => return Ok(None),
