@@ -92,7 +92,7 @@ impl<F: Float> Program for Sssp<F> {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const RELAXES: bool = true;
-    const SAYS_ALL: bool = true;
+    const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Distance<F>, ()> {

@@ -146,7 +146,7 @@ impl Program for SsspTree {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const RELAXES: bool = true;
-    const SAYS_ALL: bool = true;
+    const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Reached, ()> {

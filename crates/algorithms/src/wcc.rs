@@ -263,7 +263,7 @@ impl Program for LabelPropagation {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const RELAXES: bool = true;
-    const SAYS_ALL: bool = true;
+    const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Label, ()> {

@@ -210,7 +210,7 @@ pub trait Program: Sync {
     /// Whether an update says all that [`Self::relax`] makes of an edge, as distances and labels
     /// do, and the byte of a search does not. Then values that were relaxed may go on level by
     /// level.
-    const SAYS_ALL: bool = false;
+    const UPDATES_ARE_COMPLETE: bool = false;
 
     /// Whether updates cannot be folded as they come, because what they make of a vertex depends on
     /// all of them ([`Group`](crate::group::Group)). Then those that an iteration has for a vertex

@@ -80,7 +80,7 @@ impl KernelShape {
                 frontier: P::FRONTIER,
                 monotone: P::MONOTONE,
                 relaxes: P::RELAXES,
-                must_relax: P::RELAXES && !P::SAYS_ALL,
+                must_relax: P::RELAXES && !P::UPDATES_ARE_COMPLETE,
                 groups: P::GROUPS,
                 knows_target: P::KNOWS_TARGET,
                 combines: P::COMBINES,

@@ -69,7 +69,7 @@ impl<const RELAXES: bool> Program for Longest<RELAXES> {
     const FRONTIER: bool = true;
     const MONOTONE: bool = RELAXES;
     const RELAXES: bool = RELAXES;
-    const SAYS_ALL: bool = RELAXES;
+    const UPDATES_ARE_COMPLETE: bool = RELAXES;
 
     fn init(&self, _: Vertex) -> Applied<One<u32>, ()> {
         Applied::active(One(0), ())
