@@ -258,7 +258,7 @@ impl Program for ForestLabels {
 
     const WEIGHTED: bool = true;
     const FRONTIER: bool = true;
-    const KNOWS_TARGET: bool = true;
+    const ACCUM_FROM_VALUE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Member, Round> {

@@ -222,11 +222,11 @@ pub trait Program: Sync {
     /// Whether an accumulator knows whom it is of: it begins from the value of its vertex
     /// ([`Self::begin`]), because what an update means depends on that. Then updates are told one
     /// by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
-    const KNOWS_TARGET: bool = false;
+    const ACCUM_FROM_VALUE: bool = false;
 
     /// Whether updates may be merged before they meet the accumulator of their destination.
     /// Follows from the others.
-    const COMBINES: bool = !(Self::GROUPS || Self::KNOWS_TARGET);
+    const COMBINES: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
 
     /// Whether [`Self::heeds`] says no to most of what it is asked.
     const CHOOSY: bool = false;
@@ -292,7 +292,7 @@ pub trait Program: Sync {
     fn identity(&self) -> Self::Accum;
 
     /// The accumulator of a vertex that has met no update, in a program whose accumulators [know
-    /// whom they are of](Self::KNOWS_TARGET).
+    /// whom they are of](Self::ACCUM_FROM_VALUE).
     fn begin(&self, _value: &Self::Value) -> Self::Accum {
         self.identity()
     }

@@ -58,7 +58,7 @@ impl KernelShape {
             assert!(P::MONOTONE || !P::RELAXES, "monotone programs alone are relaxed");
             assert!(!(P::GROUPS && P::FRONTIER), "a program that groups has no frontier");
             assert!(
-                !(P::KNOWS_TARGET && (P::MONOTONE || P::GROUPS)),
+                !(P::ACCUM_FROM_VALUE && (P::MONOTONE || P::GROUPS)),
                 "accumulators know no target"
             );
             assert!(
@@ -82,7 +82,7 @@ impl KernelShape {
                 relaxes: P::RELAXES,
                 must_relax: P::RELAXES && !P::UPDATES_ARE_COMPLETE,
                 groups: P::GROUPS,
-                knows_target: P::KNOWS_TARGET,
+                knows_target: P::ACCUM_FROM_VALUE,
                 combines: P::COMBINES,
             },
         }

@@ -91,7 +91,7 @@ pub fn group<P: Program>(
     values: &[P::Value],
     accums: &mut [P::Accum],
 ) -> Result<(), EngineError> {
-    if P::KNOWS_TARGET {
+    if P::ACCUM_FROM_VALUE {
         for (accum, value) in accums.iter_mut().zip(values) {
             *accum = program.begin(value);
         }
