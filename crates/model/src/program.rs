@@ -226,7 +226,7 @@ pub trait Program: Sync {
 
     /// Whether updates may be merged before they meet the accumulator of their destination.
     /// Follows from the others.
-    const COMBINES: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
+    const COMBINABLE: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
 
     /// Whether [`Self::heeds`] says no to most of what it is asked.
     const CHOOSY: bool = false;

@@ -285,7 +285,7 @@ impl<P: Program> FoldWorker<P> {
         let Self { program, signals, active, accums, told, scratch, .. } = self;
         let sources = Sources { signals, active: P::FRONTIER.then_some(&**active) };
         let pulled = cell.open(payload)?;
-        if P::COMBINES {
+        if P::COMBINABLE {
             pulled.fold(&**program, sources, accums, scratch)?;
         } else {
             let first = cell.targets.start;
@@ -310,7 +310,7 @@ impl<P: Program> FoldWorker<P> {
             let stripe = cut.partitions.of(target);
             let at = (graph, UpdateCell { stripe, ..at });
             let target = (target - cut.partitions.range(stripe).start) as u32;
-            if P::COMBINES {
+            if P::COMBINABLE {
                 let bin = bins.entry(stripe).or_default();
                 bin.update(&**program, cut, (target, update));
                 filled.extend((bin.waiting() == most).then(|| bin.take(at)).flatten());
@@ -327,7 +327,7 @@ impl<P: Program> FoldWorker<P> {
     /// Meets updates for the open partition, and says how many these were and how many records.
     fn meet(&mut self, payload: &[u8]) -> Result<[u64; 2], EngineError> {
         let at = self.updates_for(self.partition);
-        if !P::COMBINES {
+        if !P::COMBINABLE {
             let records = open_updates::<P::Update>(at, payload)?;
             for (target, update) in records.targets.iter().zip(records.accums) {
                 self.told.push(*target, *update);
@@ -355,7 +355,7 @@ impl<P: Program> FoldWorker<P> {
 
     fn hand_over(&mut self) -> Payload {
         let at = self.updates_for(self.partition);
-        if !P::COMBINES {
+        if !P::COMBINABLE {
             return self.told.chunk(at).into();
         }
         let (targets, accums) = touched(&*self.program, &self.accums);
@@ -365,7 +365,7 @@ impl<P: Program> FoldWorker<P> {
     fn apply(&mut self) -> Result<Outcome, EngineError> {
         let (_, at) = self.updates_for(self.partition);
         let Self { program, values, signals, active, accums, told, last, .. } = self;
-        if !P::COMBINES {
+        if !P::COMBINABLE {
             let told = (at, &told.targets[..], &told.records[..]);
             chunks::group(&**program, told, values, accums)?;
         }

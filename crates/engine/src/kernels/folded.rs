@@ -124,7 +124,7 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
         records: &mut Records,
     ) {
         let (program, edges) = (self.program, (coding, &Width));
-        if P::COMBINES {
+        if P::COMBINABLE {
             scatter_tile(program, tile, edges, typed(sources), scratch, |target, update| {
                 records.push(target, &program.gather(program.identity(), update));
             });

@@ -66,7 +66,7 @@ impl KernelShape {
                 "columns have a width"
             );
             assert!(size_of::<P::Accum>() > 0, "accumulators have a width");
-            assert!(P::COMBINES || size_of::<P::Update>() > 0, "updates that wait have a width");
+            assert!(P::COMBINABLE || size_of::<P::Update>() > 0, "updates that wait have a width");
         }
         Self {
             value: size_of::<P::Value>(),
@@ -83,7 +83,7 @@ impl KernelShape {
                 must_relax: P::RELAXES && !P::UPDATES_ARE_COMPLETE,
                 groups: P::GROUPS,
                 knows_target: P::ACCUM_FROM_VALUE,
-                combines: P::COMBINES,
+                combines: P::COMBINABLE,
             },
         }
     }

@@ -150,7 +150,7 @@ impl Layout {
                     FrontierKind::Monotone { pulls: P::ANY_UPDATE_SUFFICES, relaxes: P::RELAXES }
                 }
             },
-            updates: match (P::GROUPS, P::COMBINES) {
+            updates: match (P::GROUPS, P::COMBINABLE) {
                 (true, _) => Updates::Grouped { bytes },
                 (false, false) => Updates::Single { bytes },
                 (false, true) => Updates::Merged,

@@ -122,7 +122,7 @@ pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Va
                 };
                 for bytes in chunks {
                     let pulled = cell.open(cast_slice(bytes)).expect(WRITTEN);
-                    if !P::COMBINES || way.spills {
+                    if !P::COMBINABLE || way.spills {
                         let put = |target: u64, update| {
                             told.0.push((target - targets.start) as u32);
                             told.1.push(update);
@@ -137,7 +137,7 @@ pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Va
                     }
                 }
             }
-            if P::COMBINES {
+            if P::COMBINABLE {
                 let update = |update: &P::Update| program.gather(program.identity(), *update);
                 let updates: Vec<_> = told.1.iter().map(update).collect();
                 hand_over(program, at, (&told.0, &updates), accums).expect(WRITTEN);
