@@ -131,7 +131,7 @@ impl Group for KCore {
     type Accum = HIndex;
     type Total = Fallen;
 
-    const CHOOSY: bool = true;
+    const SELECTIVE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> (Core, Fallen) {

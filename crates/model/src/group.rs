@@ -29,7 +29,7 @@ pub trait Group: Sync {
     type Total: Total;
 
     /// Whether [`Self::heeds`] says no to most of what it is asked.
-    const CHOOSY: bool = false;
+    const SELECTIVE: bool = false;
 
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
@@ -97,7 +97,7 @@ impl<G: Group> Program for Grouped<G> {
 
     const WEIGHTED: bool = false;
     const GROUPS: bool = true;
-    const CHOOSY: bool = G::CHOOSY;
+    const SELECTIVE: bool = G::SELECTIVE;
 
     #[inline(always)]
     fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {

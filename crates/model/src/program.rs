@@ -229,7 +229,7 @@ pub trait Program: Sync {
     const COMBINABLE: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
 
     /// Whether [`Self::heeds`] says no to most of what it is asked.
-    const CHOOSY: bool = false;
+    const SELECTIVE: bool = false;
 
     /// In which order updates of a vertex are gathered in a program that [groups](Self::GROUPS)
     /// them.

@@ -100,7 +100,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         state.swap();
         let total = kernel.total(&state.totals);
         let news: u64 = news.iter().map(|news| *lock(news)).sum();
-        self.all = !P::CHOOSY && news > graph.edges() / TOLD_BELOW;
+        self.all = !P::SELECTIVE && news > graph.edges() / TOLD_BELOW;
         if !self.all && news > 0 {
             self.tell(context, &mut state.elements())?;
         }
