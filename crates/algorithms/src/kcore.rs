@@ -188,7 +188,7 @@ impl Group for KCore {
 
     /// Only one that was as large as the own bound can be missed.
     #[inline(always)]
-    fn heeds(&self, value: &Core, before: Bound, now: Bound) -> bool {
+    fn is_affected_by(&self, value: &Core, before: Bound, now: Bound) -> bool {
         before.0 >= value.0 && now.0 < value.0
     }
 

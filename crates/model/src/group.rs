@@ -28,7 +28,7 @@ pub trait Group: Sync {
     /// Totals over all vertices, as in [`Program::Total`].
     type Total: Total;
 
-    /// Whether [`Self::heeds`] says no to most of what it is asked.
+    /// Whether [`Self::is_affected_by`] says no to most of what it is asked.
     const SELECTIVE: bool = false;
 
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
@@ -64,7 +64,12 @@ pub trait Group: Sync {
     /// Whether a vertex of this value may come to another one because a neighbour, which said
     /// `before` when it got the value, now says `now`.
     #[inline(always)]
-    fn heeds(&self, _value: &Self::Value, _before: Self::Update, _now: Self::Update) -> bool {
+    fn is_affected_by(
+        &self,
+        _value: &Self::Value,
+        _before: Self::Update,
+        _now: Self::Update,
+    ) -> bool {
         true
     }
 
@@ -115,8 +120,8 @@ impl<G: Group> Program for Grouped<G> {
     }
 
     #[inline(always)]
-    fn heeds(&self, value: &G::Value, before: G::Update, now: G::Update) -> bool {
-        self.0.heeds(value, before, now)
+    fn is_affected_by(&self, value: &G::Value, before: G::Update, now: G::Update) -> bool {
+        self.0.is_affected_by(value, before, now)
     }
 
     #[inline(always)]

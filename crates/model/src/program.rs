@@ -228,7 +228,7 @@ pub trait Program: Sync {
     /// Follows from the others.
     const COMBINABLE: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
 
-    /// Whether [`Self::heeds`] says no to most of what it is asked.
+    /// Whether [`Self::is_affected_by`] says no to most of what it is asked.
     const SELECTIVE: bool = false;
 
     /// In which order updates of a vertex are gathered in a program that [groups](Self::GROUPS)
@@ -258,7 +258,12 @@ pub trait Program: Sync {
     /// Whether a vertex of this value, which met all updates when a neighbour said `before`, would
     /// make something else of them now that it says `now`, in a program that
     /// [groups](Self::GROUPS) them. It may say so in vain.
-    fn heeds(&self, _value: &Self::Value, _before: Self::Signal, _now: Self::Signal) -> bool {
+    fn is_affected_by(
+        &self,
+        _value: &Self::Value,
+        _before: Self::Signal,
+        _now: Self::Signal,
+    ) -> bool {
         true
     }
 

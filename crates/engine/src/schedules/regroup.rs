@@ -152,7 +152,7 @@ impl<P: Program> Regroup<'_, P> {
                 for (end, ahead) in self.rows.ends_ahead(vertex as u32, AHEAD) {
                     fetch(values, ahead as usize);
                     let end = end as usize;
-                    if self.program.heeds(&values[end], before, now) {
+                    if self.program.is_affected_by(&values[end], before, now) {
                         self.stale[end].store(1, Relaxed);
                     }
                 }
