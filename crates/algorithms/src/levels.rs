@@ -226,7 +226,7 @@ impl OverInput for Levels {
         [step.rest || cell == mark(step.depth), cell == NONE]
     }
 
-    fn gives_up(&self, step: Step, seen: &Seen<()>) -> bool {
+    fn should_fall_back(&self, step: Step, seen: &Seen<()>) -> bool {
         let Step { depth, level, reached, rest, .. } = step;
         if rest || seen.changes == 0 || seen.kept.is_some() {
             return false;

@@ -148,7 +148,7 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
 
     /// Whether more passes over the input than a graph is worth are to be feared, after a step in
     /// which this was seen.
-    fn gives_up(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> bool {
+    fn should_fall_back(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> bool {
         false
     }
 

@@ -143,7 +143,7 @@ impl<'a, S: OverInput> Passes<'a, S> {
                 Next::Rest(step) => (step, self.rest(step)?),
                 Next::Stop => return self.end().map(Some),
             };
-            if self.program.gives_up(step, &seen) {
+            if self.program.should_fall_back(step, &seen) {
                 let foreseen = self.program.foreseen(step, &seen, self.graph.vertices());
                 match self.graph.plan.passes_max() {
                     None => return Ok(None),
