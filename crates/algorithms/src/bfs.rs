@@ -148,7 +148,7 @@ impl Program for Bfs {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ANY_UPDATE_SUFFICES: bool = true;
-    const RELAXES: bool = true;
+    const ORDER_INDEPENDENT: bool = true;
 
     /// Out of step the depth itself must travel.
     #[inline(always)]
@@ -297,7 +297,7 @@ impl Program for BfsTree {
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ANY_UPDATE_SUFFICES: bool = true;
-    const RELAXES: bool = true;
+    const ORDER_INDEPENDENT: bool = true;
 
     /// Out of step the depth itself must travel. Who hears of a smaller parent has no news for
     /// others.

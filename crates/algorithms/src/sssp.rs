@@ -91,7 +91,7 @@ impl<F: Float> Program for Sssp<F> {
     const WEIGHTED: bool = true;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
-    const RELAXES: bool = true;
+    const ORDER_INDEPENDENT: bool = true;
     const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]

@@ -145,7 +145,7 @@ impl Program for SsspTree {
     const WEIGHTED: bool = true;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
-    const RELAXES: bool = true;
+    const ORDER_INDEPENDENT: bool = true;
     const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]

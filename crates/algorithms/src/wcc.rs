@@ -262,7 +262,7 @@ impl Program for LabelPropagation {
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
-    const RELAXES: bool = true;
+    const ORDER_INDEPENDENT: bool = true;
     const UPDATES_ARE_COMPLETE: bool = true;
 
     #[inline(always)]

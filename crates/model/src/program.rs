@@ -205,7 +205,7 @@ pub trait Program: Sync {
     /// more, in whatever order and however often that is done, from the values of any iteration
     /// on. Then an engine may finish one part of a graph while it is in memory, ahead of the
     /// others. Needs `MONOTONE`.
-    const RELAXES: bool = false;
+    const ORDER_INDEPENDENT: bool = false;
 
     /// Whether an update says all that [`Self::relax`] makes of an edge, as distances and labels
     /// do, and the byte of a search does not. Then values that were relaxed may go on level by

@@ -55,7 +55,7 @@ impl KernelShape {
                 P::MONOTONE || !P::ANY_UPDATE_SUFFICES,
                 "one update suffices monotone programs only"
             );
-            assert!(P::MONOTONE || !P::RELAXES, "monotone programs alone are relaxed");
+            assert!(P::MONOTONE || !P::ORDER_INDEPENDENT, "monotone programs alone are relaxed");
             assert!(!(P::GROUPS && P::FRONTIER), "a program that groups has no frontier");
             assert!(
                 !(P::ACCUM_FROM_VALUE && (P::MONOTONE || P::GROUPS)),
@@ -79,8 +79,8 @@ impl KernelShape {
                 weighted: P::WEIGHTED,
                 frontier: P::FRONTIER,
                 monotone: P::MONOTONE,
-                relaxes: P::RELAXES,
-                must_relax: P::RELAXES && !P::UPDATES_ARE_COMPLETE,
+                relaxes: P::ORDER_INDEPENDENT,
+                must_relax: P::ORDER_INDEPENDENT && !P::UPDATES_ARE_COMPLETE,
                 groups: P::GROUPS,
                 knows_target: P::ACCUM_FROM_VALUE,
                 combines: P::COMBINABLE,

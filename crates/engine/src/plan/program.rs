@@ -146,9 +146,10 @@ impl Layout {
             frontier: match (P::FRONTIER, P::MONOTONE) {
                 (false, _) => FrontierKind::All,
                 (true, false) => FrontierKind::Active,
-                (true, true) => {
-                    FrontierKind::Monotone { pulls: P::ANY_UPDATE_SUFFICES, relaxes: P::RELAXES }
-                }
+                (true, true) => FrontierKind::Monotone {
+                    pulls: P::ANY_UPDATE_SUFFICES,
+                    relaxes: P::ORDER_INDEPENDENT,
+                },
             },
             updates: match (P::GROUPS, P::COMBINABLE) {
                 (true, _) => Updates::Grouped { bytes },

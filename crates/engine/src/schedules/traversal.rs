@@ -163,7 +163,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         resume: &Resume<'_>,
     ) -> Result<Buffer<u8>, EngineError> {
         // What follows a false constant is not compiled for that program.
-        if P::RELAXES {
+        if P::ORDER_INDEPENDENT {
             return fixpoint::finish((self.context, self.program), cut, state, reached, resume);
         }
         Err(EngineError::internal("edges are relaxed in programs that say what that means"))

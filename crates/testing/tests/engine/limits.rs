@@ -56,9 +56,9 @@ fn is_ended<T>(found: Result<T, EngineError>, by: &str) {
 }
 
 /// The longest walk, which never ends on a cycle: values only rise, and no edge is ever done.
-struct Longest<const RELAXES: bool>;
+struct Longest<const ORDER_INDEPENDENT: bool>;
 
-impl<const RELAXES: bool> Program for Longest<RELAXES> {
+impl<const ORDER_INDEPENDENT: bool> Program for Longest<ORDER_INDEPENDENT> {
     type Value = One<u32>;
     type Signal = u32;
     type Update = u32;
@@ -67,9 +67,9 @@ impl<const RELAXES: bool> Program for Longest<RELAXES> {
 
     const WEIGHTED: bool = false;
     const FRONTIER: bool = true;
-    const MONOTONE: bool = RELAXES;
-    const RELAXES: bool = RELAXES;
-    const UPDATES_ARE_COMPLETE: bool = RELAXES;
+    const MONOTONE: bool = ORDER_INDEPENDENT;
+    const ORDER_INDEPENDENT: bool = ORDER_INDEPENDENT;
+    const UPDATES_ARE_COMPLETE: bool = ORDER_INDEPENDENT;
 
     fn init(&self, _: Vertex) -> Applied<One<u32>, ()> {
         Applied::active(One(0), ())
