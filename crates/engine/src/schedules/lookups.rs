@@ -13,7 +13,7 @@ use crate::schedules::footprint::PUSH_BELOW;
 use crate::schedules::frontier::Selected;
 
 /// How a run looks up the edges of single vertices.
-pub(crate) struct Lookups<'g> {
+pub(crate) struct AccessPath<'g> {
     graph: &'g Graph,
     pub(crate) out_rows: Option<&'g Rows>,
     /// Where vertices may look for one that is active.
@@ -24,7 +24,7 @@ pub(crate) struct Lookups<'g> {
     passed: u64,
 }
 
-impl<'g> Lookups<'g> {
+impl<'g> AccessPath<'g> {
     /// `one_is_enough`: whether one update is as good for a vertex as all.
     pub(crate) fn new(graph: &'g Graph, one_is_enough: bool) -> Self {
         let out_rows = graph.out_rows.get();

@@ -26,7 +26,7 @@ use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Frontier;
-use crate::schedules::lookups::Lookups;
+use crate::schedules::lookups::AccessPath;
 use crate::schedules::{pull, push, sparse};
 
 /// Iterations of a monotone program beside dense ones.
@@ -71,7 +71,7 @@ pub(crate) struct Monotone<'a, P> {
     context: &'a Context<'a>,
     program: &'a P,
     tiles: Option<&'a IndexedTiles<'a>>,
-    lookups: Lookups<'a>,
+    lookups: AccessPath<'a>,
     frontier: Frontier,
     scratch: Mutex<Scratch>,
 }
@@ -82,7 +82,7 @@ impl<'a, P: Program> Monotone<'a, P> {
         program: &'a P,
         tiles: Option<&'a IndexedTiles<'a>>,
     ) -> Self {
-        let lookups = Lookups::new(context.graph, P::ANY_UPDATE_SUFFICES);
+        let lookups = AccessPath::new(context.graph, P::ANY_UPDATE_SUFFICES);
         let scratch = Mutex::new(Scratch::new());
         Self { context, program, tiles, lookups, frontier: Frontier::new(0), scratch }
     }
