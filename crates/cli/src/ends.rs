@@ -92,12 +92,12 @@ impl Ends {
 }
 
 /// A stream whose ends are marked when its parts are read, however often that is.
-pub(crate) struct WithEnds {
+pub(crate) struct BipartiteRoles {
     pub(crate) edges: Box<dyn EdgeStream>,
     pub(crate) ends: Arc<Ends>,
 }
 
-impl EdgeStream for WithEnds {
+impl EdgeStream for BipartiteRoles {
     fn parts(&self) -> usize {
         self.edges.parts()
     }
@@ -159,7 +159,7 @@ mod tests {
         for without_loops in [false, true] {
             let ends = Arc::new(Ends::new(without_loops));
             let edges = Box::new(EdgeList::from_pairs(pairs.clone()));
-            let marked = WithEnds { edges, ends: Arc::clone(&ends) };
+            let marked = BipartiteRoles { edges, ends: Arc::clone(&ends) };
             assert!(!ends.is_source(1), "nothing was read");
             for _ in 0..2 {
                 let mut seen = 0;

@@ -26,7 +26,7 @@ use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::Wanted;
 use crate::args::ResourceArgs;
 use crate::bars::Bars;
-use crate::ends::{Ends, WithEnds};
+use crate::ends::{BipartiteRoles, Ends};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
@@ -188,8 +188,8 @@ impl Session {
         }
         let ends = Arc::new(Ends::new(wanted.reading.drop_self_loops));
         let marked = Arc::clone(&ends);
-        let ready =
-            self.graph_through(wanted, |edges, _| Box::new(WithEnds { edges, ends: marked }))?;
+        let ready = self
+            .graph_through(wanted, |edges, _| Box::new(BipartiteRoles { edges, ends: marked }))?;
         Ok(Ready { ends: Some(ends), ..ready })
     }
 

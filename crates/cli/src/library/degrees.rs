@@ -17,7 +17,7 @@ use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed};
-use crate::ends::{Ends, WithEnds};
+use crate::ends::{BipartiteRoles, Ends};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::loaded::Loaded;
@@ -53,7 +53,7 @@ impl Graph {
             _ => {}
         }
         let ends = Arc::new(Ends::new(false));
-        let marked = WithEnds { edges, ends: Arc::clone(&ends) };
+        let marked = BipartiteRoles { edges, ends: Arc::clone(&ends) };
         for part in 0..marked.parts() {
             let mut goes_on = |_: Batch<'_>| !progress.cancelled();
             marked.read(part, &mut goes_on).map_err(Failure::read)?;
