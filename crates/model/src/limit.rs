@@ -25,8 +25,9 @@ const SPARE: u64 = 64;
 
 impl Limit {
     /// The limit of programs whose edges may be relaxed in any order
-    /// ([`ORDER_INDEPENDENT`](crate::program::Program::ORDER_INDEPENDENT)). The smallest value of those that wait can
-    /// become no smaller, so its vertex is done once its edges were relaxed: an iteration a vertex.
+    /// ([`ORDER_INDEPENDENT`](crate::program::Program::ORDER_INDEPENDENT)). The smallest value of
+    /// those that wait can become no smaller, so its vertex is done once its edges were relaxed: an
+    /// iteration a vertex.
     /// Values that a checkpoint restores are told again, which takes as many iterations once more.
     pub fn of_relaxing() -> Self {
         Self::Proved {

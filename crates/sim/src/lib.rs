@@ -14,9 +14,9 @@
 //! use welter_sim::schedule::{Schedule, Overrides};
 //! use welter_sim::world::World;
 //!
-//! let wishes =
-//!     Overrides { algorithm: Some("pagerank"), machines: Some(4), calm: true, ..Overrides::default() };
-//! let schedule = Schedule::of(7, &wishes);
+//! let (algorithm, machines) = (Some("pagerank"), Some(4));
+//! let overrides = Overrides { algorithm, machines, calm: true, ..Overrides::default() };
+//! let schedule = Schedule::of(7, &overrides);
 //! let report = World::run(&schedule, false);
 //! assert_eq!((report.failure, report.end, report.judged), (None, End::Finished, true));
 //!

@@ -11,6 +11,7 @@ mod links;
 mod openings;
 mod style;
 mod unsafety;
+mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -72,6 +73,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(sources.iter().flat_map(|source| links::check(source, root)));
     findings.extend(links::check_commands(&sources));
     findings.extend(openings::check(&sources));
+    findings.extend(words::check(&sources));
     findings.extend(circles::check(&sources));
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));

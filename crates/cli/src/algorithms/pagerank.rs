@@ -1,7 +1,7 @@
 //! `PageRank` on the command line.
 //!
 //! Without `--iterations` it runs until the ranks settle; with it alone, exactly so often; with
-//! `--tolerance` too, until the first of both. Where the walk is_affected_by weights, or does not treat
+//! `--tolerance` too, until the first of both. Where the walk heeds weights, or does not treat
 //! all vertices alike, another program does it ([`Walk`]), which holds more for each vertex.
 
 use clap::{Args, ValueEnum};
@@ -218,7 +218,7 @@ impl Options {
         ]
     }
 
-    /// Whether the walk is_affected_by weights, or does not treat all vertices alike.
+    /// Whether the walk heeds weights, or does not treat all vertices alike.
     fn is_partial(&self) -> bool {
         self.weighted || !self.tables().is_empty()
     }

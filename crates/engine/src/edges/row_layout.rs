@@ -94,8 +94,8 @@ fn fill(
             Mutex::new((part, ends.take(edges), weights.take(edges * kind.bytes())))
         })
         .collect();
-    let benches = workers.states(|| Ok((Scratch::new(), Vec::new())))?;
-    workers.tasks(parts.len(), progress, &benches, |(scratch, next), task| {
+    let worker_states = workers.states(|| Ok((Scratch::new(), Vec::new())))?;
+    workers.tasks(parts.len(), progress, &worker_states, |(scratch, next), task| {
         let (part, ends, weights) = &mut *lock(&parts[task]);
         part.write(graph, starts, ends, (kind, weights), next, scratch)?;
         phase.add(ends.len() as u64);

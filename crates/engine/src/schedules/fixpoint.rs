@@ -201,11 +201,11 @@ fn run<P: Program>(
     let flags: Vec<_> =
         graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
     let width = size_of::<P::Value>();
-    let desks = workers.states(|| Desk::<'_, P>::new(graph, cut.words))?;
+    let worker_states = workers.states(|| WorkerState::<'_, P>::new(graph, cut.words))?;
     let idle = workers.states(|| Ok(()))?;
     let nothing = Level::of(Mode::Local, 0, 0);
     let (mut pass, mut began) = (nothing, news.wave);
-    let mut regions = regions(graph, desks.len());
+    let mut regions = regions(graph, worker_states.len());
     loop {
         let wave: Vec<usize> = regions.iter_mut().filter_map(|left| news.next(left)).collect();
         if wave.is_empty() {
@@ -215,22 +215,22 @@ fn run<P: Program>(
             let standing = Standing { values: &values, flags: &flags, news: &news };
             done(std::mem::replace(&mut pass, nothing), &standing)?;
             began = news.wave;
-            regions = self::regions(graph, desks.len());
+            regions = self::regions(graph, worker_states.len());
             continue;
         }
         workers.tasks(wave.len(), progress, &idle, |(), task| {
-            let (number, desk) = (wave[task], &mut *lock(&desks[task]));
+            let (number, worker) = (wave[task], &mut *lock(&worker_states[task]));
             let (values, flags) = (cast_slice(&values), &mut lock(&flags[number]));
-            desk.visit(program, values, &news, number, &cut.parts, flags)
+            worker.visit(program, values, &news, number, &cut.parts, flags)
         })?;
-        for (desk, &number) in desks.iter().zip(&wave) {
-            let desk = &mut *lock(desk);
+        for (worker, &number) in worker_states.iter().zip(&wave) {
+            let worker = &mut *lock(worker);
             let Range { start, end } = graph.stripes[number].vertices;
-            let own: &[u8] = cast_slice(&desk.column[..(end - start) as usize]);
+            let own: &[u8] = cast_slice(&worker.column[..(end - start) as usize]);
             values[start as usize * width..end as usize * width].copy_from_slice(own);
-            news.told(number, &mut desk.changed, desk.waiting);
-            pass.active += std::mem::take(&mut desk.active);
-            pass.edges += std::mem::take(&mut desk.edges);
+            news.told(number, &mut worker.changed, worker.waiting);
+            pass.active += std::mem::take(&mut worker.active);
+            pass.edges += std::mem::take(&mut worker.edges);
         }
         news.wave += 1;
     }
@@ -244,7 +244,7 @@ fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
 }
 
 /// Columns that one worker has in memory.
-struct Desk<'g, P: Program> {
+struct WorkerState<'g, P: Program> {
     graph: &'g Graph,
     /// Values of the stripe.
     column: Buffer<P::Value>,
@@ -263,7 +263,7 @@ struct Desk<'g, P: Program> {
     edges: u64,
 }
 
-impl<'g, P: Program> Desk<'g, P> {
+impl<'g, P: Program> WorkerState<'g, P> {
     fn new(graph: &'g Graph, words: u64) -> Result<Self, EngineError> {
         let width = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);
         let weighted = graph.plan.premises.shape.weighted;

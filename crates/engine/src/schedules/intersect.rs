@@ -65,16 +65,16 @@ pub fn intersect<I: Intersect>(
     }
     let room = graph.plan.premises.group_room() as usize / 2;
     let ranks = rank(graph)?;
-    let driver = Driver { graph, workers, progress, phase: &phase, ranks: &ranks, room };
-    let benches = workers.states(|| Bench::new(graph, room))?;
+    let driver = TriangleRun { graph, workers, progress, phase: &phase, ranks: &ranks, room };
+    let worker_states = workers.states(|| WorkerState::new(graph, room))?;
     let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
-    driver.count(&rows.spans, &benches)?;
+    driver.count(&rows.spans, &worker_states)?;
     let closed = Counts::new(ranks.len())?;
     while rows.vertices.end < ranks.len() {
-        driver.fill::<I>(&mut rows, &benches)?;
-        driver.close::<I>(&rows, &closed, &benches)?;
+        driver.fill::<I>(&mut rows, &worker_states)?;
+        driver.close::<I>(&rows, &closed, &worker_states)?;
     }
-    drop((rows, benches));
+    drop((rows, worker_states));
     let value = |vertex: usize, degree: u32| {
         program.value(degree.into(), closed.of(ranks[vertex] as usize))
     };
@@ -159,7 +159,7 @@ fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
 }
 
 /// Tools that one worker has all along.
-struct Bench<'g> {
+struct WorkerState<'g> {
     scratch: Scratch,
     chunks: ReadAhead<'g>,
     /// Where the next entry of each destination goes, or how many it has.
@@ -171,7 +171,7 @@ struct Bench<'g> {
     packing: Vec<u32>,
 }
 
-impl<'g> Bench<'g> {
+impl<'g> WorkerState<'g> {
     fn new(graph: &'g Graph, room: usize) -> Result<Self, EngineError> {
         Ok(Self {
             scratch: Scratch::new(),
@@ -184,7 +184,7 @@ impl<'g> Bench<'g> {
     }
 }
 
-struct Driver<'a> {
+struct TriangleRun<'a> {
     graph: &'a Graph,
     workers: &'a Workers,
     progress: &'a Progress,
@@ -194,13 +194,17 @@ struct Driver<'a> {
     room: usize,
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Counts the entries of all rows.
-    fn count(&self, spans: &[Span], benches: &[Mutex<Bench<'_>>]) -> Result<(), EngineError> {
+    fn count(
+        &self,
+        spans: &[Span],
+        worker_states: &[Mutex<WorkerState<'_>>],
+    ) -> Result<(), EngineError> {
         let Self { graph, ranks, .. } = *self;
         let stripes = graph.stripes.len();
-        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, stripe, next| {
-            let Bench { scratch, chunks, cursors, .. } = bench;
+        self.workers.tasks_ahead(stripes, self.progress, worker_states, |worker, stripe, next| {
+            let WorkerState { scratch, chunks, cursors, .. } = worker;
             let own = self.own(stripe);
             cursors[..own.len()].fill(0);
             self.higher((stripe, next), (scratch, chunks), |target, _, _| cursors[target] += 1)?;
@@ -215,7 +219,7 @@ impl Driver<'_> {
     fn fill<I: Intersect>(
         &self,
         rows: &mut Rows,
-        benches: &[Mutex<Bench<'_>>],
+        worker_states: &[Mutex<WorkerState<'_>>],
     ) -> Result<(), EngineError> {
         rows.open(self.ranks, &self.graph.plan)?;
         let block = rows.vertices.clone();
@@ -235,10 +239,10 @@ impl Driver<'_> {
             parts.push(Mutex::new((own, first, part)));
         }
         parts.reverse();
-        self.workers.tasks_ahead(parts.len(), self.progress, benches, |bench, task, next| {
+        self.workers.tasks_ahead(parts.len(), self.progress, worker_states, |worker, task, next| {
             let (own, first, part) = &mut *lock(&parts[task]);
             let at = (stripes[task], next.map(|task| stripes[task]));
-            let Bench { scratch, chunks, cursors, packing, .. } = bench;
+            let WorkerState { scratch, chunks, cursors, packing, .. } = worker;
             let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - *first));
             for (cursor, start) in cursors.iter_mut().zip(starts()) {
                 // Of one without entries nothing is shown.
@@ -261,7 +265,7 @@ impl Driver<'_> {
         &self,
         rows: &Rows,
         closed: &Counts,
-        benches: &[Mutex<Bench<'_>>],
+        worker_states: &[Mutex<WorkerState<'_>>],
     ) -> Result<(), EngineError> {
         let stripes = self.graph.stripes.len();
         let whole = |stripe: usize| {
@@ -270,9 +274,9 @@ impl Driver<'_> {
         };
         let mut order: Vec<usize> = (0..stripes).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(self.graph.stripes[stripe].edges));
-        self.workers.tasks_ahead(stripes, self.progress, benches, |bench, task, next| {
+        self.workers.tasks_ahead(stripes, self.progress, worker_states, |worker, task, next| {
             let stripe = order[task];
-            let Bench { scratch, chunks, cursors, passing, marks, .. } = bench;
+            let WorkerState { scratch, chunks, cursors, passing, marks, .. } = worker;
             if whole(stripe) {
                 for &rank in &self.ranks[self.own(stripe)] {
                     marks.close_own::<I>(rank as usize, rows, closed);

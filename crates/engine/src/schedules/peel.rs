@@ -60,12 +60,12 @@ pub fn peel<V: Value>(
     for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
         *left.get_mut() = degree;
     }
-    let benches = workers.states(|| Ok(Vec::new()))?;
+    let worker_states = workers.states(|| Ok(Vec::new()))?;
     rounds(&left, &phase, |core, leaving| {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        Level { rows, left: &left, core }.leave(leaving, workers, progress, &benches)
+        Level { rows, left: &left, core }.leave(leaving, workers, progress, &worker_states)
     })?;
     let mut values = Buffer::zeroed(left.len())?;
     for (value_of, left) in values.iter_mut().zip(&*left) {

@@ -71,14 +71,14 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         (context, kernel): (&Context<'_>, &dyn Kernel),
         state: &mut State,
         last: &[u8],
-        benches: &[Mutex<WorkerState<'_>>],
+        worker_states: &[Mutex<WorkerState<'_>>],
     ) -> Result<(Vec<u8>, Level), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
         let (order, active) = (state.order.clone(), state.active_count);
         let Parts { stripes: parts, signals, .. } = state.parts(graph);
         let signals: &[P::Signal] = cast_slice(signals);
         let news = workers.states(|| Ok(0_u64))?;
-        let states: Vec<_> = benches.iter().zip(&news).map(Mutex::new).collect();
+        let states: Vec<_> = worker_states.iter().zip(&news).map(Mutex::new).collect();
         workers.tasks(parts.len(), progress, &states, |(worker, news), task| {
             let (worker, news) = (&mut *lock(worker), &mut *lock(news));
             let Part { values, columns } = &mut *lock(&parts[order[task]]);
@@ -104,7 +104,8 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         if !self.all && news > 0 {
             self.tell(context, &mut state.elements())?;
         }
-        let edges = benches.iter().map(|worker| std::mem::take(&mut lock(worker).edges)).sum();
+        let edges =
+            worker_states.iter().map(|worker| std::mem::take(&mut lock(worker).edges)).sum();
         Ok((total, Level::of(Mode::Dense, active, edges)))
     }
 }

@@ -163,8 +163,8 @@ fn together<P: Program>(
     let parts =
         graph.stripes.iter().map(|stripe| Mutex::new((column.take(stripe.width()), Vec::new())));
     let parts: Vec<_> = parts.collect();
-    let benches = workers.states(|| Ok((Scratch::new(), 0_u64)))?;
-    workers.tasks(parts.len(), progress, &benches, |(scratch, edges), task| {
+    let worker_states = workers.states(|| Ok((Scratch::new(), 0_u64)))?;
+    workers.tasks(parts.len(), progress, &worker_states, |(scratch, edges), task| {
         let stripe = order[task];
         let (accums, touched) = &mut *lock(&parts[stripe]);
         for indexed in tiles.of_stripe(stripe) {
@@ -189,7 +189,7 @@ fn together<P: Program>(
         }
         Ok(())
     })?;
-    let edges = benches.iter().map(|bench| lock(bench).1).sum();
+    let edges = worker_states.iter().map(|worker| lock(worker).1).sum();
 
     for &source in sources {
         active[source as usize] = 0;

@@ -18,13 +18,13 @@
 //!
 //! Invariant: what was written at each step is what was read, and each edge and vertex is met once.
 
-mod bench;
 mod block;
 pub(crate) mod boxes;
 pub(crate) mod order;
 mod orient;
 pub(crate) mod sweep;
 pub(crate) mod tell;
+mod worker;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ use crate::plan::RowsPlan;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 
 /// Parts that all steps have in common.
-struct Driver<'a> {
+struct TriangleRun<'a> {
     graph: &'a Graph,
     plan: RowsPlan,
     workers: &'a Workers,
@@ -81,7 +81,7 @@ pub(super) fn run<I: Intersect>(
     let line = order.ranks().saturating_sub(plan.top as usize);
     let top = Counts::new(order.ranks() - line)?;
     let driver =
-        Driver { graph, plan, workers, progress, phase, pool, ranks: &ranks, bins, top, line };
+        TriangleRun { graph, plan, workers, progress, phase, pool, ranks: &ranks, bins, top, line };
     let places = [driver.bins.len(), driver.bins.len(), driver.bins.len(), graph.stripes.len()];
     let mut waiting = Waiting::new(places);
     let mut ledger = driver.orient::<I>(&mut waiting)?;
@@ -112,7 +112,7 @@ fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
     Err(EngineError::Configuration(what))
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Puts bins together whose rows fit in memory, with what ranks take beside.
     fn ranges(&self, waiting: &Waiting) -> Vec<Range<usize>> {
         let bytes = |bin| {
@@ -124,10 +124,10 @@ impl Driver<'_> {
 }
 
 /// Adds up what workers wrote and read.
-fn sum<B>(benches: &[Mutex<B>], of: impl Fn(&mut B) -> Ledger) -> Ledger {
+fn sum<B>(worker_states: &[Mutex<B>], of: impl Fn(&mut B) -> Ledger) -> Ledger {
     let mut all = Ledger::default();
-    for bench in benches {
-        all.add(of(&mut lock(bench)));
+    for worker in worker_states {
+        all.add(of(&mut lock(worker)));
     }
     all
 }

@@ -33,14 +33,14 @@ impl<S: Stream> Run<'_, S> {
         };
         let contraction = Contraction::begin(self.workers, reads)?;
         let hands = std::mem::take(&mut *lock(&self.hands));
-        let benches = hands.into_iter().map(|hand| {
+        let worker_states = hands.into_iter().map(|hand| {
             let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
             Ok(Mutex::new((hand, contractor, Vec::new())))
         });
-        let benches = benches.collect::<Result<Vec<_>, EngineError>>()?;
+        let worker_states = worker_states.collect::<Result<Vec<_>, EngineError>>()?;
         let tasks: Vec<_> = contracted.pieces.chunks(TASK).collect();
-        self.workers.tasks(tasks.len(), self.progress, &benches, |bench, task| {
-            let (hand, contractor, found) = bench;
+        self.workers.tasks(tasks.len(), self.progress, &worker_states, |worker, task| {
+            let (hand, contractor, found) = worker;
             contracted.each(tasks[task], |links| {
                 let changes = Cell::new(0);
                 for link in links {
@@ -65,8 +65,8 @@ impl<S: Stream> Run<'_, S> {
             })
         })?;
         let mut contractors = Vec::new();
-        for bench in benches {
-            let (hand, contractor, _) = bench.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for worker in worker_states {
+            let (hand, contractor, _) = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
             lock(&self.hands).push(hand);
             contractors.extend(contractor);
         }

@@ -22,7 +22,7 @@ use crate::machine::sync::lock;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
 /// A worker's tools in a pass.
-struct Bench<'p> {
+struct WorkerState<'p> {
     chunks: ReadAhead<'p>,
     hand: Hand,
     /// Writer of the edges that are left, where they are written.
@@ -63,19 +63,19 @@ impl<S: Stream> Run<'_, S> {
         let (left, contraction) = self.begin_writing(writes)?;
         let keep = left.as_ref().map(Left::keep);
         let hands = std::mem::take(&mut *lock(&self.hands));
-        let benches = hands.into_iter().map(|hand| {
+        let worker_states = hands.into_iter().map(|hand| {
             let written = left.as_ref().zip(keep.as_ref());
             let writer = written.map(|(left, keep)| Writer::new(left, keep, S::WEIGHTED));
             let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
             let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
-            Ok(Mutex::new(Bench { chunks, hand, writer, contractor }))
+            Ok(Mutex::new(WorkerState { chunks, hand, writer, contractor }))
         });
-        let benches = benches.collect::<Result<Vec<_>, EngineError>>()?;
+        let worker_states = worker_states.collect::<Result<Vec<_>, EngineError>>()?;
         self.workers.tasks_ahead(
             order.stripes.len(),
             self.progress,
-            &benches,
-            |Bench { chunks, hand, writer, contractor }, task, next| {
+            &worker_states,
+            |WorkerState { chunks, hand, writer, contractor }, task, next| {
                 let at = (order.stripes[task], next.map(|task| order.stripes[task]));
                 let wants = |number| {
                     let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
@@ -111,11 +111,11 @@ impl<S: Stream> Run<'_, S> {
             },
         )?;
         let (mut placed, mut contractors) = (Vec::new(), Vec::new());
-        for bench in benches {
-            let bench = bench.into_inner().unwrap_or_else(PoisonError::into_inner);
-            lock(&self.hands).push(bench.hand);
-            placed.extend(bench.writer.map_or(Ok(Vec::new()), Writer::finish)?);
-            contractors.extend(bench.contractor);
+        for worker in worker_states {
+            let worker = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+            lock(&self.hands).push(worker.hand);
+            placed.extend(worker.writer.map_or(Ok(Vec::new()), Writer::finish)?);
+            contractors.extend(worker.contractor);
         }
         if let (Some(left), Some(contraction)) = (&left, &contraction) {
             contraction.choose(left, true);

@@ -6,7 +6,7 @@ use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::columns::updates::UpdateChunk;
 
-/// StepInput that the values of an iteration are made from.
+/// Input that the values of an iteration are made from.
 #[derive(Clone, Copy)]
 pub(super) enum StepInput<'t> {
     Nothing,

@@ -47,8 +47,8 @@ impl Input {
 /// Runs a straight program on a graph that stays in its input.
 ///
 /// # Errors
-/// When the graph was made of its input ([`crate::plan::Plan::straight`] says so), the input cannot
-/// be read, or the run is cancelled.
+/// When the graph was made of its input ([`is_straight`](crate::plan::Plan::is_straight) says so),
+/// the input cannot be read, or the run is cancelled.
 pub fn count<P: Straight>(
     graph: &Graph,
     program: &P,

@@ -75,7 +75,7 @@ struct Passes<'a, S: Stream> {
     learnt: Learnt<S>,
     /// Bits of the cells of a step, where the program has such.
     bits: Option<Bits>,
-    benches: Vec<Mutex<Bench>>,
+    worker_states: Vec<Mutex<WorkerState>>,
     /// Parts that were shown already in this pass.
     shown: usize,
     /// All that can be news in the first pass, where that was noted before.
@@ -87,7 +87,7 @@ struct Passes<'a, S: Stream> {
 }
 
 /// A worker's tools.
-struct Bench {
+struct WorkerState {
     /// Counts of the edges that it has seen in a step.
     seen: Seen<()>,
     /// Edges that it kept, or found for the rest.
@@ -106,8 +106,8 @@ impl<'a, S: OverInput> Passes<'a, S> {
     ) -> Result<Self, EngineError> {
         let slots = graph.slots() as usize;
         let learnt = Learnt::new(program, slots, |_| 0, (workers, progress))?;
-        let benches = workers.states(|| {
-            Ok(Bench {
+        let worker_states = workers.states(|| {
+            Ok(WorkerState {
                 seen: Seen::default(),
                 edges: Vec::new(),
                 found: [0; BUFFER],
@@ -124,7 +124,7 @@ impl<'a, S: OverInput> Passes<'a, S> {
             phase,
             learnt,
             bits: S::BITS.then(|| Bits::new(slots)).transpose()?,
-            benches,
+            worker_states,
             shown: 0,
             begun: None,
             kept: None,
@@ -179,7 +179,7 @@ impl<'a, S: OverInput> Passes<'a, S> {
         self.each_run(
             self.shown..end,
             #[inline(always)]
-            |Bench { seen, edges, found, looks }, Run { pairs, weights }| {
+            |WorkerState { seen, edges, found, looks }, Run { pairs, weights }| {
                 let bits = bits.map(|bits| (bits, looks.first(bits, pairs)));
                 for &place in sift(known.cells, (bits, true), pairs, found, news) {
                     let [source, target] = pairs[place as usize];
@@ -203,7 +203,8 @@ impl<'a, S: OverInput> Passes<'a, S> {
             },
         )?;
         if keeps {
-            let lists = self.benches.iter().map(|bench| std::mem::take(&mut lock(bench).edges));
+            let lists =
+                self.worker_states.iter().map(|worker| std::mem::take(&mut lock(worker).edges));
             let kept = keeper.into_kept(lists);
             // What was kept before is more, but it is all.
             self.kept = kept.or(self.kept.take());
@@ -235,15 +236,15 @@ impl<'a, S: OverInput> Passes<'a, S> {
         let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
         let parts = 0..self.stream.parts();
-        self.each_run(parts, |Bench { seen, edges, found, .. }, Run { pairs, .. }| {
+        self.each_run(parts, |WorkerState { seen, edges, found, .. }, Run { pairs, .. }| {
             let bits = bits.map(|bits| (bits, End::Target));
             let news = sift(known.cells, (bits, true), pairs, found, news);
             seen.news += news.len() as u64;
             edges.extend(news.iter().map(|&place| pairs[place as usize]));
         })?;
         let mut edges = Vec::new();
-        for bench in &self.benches {
-            edges.append(&mut std::mem::take(&mut lock(bench).edges));
+        for worker in &self.worker_states {
+            edges.append(&mut std::mem::take(&mut lock(worker).edges));
         }
         self.kept = None;
         self.program.rest(self.known(), edges);
@@ -254,31 +255,36 @@ impl<'a, S: OverInput> Passes<'a, S> {
     fn each_run(
         &self,
         parts: Range<usize>,
-        show: impl Fn(&mut Bench, Run<'_>) + Sync,
+        show: impl Fn(&mut WorkerState, Run<'_>) + Sync,
     ) -> Result<(), EngineError> {
         if let Some(kept) = self.begun.or(self.kept.as_deref()) {
             let tasks: Vec<&[Pair]> = kept.iter().flat_map(|list| list.chunks(KEPT)).collect();
-            return self.workers.tasks(tasks.len(), self.progress, &self.benches, |bench, task| {
-                bench.seen.looked += tasks[task].len() as u64;
-                let batch = Batch { pairs: tasks[task], weights: None };
-                dispatched(
-                    #[inline(always)]
-                    || {
-                        runs(
-                            Reading::default(),
-                            &batch,
-                            #[inline(always)]
-                            |run| show(bench, run),
-                        );
-                    },
-                );
-                Ok(())
-            });
+            return self.workers.tasks(
+                tasks.len(),
+                self.progress,
+                &self.worker_states,
+                |worker, task| {
+                    worker.seen.looked += tasks[task].len() as u64;
+                    let batch = Batch { pairs: tasks[task], weights: None };
+                    dispatched(
+                        #[inline(always)]
+                        || {
+                            runs(
+                                Reading::default(),
+                                &batch,
+                                #[inline(always)]
+                                |run| show(worker, run),
+                            );
+                        },
+                    );
+                    Ok(())
+                },
+            );
         }
         let of = (self.stream, self.graph.slots());
         let tools = (self.workers, self.progress, self.phase);
-        read(of, parts, &self.benches, tools, |bench, _, batch| {
-            bench.seen.looked += batch.pairs.len() as u64;
+        read(of, parts, &self.worker_states, tools, |worker, _, batch| {
+            worker.seen.looked += batch.pairs.len() as u64;
             dispatched(
                 #[inline(always)]
                 || {
@@ -286,7 +292,7 @@ impl<'a, S: OverInput> Passes<'a, S> {
                         self.reading,
                         batch,
                         #[inline(always)]
-                        |run| show(bench, run),
+                        |run| show(worker, run),
                     );
                 },
             );
@@ -308,8 +314,8 @@ impl<'a, S: OverInput> Passes<'a, S> {
     /// Counts of all workers since they were asked last.
     fn seen(&self) -> Seen<S::Total> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
-        let mut benches: Vec<_> = self.benches.iter().map(lock).collect();
-        let seen = benches.iter_mut().map(|bench| &mut bench.seen);
+        let mut worker_states: Vec<_> = self.worker_states.iter().map(lock).collect();
+        let seen = worker_states.iter_mut().map(|worker| &mut worker.seen);
         Seen { kept, ..add_up(seen, self.room()) }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
 
-use super::Driver;
-use super::bench::Bench;
+use super::TriangleRun;
 use super::boxes::{ENTRIES, Waiting};
+use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;
 use crate::machine::arena::Buffer;
@@ -53,7 +53,7 @@ impl Here {
     /// Begins a range, of these bins. None is in memory.
     pub(super) fn open(
         &mut self,
-        driver: &Driver<'_>,
+        driver: &TriangleRun<'_>,
         bins: &Range<usize>,
         waiting: &Waiting,
     ) -> Result<(), EngineError> {
@@ -97,9 +97,9 @@ struct Task<'a> {
 
 impl Task<'_> {
     /// Puts all entries into their rows, and closes these.
-    fn fill<I: Intersect>(&mut self, bench: &mut Bench) -> Result<(), EngineError> {
+    fn fill<I: Intersect>(&mut self, worker: &mut WorkerState) -> Result<(), EngineError> {
         let Self { spans, cursors, entries, first, chunks } = self;
-        let met = bench.reader.read(chunks, |targets, found| {
+        let met = worker.reader.read(chunks, |targets, found| {
             targets.iter().zip(found).all(|(target, entry)| {
                 let Some(cursor) = cursors.get_mut(*target as usize) else { return false };
                 let place = entries.get_mut(*cursor as usize).map(|place| *place = *entry);
@@ -109,25 +109,25 @@ impl Task<'_> {
         })?;
         // Their places are free for what travels on.
         chunks.clear();
-        bench.gathered.gathered[ENTRIES as usize] += met;
+        worker.gathered.gathered[ENTRIES as usize] += met;
         let mut rest = &mut **entries;
         for start in spans.iter().rev().filter_map(Span::start) {
             let row;
             (rest, row) = std::mem::take(&mut rest).split_at_mut(start - *first);
-            rows::close::<I>(row, &mut bench.packing);
+            rows::close::<I>(row, &mut worker.packing);
         }
         Ok(())
     }
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Counts how many entries each row of the range has, where its cursor is.
     pub(super) fn measure(
         &self,
         bins: &Range<usize>,
         here: &mut Here,
         waiting: &Waiting,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let mut rest = &mut here.cursors[..here.ranks.len()];
         let tasks: Vec<_> = bins
@@ -139,10 +139,10 @@ impl Driver<'_> {
                 Mutex::new((lengths, waiting.at(ENTRIES, bin)))
             })
             .collect();
-        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
+        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
             let (lengths, chunks) = &mut *lock(&tasks[task]);
             lengths.fill(0);
-            bench.reader.read(chunks, |targets, _: &[u32]| {
+            worker.reader.read(chunks, |targets, _: &[u32]| {
                 targets.iter().all(|target| {
                     let length = lengths.get_mut(*target as usize);
                     length.map(|length| *length += 1).is_some()
@@ -158,7 +158,7 @@ impl Driver<'_> {
         bins: &Range<usize>,
         here: &mut Here,
         waiting: &mut Waiting,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let Here { rows, cursors, ranks, .. } = here;
         rows.first = ranks.start;
@@ -180,8 +180,8 @@ impl Driver<'_> {
             tasks.push(Mutex::new(Task { spans, cursors: part, entries: own, first, chunks }));
             first += words;
         }
-        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
-            lock(&tasks[task]).fill::<I>(bench)
+        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
+            lock(&tasks[task]).fill::<I>(worker)
         })
     }
 }

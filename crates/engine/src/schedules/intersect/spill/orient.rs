@@ -6,7 +6,7 @@ use welter_model::intersect::Intersect;
 use welter_store::chunk::Chunk;
 
 use super::boxes::{Boxes, ENTRIES, Ledger, Waiting};
-use super::{Driver, sum};
+use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
 use crate::columns::values::ColumnIo;
@@ -19,7 +19,7 @@ use crate::machine::sync::lock;
 use crate::schedules::spill::partitions::{cut, vertices};
 
 /// A worker's tools.
-struct Bench<'g> {
+struct WorkerState<'g> {
     scratch: Scratch,
     chunks: ReadAhead<'g>,
     /// Ranks of the targets.
@@ -30,15 +30,15 @@ struct Bench<'g> {
     met: u64,
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Makes an entry of each edge whose source ranks above its target.
     pub(super) fn orient<I: Intersect>(
         &self,
         waiting: &mut Waiting,
     ) -> Result<Ledger, EngineError> {
         let graph = self.graph;
-        let benches = self.workers.states(|| {
-            Ok(Bench {
+        let worker_states = self.workers.states(|| {
+            Ok(WorkerState {
                 scratch: Scratch::new(),
                 chunks: ReadAhead::new(graph)?,
                 ranks: ColumnIo::new(self.ranks)?,
@@ -57,39 +57,42 @@ impl Driver<'_> {
             reader.read(self.ranks, &own, &mut window)?;
             let sources = &window[..(own.end - own.start) as usize];
             let tasks = graph.stripes.len();
-            self.workers.tasks_ahead(tasks, self.progress, &benches, |bench, stripe, next| {
-                bench.orient::<I>(self, (stripe, next), &own, sources)
-            })?;
+            self.workers.tasks_ahead(
+                tasks,
+                self.progress,
+                &worker_states,
+                |worker, stripe, next| worker.orient::<I>(self, (stripe, next), &own, sources),
+            )?;
         }
-        for bench in &benches {
-            let Bench { writer, entries, .. } = &mut *lock(bench);
+        for worker in &worker_states {
+            let WorkerState { writer, entries, .. } = &mut *lock(worker);
             entries.finish(writer)?;
             waiting.put(writer.finish()?);
         }
-        let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
+        let met: u64 = worker_states.iter().map(|worker| lock(worker).met).sum();
         if met != graph.edges {
             let what = format!("{met} edges were met, and there are {}", graph.edges);
             return Err(EngineError::Internal(what));
         }
-        Ok(sum(&benches, |bench| {
+        Ok(sum(&worker_states, |worker| {
             let mut ledger = Ledger::default();
-            ledger.produced[ENTRIES as usize] = bench.entries.take_produced();
+            ledger.produced[ENTRIES as usize] = worker.entries.take_produced();
             ledger
         }))
     }
 }
 
-impl Bench<'_> {
+impl WorkerState<'_> {
     /// Makes the entries of a stripe's edges from a partition, whose ranks are these. `next`: the
     /// stripe that this worker takes then.
     fn orient<I: Intersect>(
         &mut self,
-        driver: &Driver<'_>,
+        driver: &TriangleRun<'_>,
         (stripe, next): (usize, Option<usize>),
         own: &Range<u64>,
         sources: &[u32],
     ) -> Result<(), EngineError> {
-        let Driver { graph, bins, phase, .. } = driver;
+        let TriangleRun { graph, bins, phase, .. } = driver;
         let Self { scratch, chunks, ranks, writer, entries, met } = self;
         ranks.fetch(stripe)?;
         let column = ranks.take(stripe)?;

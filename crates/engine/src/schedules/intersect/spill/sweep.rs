@@ -5,10 +5,10 @@ use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
 
-use super::bench::{Bench, Outgoing};
 use super::block::Here;
 use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
-use super::{Driver, sum};
+use super::worker::{Outgoing, WorkerState};
+use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
 use crate::machine::sync::lock;
@@ -23,7 +23,7 @@ const TASK_CHUNKS: usize = 16;
 
 /// Where the corners of the triangles of one row are counted.
 struct Corners<'a, 'd> {
-    driver: &'a Driver<'d>,
+    driver: &'a TriangleRun<'d>,
     here: &'a Here,
     road: &'a mut Outgoing,
     /// Triangles counted of a row from elsewhere.
@@ -46,7 +46,7 @@ impl Tell for Corners<'_, '_> {
     }
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Sweeps all ranges. What is counted waits by bin in the end, but for the highest ranks.
     pub(super) fn sweep<I: Intersect>(
         &self,
@@ -54,9 +54,9 @@ impl Driver<'_> {
         waiting: &mut Waiting,
     ) -> Result<Ledger, EngineError> {
         let arena = &self.graph.arena;
-        let benches = self.workers.states(|| {
+        let worker_states = self.workers.states(|| {
             let bytes = self.plan.box_bytes;
-            Ok(Bench {
+            Ok(WorkerState {
                 reader: Reader::new(&self.pool, arena)?,
                 marks: Marks::new(self.graph.vertices() as usize)?,
                 row: Vec::new(),
@@ -71,32 +71,32 @@ impl Driver<'_> {
         })?;
         let mut here = Here::new(ranges)?;
         for (number, bins) in ranges.iter().enumerate() {
-            for bench in &benches {
-                let Outgoing { writer, rows, counts } = &mut lock(bench).road;
+            for worker in &worker_states {
+                let Outgoing { writer, rows, counts } = &mut lock(worker).road;
                 rows.write(number, writer)?;
                 bins.clone().try_for_each(|bin| counts.write(bin, writer))?;
                 waiting.put(writer.finish()?);
                 counts.window = 2 * number as u32;
             }
             here.open(self, bins, waiting)?;
-            self.measure(bins, &mut here, waiting, &benches)?;
-            self.build::<I>(bins, &mut here, waiting, &benches)?;
-            self.meet(bins, &here, waiting, &benches)?;
-            self.close::<I>(&here, &benches)?;
-            self.close_arrivals::<I>(waiting.take(ROWS, number), &here, &benches)?;
-            self.tell_own(bins, &here, &benches)?;
+            self.measure(bins, &mut here, waiting, &worker_states)?;
+            self.build::<I>(bins, &mut here, waiting, &worker_states)?;
+            self.meet(bins, &here, waiting, &worker_states)?;
+            self.close::<I>(&here, &worker_states)?;
+            self.close_arrivals::<I>(waiting.take(ROWS, number), &here, &worker_states)?;
+            self.tell_own(bins, &here, &worker_states)?;
             here.shut()?;
-            self.settle(2 * number as u32 + 1, waiting, &benches)?;
+            self.settle(2 * number as u32 + 1, waiting, &worker_states)?;
         }
-        for bench in &benches {
-            let Outgoing { writer, counts, .. } = &mut lock(bench).road;
+        for worker in &worker_states {
+            let Outgoing { writer, counts, .. } = &mut lock(worker).road;
             counts.finish(writer)?;
             waiting.put(writer.finish()?);
         }
-        Ok(sum(&benches, |bench| {
-            let mut ledger = bench.gathered;
-            ledger.produced[ROWS as usize] = bench.road.rows.take_produced();
-            ledger.produced[COUNTS as usize] = bench.road.counts.take_produced();
+        Ok(sum(&worker_states, |worker| {
+            let mut ledger = worker.gathered;
+            ledger.produced[ROWS as usize] = worker.road.rows.take_produced();
+            ledger.produced[COUNTS as usize] = worker.road.counts.take_produced();
             ledger
         }))
     }
@@ -105,14 +105,14 @@ impl Driver<'_> {
     fn close<I: Intersect>(
         &self,
         here: &Here,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let tasks = here.ranks.len().div_ceil(TASK_RANKS);
-        self.workers.tasks(tasks, self.progress, benches, |bench, task| {
+        self.workers.tasks(tasks, self.progress, worker_states, |worker, task| {
             let first = here.ranks.start + task * TASK_RANKS;
             for rank in first..here.ranks.end.min(first + TASK_RANKS) {
                 let Some(packed) = here.rows.get(rank) else { continue };
-                let Bench { marks, row, road, .. } = bench;
+                let WorkerState { marks, row, road, .. } = worker;
                 row.clear();
                 packed.unpack::<I>(row);
                 self.pass::<I>((rank, 0), row, here, (marks, road))?;
@@ -126,17 +126,17 @@ impl Driver<'_> {
         &self,
         chunks: Vec<UpdateChunk>,
         here: &Here,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let mut tasks = Vec::new();
         let mut rest = chunks.into_iter().peekable();
         while rest.peek().is_some() {
             tasks.push(Mutex::new(rest.by_ref().take(TASK_CHUNKS).collect::<Vec<_>>()));
         }
-        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
+        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
             let chunks = std::mem::take(&mut *lock(&tasks[task]));
             let mut passed = Ok(());
-            let Bench { reader, marks, road, .. } = bench;
+            let WorkerState { reader, marks, road, .. } = worker;
             let rows = reader.read(&chunks, |mut words, _: &[()]| {
                 while passed.is_ok() && !words.is_empty() {
                     let Some((head, rest)) = words.split_at_checked(ROW_HEAD) else { return false };
@@ -149,7 +149,7 @@ impl Driver<'_> {
                 }
                 true
             })?;
-            bench.gathered.gathered[ROWS as usize] += rows;
+            worker.gathered.gathered[ROWS as usize] += rows;
             passed
         })
     }
@@ -204,14 +204,14 @@ impl Driver<'_> {
         bins: &Range<usize>,
         here: &Here,
         waiting: &mut Waiting,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let tasks: Vec<_> = bins.clone().map(|bin| Mutex::new(waiting.take(COUNTS, bin))).collect();
-        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
+        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
             let ranks = self.bins.ranks(bins.start + task);
             let first = ranks.start - here.ranks.start;
             let chunks = std::mem::take(&mut *lock(&tasks[task]));
-            bench.meet(&chunks, first..first + ranks.len(), &here.own)
+            worker.meet(&chunks, first..first + ranks.len(), &here.own)
         })
     }
 
@@ -220,11 +220,11 @@ impl Driver<'_> {
         &self,
         bins: &Range<usize>,
         here: &Here,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
-        self.workers.tasks(bins.len(), self.progress, benches, |bench, task| {
+        self.workers.tasks(bins.len(), self.progress, worker_states, |worker, task| {
             for rank in self.bins.ranks(bins.start + task) {
-                self.told(rank, here.own.of(rank - here.ranks.start), &mut bench.road)?;
+                self.told(rank, here.own.of(rank - here.ranks.start), &mut worker.road)?;
             }
             Ok(())
         })
@@ -236,7 +236,7 @@ impl Driver<'_> {
         &self,
         window: u32,
         waiting: &mut Waiting,
-        benches: &[Mutex<Bench>],
+        worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let slack = SLACK * self.plan.box_bytes as u64 / 8;
         for bin in 0..self.bins.len() {
@@ -245,13 +245,13 @@ impl Driver<'_> {
                 continue;
             }
             let told = Counts::new(ranks.len())?;
-            let bench = &mut *lock(&benches[0]);
-            bench.road.counts.window = window;
-            bench.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
+            let worker = &mut *lock(&worker_states[0]);
+            worker.road.counts.window = window;
+            worker.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {
-                self.told(rank, told.of(rank - ranks.start), &mut bench.road)?;
+                self.told(rank, told.of(rank - ranks.start), &mut worker.road)?;
             }
-            let Outgoing { writer, counts, .. } = &mut bench.road;
+            let Outgoing { writer, counts, .. } = &mut worker.road;
             counts.write(bin, writer)?;
             waiting.put(writer.finish()?);
         }

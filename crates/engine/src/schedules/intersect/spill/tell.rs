@@ -7,7 +7,7 @@ use welter_model::intersect::Intersect;
 
 use super::boxes::{Boxes, COUNTS, Ledger, VALUES, Waiting};
 use super::order::together;
-use super::{Driver, sum};
+use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::results::Values;
 use crate::columns::updates::{Reader, Writer};
@@ -17,7 +17,7 @@ use crate::machine::sync::lock;
 use crate::schedules::footprint::TOLD_BYTES;
 
 /// A worker's tools.
-struct Bench<'g> {
+struct WorkerState<'g> {
     reader: Reader,
     ranks: ColumnIo<'g, u32>,
     writer: Writer,
@@ -27,7 +27,7 @@ struct Bench<'g> {
     gathered: u64,
 }
 
-impl Driver<'_> {
+impl TriangleRun<'_> {
     /// Tells the vertices what was counted of their ranks: for as many ranks as fit in memory at a
     /// time, all stripes look which of these they have.
     pub(super) fn tell(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
@@ -37,8 +37,8 @@ impl Driver<'_> {
         let widths = windows.iter().map(|bins| self.bins.ranks_of(bins).len());
         let mut counts = Buffer::<u64>::zeroed(widths.max().unwrap_or(0))?;
         let stripes = graph.stripes.len();
-        let benches = self.workers.states(|| {
-            Ok(Bench {
+        let worker_states = self.workers.states(|| {
+            Ok(WorkerState {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
@@ -50,10 +50,10 @@ impl Driver<'_> {
         for (number, bins) in windows.iter().enumerate() {
             let ranks = self.bins.ranks_of(bins);
             let counts = &mut counts[..ranks.len()];
-            self.gather(bins, counts, waiting, &benches)?;
+            self.gather(bins, counts, waiting, &worker_states)?;
             let counts = &*counts;
-            self.workers.tasks(stripes, self.progress, &benches, |bench, stripe| {
-                let Bench { ranks: io, writer, told, met, .. } = bench;
+            self.workers.tasks(stripes, self.progress, &worker_states, |worker, stripe| {
+                let WorkerState { ranks: io, writer, told, met, .. } = worker;
                 told.window = number as u32;
                 io.fetch(stripe)?;
                 let column = io.take(stripe)?;
@@ -69,18 +69,18 @@ impl Driver<'_> {
                 told.close(stripe, writer)
             })?;
         }
-        for bench in &benches {
-            waiting.put(lock(bench).writer.finish()?);
+        for worker in &worker_states {
+            waiting.put(lock(worker).writer.finish()?);
         }
-        let met: u64 = benches.iter().map(|bench| lock(bench).met).sum();
+        let met: u64 = worker_states.iter().map(|worker| lock(worker).met).sum();
         if met != graph.vertices() {
             let what = format!("{met} vertices were met, and there are {}", graph.vertices());
             return Err(EngineError::Internal(what));
         }
-        Ok(sum(&benches, |bench| {
+        Ok(sum(&worker_states, |worker| {
             let mut ledger = Ledger::default();
-            ledger.gathered[COUNTS as usize] = bench.gathered;
-            ledger.produced[VALUES as usize] = bench.told.take_produced();
+            ledger.gathered[COUNTS as usize] = worker.gathered;
+            ledger.produced[VALUES as usize] = worker.told.take_produced();
             ledger
         }))
     }
@@ -91,7 +91,7 @@ impl Driver<'_> {
         bins: &Range<usize>,
         counts: &mut [u64],
         waiting: &mut Waiting,
-        benches: &[Mutex<Bench<'_>>],
+        worker_states: &[Mutex<WorkerState<'_>>],
     ) -> Result<(), EngineError> {
         let (mut tasks, mut rest) = (Vec::with_capacity(bins.len()), counts);
         for bin in bins.clone() {
@@ -100,12 +100,12 @@ impl Driver<'_> {
             (part, rest) = std::mem::take(&mut rest).split_at_mut(ranks.len());
             tasks.push(Mutex::new((ranks.start, part, waiting.take(COUNTS, bin))));
         }
-        self.workers.tasks(tasks.len(), self.progress, benches, |bench, task| {
+        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
             let (first, counts, chunks) = &mut *lock(&tasks[task]);
             for (rank, count) in (*first..).zip(counts.iter_mut()) {
                 *count = if rank < self.line { 0 } else { self.top.of(rank - self.line) };
             }
-            bench.gathered += bench.reader.read(chunks, |targets, told: &[u32]| {
+            worker.gathered += worker.reader.read(chunks, |targets, told: &[u32]| {
                 targets.iter().zip(told).all(|(target, told)| {
                     let count = counts.get_mut(*target as usize);
                     count.map(|count| *count += u64::from(*told)).is_some()
@@ -129,7 +129,7 @@ impl Driver<'_> {
             return Err(EngineError::internal(what));
         };
         let stored = graph.column(storage, size_of::<I::Value>())?;
-        let benches = self.workers.states(|| {
+        let worker_states = self.workers.states(|| {
             let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
             let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
             Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
@@ -137,8 +137,8 @@ impl Driver<'_> {
         let stripes = graph.stripes.iter().enumerate();
         let waiting: Vec<_> =
             stripes.map(|(stripe, _)| Mutex::new(waiting.take(VALUES, stripe))).collect();
-        self.workers.tasks(waiting.len(), self.progress, &benches, |bench, stripe| {
-            let (reader, degrees, values, told, gathered) = bench;
+        self.workers.tasks(waiting.len(), self.progress, &worker_states, |worker, stripe| {
+            let (reader, degrees, values, told, gathered) = worker;
             let chunks = std::mem::take(&mut *lock(&waiting[stripe]));
             degrees.fetch(stripe)?;
             let told = &mut told[..graph.stripes[stripe].width()];
@@ -156,15 +156,15 @@ impl Driver<'_> {
             degrees.done(column);
             values.put(stripe, made)
         })?;
-        for bench in &benches {
-            lock(bench).2.finish()?;
+        for worker in &worker_states {
+            lock(worker).2.finish()?;
         }
-        let ledger = sum(&benches, |bench| {
+        let ledger = sum(&worker_states, |worker| {
             let mut ledger = Ledger::default();
-            ledger.gathered[VALUES as usize] = bench.4;
+            ledger.gathered[VALUES as usize] = worker.4;
             ledger
         });
-        drop(benches);
+        drop(worker_states);
         Ok((Values::stored(stored, graph), ledger))
     }
 }

@@ -9,7 +9,7 @@ use crate::schedules::intersect::counts::Counts;
 use crate::schedules::intersect::marks::Marks;
 
 /// A worker's tools.
-pub(super) struct Bench {
+pub(super) struct WorkerState {
     pub(super) reader: Reader,
     pub(super) marks: Marks,
     /// A row of the range as it was before it was packed.
@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     pub(super) counts: Boxes<u32>,
 }
 
-impl Bench {
+impl WorkerState {
     /// Adds what waits for a bin to counts, of which some places are those of its ranks.
     pub(super) fn meet(
         &mut self,
