@@ -169,7 +169,7 @@ impl<F: Float> Program for Spmv<F> {
 /// Edges are met once, where they lie, and no graph is made:
 ///
 /// ```
-/// # use welter_engine::plan::{Layout, Plan, Settings, Shape, InputScanCost};
+/// # use welter_engine::plan::{Layout, Plan, Settings, Shape};
 /// # use welter_engine::{Graph, Machine, Workers, count};
 /// # use welter_model::{ids::IdMap, program::Value};
 /// # use welter_progress::Progress;
@@ -182,8 +182,7 @@ impl<F: Float> Program for Spmv<F> {
 /// # let reading = Reading::default();
 /// # let shape = Shape::of(&edges, reading);
 /// # let (settings, machine) = (Settings::default(), Machine::detect());
-/// # let (value, straight) = (8, Some(InputScanCost::of::<Product<f64>>(8)));
-/// # let layout = Layout { value, straight, ..Layout::default() };
+/// # let layout = Layout::of_straight::<Product<f64>>(8);
 /// # let plan = Plan::new(shape, layout, &settings, &machine)?;
 /// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
