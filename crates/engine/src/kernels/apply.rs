@@ -70,3 +70,10 @@ pub(crate) fn repeated<T: Total>(total: T, mut times: u64) -> T {
     }
     sum
 }
+
+/// Fills a column with what `made` makes of each value.
+pub(crate) fn fill<T, V>(column: &mut [T], values: &[V], made: impl Fn(&V) -> T) {
+    for (element, value) in column.iter_mut().zip(values) {
+        *element = made(value);
+    }
+}

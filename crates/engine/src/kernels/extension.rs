@@ -5,7 +5,7 @@ use welter_model::extended::Extended;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Vertex};
 
-use crate::kernels::apply::repeated;
+use crate::kernels::apply::{fill, repeated};
 use crate::kernels::ends::{self, renew};
 use crate::kernels::folded::merged;
 use crate::kernels::keys::Keys;
@@ -68,10 +68,9 @@ impl<E: Extended> Kernel for Extension<'_, E> {
     }
 
     fn signal(&self, values: &[u8], signals: &mut [u8]) {
-        let values = elements::<E::Value>(values);
-        for (signal, value) in elements_mut(signals).iter_mut().zip(values) {
-            *signal = self.program.signal(value);
-        }
+        fill(elements_mut(signals), elements(values), |value: &E::Value| {
+            self.program.signal(value)
+        });
     }
 
     fn clear(&self, accums: &mut [u8]) {

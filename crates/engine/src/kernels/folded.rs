@@ -6,7 +6,7 @@ use welter_model::program::{Applied, Next, Program, Total, Vertex};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
-use crate::kernels::apply::{Vertices, repeated};
+use crate::kernels::apply::{Vertices, fill, repeated};
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile, scatter_tile};
 use crate::kernels::keys::Width;
@@ -87,10 +87,9 @@ impl<P: Program> Kernel for Folded<'_, P> {
     }
 
     fn signal(&self, values: &[u8], signals: &mut [u8]) {
-        let values = elements::<P::Value>(values);
-        for (signal, value) in elements_mut(signals).iter_mut().zip(values) {
-            *signal = self.program.signal(value);
-        }
+        fill(elements_mut(signals), elements(values), |value: &P::Value| {
+            self.program.signal(value)
+        });
     }
 
     fn clear(&self, accums: &mut [u8]) {
@@ -100,10 +99,7 @@ impl<P: Program> Kernel for Folded<'_, P> {
 
 impl<P: Program> FoldKernel for Folded<'_, P> {
     fn begin(&self, values: &[u8], accums: &mut [u8]) {
-        let values = elements::<P::Value>(values);
-        for (accum, value) in elements_mut(accums).iter_mut().zip(values) {
-            *accum = self.program.begin(value);
-        }
+        fill(elements_mut(accums), elements(values), |value: &P::Value| self.program.begin(value));
     }
 
     fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32> {

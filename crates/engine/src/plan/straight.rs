@@ -80,7 +80,7 @@ fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
     let slots = slots + u64::from(estimated) * (slots / 16 + (1 << SEGMENT_BITS));
     let vertices = premises.vertices.max(slots);
     let words = slots.div_ceil(1 << SEGMENT_BITS).max(1) * (1 << SEGMENT_BITS) / 64;
-    // What was seen of a sample, which a forecast does not know: marks and three rounds of
+    // Findings of a sample, which a forecast does not know: marks and three rounds of
     // counts, in lists that grow.
     let look = 16 * words + 64 * slots.div_ceil(1 << SEGMENT_BITS);
     Memory {

@@ -55,7 +55,7 @@ pub(crate) fn run(
     tiles: Option<&IndexedTiles<'_>>,
     shortcuts: Shortcuts<'_>,
 ) -> Result<(Reached, State), EngineError> {
-    let Context { graph, workers, progress, checkpoints, .. } = *context;
+    let Context { graph, workers, checkpoints, .. } = *context;
     let shape = kernel.kernel().shape();
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
     let mut states = match kernel {
@@ -89,7 +89,7 @@ pub(crate) fn run(
     }
     if let Some(traversal) = &mut schedule.shortcuts.traversal {
         let lookups = is_kept.then_some(reached.lookups);
-        traversal.begin(schedule.state.active_count, lookups, workers, progress)?;
+        traversal.begin(schedule.state.active_count, lookups)?;
     }
     schedule.must_relax = resume.must_relax(&reached);
     schedule.due = fixpoint::due(graph, kernel.kernel(), &resume, &reached);

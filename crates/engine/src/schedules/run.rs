@@ -69,7 +69,7 @@ pub fn run_resumable<P: Program>(
         let tiles = |index| IndexedTiles::new(graph, index, P::WEIGHTED);
         let tiles = index.map(tiles).transpose()?;
         let mut shortcuts = Shortcuts::default();
-        // What follows a false constant is not compiled for that program.
+        // Code behind a false constant is not compiled for that program.
         if P::MONOTONE {
             let traversal = Monotone::new(context, program, tiles.as_ref());
             shortcuts.traversal = Some(Box::new(traversal));

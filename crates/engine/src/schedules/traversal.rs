@@ -13,7 +13,6 @@ use std::sync::Mutex;
 
 use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::program::Program;
-use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::checkpoint::{Reached, Resume};
@@ -22,7 +21,6 @@ use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::Scratch;
 use crate::machine::arena::Buffer;
-use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Frontier;
@@ -32,13 +30,7 @@ use crate::schedules::{pull, push, sparse};
 /// Iterations of a monotone program beside dense ones.
 pub(crate) trait Traversal {
     /// Begins, or continues from a checkpoint with these counts of lookups.
-    fn begin(
-        &mut self,
-        active: u64,
-        lookups: Option<[u64; 2]>,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<(), EngineError>;
+    fn begin(&mut self, active: u64, lookups: Option<[u64; 2]>) -> Result<(), EngineError>;
 
     /// An iteration that touches only what is reached, if one pays now, with its totals.
     fn step(
@@ -89,13 +81,8 @@ impl<'a, P: Program> Monotone<'a, P> {
 }
 
 impl<P: Program> Traversal for Monotone<'_, P> {
-    fn begin(
-        &mut self,
-        active: u64,
-        lookups: Option<[u64; 2]>,
-        workers: &Workers,
-        progress: &Progress,
-    ) -> Result<(), EngineError> {
+    fn begin(&mut self, active: u64, lookups: Option<[u64; 2]>) -> Result<(), EngineError> {
+        let Context { workers, progress, .. } = *self.context;
         self.frontier = Frontier::new(active);
         match lookups {
             Some(counts) => self.lookups.resume(counts, workers, progress),
@@ -162,7 +149,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         reached: &mut Reached,
         resume: &Resume<'_>,
     ) -> Result<Buffer<u8>, EngineError> {
-        // What follows a false constant is not compiled for that program.
+        // Code behind a false constant is not compiled for that program.
         if P::ORDER_INDEPENDENT {
             return fixpoint::finish((self.context, self.program), cut, state, reached, resume);
         }

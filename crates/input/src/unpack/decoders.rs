@@ -19,7 +19,7 @@ pub(super) fn bzip2(inner: Counted) -> Bytes {
 
 /// The contents of all streams of xz.
 pub(super) fn xz(inner: Counted, limits: &Limits) -> Bytes {
-    // What the largest window of zstd takes, and what a decoder takes beside it.
+    // Bytes of the largest window of zstd, and of a decoder beside it.
     let kibibytes_max = (1_u32 << limits.zstd_window_log_max.min(31)) / 1024 + 1024;
     Box::new(lzma_rust2::XzReader::new_mem_limit(inner, true, kibibytes_max))
 }

@@ -79,7 +79,7 @@ impl ComputationEngine {
     /// V = w * bytes of a vertex * (1 + |{ active sources }| if by cells)
     /// ```
     ///
-    /// Who helps to split edges looks at no vertex.
+    /// A stealer that splits edges looks at no vertex.
     fn copied_bytes(&self, cx: &Context, phase: Phase) -> u64 {
         if phase == Phase::Split {
             return 0;

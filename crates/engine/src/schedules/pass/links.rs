@@ -22,7 +22,7 @@ impl<S: Stream> Run<'_, S> {
         contracted: &Contracted,
     ) -> Result<Option<Contracted>, EngineError> {
         let (program, known) = (self.program, self.known());
-        // What an older generation had is free now.
+        // Slabs of an older generation are free now.
         contracted.arena.trim();
         let reads = Reads {
             edges: contracted.links,
