@@ -19,6 +19,7 @@
 
 use super::fields::parse_id;
 use super::ids;
+use super::known::Known;
 use super::sample::ROWS_MAX;
 use super::separator::Candidate;
 use crate::collect::{Ids, Part};
@@ -131,13 +132,14 @@ impl Counted {
         }
     }
 
-    /// The first row as the edge that it is, unless a weight is missing there.
-    pub(super) fn edge(self, weighted: bool) -> Result<Option<Part>, String> {
+    /// The first row as the edge that it is, unless a weight is missing there or an end is unknown.
+    pub(super) fn edge(self, known: &Known, weighted: bool) -> Result<Option<Part>, String> {
         match self {
             Self::Perhaps(Sizes { weight: None, .. }) if weighted => {
                 Err("expected at least 3 columns, as in later rows, found 2".to_owned())
             }
             Self::Perhaps(Sizes { ends, weight, .. }) => {
+                ends.iter().try_for_each(|id| known.check(*id))?;
                 let weights = weight.filter(|_| weighted).map(|weight| vec![weight as f64]);
                 Ok(Some(Part { ids: Ids::integers(vec![ends]), weights }))
             }

@@ -71,9 +71,7 @@ impl<'a> Counting<'a> {
                 Ok(())
             }
             Counted::Perhaps(sizes) => {
-                let known = &self.dialect.known;
-                let edge = sizes.ends.iter().try_for_each(|id| known.check(*id));
-                let edge = edge.and_then(|()| counted.edge(self.dialect.weighted()));
+                let edge = counted.edge(&self.dialect.known, self.dialect.weighted());
                 let wrong = |what| InputError::Line { file: file.to_owned(), line, what };
                 if sizes.count(rows, max) {
                     collector.note(&format!(

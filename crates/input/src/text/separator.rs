@@ -4,12 +4,13 @@
 //! number of fields with it, at least two. Of several good ones a tab wins, as other separators are
 //! found in texts; then the one that stands alone once those are left out that stand only where
 //! numbers have decimal commas or texts have commas and spaces; then the one that makes integers of
-//! the first two fields, or more fields. Runs of spaces are a separator only where nothing else is,
+//! the first two fields, that the header is written with, or that makes more fields. Runs of spaces are a separator only where nothing else is,
 //! or where they alone make integers. A colon is one only where no field looks like a piece of an
 //! address, a time or a dictionary. What remains a tie is refused, and so are rows whose brackets
 //! open in one field and close in another, as those of tuples do.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use super::kinds::{Column, Kind};
 use super::sample::Sample;
@@ -116,7 +117,11 @@ fn guessed<'a>(sample: &Sample<'a>, options: &ReadOptions) -> Result<Candidate<'
         }
     }
     // Runs of spaces and tabs, where tabs alone leave rows over or make no integers of fields.
-    let better = |other: &Candidate<'_>| !other.has_integers() || spaces.others < other.others;
+    let better = |other: &Candidate<'_>| match spaces.others.cmp(&other.others) {
+        Ordering::Less => true,
+        Ordering::Equal => !other.has_integers(),
+        Ordering::Greater => false,
+    };
     if spaces.is_regular() && spaces.has_integers() && good.iter().all(better) {
         return Ok(spaces);
     }
@@ -135,6 +140,8 @@ fn only<'a>(mut good: Vec<Candidate<'a>>, text: &[u8]) -> Result<Candidate<'a>, 
     keep(&|candidate| !candidate.cuts_numbers());
     keep(&|candidate| !spaced || candidate.layout.separator != Separator::Comma);
     keep(&|candidate| candidate.has_integers());
+    // A header is written with the separator of the rows, and names below it may hold others.
+    keep(&|candidate| candidate.fits_first_row());
     let alike = |one: &Candidate<'_>, other: &Candidate<'_>| {
         one.fields == other.fields || !one.has_types() && !other.has_types()
     };
@@ -223,6 +230,11 @@ impl<'a> Candidate<'a> {
     /// Whether all rows but perhaps a header have the same number of fields.
     pub(super) fn is_exact(&self) -> bool {
         self.rows.iter().skip(1).all(|row| row.len() == self.fields)
+    }
+
+    /// Whether the first row has as many fields as most.
+    fn fits_first_row(&self) -> bool {
+        self.rows.first().is_some_and(|row| row.len() == self.fields)
     }
 
     /// The smallest and the largest number of fields.

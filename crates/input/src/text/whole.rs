@@ -39,7 +39,7 @@ pub(crate) fn parse(
                 return Ok(part);
             }
             let line = dialect.start_line(text) - 1;
-            match counted.edge(part.weights.is_some()) {
+            match counted.edge(&dialect.known, part.weights.is_some()) {
                 Ok(Some(first)) => Ok(after(first, part)),
                 Ok(None) => Ok(part),
                 Err(what) => Err(InputError::Line { file: file.to_owned(), line, what }),
