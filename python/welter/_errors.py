@@ -98,11 +98,11 @@ _BY_CODE: dict[int, type[WelterError]] = {
 }
 
 
-def of(code: int, message: str, hint: str | None = None) -> BaseException:
-    """The exception of an exit code."""
+def of(code: int, message: str, hint: str | None = None, bug: bool = False) -> BaseException:
+    """The exception of an exit code; `bug` tells a bug from damaged data, which share a code."""
     message, hint = spoken(message), hint and spoken(hint)
     if code in (75, 130):
         return KeyboardInterrupt(message if hint is None else f"{message}; {hint}")
-    if code == 70 and message.startswith("broken invariant"):
+    if bug:
         return InternalError(message, code, hint)
     return _BY_CODE.get(code, WelterError)(message, code, hint)

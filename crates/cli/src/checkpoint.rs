@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_input::source;
+use welter_progress::FailureKind;
 
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::understood;
 use crate::args::{CheckpointArgs, InputArgs, RunOptions};
 use crate::beside::beside;
 use crate::choice::Why;
-use crate::failure::{Failure, INTERRUPTED, RESUMABLE};
+use crate::failure::Failure;
 use crate::interrupt;
 use crate::laid::Laid;
 use crate::line;
@@ -97,8 +98,9 @@ impl Input {
         let Some(text) = path.to_str() else {
             return Err(Failure::usage(format!("{name}: is no text, and cannot be kept")));
         };
-        let found = fs::metadata(path)
-            .map_err(|error| Failure::new(66, format!("{name}: cannot look at it: {error}")))?;
+        let found = fs::metadata(path).map_err(|error| {
+            Failure::new(FailureKind::Missing, format!("{name}: cannot look at it: {error}"))
+        })?;
         if !found.is_file() {
             let what = format!("{name}: cannot be read again, so the run could not be resumed");
             return Err(Failure::usage(what).hint("leave --checkpoint out, or write it to a file"));
@@ -169,7 +171,9 @@ pub(crate) fn begin_as(
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
-    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
+    let here = |error| {
+        Failure::new(FailureKind::Storage, format!("where this is cannot be known: {error}"))
+    };
     let job = Job {
         version: VERSION,
         arguments,
@@ -179,7 +183,7 @@ pub(crate) fn begin_as(
         inputs: Input::all(source, &tables(algorithm, &args.input))?,
         laid: None,
     };
-    let job = serde_json::to_vec(&job).map_err(|error| Failure::new(70, error.to_string()))?;
+    let job = serde_json::to_vec(&job).map_err(Failure::bug)?;
     let every = every.map_or(Every::Share, Every::Iterations);
     let options = CheckpointOptions { directory, every, run: None, faults: None };
     let begun = Checkpoints::begin(&options, &job).map_err(|error| {
@@ -196,7 +200,7 @@ pub(crate) fn begin_as(
 
 /// Keeps how the edges of a run lie, where its checkpoints depend on it.
 pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Failure> {
-    let failed = |error: serde_json::Error| Failure::new(70, error.to_string());
+    let failed = |error: serde_json::Error| Failure::bug(error);
     let Some(laid) = Laid::of(plan) else { return Ok(()) };
     let job: Job = serde_json::from_slice(&checkpoints.job()).map_err(failed)?;
     let job = Job { laid: Some(laid), ..job };
@@ -220,12 +224,15 @@ pub(crate) fn reopened(
 ) -> Result<Begun, Failure> {
     let name = directory.display().to_string();
     if !directory.join("checkpoint").is_file() {
-        return Err(Failure::new(66, format!("{name}: there are no checkpoints of a run")));
+        return Err(Failure::new(
+            FailureKind::Missing,
+            format!("{name}: there are no checkpoints of a run"),
+        ));
     }
     let checkpoints = Checkpoints::open(directory, None)?;
     let odd = |what: &str| {
         let what = format!("{name}: was begun by another version of welter, and {what}");
-        Failure::new(65, what)
+        Failure::new(FailureKind::Input, what)
     };
     let job: Job = serde_json::from_slice(&checkpoints.job())
         .map_err(|error| odd(&format!("what it is cannot be read: {error}")))?;
@@ -263,7 +270,10 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
     let tables = tables(algorithm, &options.input);
     let inputs = Input::all(&source, &tables).map_err(Changed::Input)?;
     let changed = |name: &str, what: &str| {
-        Changed::Input(Failure::new(65, format!("{name}: {what} since the run was begun")))
+        Changed::Input(Failure::new(
+            FailureKind::Input,
+            format!("{name}: {what} since the run was begun"),
+        ))
     };
     for then in &job.inputs {
         let name = then.name();
@@ -286,12 +296,12 @@ pub(crate) fn end<T>(
     let Some(checkpoints) = checkpoints else { return done };
     let (last, command) = (checkpoints.last(), command(checkpoints.directory()));
     match done {
-        Err(failure) if failure.code() == INTERRUPTED => {
+        Err(failure) if failure.kind() == Some(FailureKind::Cancelled) => {
             let (what, how) = match last {
                 Some(last) => (format!("the last checkpoint is of iteration {last}"), "goes on"),
                 None => ("before the first checkpoint".to_owned(), "begins again"),
             };
-            let failure = Failure::new(RESUMABLE, format!("interrupted; {what}"));
+            let failure = Failure::new(FailureKind::Resumable, format!("interrupted; {what}"));
             Err(failure.hint(format!("{command} {how}")))
         }
         // Nobody reads the results any more, which is no failure.

@@ -11,6 +11,7 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use welter_output::write_file;
+use welter_progress::FailureKind;
 
 use self::commands::all;
 use crate::algorithms::{REGISTRY, layout};
@@ -43,10 +44,9 @@ pub(crate) fn manual(folder: Option<&Path>) -> Result<(), Failure> {
 
 fn page(command: &Command, name: &str) -> Result<String, Failure> {
     let mut page = Vec::new();
-    Man::new(command.clone().disable_help_flag(true))
-        .title(name)
-        .render(&mut page)
-        .map_err(|error| Failure::new(74, format!("cannot make the page: {error}")))?;
+    Man::new(command.clone().disable_help_flag(true)).title(name).render(&mut page).map_err(
+        |error| Failure::new(FailureKind::Storage, format!("cannot make the page: {error}")),
+    )?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 

@@ -10,21 +10,16 @@ use welter_input::InputError;
 use welter_input::generate::GenerateError;
 use welter_model::edges::StreamError;
 use welter_output::OutputError;
+use welter_progress::FailureKind;
 use welter_store::StoreError;
 
-use crate::say;
-
-/// Exit code of damaged data and of bugs.
-pub(crate) const BROKEN: u8 = 70;
-/// Exit code of a run that was interrupted, and can be resumed.
-pub(crate) const RESUMABLE: u8 = 75;
-/// Exit code of a run that was ended by Ctrl-C.
-pub(crate) const INTERRUPTED: u8 = 130;
+use crate::{exit, say};
 
 /// Why the command did not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
-    code: u8,
+    /// None where the reader of standard output is gone, which is no error.
+    kind: Option<FailureKind>,
     message: String,
     hint: Option<String>,
     wrong_guess: bool,
@@ -33,10 +28,10 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// With one of the documented exit codes.
-    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+    /// A failure of this kind, without a hint.
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
-            code,
+            kind: Some(kind),
             message: message.into(),
             hint: None,
             wrong_guess: false,
@@ -45,24 +40,34 @@ impl Failure {
         }
     }
 
+    /// A failure of this one's kind, with another message and no hint.
+    pub(crate) fn saying(&self, message: impl Into<String>) -> Self {
+        Self { kind: self.kind, ..Self::new(FailureKind::Internal, message) }
+    }
+
     /// An input with wrong content.
     pub fn content(message: impl Into<String>) -> Self {
-        Self::new(65, message)
+        Self::new(FailureKind::Input, message)
     }
 
     /// The caller wants no more of it.
     pub fn interrupted() -> Self {
-        Self::new(INTERRUPTED, "interrupted")
+        Self::new(FailureKind::Cancelled, "interrupted")
+    }
+
+    /// An invariant that does not hold.
+    pub fn bug(what: impl std::fmt::Display) -> Self {
+        Self::new(FailureKind::Internal, format!("broken invariant: {what}")).hint(REPORT)
     }
 
     /// Wrong usage.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(2, message)
+        Self::new(FailureKind::Usage, message)
     }
 
     /// An output that cannot be made.
     pub(crate) fn output(message: impl Into<String>) -> Self {
-        Self::new(73, message)
+        Self::new(FailureKind::Output, message)
     }
 
     /// Adds what to do about it.
@@ -84,7 +89,12 @@ impl Failure {
 
     /// The exit code, as in the help of the command.
     pub fn code(&self) -> u8 {
-        self.code
+        self.kind.map_or(0, exit::code)
+    }
+
+    /// Kind of the failure; none where it is no error.
+    pub fn kind(&self) -> Option<FailureKind> {
+        self.kind
     }
 
     /// Advice about it, where there is any.
@@ -109,7 +119,7 @@ impl Failure {
 
     /// Nobody reads standard output any more, as in `welter ... | head`: no error.
     fn closed() -> Self {
-        Self::new(0, "")
+        Self { kind: None, ..Self::new(FailureKind::Output, "") }
     }
 
     /// Writing to standard output failed.
@@ -117,7 +127,7 @@ impl Failure {
         if error.kind() == ErrorKind::BrokenPipe {
             return Self::closed();
         }
-        Self::new(74, format!("standard output: cannot write: {error}"))
+        Self::new(FailureKind::Storage, format!("standard output: cannot write: {error}"))
     }
 
     /// Writing a table or edges to standard output failed.
@@ -136,7 +146,7 @@ impl Failure {
         };
         match error.downcast::<EngineError>() {
             Ok(error) => (*error).into(),
-            Err(error) => Self::new(74, error.to_string()),
+            Err(error) => Self::new(FailureKind::Storage, error.to_string()),
         }
     }
 
@@ -148,7 +158,7 @@ impl Failure {
         if let Some(hint) = &self.hint {
             say::line(format_args!("hint: {}", printable(hint)));
         }
-        self.code
+        self.code()
     }
 }
 
@@ -176,7 +186,7 @@ impl From<InputError> for Failure {
             InputError::Ids { count, needed_bytes, .. } => Some((count, needed_bytes)),
             _ => None,
         };
-        let failure = Self { wrong_guess, ids, ..Self::new(error.exit_code(), error.to_string()) };
+        let failure = Self { wrong_guess, ids, ..Self::new(error.kind(), error.to_string()) };
         match hint(&error) {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -186,44 +196,44 @@ impl From<InputError> for Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let code = error.exit_code();
+        let kind = error.kind();
         match error {
             EngineError::Input(error) => match error.downcast::<InputError>() {
                 Ok(error) => (*error).into(),
-                // Also what a kept graph says that was read as an input: the code is its own.
-                Err(error) => Self::new(code, error.to_string()),
+                // Also what a kept graph says that was read as an input: the kind is its own.
+                Err(error) => Self::new(kind, error.to_string()),
             },
             EngineError::Budget { need, .. } => {
-                Self { need: Some(need), ..Self::new(code, error.to_string()) }
+                Self { need: Some(need), ..Self::new(kind, error.to_string()) }
             }
             EngineError::Route { why, take } => {
-                Self::new(code, why).hint(format!("take {take}, or leave --route out"))
+                Self::new(kind, why).hint(format!("take {take}, or leave --route out"))
             }
-            EngineError::Internal(_) => Self::new(code, error.to_string()).hint(REPORT),
-            other => Self::new(code, other.to_string()),
+            EngineError::Internal(_) => Self::new(kind, error.to_string()).hint(REPORT),
+            other => Self::new(kind, other.to_string()),
         }
     }
 }
 
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
-        let code = error.exit_code();
+        let kind = error.kind();
         match error {
             OutputError::Input(error) => Self::read(error),
-            other => Self::new(code, other.to_string()),
+            other => Self::new(kind, other.to_string()),
         }
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::new(error.exit_code(), error.to_string())
+        Self::new(error.kind(), error.to_string())
     }
 }
 
 impl From<GenerateError> for Failure {
     fn from(error: GenerateError) -> Self {
-        Self::new(error.exit_code(), error.to_string())
+        Self::new(error.kind(), error.to_string())
     }
 }
 
@@ -270,26 +280,26 @@ mod tests {
             Failure::from(EngineError::Input(missing())),
             Failure::from(OutputError::Input(missing())),
         ] {
-            assert_eq!((failure.code, failure.message.as_str()), (66, "a.tsv: no such file"));
+            assert_eq!((failure.code(), failure.message.as_str()), (66, "a.tsv: no such file"));
         }
         // A bug is no budget that is too small, wherever it shows.
         let bug = Failure::from(EngineError::Internal("edges were met twice".to_owned()));
         assert_eq!(
-            (bug.code, bug.message.as_str()),
+            (bug.code(), bug.message.as_str()),
             (70, "broken invariant: edges were met twice")
         );
         assert_eq!(bug.hint.as_deref(), Some(REPORT));
         let setting = Failure::from(EngineError::Configuration("2 threads at most".to_owned()));
-        assert_eq!((setting.code, setting.hint), (2, None));
+        assert_eq!((setting.code(), setting.hint), (2, None));
         let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
-        assert_eq!(Failure::from(OutputError::Input(refused())).code, 78);
-        assert_eq!(Failure::from(OutputError::Input("what".into())).code, 74);
+        assert_eq!(Failure::from(OutputError::Input(refused())).code(), 78);
+        assert_eq!(Failure::from(OutputError::Input("what".into())).code(), 74);
     }
 
     #[test]
     fn a_closed_pipe_is_no_error() {
-        assert_eq!(Failure::stdout(&ErrorKind::BrokenPipe.into()).code, 0);
-        assert_eq!(Failure::stdout(&ErrorKind::StorageFull.into()).code, 74);
+        assert_eq!(Failure::stdout(&ErrorKind::BrokenPipe.into()).code(), 0);
+        assert_eq!(Failure::stdout(&ErrorKind::StorageFull.into()).code(), 74);
     }
 
     #[test]

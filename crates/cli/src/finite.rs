@@ -6,6 +6,7 @@
 use std::fmt::Display;
 
 use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
+use welter_progress::FailureKind;
 
 use crate::failure::{Failure, printable};
 use crate::parts::for_parts;
@@ -50,7 +51,7 @@ pub(crate) fn check(
     let what = format!("the {name} of {place}: expected a number that floats hold, found {found}");
     let hint = "weights, or their sums, are too large or too small; divide them all by the same \
                 number";
-    Err(Failure::new(65, what).hint(hint))
+    Err(Failure::new(FailureKind::Input, what).hint(hint))
 }
 
 /// The place of the first value that is no result, with what it is. The largest float stands for

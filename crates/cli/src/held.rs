@@ -10,7 +10,7 @@ use welter_input::{
 };
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use crate::failure::Failure;
 use crate::loaded::Loaded;
@@ -145,7 +145,10 @@ impl Held {
             if let Some((number, weight)) = beyond
                 && let Err(what) = bounds.check(weight, &weight)
             {
-                return Err(Failure::new(65, format!("{}: edge {number}: {what}", self.name)));
+                return Err(Failure::new(
+                    FailureKind::Input,
+                    format!("{}: edge {number}: {what}", self.name),
+                ));
             }
         }
         Ok(())

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
-use crate::failure::{Failure, INTERRUPTED, RESUMABLE, printable};
+use crate::exit;
+use crate::failure::{Failure, printable};
 use crate::say;
 
 /// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
@@ -48,7 +49,8 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
     if !is_ignored(&status, SIGHUP) {
         kinds.push(SIGHUP);
     }
-    let failed = |error| Failure::new(74, format!("cannot listen for Ctrl-C: {error}"));
+    let failed =
+        |error| Failure::new(FailureKind::Storage, format!("cannot listen for Ctrl-C: {error}"));
     let mut signals = Signals::new(kinds).map_err(failed)?;
     let progress = progress.clone();
     let wait = move || {
@@ -102,7 +104,7 @@ fn leave() -> ! {
     // Nobody may be reading, and then a message waits for ever, as may the drawing of progress,
     // which holds the lock on standard error.
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
-    let code = if resumes.is_some() { RESUMABLE } else { INTERRUPTED };
+    let kind = if resumes.is_some() { FailureKind::Resumable } else { FailureKind::Cancelled };
     let (told, heard) = std::sync::mpsc::channel();
     let tell = move || {
         say::line("error: interrupted");
@@ -115,7 +117,7 @@ fn leave() -> ! {
     if std::thread::Builder::new().spawn(tell).is_ok() {
         let _ = heard.recv_timeout(MESSAGE_PATIENCE);
     }
-    std::process::exit(code.into());
+    std::process::exit(exit::code(kind).into());
 }
 
 /// Removes the temporary files that this process may have made beside an output.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use welter_engine::kept::{self, Kept, Manifest};
 use welter_input::IdKind;
+use welter_progress::FailureKind;
 use welter_store::io::IoOptions;
 
 use crate::args::InputArgs;
@@ -14,11 +15,14 @@ pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
     if directory.is_dir() && !kept::is_kept(directory) {
         let path = directory.display();
         let what = format!("{path}: no graph is kept here: there is no manifest");
-        return Err(Failure::new(66, what));
+        return Err(Failure::new(FailureKind::Missing, what));
     }
     if !directory.exists() {
         let path = directory.display();
-        return Err(Failure::new(66, format!("{path}: there is no such directory")));
+        return Err(Failure::new(
+            FailureKind::Missing,
+            format!("{path}: there is no such directory"),
+        ));
     }
     Ok(Kept::open(directory, &IoOptions::default())?)
 }

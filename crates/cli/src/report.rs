@@ -8,7 +8,7 @@ use serde_json::Value;
 use welter_engine::plan::human_bytes;
 use welter_engine::{CheckpointStats, Graph};
 use welter_output::write_file;
-use welter_progress::PhaseReport;
+use welter_progress::{FailureKind, PhaseReport};
 use welter_store::header::Encoding;
 
 use crate::algorithms::{Answer, Chosen};
@@ -314,7 +314,7 @@ impl Report {
 /// Writes something as JSON, whole or not at all.
 pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     let failed = |what: &dyn std::fmt::Display| {
-        Failure::new(74, format!("{}: cannot write: {what}", path.display()))
+        Failure::new(FailureKind::Storage, format!("{}: cannot write: {what}", path.display()))
     };
     let mut text = serde_json::to_string_pretty(what).map_err(|error| failed(&error))?;
     text.push('\n');

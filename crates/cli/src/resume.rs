@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use welter_progress::FailureKind;
 
 use crate::args::ResumeArgs;
 use crate::checkpoint::{command, reopened};
@@ -12,12 +13,17 @@ use crate::run;
 
 /// `welter resume`.
 pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
-    let here = |error| Failure::new(74, format!("where this is cannot be known: {error}"));
+    let here = |error| {
+        Failure::new(FailureKind::Storage, format!("where this is cannot be known: {error}"))
+    };
     let args = args.absolute().map_err(here)?;
     let there = |directory: &Path| {
         std::env::set_current_dir(directory).map_err(|error| {
             let directory = directory.display();
-            Failure::new(66, format!("{directory}: the run was begun here: {error}"))
+            Failure::new(
+                FailureKind::Missing,
+                format!("{directory}: the run was begun here: {error}"),
+            )
         })
     };
     let directory = args.directory.clone();
@@ -25,7 +31,9 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     if let Some(owner) = other.filter(|_| !args.says_output()) {
         let name = directory.display();
         let what = format!("{name}: belongs to user {owner}, and says where results go");
-        return Err(Failure::new(77, what).hint("say yourself where they go, with -o"));
+        return Err(
+            Failure::new(FailureKind::Permission, what).hint("say yourself where they go, with -o")
+        );
     }
     let begun = reopened(&directory, there, |options| {
         if other.is_some() {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use welter_model::edges::StreamError;
+use welter_progress::FailureKind;
 use welter_store::{ChunkError, StoreError};
 
 /// Why a run did not come to its end.
@@ -129,22 +130,26 @@ impl EngineError {
         Self::Memory(bytes as u64)
     }
 
-    /// The process exit code for this error (sysexits).
-    pub fn exit_code(&self) -> u8 {
+    /// Kind of this failure.
+    pub fn kind(&self) -> FailureKind {
         match self {
             // A kept graph that is read as a stream fails as an engine does.
-            Self::Input(error) => error.downcast_ref::<Self>().map_or(65, Self::exit_code),
-            Self::Route { .. } | Self::Configuration(_) => 2,
-            Self::Vertex { .. } | Self::Changed(_) => 65,
-            Self::Budget { .. } | Self::Room(_) | Self::Memory(_) | Self::Threads(_) => 78,
-            Self::Internal(_)
-            | Self::Invariant(_)
+            Self::Input(error) => {
+                error.downcast_ref::<Self>().map_or(FailureKind::Input, Self::kind)
+            }
+            Self::Route { .. } | Self::Configuration(_) => FailureKind::Usage,
+            Self::Vertex { .. } | Self::Changed(_) => FailureKind::Input,
+            Self::Budget { .. } | Self::Room(_) | Self::Memory(_) | Self::Threads(_) => {
+                FailureKind::Budget
+            }
+            Self::Internal(_) => FailureKind::Internal,
+            Self::Invariant(_)
             | Self::Chunk { .. }
             | Self::Pulled { .. }
-            | Self::Updates { .. } => 70,
-            Self::Disk { .. } => 74,
-            Self::Store(error) => error.exit_code(),
-            Self::Cancelled => 130,
+            | Self::Updates { .. } => FailureKind::Damaged,
+            Self::Disk { .. } => FailureKind::Storage,
+            Self::Store(error) => error.kind(),
+            Self::Cancelled => FailureKind::Cancelled,
         }
     }
 }

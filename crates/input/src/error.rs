@@ -1,12 +1,13 @@
 //! What can be wrong with an input, each with its place and what was expected instead.
 //!
 //! Invariant: the text of every error is one sentence that names the file, so that a person can
-//! mend the input without reading anything else; [`InputError::exit_code`] is stable and
+//! mend the input without reading anything else; [`InputError::kind`] is stable and
 //! documented.
 
 use std::io;
 
 use thiserror::Error;
+use welter_progress::FailureKind;
 
 /// Why an input could not be read.
 ///
@@ -188,25 +189,25 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// The exit code of a program that ends with this error (sysexits).
-    pub fn exit_code(&self) -> u8 {
+    /// Kind of this failure.
+    pub fn kind(&self) -> FailureKind {
         match self {
             Self::Line { .. }
             | Self::Byte { .. }
             | Self::Row { .. }
             | Self::Content { .. }
             | Self::Inputs { .. }
-            | Self::Unlikely { .. } => 65,
-            Self::Missing { .. } => 66,
-            Self::ScratchDamaged { .. } => 70,
-            Self::ScratchMade { .. } => 73,
+            | Self::Unlikely { .. } => FailureKind::Input,
+            Self::Missing { .. } => FailureKind::Missing,
+            Self::ScratchDamaged { .. } => FailureKind::Damaged,
+            Self::ScratchMade { .. } => FailureKind::Output,
             Self::Io { .. }
             | Self::ScratchFull { .. }
             | Self::ScratchShort { .. }
-            | Self::Scratch { .. } => 74,
-            Self::Budget { .. } | Self::Ids { .. } | Self::Threads { .. } => 78,
-            Self::Options { .. } => 2,
-            Self::Cancelled => 130,
+            | Self::Scratch { .. } => FailureKind::Storage,
+            Self::Budget { .. } | Self::Ids { .. } | Self::Threads { .. } => FailureKind::Budget,
+            Self::Options { .. } => FailureKind::Usage,
+            Self::Cancelled => FailureKind::Cancelled,
         }
     }
 
@@ -238,6 +239,6 @@ mod tests {
             what: "expected a vertex id, found \"abc\"".into(),
         };
         assert_eq!(error.to_string(), "edges.tsv:17: expected a vertex id, found \"abc\"");
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
     }
 }

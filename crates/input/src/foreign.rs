@@ -370,10 +370,11 @@ fn first_statement<'a>(mut head: &'a [u8], comment: &[u8]) -> &'a [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use welter_progress::FailureKind;
 
     fn refused(head: &[u8]) -> Option<String> {
         check("f", head).err().map(|error| {
-            assert_eq!(error.exit_code(), 65);
+            assert_eq!(error.kind(), FailureKind::Input);
             error.to_string()
         })
     }

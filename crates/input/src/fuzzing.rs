@@ -318,7 +318,7 @@ pub(crate) fn refusals(format: Format, cases: &[(&str, &str)]) {
             Ok(_) => panic!("{text:?} must be refused"),
             Err(error) => {
                 assert!(error.to_string().contains(expected), "{text:?}: {error}");
-                assert_eq!(error.exit_code(), 65, "{text:?}");
+                assert_eq!(error.kind(), welter_progress::FailureKind::Input, "{text:?}");
             }
         }
     }

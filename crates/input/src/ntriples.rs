@@ -154,6 +154,7 @@ mod tests {
     use super::*;
     use crate::fuzzing::{edges, read_bytes};
     use crate::{Format, Input};
+    use welter_progress::FailureKind;
 
     fn read(text: &str) -> Result<Input, InputError> {
         read_bytes("f", text.as_bytes(), Format::NTriples, &ReadOptions::default())
@@ -196,7 +197,7 @@ mod tests {
             let error = read(&format!("<a> <b> <c> .\n{line}")).err().unwrap();
             let text = error.to_string();
             assert!(text.starts_with("f:2: ") && text.contains(expected), "{line}: {text}");
-            assert_eq!(error.exit_code(), 65);
+            assert_eq!(error.kind(), FailureKind::Input);
         }
         let options = ReadOptions { ids: IdKind::Integers, ..ReadOptions::default() };
         assert!(read_bytes("f", b"<a> <b> <c> .\n", Format::NTriples, &options).is_err());

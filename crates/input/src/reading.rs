@@ -204,6 +204,7 @@ impl fmt::Display for FileSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use welter_progress::FailureKind;
 
     #[test]
     fn files_with_other_columns_are_refused() {
@@ -216,7 +217,7 @@ mod tests {
         assert!(agreed(&[edges.clone(), file("more.csv", &["SRC", "dst"])]).is_ok());
         assert!(agreed(&[edges.clone(), file("bare.csv", &[])]).is_ok());
         let error = agreed(&[edges, file("nodes.csv", &["id", "name"])]).unwrap_err();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         assert!(error.to_string().starts_with("edges.csv has edges in"), "{error}");
     }
 

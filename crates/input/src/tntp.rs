@@ -236,6 +236,7 @@ mod tests {
     use crate::Format;
     use crate::beginnings::tntp;
     use crate::fuzzing::{edges, read_bytes, refusals, weighing};
+    use welter_progress::FailureKind;
 
     const FORMAT: Format = Format::Tntp;
     const HEAD: &str = "<NUMBER OF ZONES> 2\n<NUMBER OF NODES> 3\n<FIRST THRU NODE> 1\n\
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(with(named("Length")).unwrap(), [20.0, 21.0]);
         assert_eq!(with(WeightChoice::Column(ColumnRef::Number(3))).unwrap(), [10.0, 11.0]);
         assert!(with(WeightChoice::Ignore).unwrap().is_empty());
-        assert_eq!(with(named("speed")).unwrap_err().exit_code(), 65);
+        assert_eq!(with(named("speed")).unwrap_err().kind(), FailureKind::Input);
     }
 
     #[test]

@@ -8,12 +8,13 @@ use welter_input::{
     WeightChoice, fuzzing,
 };
 use welter_model::ids::IdMap;
+use welter_progress::FailureKind;
 
 /// Edges as `source>target` or `source>target:weight`, and how they were read.
 fn read_with(text: &[u8], options: &ReadOptions) -> Result<(String, InputSummary), String> {
     let input = fuzzing::read_bytes("f", text, Format::Text, options);
     let input = input.map_err(|error| {
-        assert!(matches!(error.exit_code(), 65 | 2), "{error}");
+        assert!(matches!(error.kind(), FailureKind::Input | FailureKind::Usage), "{error}");
         error.to_string()
     })?;
     let id = |slot: u32| match &input.ids {

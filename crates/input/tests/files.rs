@@ -12,7 +12,7 @@ use welter_input::{
     Estimate, Format, IdKind, Input, InputError, Limits, ReadOptions, WeightChoice, estimate, read,
 };
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 struct Folder(TempDir);
 
@@ -149,12 +149,12 @@ fn a_pipe_is_read_as_it_comes_and_not_by_an_estimate() {
     }
 }
 
-fn failure(path: &str, options: &ReadOptions) -> (u8, String) {
+fn failure(path: &str, options: &ReadOptions) -> (FailureKind, String) {
     match load(path, options) {
         Ok(input) => panic!("{path}: {:?} edges", input.edges.edges()),
         Err(error) => {
             let folder = Path::new(path).parent().unwrap().to_str().unwrap();
-            (error.exit_code(), error.to_string().replace(&format!("{folder}/"), ""))
+            (error.kind(), error.to_string().replace(&format!("{folder}/"), ""))
         }
     }
 }
@@ -164,12 +164,15 @@ fn what_is_not_there_is_66() {
     let folder = Folder::new();
     let options = ReadOptions::default();
     let said = failure(&folder.path("none.txt"), &options);
-    assert_eq!(said, (66, "none.txt: no such file".into()));
+    assert_eq!(said, (FailureKind::Missing, "none.txt: no such file".into()));
     let said = failure(&folder.path("none-*.txt"), &options);
-    assert_eq!(said, (66, "none-*.txt: no file matches this pattern".into()));
+    assert_eq!(said, (FailureKind::Missing, "none-*.txt: no file matches this pattern".into()));
     fs::create_dir(folder.path("folder")).unwrap();
-    assert_eq!(failure(&folder.path("folder"), &options).0, 66);
-    assert_eq!(read::<&str>(&[], &options, &Progress::new()).err().unwrap().exit_code(), 2);
+    assert_eq!(failure(&folder.path("folder"), &options).0, FailureKind::Missing);
+    assert_eq!(
+        read::<&str>(&[], &options, &Progress::new()).err().unwrap().kind(),
+        FailureKind::Usage
+    );
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn bad_content_is_65_with_its_place() {
         let path = folder.write(name, &bytes);
         for threads in [1, 2] {
             let said = failure(&path, &ReadOptions { threads, ..ReadOptions::default() });
-            assert_eq!(said, (65, format!("{name}:{line}: {expected}")));
+            assert_eq!(said, (FailureKind::Input, format!("{name}:{line}: {expected}")));
         }
     }
     for (name, bytes, expected) in [
@@ -214,7 +217,10 @@ fn bad_content_is_65_with_its_place() {
             say which format",
         ),
     ] {
-        assert_eq!(failure(&folder.write(name, bytes), &options), (65, expected.into()));
+        assert_eq!(
+            failure(&folder.write(name, bytes), &options),
+            (FailureKind::Input, expected.into())
+        );
     }
 }
 
@@ -227,14 +233,14 @@ fn truncated_and_damaged_compression_is_65() {
     for (name, whole) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zst)] {
         for kept in [whole.len() / 2, whole.len() - 1, 20] {
             let (code, said) = failure(&folder.write(name, &whole[..kept]), &options);
-            assert_eq!(code, 65, "{said}");
+            assert_eq!(code, FailureKind::Input, "{said}");
             assert!(said.contains("truncated"), "{said}");
         }
         let mut damaged = whole.clone();
         let middle = whole.len() / 2;
         damaged[middle..middle + 64].fill(0x55);
         let (code, said) = failure(&folder.write(name, &damaged), &options);
-        assert_eq!(code, 65, "{said}");
+        assert_eq!(code, FailureKind::Input, "{said}");
     }
 }
 
@@ -246,19 +252,19 @@ fn what_grows_too_much_is_refused_early() {
     let bomb = zstd::encode_all(&b"0 0\n".repeat(24 << 20)[..], 1).unwrap();
     let path = folder.write("bomb.zst", &bomb);
     let (code, said) = failure(&path, &options);
-    assert_eq!(code, 65);
+    assert_eq!(code, FailureKind::Input);
     assert!(said.contains("decompresses to more than 200 times its size"), "{said}");
     let generous = Limits { ratio_max: u64::MAX, ..Limits::default() };
     assert_eq!(load(&path, &limit(generous)).unwrap().edges.edges(), 24 << 20);
     let endless = folder.write("endless.gz", &gzip(&vec![b'7'; 8 << 20]));
     let said = failure(&endless, &options);
     let expected = "endless.gz:1: expected a line of at most 1048576 bytes, found a longer one";
-    assert_eq!(said, (65, expected.into()));
+    assert_eq!(said, (FailureKind::Input, expected.into()));
     let endless = folder.write("endless.txt", &vec![b'7'; 8 << 20]);
-    assert_eq!(failure(&endless, &options).0, 65);
+    assert_eq!(failure(&endless, &options).0, FailureKind::Input);
     let path = folder.write("rows.txt", rows(2 << 20).as_bytes());
     let small = Limits { memory_bytes_max: Some(100_000), ..Limits::default() };
-    assert_eq!(failure(&path, &limit(small)).0, 78);
+    assert_eq!(failure(&path, &limit(small)).0, FailureKind::Budget);
 }
 
 #[test]
@@ -270,7 +276,7 @@ fn a_cancelled_run_ends_with_130() {
     for (name, bytes) in [("a.txt", text.clone().into_bytes()), ("a.gz", gzip(text.as_bytes()))] {
         let path = folder.write(name, &bytes);
         let error = read(&[path], &ReadOptions::default(), &progress).err().unwrap();
-        assert_eq!(error.exit_code(), 130);
+        assert_eq!(error.kind(), FailureKind::Cancelled);
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use welter_input::{Input, InputError, ReadOptions, WeightChoice, read};
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 fn data() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
@@ -190,7 +190,7 @@ fn lagraphs_matrices_load_and_its_mangled_ones_are_refused() {
         let loaded = load(&path);
         if is_no_graph(&name) {
             let error = loaded.err().unwrap_or_else(|| panic!("{name} must be refused"));
-            assert_eq!(error.exit_code(), 65, "{name}: {error}");
+            assert_eq!(error.kind(), FailureKind::Input, "{name}: {error}");
             refused += 1;
             continue;
         }
@@ -211,7 +211,7 @@ fn what_is_no_matrix_is_refused_and_negative_ids_are_names() {
     let Some(data) = data() else { return };
     for file in ["cugraph-datasets/karate_mod.mtx", "cugraph-datasets/karate_str.mtx"] {
         let error = load(&data.join("suites").join(file)).err().unwrap();
-        assert_eq!(error.exit_code(), 65, "{file}: {error}");
+        assert_eq!(error.kind(), FailureKind::Input, "{file}: {error}");
     }
     let input = load(&data.join("suites/cugraph-datasets/negative-vertex-id.csv")).unwrap();
     assert_eq!((vertices(&input), input.edges.edges()), (3, 3));

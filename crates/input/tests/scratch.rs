@@ -21,7 +21,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
 use welter_input::{Input, InputError, ReadOptions, WeightChoice, read};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 /// Files to be read, and a folder for what does not fit.
 struct Folder {
@@ -144,7 +144,7 @@ fn dense_ids_from_every_kind_of_source() {
     let mut options = folder.options(1 << 16, 2);
     options.vertices = Some(100);
     let error = load(&names, &options).err().unwrap();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn sparse_integers() {
         same(&folder, &[folder.write("weighted.txt", text)], &weighted, &[300_000]);
     }
     let error = load(&names, &folder.options(100_000, 2)).err().unwrap();
-    assert_eq!(error.exit_code(), 78);
+    assert_eq!(error.kind(), FailureKind::Budget);
     assert!(error.to_string().contains("distinct ids take"), "{error}");
 }
 
@@ -252,7 +252,7 @@ fn names_as_ids() {
     ];
     same(&folder, &names, &|_| {}, &[1_300_000, 1 << 21]);
     let error = load(&names, &folder.options(200_000, 2)).err().unwrap();
-    assert_eq!(error.exit_code(), 78);
+    assert_eq!(error.kind(), FailureKind::Budget);
     let weighted = |options: &mut ReadOptions| options.weight = WeightChoice::IfPresent;
     let text = rows(100_000, 9_000, name, "\tROW");
     same(&folder, &[folder.write("weighted.txt", text)], &weighted, &[1_000_000]);
@@ -280,7 +280,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     let mut options = folder.options(1 << 16, 2);
     options.scratch.push(folder.scratch.path().join("missing"));
     let error = load(&names, &options).err().unwrap();
-    assert_eq!(error.exit_code(), 73, "{error}");
+    assert_eq!(error.kind(), FailureKind::Output, "{error}");
     assert!(error.to_string().contains("/missing: cannot make a temporary file"), "{error}");
     // What fits needs no folder.
     options.limits.memory_bytes_max = Some(1 << 30);
@@ -288,7 +288,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     // None is as before.
     let mut options = folder.options(1 << 16, 2);
     options.scratch.clear();
-    assert_eq!(load(&names, &options).err().unwrap().exit_code(), 78);
+    assert_eq!(load(&names, &options).err().unwrap().kind(), FailureKind::Budget);
 }
 
 /// Mounts a file system in memory of so many bytes; `None`, loudly, where that is refused.
@@ -317,7 +317,7 @@ fn a_full_disk_is_an_error_that_names_it() {
         let mut options = folder.options(200_000, 2);
         options.scratch = vec![disk.path().to_owned()];
         let error = load(std::slice::from_ref(name), &options).err().unwrap();
-        assert_eq!(error.exit_code(), 74, "{error}");
+        assert_eq!(error.kind(), FailureKind::Storage, "{error}");
         // It is foreseen, or comes before anything can be.
         let ways = ["this run may need ", "no space is left there"];
         let said = ways.map(|way| format!("{}: {way}", disk.path().display()));
@@ -349,7 +349,7 @@ fn a_run_that_is_ended_leaves_nothing() {
             read(&names, &folder.options(300_000, 2), &progress).map(|_| ())
         });
         if let Err(error) = done {
-            assert_eq!(error.exit_code(), 130, "{error}");
+            assert_eq!(error.kind(), FailureKind::Cancelled, "{error}");
             ended += 1;
         }
         assert!(empty(folder.scratch.path()));

@@ -4,7 +4,7 @@
 use std::fs;
 
 use welter_input::{InputError, ReadOptions, WeightChoice, read};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 /// Name, content, and what the error must say.
 const FILES: [(&str, &str, &str); 16] = [
@@ -81,7 +81,7 @@ fn every_format_says_where() {
         match read_file(&path, true, WeightChoice::IfPresent) {
             Ok(_) => assert_eq!(said, "", "{name} was read"),
             Err(error) => {
-                assert_eq!(error.exit_code(), 65, "{error}");
+                assert_eq!(error.kind(), FailureKind::Input, "{error}");
                 assert!(error.to_string().contains(said) && !said.is_empty(), "{name}: {error}");
                 assert!(error.to_string().contains(name), "{error}");
             }
@@ -105,7 +105,7 @@ fn infinite_weights_are_refused_where_sums_need_finite_ones() {
         fs::write(&path, text).unwrap();
         let options = ReadOptions { finite: true, ..options(false, WeightChoice::IfPresent) };
         let error = read(std::slice::from_ref(&path), &options, &Progress::new()).err().unwrap();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         assert!(error.to_string().contains(said), "{error}");
     }
 }

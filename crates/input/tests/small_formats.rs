@@ -11,7 +11,7 @@ use welter_input::{
     Format, IdKind, Input, InputError, Limits, ReadOptions, WeightChoice, estimate, read,
 };
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 const GML: &str = "graph [\n  node [ id 3 label \"c\" ]\n  node [ id 1 label \"a\" ]\n  \
                    node [ id 2 label \"b\" ]\n  edge [ source 1 target 3 value 2 ]\n]\n";
@@ -127,7 +127,7 @@ fn foreign_formats_are_named_before_anything_is_guessed() {
     ] {
         for bytes in [bytes.to_vec(), gzip(bytes)] {
             let error = load(name, &bytes, &options).err().unwrap();
-            assert_eq!(error.exit_code(), 65);
+            assert_eq!(error.kind(), FailureKind::Input);
             assert!(error.to_string().contains(said), "{error}");
         }
     }
@@ -147,7 +147,7 @@ fn bombs_are_refused_while_they_unpack() {
         ("a.graph500.zst", zstd::encode_all(&zeros[..], 1).unwrap()),
     ] {
         let error = load(name, &bytes, &options).err().unwrap();
-        assert_eq!(error.exit_code(), 65, "{name}: {error}");
+        assert_eq!(error.kind(), FailureKind::Input, "{name}: {error}");
         let text = error.to_string();
         assert!(text.contains("decompresses to more") || text.contains("less text"), "{text}");
     }

@@ -1,12 +1,13 @@
 //! What can go wrong with an output.
 //!
 //! Invariant: the text of every error is one sentence that names the output;
-//! [`OutputError::exit_code`] is stable and documented.
+//! [`OutputError::kind`] is stable and documented.
 
 use std::io;
 
 use thiserror::Error;
 use welter_model::edges::StreamError;
+use welter_progress::FailureKind;
 
 /// Why an output was not written. Nothing is left behind under its name.
 #[derive(Debug, Error)]
@@ -67,14 +68,14 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// The exit code of a program that ends with this error (sysexits).
-    pub fn exit_code(&self) -> u8 {
+    /// Kind of this failure.
+    pub fn kind(&self) -> FailureKind {
         match self {
-            Self::Format { .. } => 2,
-            Self::Create { .. } | Self::Unfit { .. } => 73,
-            Self::Write { .. } | Self::Input(_) => 74,
-            Self::Budget { .. } => 78,
-            Self::Cancelled => 130,
+            Self::Format { .. } => FailureKind::Usage,
+            Self::Create { .. } | Self::Unfit { .. } => FailureKind::Output,
+            Self::Write { .. } | Self::Input(_) => FailureKind::Storage,
+            Self::Budget { .. } => FailureKind::Budget,
+            Self::Cancelled => FailureKind::Cancelled,
         }
     }
 

@@ -127,6 +127,7 @@ pub fn probe(path: &Path) -> Result<Place, OutputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use welter_progress::FailureKind;
 
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
@@ -187,7 +188,7 @@ mod tests {
         for name in ["", "no/such/place", "new/", "round"] {
             let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
             let error = Target::create(&path).unwrap_err();
-            assert_eq!(error.exit_code(), 73);
+            assert_eq!(error.kind(), FailureKind::Output);
             assert_eq!(probe(&path).unwrap_err().to_string(), error.to_string());
             assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
         }

@@ -1,4 +1,5 @@
-//! What a run is doing: named phases with counts, and the flag that ends it early.
+//! What a run is doing: named phases with counts, the flag that ends it early, and the kinds of
+//! failures with which it ends.
 //!
 //! Every long loop of welter holds a [`Phase`], adds to it once per batch (never per edge) and asks
 //! [`Progress::cancelled`] at the same grain. Drawing bars, writing reports and catching Ctrl-C is
@@ -23,10 +24,14 @@
 //! assert_eq!((progress.current(), progress.finished().len()), (None, 1));
 //! ```
 
+mod failure;
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+pub use failure::FailureKind;
 
 /// Unit that a phase counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

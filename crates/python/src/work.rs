@@ -9,13 +9,10 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use welter_cli::library::Failure;
-use welter_progress::{Progress, Unit};
+use welter_progress::{FailureKind, Progress, Unit};
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_millis(100);
-
-/// Code of a run that was interrupted, and can be resumed.
-const RESUMABLE: u8 = 75;
 
 /// Room for what the command's main thread would have.
 const STACK_BYTES: usize = 8 << 20;
@@ -57,10 +54,12 @@ pub(crate) fn working<T: Send>(
         let done = py.detach(|| worker.join());
         match (wrong, done) {
             // It says how to resume the run.
-            (Some(_), Ok(Err(failure))) if failure.code() == RESUMABLE => Err(raised(py, &failure)),
+            (Some(_), Ok(Err(failure))) if failure.kind() == Some(FailureKind::Resumable) => {
+                Err(raised(py, &failure))
+            }
             (Some(error), _) => Err(error),
             (None, Ok(done)) => done.map_err(|failure| raised(py, &failure)),
-            (None, Err(_)) => Err(error(py, 70, "broken invariant: a thread panicked", None)),
+            (None, Err(_)) => Err(raised(py, &Failure::bug("a thread panicked"))),
         }
     })
 }
@@ -76,14 +75,11 @@ fn tell(tick: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<()> {
     tick.call1((phase.name, unit, phase.done, phase.total)).map(|_| ())
 }
 
-/// A failure as an exception.
+/// A failure as the exception of its exit code, as `welter/_errors.py` has it.
 pub(crate) fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
-    error(py, failure.code(), failure.message(), failure.hinted())
-}
-
-/// The exception of an exit code, as `welter/_errors.py` has it.
-pub(crate) fn error(py: Python<'_>, code: u8, message: &str, hint: Option<&str>) -> PyErr {
-    let made = || py.import("welter._errors")?.getattr("of")?.call1((code, message, hint));
+    let bug = failure.kind() == Some(FailureKind::Internal);
+    let arguments = (failure.code(), failure.message(), failure.hinted(), bug);
+    let made = || py.import("welter._errors")?.getattr("of")?.call1(arguments);
     match made() {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,

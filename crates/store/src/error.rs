@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use welter_progress::FailureKind;
 
 /// Why bytes are not the chunk that was asked for. Offsets are in bytes from the chunk's start.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -169,22 +170,23 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The process exit code for this error (sysexits).
-    pub fn exit_code(&self) -> u8 {
+    /// Kind of this failure.
+    pub fn kind(&self) -> FailureKind {
         match self {
-            Self::Missing { .. } => 66,
-            Self::Version { .. } => 65,
-            Self::Ended { .. } | Self::Damaged { .. } | Self::Request(_) => 70,
-            Self::Create { source, .. } if is_full(source) => 74,
-            Self::Create { .. } => 73,
+            Self::Missing { .. } => FailureKind::Missing,
+            Self::Version { .. } => FailureKind::Input,
+            Self::Ended { .. } | Self::Damaged { .. } => FailureKind::Damaged,
+            Self::Request(_) => FailureKind::Internal,
+            Self::Create { source, .. } if is_full(source) => FailureKind::Storage,
+            Self::Create { .. } => FailureKind::Output,
             Self::Transfer { .. }
             | Self::Io { .. }
             | Self::Poisoned { .. }
             | Self::Full { .. }
-            | Self::Space { .. } => 74,
-            Self::Ring(source) if !is_refusal(source) => 74,
-            Self::Ring(_) | Self::Memory(_) => 78,
-            Self::Cancelled => 130,
+            | Self::Space { .. } => FailureKind::Storage,
+            Self::Ring(source) if !is_refusal(source) => FailureKind::Storage,
+            Self::Ring(_) | Self::Memory(_) => FailureKind::Budget,
+            Self::Cancelled => FailureKind::Cancelled,
         }
     }
 

@@ -9,6 +9,7 @@ use welter_engine::plan::Layout;
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Id;
+use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use crate::args::{WeightArgs, above_zero};
@@ -94,8 +95,11 @@ impl Options {
         session: &Session,
     ) -> Result<Answer, Failure> {
         if !ready.graph.plan().premises.shape.weighted {
-            return Err(Failure::new(65, "als needs ratings, and the edges have no weights")
-                .hint("say their column with --weight COLUMN"));
+            return Err(Failure::new(
+                FailureKind::Input,
+                "als needs ratings, and the edges have no weights",
+            )
+            .hint("say their column with --weight COLUMN"));
         }
         let (items, counts) = items(ready)?;
         let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
@@ -106,7 +110,8 @@ impl Options {
         let last = total.rmse();
         if !rmse.iter().chain([&last]).all(|rmse| rmse.is_finite()) {
             let what = "squares of the ratings add up to more than floats hold";
-            return Err(Failure::new(65, what).hint("divide all ratings by the same number"));
+            return Err(Failure::new(FailureKind::Input, what)
+                .hint("divide all ratings by the same number"));
         }
         let ratings = total.ratings as u64;
         let [users, items] = counts;
@@ -126,7 +131,7 @@ impl Options {
 fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
     let Ready { graph, loaded, ends, .. } = ready;
     let Some(ends) = ends else {
-        return Err(Failure::new(70, "nobody looked which way the ratings go"));
+        return Err(Failure::bug("ratings have no direction"));
     };
     let mut items = Vec::new();
     let mut users = 0;
@@ -143,7 +148,7 @@ fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
                 let what = format!("{id} rates and is rated: ratings go from users to items");
                 let hint = "say --bipartite where users and items are two kinds of vertices that \
                             have the same ids";
-                return Err(Failure::new(65, what).hint(hint));
+                return Err(Failure::new(FailureKind::Input, what).hint(hint));
             }
             (false, true, Some(vertex)) => items.push(vertex),
             (is_user, _, _) => users += u64::from(is_user),

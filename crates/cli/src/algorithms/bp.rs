@@ -14,6 +14,7 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::program::Value as VertexValue;
 use welter_model::table::Id;
+use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::tables;
@@ -244,7 +245,7 @@ impl Options {
             };
             let what = "expected priors that are not negative, and not all 0, found others of";
             let tables = self.priors_from.join(", ");
-            return Err(Failure::new(65, format!("{tables}: {what} {id}")));
+            return Err(Failure::new(FailureKind::Input, format!("{tables}: {what} {id}")));
         }
         Ok(priors)
     }

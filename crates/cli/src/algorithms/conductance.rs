@@ -10,6 +10,7 @@ use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
+use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::tables;
@@ -84,7 +85,7 @@ pub(crate) struct Options {
 impl Options {
     fn run_as<A: Amount>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         if A::WEIGHTED && !ready.graph.plan().premises.shape.weighted {
-            return Err(Failure::new(65, "there are no weights to add up")
+            return Err(Failure::new(FailureKind::Input, "there are no weights to add up")
                 .hint("say their column with --weight COLUMN"));
         }
         let sides = self.sides(ready, session)?;
@@ -97,7 +98,7 @@ impl Options {
             return Ok(answer::<A>(outcome));
         }
         let what = "the weights of a side add up to more than floats hold";
-        Err(Failure::new(65, what).hint("divide all weights by the same number"))
+        Err(Failure::new(FailureKind::Input, what).hint("divide all weights by the same number"))
     }
 
     /// The sides of all slots.
@@ -128,7 +129,7 @@ fn odd(ready: &Ready) -> Result<Sides, Failure> {
         let what = "of more than 2^32 vertices those without edges are not told apart here, so \
                     their ids cannot part them";
         let hint = "say the sides of the others with --side-from FILE --side-default 0";
-        return Err(Failure::new(65, what).hint(hint));
+        return Err(Failure::new(FailureKind::Input, what).hint(hint));
     }
     Ok(Sides::of(graph.slots(), (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1)))
 }

@@ -12,6 +12,7 @@ use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::tables;
@@ -144,7 +145,7 @@ impl Proportions<'_> {
         })?;
         with(program, proportions).ok_or_else(|| {
             let what = "expected proportions that are not negative and sum to more than 0";
-            Failure::new(65, format!("{}: {what}", self.files.join(", ")))
+            Failure::new(FailureKind::Input, format!("{}: {what}", self.files.join(", ")))
         })
     }
 }
@@ -236,8 +237,11 @@ impl Options {
         let weighted = self.weighted && graph.plan().premises.shape.weighted;
         // Where there are no edges, none lacks a weight.
         if self.weighted && !weighted && graph.edges() > 0 {
-            return Err(Failure::new(65, "there are no weights to follow edges by")
-                .hint("say their column with --weight COLUMN, or leave --weighted out"));
+            return Err(Failure::new(
+                FailureKind::Input,
+                "there are no weights to follow edges by",
+            )
+            .hint("say their column with --weight COLUMN, or leave --weighted out"));
         }
         let vertices = graph.all_vertices();
         let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
@@ -322,9 +326,10 @@ fn follow_weights(program: Walk, ready: &Ready) -> Result<Walk, Failure> {
     let what = format!("the weights of the edges that leave vertex {vertex} add up to {sum:e}");
     let hint = "divide all weights by the same number, or leave out edges of tiny weights";
     Err(if sum.is_finite() {
-        Failure::new(65, format!("{what}, too little beside those of others")).hint(hint)
+        Failure::new(FailureKind::Input, format!("{what}, too little beside those of others"))
+            .hint(hint)
     } else {
-        Failure::new(65, format!("{what}, and expected is a finite sum"))
+        Failure::new(FailureKind::Input, format!("{what}, and expected is a finite sum"))
     })
 }
 

@@ -6,6 +6,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use welter_input::attributes::listed;
+use welter_progress::FailureKind;
 
 use super::tables;
 use crate::failure::Failure;
@@ -49,9 +50,9 @@ impl SourceArgs {
         let slots = tables::with_vertices(ready, session, |vertices, options| {
             let mut slots = Vec::new();
             for id in &self.source {
-                let slot = vertices
-                    .find(id)
-                    .map_err(|what| Failure::new(65, format!("--source {id}: {what}")))?;
+                let slot = vertices.find(id).map_err(|what| {
+                    Failure::new(FailureKind::Input, format!("--source {id}: {what}"))
+                })?;
                 slots.push(slot);
             }
             if !self.sources_from.is_empty() {
@@ -66,7 +67,10 @@ impl SourceArgs {
         slots.dedup();
         if slots.is_empty() {
             let files = self.sources_from.join(", ");
-            return Err(Failure::new(65, format!("{files}: expected ids of sources, found none")));
+            return Err(Failure::new(
+                FailureKind::Input,
+                format!("{files}: expected ids of sources, found none"),
+            ));
         }
         Ok(slots)
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use welter_input::ldbc::benchmark::Benchmark;
 use welter_input::ldbc::existing;
+use welter_progress::FailureKind;
 
 use super::args::{GraphalyticsArgs, Kind};
 use crate::algorithms::chosen::Chosen;
@@ -85,7 +86,7 @@ impl Job {
         words.extend(input.map(str::to_owned));
         let Ok((algorithm, mut options)) = understood(&words[1..]) else {
             let what = format!("{file}: what it says makes no run: {}", words.join(" "));
-            return Err(Failure::new(65, what));
+            return Err(Failure::new(FailureKind::Input, what));
         };
         options.resources = args.resources.clone();
         let beside = Path::new(file).parent().filter(|folder| *folder != Path::new(""));
@@ -144,7 +145,7 @@ pub(super) fn find(args: &GraphalyticsArgs) -> Result<Vec<DataSet>, Failure> {
     let shown = input.display();
     if let Some(folder) = args.reference.as_deref().filter(|folder| !folder.is_dir()) {
         let what = format!("{}: is no folder of references", folder.display());
-        return Err(Failure::new(66, what));
+        return Err(Failure::new(FailureKind::Missing, what));
     }
     let files = if input.is_dir() { in_folder(input)? } else { vec![text(input)?] };
     let mut sets = Vec::new();
@@ -160,18 +161,20 @@ pub(super) fn find(args: &GraphalyticsArgs) -> Result<Vec<DataSet>, Failure> {
     }
     if names.is_empty() {
         let what = format!("{shown}: there are no properties of a data set (NAME.properties)");
-        return Err(Failure::new(66, what));
+        return Err(Failure::new(FailureKind::Missing, what));
     }
     if let Some(name) = args.graph.iter().find(|name| !names.contains(name)) {
         let what = format!("{shown}: has no graph {name}, but {}", names.join(", "));
-        return Err(Failure::new(66, what));
+        return Err(Failure::new(FailureKind::Missing, what));
     }
     Ok(sets)
 }
 
 /// The properties of data sets that lie in a folder, by name.
 fn in_folder(folder: &Path) -> Result<Vec<String>, Failure> {
-    let failed = |error| Failure::new(74, format!("{}: cannot list it: {error}", folder.display()));
+    let failed = |error| {
+        Failure::new(FailureKind::Storage, format!("{}: cannot list it: {error}", folder.display()))
+    };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use welter_output::TableFormat;
+use welter_progress::FailureKind;
 
 pub(crate) use self::args::GraphalyticsArgs;
 use self::dataset::{DataSet, Job};
 use self::outcome::{Outcome, Validation, heads};
 use self::validate::validate;
-use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
+use crate::failure::{Failure, printable};
 use crate::line;
 use crate::load::Source;
 use crate::promise::Outputs;
@@ -76,7 +77,7 @@ fn conclude(outcomes: &[(&Job, Outcome)], session: &Session) -> Result<(), Failu
     let mut failures: Vec<Failure> =
         outcomes.iter().filter_map(|(job, outcome)| outcome.failure(job)).collect();
     // That a result is wrong matters more than that a reference is.
-    failures.sort_by_key(|failure| failure.code() != BROKEN);
+    failures.sort_by_key(|failure| failure.kind() != Some(FailureKind::Internal));
     let more = failures.len().saturating_sub(1);
     let Some(first) = failures.into_iter().next() else { return Ok(()) };
     Err(if more > 0 {
@@ -123,7 +124,9 @@ fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
             let (rule, memory) = (job.kind.rule(), session.budget());
             match validate(&found.table, rule, path, memory, &session.progress) {
                 Ok(comparison) => Validation::Done(comparison),
-                Err(failure) if failure.code() == INTERRUPTED => return Err(failure),
+                Err(failure) if failure.kind() == Some(FailureKind::Cancelled) => {
+                    return Err(failure);
+                }
                 Err(failure) => Validation::Unfit(failure),
             }
         }

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use welter_progress::FailureKind;
 
 use super::dataset::{DataSet, Job};
 use super::validate::{Comparison, Rule};
-use crate::failure::{BROKEN, Failure, INTERRUPTED, printable};
+use crate::failure::{Failure, printable};
 use crate::text::{about, counted};
 
 /// Outcome of an algorithm.
@@ -70,7 +71,8 @@ impl Outcome {
     /// The failure that ends the command, where that was asked for.
     pub(super) fn interrupted(&self) -> Option<Failure> {
         let Self::Failed(failure) = self else { return None };
-        (failure.code() == INTERRUPTED).then(|| Failure::new(INTERRUPTED, failure.message()))
+        (failure.kind() == Some(FailureKind::Cancelled))
+            .then(|| Failure::new(FailureKind::Cancelled, failure.message()))
     }
 
     fn validation(&self) -> Option<&Validation> {
@@ -184,18 +186,16 @@ impl Outcome {
     pub(super) fn failure(&self, job: &Job) -> Option<Failure> {
         let name = &job.name;
         match self {
-            Self::Failed(failure) => {
-                Some(Failure::new(failure.code(), format!("{name}: {}", failure.message())))
-            }
+            Self::Failed(failure) => Some(failure.saying(format!("{name}: {}", failure.message()))),
             // It names the reference.
             Self::Run { validation: Validation::Unfit(failure), .. } => {
-                Some(Failure::new(failure.code(), failure.message()))
+                Some(failure.saying(failure.message()))
             }
             Self::Run { .. } => {
                 let what = format!("{name}: {}", self.mismatch()?);
                 let hint = "the reference is of other parameters or another graph, or welter has a \
                             bug; please report it then";
-                Some(Failure::new(BROKEN, what).hint(hint))
+                Some(Failure::new(FailureKind::Internal, what).hint(hint))
             }
         }
     }

@@ -22,9 +22,9 @@ use std::path::Path;
 use welter_input::ldbc::outputs::Outputs;
 use welter_model::spread::Spread;
 use welter_model::table::{ColumnData, Columns, Id, Table, VertexColumn};
-use welter_progress::{Phase, Progress, Unit};
+use welter_progress::{FailureKind, Phase, Progress, Unit};
 
-use crate::failure::{BROKEN, Failure, INTERRUPTED};
+use crate::failure::Failure;
 use crate::parts::PART_ROWS;
 
 /// How a result is compared with what was expected.
@@ -230,12 +230,12 @@ impl Compare<'_> {
         }
         self.phase.add(PART_ROWS as u64);
         if self.progress.cancelled() {
-            return Err(Failure::new(INTERRUPTED, "interrupted"));
+            return Err(Failure::new(FailureKind::Cancelled, "interrupted"));
         }
         if self.labels.found_of.len() as u64 > self.labels_max {
             let what =
                 "the labels of the components do not fit in the memory that this run may use";
-            return Err(Failure::new(78, what).hint("give it more with --memory"));
+            return Err(Failure::new(FailureKind::Budget, what).hint("give it more with --memory"));
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Compare<'_> {
                  {vertex}",
                 self.reference.display()
             );
-            return Err(Failure::new(65, what));
+            return Err(Failure::new(FailureKind::Input, what));
         }
         Ok(Comparison { passes, ..self.found })
     }
@@ -282,7 +282,7 @@ impl<'a> Rows<'a> {
         if self.next >= self.part.end && self.next < rows {
             self.part = self.next..rows.min(self.next + PART_ROWS);
             let ids = self.table.vertices.integers(self.part.clone());
-            self.ids = ids.ok_or_else(|| Failure::new(BROKEN, "ids are no integers"))?.into_owned();
+            self.ids = ids.ok_or_else(|| Failure::bug("ids are no integers"))?.into_owned();
             self.column = column(self.table, self.part.clone())?;
         }
         Ok((self.next < rows).then(|| self.ids[self.next - self.part.start]))
@@ -298,7 +298,7 @@ impl<'a> Rows<'a> {
 fn column(table: &Table<dyn Columns + '_>, rows: Range<usize>) -> Result<ColumnData, Failure> {
     let columns = table.columns.part(rows).map_err(Failure::read)?;
     let first = columns.into_iter().next();
-    Ok(first.ok_or_else(|| Failure::new(BROKEN, "a result has no column"))?.data)
+    Ok(first.ok_or_else(|| Failure::bug("a result has no column"))?.data)
 }
 
 /// A result.

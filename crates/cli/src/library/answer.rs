@@ -9,10 +9,10 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use welter_model::table::{Columns, Table};
 use welter_output::{TableBatches, TableFormat, write_table};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::panics::caught;
-use crate::failure::{BROKEN, Failure, printable};
+use crate::failure::{Failure, printable};
 use crate::promise::Outputs;
 use crate::run::{self, Found};
 use crate::session::Session;
@@ -41,8 +41,10 @@ impl Answer {
         session: &Session,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        let report = serde_json::to_string(&found.report.with_phases(session))
-            .map_err(|error| Failure::new(74, format!("the report cannot be made: {error}")))?;
+        let report =
+            serde_json::to_string(&found.report.with_phases(session)).map_err(|error| {
+                Failure::new(FailureKind::Storage, format!("the report cannot be made: {error}"))
+            })?;
         let lines = run::lines(&found, session, false);
         let Found { table, top, note, .. } = found;
         let mut said = session.said();
@@ -177,8 +179,7 @@ fn without_misses(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
         _ => Arc::clone(column),
     };
     let columns = batch.columns().iter().map(known).collect();
-    RecordBatch::try_new(nullable(&batch.schema()), columns)
-        .map_err(|error| Failure::new(BROKEN, format!("broken invariant: {error}")))
+    RecordBatch::try_new(nullable(&batch.schema()), columns).map_err(Failure::bug)
 }
 
 /// A column without the values that are none.

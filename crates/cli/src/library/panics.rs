@@ -2,17 +2,18 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use welter_progress::FailureKind;
 
-use crate::failure::{BROKEN, Failure, NO_THREAD, is_refused_thread};
+use crate::failure::{Failure, NO_THREAD, is_refused_thread};
 
 /// Does something, and makes a failure of a panic.
 pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         if is_refused_thread(&*payload) {
-            return Err(Failure::new(78, NO_THREAD));
+            return Err(Failure::new(FailureKind::Budget, NO_THREAD));
         }
         let what = format!("broken invariant: {}", message(&*payload));
-        Err(Failure::new(BROKEN, what)
+        Err(Failure::new(FailureKind::Internal, what)
             .hint("this is a bug in welter; please report it, with what led to it"))
     })
 }
@@ -29,6 +30,6 @@ mod tests {
     #[test]
     fn a_panic_is_a_failure_with_its_message() {
         let failure = caught::<()>(|| panic!("the {}", "cause")).unwrap_err();
-        assert_eq!((failure.code(), failure.message()), (BROKEN, "broken invariant: the cause"));
+        assert_eq!((failure.code(), failure.message()), (70, "broken invariant: the cause"));
     }
 }

@@ -6,6 +6,7 @@
 use welter_engine::kept::Kept;
 use welter_input::WeightChoice;
 use welter_model::edges::{Duplicates, Reading};
+use welter_progress::FailureKind;
 
 use super::wanted::Wanted;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
     if wanted.options.non_negative && manifest.negative && wanted.reads_weights(manifest.weighted) {
         let path = kept.path().display();
         let what = format!("{path}: expected weights that are not negative, and some are");
-        return Err(Failure::new(65, what));
+        return Err(Failure::new(FailureKind::Input, what));
     }
     let stated_both = wanted.options.undirected == Some(true);
     let wants_both = stated_both || wanted.ways.are_both();

@@ -167,6 +167,7 @@ impl SlabWriter {
 
 #[cfg(test)]
 mod tests {
+    use welter_progress::FailureKind;
     use welter_store::io::{Call, Fault, Faults};
 
     use super::*;
@@ -182,10 +183,14 @@ mod tests {
         assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
         let none = Faults::from(Call::Create, 1, Fault::Errno(5));
         assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, 2, &arena).unwrap().read, u64::MAX);
-        for (call, code) in [(Call::Create, 73), (Call::Write, 74), (Call::Read, 74)] {
+        for (call, kind) in [
+            (Call::Create, FailureKind::Output),
+            (Call::Write, FailureKind::Storage),
+            (Call::Read, FailureKind::Storage),
+        ] {
             let faults = Faults::from(call, 1, Fault::Errno(5));
             let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
-            assert_eq!(error.exit_code(), code, "{call:?}: {error}");
+            assert_eq!(error.kind(), kind, "{call:?}: {error}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 
 use super::*;
+use welter_progress::FailureKind;
 
 /// Reads a table that is this text.
 fn read_text(
@@ -29,7 +30,7 @@ fn with_file<T>(text: &str, read: impl FnOnce(&str) -> T) -> T {
 
 fn failure(text: &str, ids: &IdMap, slots: u64, options: &AttributeOptions) -> String {
     let error = read_text(text, ids, slots, options).unwrap_err();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     let text = error.to_string();
     text[text.find("table.csv").unwrap()..].to_owned()
 }

@@ -1,6 +1,7 @@
 //! Order, direction and limits of what readers leave.
 
 use super::*;
+use welter_progress::FailureKind;
 
 fn part(id: u32) -> Part {
     Part { ids: Ids::narrow(vec![[id, id]]), weights: None }
@@ -33,7 +34,7 @@ fn sources_that_disagree_about_direction_are_named() {
     collector.state_undirected(true);
     let error = collector.undirected().unwrap_err();
     assert!(error.to_string().starts_with("c.col has undirected edges and b.gr directed"));
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn counts_that_no_graph_can_have_are_refused_at_once() {
     let collector = Collector::new(None);
     collector.begin("a");
     let error = collector.state(Stated::Range { first: u64::MAX, count: 1 }).unwrap_err();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     assert!(error.to_string().starts_with("a: expected"), "{error}");
     collector.state(Stated::Range { first: 1, count: u64::MAX - 1 }).unwrap();
 }
@@ -51,8 +52,8 @@ fn more_than_the_budget_is_refused() {
     let collector = Collector::new(Some(8));
     collector.begin("a");
     collector.push(0, part(0)).unwrap();
-    assert_eq!(collector.push(1, part(0)).unwrap_err().exit_code(), 78);
-    assert_eq!(collector.state(Stated::Integers(vec![1])).unwrap_err().exit_code(), 78);
+    assert_eq!(collector.push(1, part(0)).unwrap_err().kind(), FailureKind::Budget);
+    assert_eq!(collector.state(Stated::Integers(vec![1])).unwrap_err().kind(), FailureKind::Budget);
 }
 
 #[test]

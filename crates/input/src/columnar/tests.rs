@@ -11,6 +11,7 @@ use arrow_schema::Field;
 
 use super::*;
 use crate::{ColumnRef, Ids, Part, WeightBounds, WeightChoice};
+use welter_progress::FailureKind;
 
 fn schema(types: &[(&str, DataType)]) -> Schema {
     Schema::new(
@@ -73,7 +74,7 @@ fn columns_of_fitting_types_are_picked() {
 fn columns_of_wrong_types_are_named() {
     let wrong = |types: &[(&str, DataType)], options: &ReadOptions| {
         let error = pick("f", &schema(types), options).unwrap_err();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         error.to_string()
     };
     let mut options = ReadOptions::default();
@@ -97,7 +98,7 @@ fn columns_of_wrong_types_are_named() {
 #[test]
 fn a_table_without_columns_is_refused() {
     let error = pick("f", &schema(&[]), &ReadOptions::default()).unwrap_err();
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
     assert!(error.to_string().contains("found a table without columns"), "{error}");
 }
 
@@ -187,7 +188,7 @@ fn weights_are_numbers() {
 fn panics_become_errors() {
     let error = fenced::<()>("f", || panic!("planted {}", 7)).unwrap_err();
     assert_eq!(error.to_string(), "f: the file is damaged: planted 7");
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn more_rows_than_a_file_can_hold_are_refused() {
     assert_eq!(plausible_rows("f", 100, 20, &limits).unwrap(), 100);
     let error = plausible_rows("f", 101, 20, &limits).unwrap_err();
     assert!(error.to_string().contains("(at most 100), found 101"), "{error}");
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
     assert!(plausible_rows("f", u64::MAX, u64::MAX, &limits).is_err());
 }
 

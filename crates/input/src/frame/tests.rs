@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use welter_model::edges::{Batch, EdgeStream};
 use welter_model::ids::IdMap;
 use welter_model::look::{PIECE_EDGES, ROUNDS, Sample};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::*;
 use crate::columnar::PART_ROWS;
@@ -131,7 +131,7 @@ fn wrong_rows_are_named_also_behind_others() {
             let columns = vec![("a", fine()), ("b", ids(wrong.clone()))];
             let error = read(frame(columns, batch), &integers).err().unwrap();
             assert!(error.to_string().starts_with(what), "{error}");
-            assert_eq!(error.exit_code(), 65);
+            assert_eq!(error.kind(), FailureKind::Input);
         }
     }
     let declared = ReadOptions { vertices: Some(2), ..weighted() };
@@ -199,7 +199,7 @@ fn a_column_of_directions_is_looked_at_in_all_rows() {
             let said = ReadOptions { undirected: Some(false), ..weighted() };
             assert_ne!(read(mixed.clone(), &said).unwrap().undirected, Some(true));
             let error = read(mixed, &weighted()).err().unwrap();
-            assert_eq!(error.exit_code(), 65);
+            assert_eq!(error.kind(), FailureKind::Input);
             assert!(error.to_string().contains("found \"Undirected\""), "{error}");
         }
     }

@@ -14,6 +14,7 @@ mod random;
 use random::Random;
 use thiserror::Error;
 use welter_model::edges::{Batch, Pair};
+use welter_progress::FailureKind;
 
 /// Edges in one part of a generated stream, about 8 MiB of pairs.
 const PART_EDGES: u64 = 1 << 20;
@@ -64,9 +65,9 @@ pub enum GenerateError {
 }
 
 impl GenerateError {
-    /// The exit code of the process: wrong options are a matter of usage.
-    pub fn exit_code(&self) -> u8 {
-        2
+    /// Kind of this failure: wrong options are a matter of usage.
+    pub fn kind(&self) -> FailureKind {
+        FailureKind::Usage
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::beginnings::graph6;
 use crate::fuzzing::{edges, read_bytes};
 use crate::{Format, Input};
+use welter_progress::FailureKind;
 
 fn read(text: &str) -> Result<Input, InputError> {
     read_bytes("f", text.as_bytes(), Format::Graph6, &ReadOptions::default())
@@ -61,7 +62,7 @@ fn what_is_no_graph_is_refused_with_its_byte() {
         ("~~~~~~~~", "expected more bits for 68719476735 vertices"),
     ] {
         let error = read(text).err().unwrap();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
     assert!(graph6(b">>graph6<<DQc") && !graph6(b"DQc"));

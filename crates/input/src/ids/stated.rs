@@ -137,6 +137,7 @@ fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use welter_progress::FailureKind;
 
     fn of(stated: Vec<Stated>) -> Result<Vertices, InputError> {
         let files: Vec<_> = (0..stated.len()).map(|source| format!("f{source}")).collect();
@@ -166,9 +167,9 @@ mod tests {
     fn a_range_becomes_a_list_only_where_that_fits() {
         let apart = Stated::Integers(vec![1 << 40]);
         let error = of(vec![range(0, 200), apart.clone()]).unwrap_err();
-        assert_eq!(error.exit_code(), 78);
+        assert_eq!(error.kind(), FailureKind::Budget);
         let error = of(vec![range(0, SLOTS_MAX), apart]).unwrap_err();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         for count in [SLOTS_MAX, 1 << 60] {
             assert_eq!(of(vec![range(0, count)]).unwrap(), Vertices::Range(0..count));
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::benchmark::Benchmark;
 use crate::fuzzing::edges;
@@ -62,7 +62,10 @@ fn sparse_and_named_vertices_are_stated_too() {
     assert_eq!(input.ids, IdMap::Names(["a", "b", "c"].into_iter().collect()));
     let options = ReadOptions { ids: IdKind::Integers, ..ReadOptions::default() };
     let path = folder.path().join("n.e").to_string_lossy().into_owned();
-    assert_eq!(crate::read(&[path], &options, &Progress::new()).err().unwrap().exit_code(), 65);
+    assert_eq!(
+        crate::read(&[path], &options, &Progress::new()).err().unwrap().kind(),
+        FailureKind::Input
+    );
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn properties_name_files_direction_and_weights() {
     let error = read(folder.path(), "g.properties").err().unwrap().to_string();
     assert!(error.ends_with("expected 2 edges, as it states, found 1"), "{error}");
     fs::remove_file(folder.path().join("g.v")).unwrap();
-    assert_eq!(read(folder.path(), "g.properties").err().unwrap().exit_code(), 66);
+    assert_eq!(read(folder.path(), "g.properties").err().unwrap().kind(), FailureKind::Missing);
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn properties_that_lead_elsewhere_or_nowhere_are_refused() {
             folder(&[("g.properties", &text), ("g.v", "1\n2\n3\n4\n"), ("g.e", "1 2 1 1\n")]);
         let error = read(folder.path(), "g.properties").err().unwrap();
         assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
     }
 }
 
@@ -130,7 +133,7 @@ fn parameters_of_algorithms_are_those_of_the_graph() {
     assert!(error.ends_with(said), "{error}");
     let error = benchmark.parameter("source-vertex", number).unwrap_err().to_string();
     assert!(error.ends_with("expected the key graph.g.source-vertex, found none"), "{error}");
-    assert_eq!(benchmark.files().unwrap_err().exit_code(), 66);
+    assert_eq!(benchmark.files().unwrap_err().kind(), FailureKind::Missing);
     assert!(Benchmark::is_one(&path("a.properties")).unwrap());
     assert!(!Benchmark::is_one(&path("b.properties")).unwrap());
 }
@@ -142,7 +145,7 @@ fn data_sets_without_a_name_of_their_own_are_refused() {
         let folder = folder(&[("g.properties", &text)]);
         let path = folder.path().join("g.properties").to_string_lossy().into_owned();
         let error = Benchmark::open(&path).unwrap_err();
-        assert_eq!(error.exit_code(), 65, "{error}");
+        assert_eq!(error.kind(), FailureKind::Input, "{error}");
         assert!(error.to_string().contains("graph.NAME.vertex-file"), "{error}");
     }
 }

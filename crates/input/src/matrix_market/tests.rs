@@ -5,6 +5,7 @@ use welter_model::ids::IdMap;
 use crate::fuzzing::{edges, read_bytes};
 use crate::options::{ReadOptions, WeightChoice};
 use crate::{Format, Input, InputError};
+use welter_progress::FailureKind;
 
 fn read(text: &str) -> Result<Input, InputError> {
     let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
@@ -124,6 +125,6 @@ fn what_is_no_graph_is_refused_with_its_line() {
     ] {
         let error = read(text).err().unwrap();
         assert!(error.to_string().contains(expected), "{text}: {error}");
-        assert_eq!(error.exit_code(), 65, "{text}");
+        assert_eq!(error.kind(), FailureKind::Input, "{text}");
     }
 }

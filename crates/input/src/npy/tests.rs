@@ -5,6 +5,7 @@ use crate::fuzzing::{edges, read_bytes};
 use crate::options::WeightChoice;
 use crate::tables::ColumnRef;
 use crate::{Format, Input};
+use welter_progress::FailureKind;
 
 /// An array as `numpy.save` writes it.
 fn array(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -113,7 +114,7 @@ fn what_is_no_edges_is_refused() {
         ("<i8", "(1152921504606846976, 2)", "row 33: expected as many numbers"),
     ] {
         let error = read(&array(descr, false, shape, &numbers)).err().unwrap();
-        assert_eq!(error.exit_code(), 65, "{error}");
+        assert_eq!(error.kind(), FailureKind::Input, "{error}");
         assert!(error.to_string().contains(expected), "{descr} {shape}: {error}");
     }
     let negative = array("<i8", false, "(4, 2)", &wide(&[0, 1, 1, -2, 2, 0, 0, 0]));
@@ -123,7 +124,7 @@ fn what_is_no_edges_is_refused() {
     let error = read(&half).err().unwrap().to_string();
     assert!(error.contains("row 3: expected a whole number as vertex id, found 2.5"), "{error}");
     for bytes in [&b"\x93NUMPY"[..], b"\x93NUMPY\x09\0ab", b"\x93NUMPY\x01\0\xff\xff{", b"x"] {
-        assert_eq!(read(bytes).err().unwrap().exit_code(), 65);
+        assert_eq!(read(bytes).err().unwrap().kind(), FailureKind::Input);
     }
     let table = array("<i8", false, "(4, 2)", &[]);
     let table =

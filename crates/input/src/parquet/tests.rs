@@ -10,7 +10,7 @@ use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use crate::{IdKind, Input, InputError, ReadOptions, WeightChoice, read};
 
@@ -130,7 +130,7 @@ fn bad_rows_are_errors_with_their_number() {
         let bytes = written(&table, properties(Compression::SNAPPY).build());
         let integers = ReadOptions { ids: IdKind::Integers, ..ReadOptions::default() };
         let error = read_bytes(&bytes, &integers).err().unwrap();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.kind(), FailureKind::Input);
         error.to_string()
     };
     let said = failure(&values);
@@ -162,7 +162,7 @@ fn what_unpacks_out_of_all_proportion_is_refused() {
     let bytes = written(&table, WriterProperties::default());
     assert!(bytes.len() < 1 << 20, "{}", bytes.len());
     let error = read_bytes(&bytes, &ReadOptions::default()).err().unwrap();
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
     assert!(error.to_string().contains("200 times its size"), "{error}");
 }
 
@@ -171,7 +171,7 @@ fn files_cut_anywhere_are_refused() {
     let bytes = written(&integers(300), properties(Compression::SNAPPY).build());
     for end in (0..bytes.len()).step_by(13).chain([bytes.len() - 1]) {
         if let Err(error) = read_bytes(&bytes[..end], &ReadOptions::default()) {
-            assert_eq!(error.exit_code(), 65, "{error}");
+            assert_eq!(error.kind(), FailureKind::Input, "{error}");
         } else {
             panic!("cut at {end}");
         }

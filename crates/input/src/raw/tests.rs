@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::*;
 use crate::{ColumnRef, Input, WeightChoice, read};
@@ -46,7 +46,7 @@ fn failure(bytes: &[u8], name: &str, options: &ReadOptions) -> String {
     let directory = tempfile::tempdir().unwrap();
     let path = file(directory.path(), name, bytes);
     let error = read_all(&[&path], options).err().unwrap();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     error.to_string().replace(&format!("{}/", directory.path().display()), "")
 }
 
@@ -184,7 +184,7 @@ fn a_declared_number_of_vertices_is_held_against_the_ids() {
     let input = read_all(&[&path], &options(9)).unwrap();
     let error = input.edges.read(0, &mut |_| true).unwrap_err();
     let error = error.downcast::<InputError>().unwrap();
-    assert_eq!(error.exit_code(), 65);
+    assert_eq!(error.kind(), FailureKind::Input);
     assert!(error.to_string().contains("byte 8: expected ids within"), "{error}");
     // More than there are slots for: those with edges have some.
     let input = read_all(&[&path], &options(u64::MAX)).unwrap();

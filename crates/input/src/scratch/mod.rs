@@ -222,6 +222,7 @@ pub(crate) fn in_memory(directories: &[PathBuf]) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use welter_progress::FailureKind;
 
     fn scratch() -> (tempfile::TempDir, Scratch) {
         let folder = tempfile::tempdir().unwrap();
@@ -241,7 +242,7 @@ mod tests {
         assert!(*need == 2 * all && *free <= all, "{error}");
         let name = folder.path().display().to_string();
         assert_eq!(*directory, format!("{name}, {name}"));
-        assert_eq!(error.exit_code(), 74);
+        assert_eq!(error.kind(), FailureKind::Storage);
     }
 
     #[test]

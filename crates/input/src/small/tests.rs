@@ -3,7 +3,7 @@
 use rayon::ThreadPoolBuilder;
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::bytes::Bytes;
 use super::number::number;
@@ -61,7 +61,7 @@ pub(crate) fn see(
 /// The error that reading ends with, which is one about content.
 pub(crate) fn refuse(reader: &SmallReader, text: &str, options: &ReadOptions) -> String {
     let error = see(reader, text, options).unwrap_err();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     error.to_string()
 }
 
@@ -102,7 +102,7 @@ fn either_all_edges_have_a_weight_or_none() {
     let by_number = WeightChoice::Column(ColumnRef::Number(3));
     let options = ReadOptions { weight: by_number, ..options };
     let error = super::tests::see(&GML, &gml(value), &options).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.kind(), FailureKind::Usage);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn memory_is_held_against_the_budget_while_it_grows() {
     for (edge, few, many) in [("", 1000, 1300), ("value 2", 700, 900), ("label 2", 1000, 1300)] {
         assert!(see(&GML, &edges(edge, few), &options).is_ok(), "{edge}");
         let error = see(&GML, &edges(edge, many), &options).unwrap_err();
-        assert_eq!(error.exit_code(), 78, "{edge}");
+        assert_eq!(error.kind(), FailureKind::Budget, "{edge}");
     }
 }
 

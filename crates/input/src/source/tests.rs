@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use tempfile::TempDir;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use super::*;
@@ -35,7 +35,7 @@ fn read_as(name: &str, bytes: &[u8]) -> Result<Input, InputError> {
 
 fn refused(name: &str, bytes: &[u8]) -> String {
     let error = read_as(name, bytes).err().unwrap();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     error.to_string()
 }
 
@@ -133,7 +133,7 @@ fn directories_are_their_files_without_notes() {
     assert_eq!(listed(&parts, "t/*").unwrap(), both);
     assert_eq!(listed(&parts, "t/**/*.csv").unwrap(), both);
     let error = listed(&["d/_a", "d/.b"], "d").unwrap_err();
-    assert_eq!(error.exit_code(), 66);
+    assert_eq!(error.kind(), FailureKind::Missing);
     assert!(error.to_string().contains("is a directory without files to read"), "{error}");
     let error = listed(&["d/a", "d/more/b"], "d").unwrap_err();
     assert!(error.to_string().contains("d/more: is a directory inside of one"), "{error}");
@@ -145,7 +145,7 @@ fn patterns_match_dots_that_they_say() {
     assert_eq!(listed(&files, "o/*").unwrap(), ["o/_z.csv", "o/y.csv"]);
     assert_eq!(listed(&files, "o/.*").unwrap(), ["o/.x.csv"]);
     assert_eq!(listed(&files, "o/[a-z].csv").unwrap(), ["o/y.csv"]);
-    assert_eq!(listed(&files, "o/n*").unwrap_err().exit_code(), 66);
+    assert_eq!(listed(&files, "o/n*").unwrap_err().kind(), FailureKind::Missing);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn files_that_change_while_they_are_read_are_refused() {
     witness.check().unwrap();
     fs::write(&path, "1 2\n2 3\n").unwrap();
     let said = witness.check().unwrap_err();
-    assert_eq!(said.exit_code(), 65);
+    assert_eq!(said.kind(), FailureKind::Input);
     assert!(said.to_string().contains("had 4 bytes when it was opened and has 8 now"), "{said}");
     let witness = Source::open(&path, None).unwrap().witness().unwrap();
     let other = directory.path().join("f.txt");

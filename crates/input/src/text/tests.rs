@@ -86,6 +86,17 @@ fn names_are_read_with_quotes_and_spaces() {
 }
 
 #[test]
+fn names_may_hold_other_separators_than_their_header() {
+    let names_of = |text: &str| names(text, &ReadOptions::default());
+    let twice = |name: &str| vec![[name.to_owned(), name.to_owned()]; 2];
+    assert_eq!(names_of("source,target\n_;A,_;A\n_;A,_;A\n"), twice("_;A"));
+    assert_eq!(names_of("source;target\na|b,c;a|b,c\na|b,c;a|b,c\n"), twice("a|b,c"));
+    assert_eq!(names_of("source,target\n1 2 3,1 2 3\n1 2 3,1 2 3\n"), twice("1 2 3"));
+    let tie = error("_;A,_;A\n_;A,_;A\n", &ReadOptions::default());
+    assert!(tie.contains("commas and semicolons both give rows of columns"), "{tie}");
+}
+
+#[test]
 fn columns_are_chosen_by_number_or_name() {
     let options = ReadOptions {
         source: Some(ColumnRef::Number(3)),

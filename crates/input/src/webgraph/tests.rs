@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 
 use super::bits::{Code, Fault};
 use super::*;
@@ -50,7 +50,7 @@ fn properties(nodes: u64, arcs: u64, more: &str) -> String {
 fn failure(properties: &str, bytes: &[u8]) -> String {
     let (_directory, path) = graph(properties, bytes);
     let error = load(&path, &ReadOptions::default()).err().unwrap();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     let text = error.to_string();
     text[text.find("/g.").unwrap() + 1..].to_owned()
 }
@@ -151,7 +151,7 @@ fn properties_that_cannot_be_are_refused() {
     }
     let (_directory, path) = graph(&properties(1, 0, ""), &[255]);
     fs::remove_file(path.with_extension("graph")).unwrap();
-    assert_eq!(load(&path, &ReadOptions::default()).err().unwrap().exit_code(), 66);
+    assert_eq!(load(&path, &ReadOptions::default()).err().unwrap().kind(), FailureKind::Missing);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn intervals_of_everything_in_a_few_bits_are_no_bomb() {
     for (memory, ratio_max) in [(1 << 20, 1 << 20), (32 << 20, 1 << 20)] {
         let limits = Limits { ratio_max, memory_bytes_max: Some(memory), ..Limits::default() };
         let options = ReadOptions { limits, ..ReadOptions::default() };
-        assert_eq!(load(&path, &options).err().unwrap().exit_code(), 78, "{memory}");
+        assert_eq!(load(&path, &options).err().unwrap().kind(), FailureKind::Budget, "{memory}");
     }
 }
 

@@ -7,6 +7,7 @@ use welter_model::edges::{Batch, EdgeList};
 
 use super::format::FORMATS;
 use super::*;
+use welter_progress::FailureKind;
 
 fn weighted() -> EdgeList {
     let mut list = EdgeList::new(None, true);
@@ -84,9 +85,15 @@ fn packed_edges_lie_as_drawn() {
     assert_eq!(bytes, [1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     let bytes = write(&plain, &sparse(0x1234_5678_9abc), "graph500").unwrap();
     assert_eq!(bytes, [20, 0, 0, 0, 0xbc, 0x9a, 0x78, 0x56, 0, 0, 0x34, 0x12]);
-    assert_eq!(write(&plain, &sparse(1 << 47), "graph500").unwrap_err().exit_code(), 73);
-    assert_eq!(write(&plain, &ids(), "graph500").unwrap_err().exit_code(), 73);
-    assert_eq!(write(&weighted(), &IdMap::Same, "graph500").unwrap_err().exit_code(), 73);
+    assert_eq!(
+        write(&plain, &sparse(1 << 47), "graph500").unwrap_err().kind(),
+        FailureKind::Output
+    );
+    assert_eq!(write(&plain, &ids(), "graph500").unwrap_err().kind(), FailureKind::Output);
+    assert_eq!(
+        write(&weighted(), &IdMap::Same, "graph500").unwrap_err().kind(),
+        FailureKind::Output
+    );
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn lists_hold_the_neighbours_of_each_vertex() {
     assert_eq!(text(&plain, &IdMap::Same, "adj"), "0 1 0\n2 0 1\n");
     let both = undirected(&plain, &IdMap::Offset(5), "adj").unwrap();
     assert_eq!(both, "5 7 6 5\n6 5 7\n7 5 6\n8\n");
-    assert_eq!(write(&plain, &ids(), "adj").unwrap_err().exit_code(), 73);
+    assert_eq!(write(&plain, &ids(), "adj").unwrap_err().kind(), FailureKind::Output);
     let names = IdMap::Names(["a", "b", "c"].into_iter().collect());
     let three = EdgeList::from_pairs(vec![[2, 0], [2, 1]]);
     assert_eq!(text(&three, &names, "adj"), "a\nb\nc a b\n");
@@ -162,7 +169,7 @@ fn metis_takes_edges_that_all_have_one_back() {
     assert!(error.contains("the edge from 0 to 3 has none back"), "{error}");
     for one_way in [vec![[0, 1], [1, 0], [1, 2]], vec![[0, 1], [0, 1], [1, 0]], vec![[2, 1]]] {
         let list = EdgeList::from_pairs(one_way);
-        assert_eq!(write(&list, &IdMap::Same, "metis").unwrap_err().exit_code(), 73);
+        assert_eq!(write(&list, &IdMap::Same, "metis").unwrap_err().kind(), FailureKind::Output);
     }
 }
 
@@ -177,12 +184,12 @@ fn lists_are_refused_that_cannot_be_or_do_not_fit() {
     assert!(error.contains("no self-loops, found 1"), "{error}");
     let error = undirected(&weighted(), &IdMap::Same, "metis").unwrap_err().to_string();
     assert!(error.contains("positive integers as weights, found 0.25"), "{error}");
-    assert_eq!(write(&weighted(), &IdMap::Same, "adj").unwrap_err().exit_code(), 73);
+    assert_eq!(write(&weighted(), &IdMap::Same, "adj").unwrap_err().kind(), FailureKind::Output);
     let mut wide = EdgeList::from_pairs(vec![[0, 1]]);
     wide.set_slots(u32::MAX.into());
     for format in ["metis", "adj"] {
         let error = undirected(&wide, &IdMap::Declared, format).unwrap_err();
-        assert_eq!(error.exit_code(), 78, "{error}");
+        assert_eq!(error.kind(), FailureKind::Budget, "{error}");
     }
 }
 
@@ -207,14 +214,14 @@ fn graphalytics_is_three_files() {
     assert_eq!(read("e").lines().next(), Some("10 20 1"));
     assert!(read("properties").contains("graph.g.edge-properties.types = real\n"));
     let error = write(&weighted(), &IdMap::Same, "ldbc").unwrap_err();
-    assert_eq!(error.exit_code(), 2, "three files are no stream");
+    assert_eq!(error.kind(), FailureKind::Usage, "three files are no stream");
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
     let refuse = |list: &EdgeList, ids: &IdMap, format: &str| {
         let error = write(list, ids, format).unwrap_err();
-        assert_eq!(error.exit_code(), 73, "{error}");
+        assert_eq!(error.kind(), FailureKind::Output, "{error}");
     };
     let plain = EdgeList::from_pairs(vec![[1, 2]]);
     refuse(&plain, &ids(), "u64");
@@ -291,7 +298,7 @@ fn errors_of_the_stream_pass_through_and_leave_nothing() {
         let progress = Progress::new();
         progress.cancel();
         let error = write_edges(&Broken, &IdMap::Same, &path, &options, 2, &progress);
-        assert_eq!(error.unwrap_err().exit_code(), 130);
+        assert_eq!(error.unwrap_err().kind(), FailureKind::Cancelled);
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }

@@ -12,6 +12,7 @@ use welter_model::ids::Names;
 use welter_model::table::{Column, ColumnData, NO_VERTEX, VertexColumn};
 
 use super::*;
+use welter_progress::FailureKind;
 
 fn column(name: &str, data: ColumnData) -> Column {
     Column { name: name.to_owned(), data }
@@ -188,7 +189,7 @@ fn vertices_that_cannot_be_told_or_do_not_exist_are_refused() {
         let mut sink = Vec::new();
         let error = write_table_to(table, &mut sink, "out", format, 1, &Progress::new());
         let error = error.unwrap_err();
-        assert_eq!((error.exit_code(), sink.len()), (73, 0));
+        assert_eq!((error.kind(), sink.len()), (FailureKind::Output, 0));
         error.to_string()
     };
     let largest = tree(VertexColumn::Integers(vec![1, 2, 3, u64::MAX]));
@@ -267,7 +268,7 @@ fn names_that_npy_cannot_hold_are_refused() {
         let format = TableFormat::Npy;
         let error = write_table_to(&table, &mut sink, "out", format, 1, &Progress::new());
         let error = error.unwrap_err();
-        assert_eq!((error.exit_code(), sink.len()), (73, 0));
+        assert_eq!((error.kind(), sink.len()), (FailureKind::Output, 0));
         error.to_string()
     };
     assert!(refuse(vec!["x".repeat(1_025)]).contains("1025 characters"));
@@ -367,20 +368,20 @@ fn nothing_is_left_behind_by_what_fails() {
         write_table(table, &directory.path().join(name), None, 2, progress).unwrap_err()
     };
     let progress = Progress::new();
-    assert_eq!(write("out", &small(), &progress).exit_code(), 2);
-    assert_eq!(write("out.xyz", &small(), &progress).exit_code(), 2);
-    assert_eq!(write("out.npy.gz", &small(), &progress).exit_code(), 2);
-    assert_eq!(write("no/out.csv", &small(), &progress).exit_code(), 73);
+    assert_eq!(write("out", &small(), &progress).kind(), FailureKind::Usage);
+    assert_eq!(write("out.xyz", &small(), &progress).kind(), FailureKind::Usage);
+    assert_eq!(write("out.npy.gz", &small(), &progress).kind(), FailureKind::Usage);
+    assert_eq!(write("no/out.csv", &small(), &progress).kind(), FailureKind::Output);
     let mut uneven = small();
     uneven.columns[1].data = ColumnData::U32(vec![1]);
-    assert_eq!(write("out.csv", &uneven, &progress).exit_code(), 73);
+    assert_eq!(write("out.csv", &uneven, &progress).kind(), FailureKind::Output);
     let mut twice = small();
     twice.columns[1].name = "rank".to_owned();
-    assert_eq!(write("out.csv", &twice, &progress).exit_code(), 73);
+    assert_eq!(write("out.csv", &twice, &progress).kind(), FailureKind::Output);
     progress.cancel();
     for (name, format) in FORMATS {
         let error = write(&format!("out.{name}"), &large_for(*format, 100_000), &progress);
-        assert_eq!(error.exit_code(), 130, "{name}");
+        assert_eq!(error.kind(), FailureKind::Cancelled, "{name}");
     }
     assert_eq!(entries(), 0);
 }
@@ -412,7 +413,11 @@ fn a_full_disk_is_an_error_wherever_it_happens() {
             let mut sink = Full(room);
             let error = write_table_to(&table, &mut sink, "out", *format, 3, &Progress::new());
             let error = error.unwrap_err();
-            assert_eq!(error.exit_code(), 74, "{format} with room for {room} of {size} bytes");
+            assert_eq!(
+                error.kind(),
+                FailureKind::Storage,
+                "{format} with room for {room} of {size} bytes"
+            );
             assert!(error.to_string().starts_with("out: cannot write: "), "{error}");
         }
     }

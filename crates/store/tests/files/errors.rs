@@ -7,6 +7,7 @@ use welter_store::StoreError;
 use welter_store::io::{IoOptions, Memory, Pages, Place, Queue, Volume};
 
 use crate::{all_options, content, dirty, filled, scratch_in};
+use welter_progress::FailureKind;
 
 #[test]
 fn a_file_that_was_cut_short_is_damage() {
@@ -24,7 +25,7 @@ fn a_file_that_was_cut_short_is_damage() {
             let mut queue = Queue::new(&options, 2).unwrap();
             queue.read(&volume, place, dirty(place), 7).unwrap();
             let error = queue.wait().unwrap_err();
-            assert_eq!(error.exit_code(), 70, "{error}");
+            assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
             assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
             let StoreError::Ended { offset: 0, need: 100_000, have, .. } = error else {
                 panic!("{length}: {error}");
@@ -47,7 +48,10 @@ fn a_file_that_ends_within_the_padding_is_whole() {
         volume.read_at_once(place, &mut memory).unwrap();
         assert!(memory.bytes()[..10_000] == content(3, 10_000));
         let place = Place { bytes: 10_001, ..place };
-        assert_eq!(volume.read_at_once(place, &mut memory).unwrap_err().exit_code(), 70);
+        assert_eq!(
+            volume.read_at_once(place, &mut memory).unwrap_err().kind(),
+            FailureKind::Damaged
+        );
     }
 }
 
@@ -101,13 +105,13 @@ fn files_are_not_overwritten_and_not_made_up() {
     let options = IoOptions::default();
     fs::write(&b, "kept").unwrap();
     let error = Volume::create(&[a.clone(), b.clone()], &options).unwrap_err();
-    assert_eq!(error.exit_code(), 73);
+    assert_eq!(error.kind(), FailureKind::Output);
     assert!(!a.exists(), "what was made before is removed");
     assert_eq!(fs::read(&b).unwrap(), b"kept");
-    assert_eq!(Volume::open(&[a], &options).unwrap_err().exit_code(), 66);
+    assert_eq!(Volume::open(&[a], &options).unwrap_err().kind(), FailureKind::Missing);
     assert!(Volume::open(&[], &options).is_err());
     let nowhere = folder.path().join("nowhere");
-    assert_eq!(Volume::scratch(&[nowhere], &options).unwrap_err().exit_code(), 73);
+    assert_eq!(Volume::scratch(&[nowhere], &options).unwrap_err().kind(), FailureKind::Output);
     let volume = Volume::open(&[b], &options).unwrap();
     let place = Place { file: 0, offset: 0, bytes: 4 };
     assert!(volume.write_at_once(place, &mut dirty(place)).is_err());

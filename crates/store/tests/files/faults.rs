@@ -7,6 +7,7 @@ use welter_store::StoreError;
 use welter_store::io::{Call, Fault, Faults, IoOptions, Memory, Pages, Place, Queue, Volume};
 
 use crate::{all_options, content, dirty, entries, filled, scratch_in, with_faults};
+use welter_progress::FailureKind;
 
 const BYTES: u32 = 150_000;
 const PLACES: u64 = 6;
@@ -64,7 +65,11 @@ fn a_call_that_fails_is_an_error_of_the_device() {
             for_each_call(fault, &options, |came| {
                 let error = came.unwrap_err();
                 let made = matches!(error, StoreError::Create { .. }) && fault == EIO;
-                assert_eq!(error.exit_code(), if made { 73 } else { 74 }, "{error}");
+                assert_eq!(
+                    error.kind(),
+                    if made { FailureKind::Output } else { FailureKind::Storage },
+                    "{error}"
+                );
             });
         }
     }
@@ -133,7 +138,7 @@ fn nothing_is_trusted_after_a_failed_sync() {
     let volume = scratch_in(folder.path(), &options);
     let place = volume.reserve(BYTES);
     volume.write_at_once(place, &mut filled(place, 1)).unwrap();
-    assert_eq!(volume.sync().unwrap_err().exit_code(), 74);
+    assert_eq!(volume.sync().unwrap_err().kind(), FailureKind::Storage);
     let poisoned = |result| matches!(result, Err(StoreError::Poisoned { .. }));
     assert!(poisoned(volume.sync()), "a second sync would say that all is well");
     assert!(poisoned(volume.read_at_once(place, &mut dirty(place))));
@@ -156,7 +161,7 @@ fn what_is_read_where_a_write_failed_is_no_damage() {
         let mut memory = dirty(place);
         let ended = volume.read_at_once(place, &mut memory).unwrap_err();
         for error in [ended, volume.damaged(place, "it is not what was written")] {
-            assert_eq!((error.exit_code(), error.to_string()), (74, full.clone()));
+            assert_eq!((error.kind(), error.to_string()), (FailureKind::Storage, full.clone()));
         }
     }
 }

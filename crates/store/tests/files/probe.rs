@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_store::StoreError;
 use welter_store::io::{Call, Fault, Faults, IoOptions};
 use welter_store::probe::{KIND, Probe, ProbeOptions, VERSION};
@@ -47,12 +47,18 @@ fn a_full_disk_is_told_before_or_when_it_fills_up() {
     let io = IoOptions::default();
     let too_large = ProbeOptions { bytes: 1 << 59, ..options(&io) };
     let error = Probe::measure(&paths, &too_large, &Progress::new()).unwrap_err();
-    assert!(matches!(error, StoreError::Space { .. }) && error.exit_code() == 74, "{error}");
+    assert!(
+        matches!(error, StoreError::Space { .. }) && error.kind() == FailureKind::Storage,
+        "{error}"
+    );
     for nth in [1, 7, 60, 200] {
         let faults = Faults::from(Call::Write, nth, Fault::Errno(28));
         let options = options(&with_faults(&io, &faults));
         let error = Probe::measure(&paths, &options, &Progress::new()).unwrap_err();
-        assert!(matches!(error, StoreError::Full { .. }) && error.exit_code() == 74, "{error}");
+        assert!(
+            matches!(error, StoreError::Full { .. }) && error.kind() == FailureKind::Storage,
+            "{error}"
+        );
         assert!(entries(folder.path()).is_empty());
     }
 }
@@ -64,7 +70,7 @@ fn a_probe_that_is_cancelled_ends() {
     progress.cancel();
     let paths = [folder.path().to_owned()];
     let error = Probe::measure(&paths, &options(&IoOptions::default()), &progress).unwrap_err();
-    assert_eq!(error.exit_code(), 130);
+    assert_eq!(error.kind(), FailureKind::Cancelled);
 }
 
 #[test]

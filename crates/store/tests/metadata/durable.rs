@@ -11,6 +11,7 @@ use welter_store::durable::{Draft, make_directory, publish, replace};
 use welter_store::io::{Call, Fault, Faults};
 
 use crate::entries;
+use welter_progress::FailureKind;
 
 /// Does some work on a fresh folder with a fault in the Nth call, for each N, and hands the folder
 /// over with what came of it and how many calls there were.
@@ -44,7 +45,11 @@ fn a_file_is_replaced_or_stays() {
             |folder, came, nth| {
                 let error = came.unwrap_err();
                 let refused = errno == 5 && nth == 1;
-                assert_eq!(error.exit_code(), if refused { 73 } else { 74 }, "{error}");
+                assert_eq!(
+                    error.kind(),
+                    if refused { FailureKind::Output } else { FailureKind::Storage },
+                    "{error}"
+                );
                 assert_eq!(entries(folder), [folder.join("manifest")], "no temporary is left");
                 // Create, write, fsync, rename; only the fsync of the directory comes after.
                 let expected: &[u8] = if nth <= 4 { b"old" } else { b"new" };
@@ -103,7 +108,10 @@ fn directories_are_made_and_published_whole() {
             publish(&hidden, &graph, Some(faults))
         },
         |folder, came, nth| {
-            assert!(matches!(came.unwrap_err().exit_code(), 73 | 74), "call {nth}");
+            assert!(
+                matches!(came.unwrap_err().kind(), FailureKind::Output | FailureKind::Storage),
+                "call {nth}"
+            );
             let graph = folder.join("graph");
             assert!(!graph.exists() || fs::read(graph.join("manifest")).unwrap() == b"new");
         },
@@ -118,9 +126,9 @@ fn what_has_the_name_stays() {
     let [hidden, graph] = [".graph.tmp", "graph"].map(|name| folder.path().join(name));
     make_directory(&hidden, None).unwrap();
     make_directory(&graph, None).unwrap();
-    assert_eq!(make_directory(&graph, None).unwrap_err().exit_code(), 73);
+    assert_eq!(make_directory(&graph, None).unwrap_err().kind(), FailureKind::Output);
     let error = publish(&hidden, &graph, None).unwrap_err();
-    assert_eq!(error.exit_code(), 73);
+    assert_eq!(error.kind(), FailureKind::Output);
     assert!(error.to_string().starts_with(graph.to_str().unwrap()));
     assert!(hidden.exists());
 }

@@ -10,6 +10,7 @@ use welter_store::io::{Fault, Faults};
 use welter_store::sealed::{BLOCK_BYTES, Identity, SealedReader, SealedWriter, seal, unseal};
 
 use crate::entries;
+use welter_progress::FailureKind;
 
 const KIND: [u8; 8] = *b"MANIFEST";
 const IDENTITY: Identity = Identity { kind: KIND, version: 1, graph: 0xABCD, generation: 7 };
@@ -21,7 +22,7 @@ fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
 /// That reading fails as damage that names the file.
 fn assert_damaged(path: &Path, what: &str) {
     let error = read(path).map(drop).expect_err(what);
-    assert_eq!(error.exit_code(), 70, "{what}: {error}");
+    assert_eq!(error.kind(), FailureKind::Damaged, "{what}: {error}");
     assert!(error.to_string().starts_with(path.to_str().unwrap()), "{what}: {error}");
     assert!(error.to_string().contains("offset"), "{what}: {error}");
 }
@@ -116,7 +117,10 @@ fn files_of_another_kind_graph_version_or_size_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = sample(folder.path(), b"payload");
     let error = SealedReader::open(&path, *b"DEGREES ", None).unwrap_err();
-    assert!(error.to_string().contains("MANIFEST") && error.exit_code() == 70, "{error}");
+    assert!(
+        error.to_string().contains("MANIFEST") && error.kind() == FailureKind::Damaged,
+        "{error}"
+    );
     assert!(unseal(&path, KIND, 6, None).is_err());
     assert!(unseal(&path, KIND, 7, None).is_ok());
     let mut reader = SealedReader::open(&path, KIND, None).unwrap();
@@ -124,12 +128,12 @@ fn files_of_another_kind_graph_version_or_size_are_refused() {
     reader.belongs_to(0xABCD, 7).unwrap();
     assert!(reader.belongs_to(0xABCD, 6).is_err() && reader.belongs_to(0xABCE, 7).is_err());
     reader.is_version(1).unwrap();
-    assert_eq!(reader.is_version(2).unwrap_err().exit_code(), 65);
+    assert_eq!(reader.is_version(2).unwrap_err().kind(), FailureKind::Input);
     assert!(reader.read_at(u64::MAX, &mut [0]).is_err());
     assert!(reader.read(&mut [0; 8]).is_err());
     assert_eq!(reader.read_rest(100).unwrap(), b"payload");
     let missing = SealedReader::open(&folder.path().join("none"), KIND, None).unwrap_err();
-    assert_eq!(missing.exit_code(), 66);
+    assert_eq!(missing.kind(), FailureKind::Missing);
 }
 
 #[test]
@@ -180,7 +184,7 @@ fn each_call_fails_once() {
                 Ok((_, read)) => assert!(fault == Fault::Short && read == payload),
                 Err(error) => {
                     let flipped = matches!(fault, Fault::FlipBit(_));
-                    assert_eq!(error.exit_code() == 70, flipped, "{error}");
+                    assert_eq!(error.kind() == FailureKind::Damaged, flipped, "{error}");
                     let left = entries(folder.path());
                     assert!(left.is_empty() || left == [path], "{left:?}, sealed: {sealed}");
                 }
@@ -223,7 +227,7 @@ proptest! {
                 prop_assert!(payload_bytes == 0 || reader.read_rest(u64::MAX).is_err());
                 prop_assert!(reader.read_at(payload_bytes, &mut [0]).is_err());
             }
-            Err(error) => prop_assert_eq!(error.exit_code(), 70),
+            Err(error) => prop_assert_eq!(error.kind(), FailureKind::Damaged),
         }
     }
 }

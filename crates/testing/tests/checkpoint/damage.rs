@@ -11,6 +11,7 @@ use welter_testing::executors::Folder;
 use welter_testing::graph::Graph;
 
 use crate::{PLAIN, alone, begin, ladder, names, place, routes, stored};
+use welter_progress::FailureKind;
 
 fn graph() -> Graph {
     ladder(300, 5)
@@ -84,7 +85,7 @@ fn a_flipped_bit_is_found_wherever_it_is() {
             put_back(&directory, &all);
             fs::write(directory.join(name), &bytes).unwrap();
             let what = format!("a bit of byte {place} of {name}");
-            let versioned = |error: &EngineError| error.exit_code() == 65 && place < 10;
+            let versioned = |error: &EngineError| error.kind() == FailureKind::Input && place < 10;
             if *name == before {
                 // Nobody looks at it while the last one is whole.
                 let (found, notes) = go_on(&directory, &graph(), &program()).expect(&what);
@@ -94,7 +95,10 @@ fn a_flipped_bit_is_found_wherever_it_is() {
             } else {
                 let error = go_on(&directory, &graph(), &program()).expect_err(&what);
                 let text = error.to_string();
-                assert!(error.exit_code() == 70 || versioned(&error), "{what}: {text}");
+                assert!(
+                    error.kind() == FailureKind::Damaged || versioned(&error),
+                    "{what}: {text}"
+                );
                 assert!(text.contains("graph/checkpoint: "), "{what}: {text}");
             }
         }
@@ -117,7 +121,7 @@ fn both_damaged_is_an_error_that_names_the_last() {
         damage(state);
     }
     let error = go_on(&directory, &graph(), &program()).unwrap_err();
-    assert_eq!(error.exit_code(), 70, "{error}");
+    assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
     assert!(error.to_string().contains(&format!("{}: damaged", states[1].0)), "{error}");
 
     // Missing, cut short, or that of another iteration: as good as damaged.
@@ -133,7 +137,7 @@ fn both_damaged_is_an_error_that_names_the_last() {
     put_back(&directory, &all);
     fs::remove_file(directory.join("checkpoint")).unwrap();
     let error = go_on(&directory, &graph(), &program()).unwrap_err();
-    assert_eq!(error.exit_code(), 66, "{error}");
+    assert_eq!(error.kind(), FailureKind::Missing, "{error}");
 }
 
 #[test]
@@ -177,7 +181,7 @@ fn another_graph_or_program_is_refused() {
     let (folder, _) = left();
     let directory = place(&folder);
     let refused = |error: EngineError, said: &str| {
-        assert_eq!(error.exit_code(), 65, "{error}");
+        assert_eq!(error.kind(), FailureKind::Input, "{error}");
         assert!(error.to_string().contains(said), "{error}");
     };
     let mut more = graph();

@@ -11,6 +11,7 @@ use welter_store::io::{Call, Fault, Faults};
 use welter_testing::executors::{Executor, Folder};
 
 use crate::{JOB, PLAIN, alone, ladder, names, options, place, routes, stored};
+use welter_progress::FailureKind;
 
 /// More calls than the run makes.
 const CALLS_MOST: u64 = 1000;
@@ -54,7 +55,10 @@ fn every_call(executor: &Executor, fault: Fault) {
             return;
         }
         let error = done.expect_err(&what);
-        assert!([73, 74].contains(&error.exit_code()), "{what}: {error}");
+        assert!(
+            [FailureKind::Output, FailureKind::Storage].contains(&error.kind()),
+            "{what}: {error}"
+        );
         if place(&folder).join("checkpoint").exists() {
             is_whole(&place(&folder), &expected, &what);
         } else {
@@ -84,7 +88,7 @@ fn a_disk_that_is_full_leaves_the_checkpoint_before() {
             assert!(iterations.len() > 5, "{iterations:?}");
             return;
         }
-        assert_eq!(done.expect_err(&what).exit_code(), 74, "{what}");
+        assert_eq!(done.expect_err(&what).kind(), FailureKind::Storage, "{what}");
         if !place(&folder).exists() {
             continue;
         }
@@ -101,11 +105,11 @@ fn after_a_sync_that_failed_nothing_is_tried_again() {
     // The first manifest, its directory, the one around that; then the file of a checkpoint.
     let faults = Faults::nth_of(Call::Sync, 4, Fault::Errno(5));
     let begun = Checkpoints::begin(&options(&place(&folder), Some(faults.clone())), JOB).unwrap();
-    assert_eq!(go(&alone(), &begun).unwrap_err().exit_code(), 74);
+    assert_eq!(go(&alone(), &begun).unwrap_err().kind(), FailureKind::Storage);
     let calls = faults.seen();
     let error = go(&alone(), &begun).unwrap_err();
     assert!(error.to_string().contains("a sync failed before"), "{error}");
-    assert_eq!((error.exit_code(), faults.seen()), (74, calls));
+    assert_eq!((error.kind(), faults.seen()), (FailureKind::Storage, calls));
 }
 
 /// Set in a process that shall be killed at this call, of a run in this way, in a folder.

@@ -13,6 +13,7 @@ use welter_testing::executors::{Executor, Folder, Memory};
 use welter_testing::graph::Graph;
 
 use crate::{JOB, PLAIN, alone, begin, ladder, names, options, place, strands};
+use welter_progress::FailureKind;
 
 /// In memory and with edges on storage, on one thread and on two.
 fn engines() -> Vec<Memory> {
@@ -108,7 +109,10 @@ fn a_call_that_fails_leaves_the_checkpoint_before() {
             assert!(done.unwrap() == expected && nth > 30, "{what}");
             return;
         }
-        assert!([73, 74].contains(&done.expect_err(&what).exit_code()), "{what}");
+        assert!(
+            [FailureKind::Output, FailureKind::Storage].contains(&done.expect_err(&what).kind()),
+            "{what}"
+        );
         if place(&folder).join("checkpoint").exists() {
             let opened = Checkpoints::open(&place(&folder), None).expect(&what);
             assert!(go(&opened).unwrap() == expected, "{what}: another answer");
@@ -142,7 +146,7 @@ fn a_damaged_checkpoint_is_passed_over_for_the_one_before_and_two_are_an_error()
     damage(&last, 100);
     damage(&before, 100);
     let error = go(&Checkpoints::open(&directory, None).unwrap()).unwrap_err();
-    assert_eq!(error.exit_code(), 70, "{error}");
+    assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
 }
 
 #[test]
@@ -153,6 +157,6 @@ fn another_program_is_refused() {
     let other =
         engines()[0].pass_resumable(&ladder(300, 5), PLAIN, &Mcst::default(), Some(&opened));
     let error = other.unwrap_err();
-    assert_eq!(error.exit_code(), 65, "{error}");
+    assert_eq!(error.kind(), FailureKind::Input, "{error}");
     assert!(error.to_string().contains("another version of this program"), "{error}");
 }

@@ -10,7 +10,7 @@ use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_testing::executors::{MACHINE, workers};
 
 use crate::programs::{Count, One};
@@ -114,7 +114,7 @@ fn a_stream_that_fails_is_an_error_wherever_it_fails() {
                 let error = ingest(trap, &IdMap::Same, threads, &Progress::new()).unwrap_err();
                 assert!(matches!(error, EngineError::Input(_)), "batch {at}: {error:?}");
                 assert!(error.to_string().ends_with("is gone"), "{error}");
-                assert_eq!(error.exit_code(), 65);
+                assert_eq!(error.kind(), FailureKind::Input);
             }
         }
     }
@@ -128,7 +128,7 @@ fn an_ingest_that_is_cancelled_ends_with_that() {
             let trap = Trap::new(at, Spring::Cancel(progress.clone()));
             let error = ingest(trap, &IdMap::Same, threads, &progress).unwrap_err();
             assert!(matches!(error, EngineError::Cancelled), "batch {at}: {error:?}");
-            assert_eq!(error.exit_code(), 130);
+            assert_eq!(error.kind(), FailureKind::Cancelled);
         }
     }
 }

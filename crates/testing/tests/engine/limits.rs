@@ -18,7 +18,7 @@ use welter_model::ids::IdMap;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
 use welter_model::stream::{self, Edge, Known, OverInput, Seen, Stream};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_testing::executors::{Executor, MACHINE, executors, workers};
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::interpret_extended;
@@ -48,7 +48,7 @@ fn is_ended<T>(found: Result<T, EngineError>, by: &str) {
     match found {
         Ok(_) => panic!("{by}: a run that never settles has ended by itself"),
         Err(error) => {
-            assert_eq!(error.exit_code(), 70, "{by}: {error}");
+            assert_eq!(error.kind(), FailureKind::Damaged, "{by}: {error}");
             assert!(matches!(error, EngineError::Invariant(INVARIANT)), "{by}: {error}");
             assert!(error.to_string().contains("and here it did not"), "{error}");
         }

@@ -11,7 +11,7 @@ use welter_engine::plan::{IndexMode, Layout, Route, Settings, StorageMode, Strea
 use welter_engine::{EngineError, Graph, Storage, Workers, pass, run};
 use welter_model::edges::Reading;
 use welter_model::program::Program;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_store::io::IoOptions;
 use welter_store::probe::{Probe, Rate};
 use welter_testing::executors::{Folder, MACHINE, workers};
@@ -136,7 +136,7 @@ fn a_budget_that_cannot_work_is_refused_and_the_least_that_can_works() {
         &MACHINE,
     );
     let error = refused.unwrap_err();
-    assert_eq!(error.exit_code(), 78);
+    assert_eq!(error.kind(), FailureKind::Budget);
     let welter_engine::EngineError::Budget { need, .. } = error else { panic!("{error}") };
     let settings = Settings { memory_bytes: Some(need), ..Settings::default() };
     let plan = kept.plan(Layout::of::<PageRank<f64>>(), &settings, &MACHINE).unwrap();

@@ -12,7 +12,7 @@ use welter_engine::{EngineError, run};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_store::io::{IoMode, IoOptions};
 use welter_store::probe::{Probe, Rate};
 use welter_testing::executors::{Folder, workers};
@@ -72,9 +72,10 @@ fn small(slots: u32) -> Input {
 /// Asserts that an error is damage and names the file.
 fn names(error: &EngineError, name: &str, what: &str) {
     let text = error.to_string();
-    let code = error.exit_code();
+    let kind = error.kind();
     // A version that is not known is told as such.
-    assert!(code == 70 || (code == 65 && text.contains("version")), "{what}: {code}, {text}");
+    let versioned = kind == FailureKind::Input && text.contains("version");
+    assert!(kind == FailureKind::Damaged || versioned, "{what}: {kind:?}, {text}");
     assert!(text.contains(name), "{what} does not name {name}: {text}");
 }
 
@@ -135,7 +136,7 @@ fn files_that_are_cut_too_long_or_missing_are_found() {
             fs::remove_file(&path).unwrap();
             let error = check(&folder.graph()).unwrap_err();
             if name == "manifest" {
-                assert_eq!(error.exit_code(), 66, "{error}");
+                assert_eq!(error.kind(), FailureKind::Missing, "{error}");
             } else {
                 names(&error, &name, "a missing file");
             }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use welter_engine::kept::{Kept, is_kept};
 use welter_model::ids::IdMap;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_store::io::{Call, Fault, Faults, IoMode, IoOptions};
 use welter_testing::executors::{Folder, workers};
 
@@ -53,7 +53,10 @@ fn a_call_that_fails_leaves_nothing_or_all() {
             return;
         }
         let error = done.expect_err("a call failed");
-        assert!([73, 74].contains(&error.exit_code()), "call {nth}: {error}");
+        assert!(
+            [FailureKind::Output, FailureKind::Storage].contains(&error.kind()),
+            "call {nth}: {error}"
+        );
         // The very last sync comes after the name.
         let left = beside(&folder);
         assert!(
@@ -75,7 +78,7 @@ fn a_disk_that_is_full_leaves_nothing() {
             assert!(done.is_ok() && nth > 5, "{nth}");
             return;
         }
-        assert_eq!(done.unwrap_err().exit_code(), 74, "write {nth}");
+        assert_eq!(done.unwrap_err().kind(), FailureKind::Storage, "write {nth}");
         assert!(beside(&folder).is_empty());
     }
     panic!("an ingest makes more writes");
@@ -126,7 +129,7 @@ fn what_is_there_or_not_ours_is_not_touched() {
     std::fs::create_dir_all(parent.join(".graph.tmp-x")).unwrap();
     let kept = input().kept(&folder);
     let again = input().keep(folder.graph(), &IoOptions::default(), None).unwrap_err();
-    assert_eq!(again.exit_code(), 73, "{again}");
+    assert_eq!(again.kind(), FailureKind::Output, "{again}");
     assert!(kept.check(workers(1), &Progress::new()).is_ok());
     let mut left = beside(&folder);
     left.sort();

@@ -13,7 +13,7 @@ use welter_model::edges::{Batch, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_testing::executors::{MACHINE, Memory, Room, workers};
 use welter_testing::graph::Graph;
 use welter_testing::plain;
@@ -338,7 +338,7 @@ fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     let held = held.expect("the graph stays in its input");
     let passed = pass_over(&held, &Levels::new(vec![0]), workers, &progress);
     let error = passed.expect_err("there is no room for a graph");
-    assert_eq!(error.exit_code(), 78, "{error}");
+    assert_eq!(error.kind(), FailureKind::Budget, "{error}");
     assert!(error.to_string().contains("for a graph instead of more than 64 passes"), "{error}");
     read.load(Ordering::Relaxed) / edges
 }

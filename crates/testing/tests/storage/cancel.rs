@@ -7,7 +7,7 @@ use welter_engine::EngineError;
 use welter_model::edges::EdgeStream;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
-use welter_progress::Progress;
+use welter_progress::{FailureKind, Progress};
 use welter_store::header::Encoding;
 use welter_store::io::{Fault, Faults};
 
@@ -17,7 +17,7 @@ const EDGES: u32 = 1_000_000;
 const SLOTS: u32 = 100_000;
 
 fn is_cancelled<T>(came: &Result<T, EngineError>) -> bool {
-    matches!(came, Err(error) if error.exit_code() == 130)
+    matches!(came, Err(error) if error.kind() == FailureKind::Cancelled)
 }
 
 /// Counts calls, and lets all of them be.

@@ -11,6 +11,7 @@ use welter_engine::EngineError;
 use welter_model::edges::EdgeStream;
 
 use crate::{Task, Watched, Way, edges, folder, is_empty, skipped};
+use welter_progress::FailureKind;
 
 const EDGES: u32 = 1_500_000;
 const SLOTS: u32 = 100_000;
@@ -22,7 +23,7 @@ fn a_directory_that_is_not_there_is_named() {
     for directories in [vec![missing.clone()], vec![there.path().to_owned(), missing.clone()]] {
         let way = Way { directories, ..Way::stored(0, &there) };
         let error = nothing_is_read(&way);
-        assert_eq!(error.exit_code(), 73, "{error}");
+        assert_eq!(error.kind(), FailureKind::Output, "{error}");
         assert!(error.to_string().starts_with(&missing.display().to_string()), "{error}");
         assert!(is_empty(there.path()));
     }
@@ -104,7 +105,7 @@ fn too_little_room_is_known_before_anything_is_read() {
         for directories in [vec![small.clone()], vec![large, small]] {
             let way = Way { directories: directories.clone(), ..Way::stored(0, &plenty) };
             let error = nothing_is_read(&way);
-            assert_eq!(error.exit_code(), 74, "{error}");
+            assert_eq!(error.kind(), FailureKind::Storage, "{error}");
             let EngineError::Disk { need, free, directories: named } = error else {
                 panic!("{error}")
             };
@@ -139,7 +140,7 @@ fn a_disk_that_others_fill_meanwhile_is_named() {
             let way = Way::stored(0, &disk.folder);
             let came = way.run(Task::Ranks32, Box::new(input)).map(|_| (room, disk.kind));
             let error = came.unwrap_err();
-            assert_eq!(error.exit_code(), 74, "{error}");
+            assert_eq!(error.kind(), FailureKind::Storage, "{error}");
             // By the write, or by who asks for the rest of the room when bins are written.
             if let EngineError::Disk { need, free, directories } = &error {
                 assert!(room > 0 && need > free && directories[..] == [disk.path()], "{error}");

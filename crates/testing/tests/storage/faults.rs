@@ -6,6 +6,7 @@ use welter_engine::EngineError;
 use welter_store::io::{Call, Fault, Faults};
 
 use crate::{IoOptions, Task, Way, edges, folder_in_memory, is_empty, modes};
+use welter_progress::FailureKind;
 
 const EDGES: u32 = 250_000;
 const SLOTS: u32 = 40_000;
@@ -76,8 +77,8 @@ fn a_call_that_fails_is_an_error_of_the_device() {
                 // What could not be read ahead is tried again.
                 let Err(error) = came else { return };
                 let made = error.to_string().contains("cannot create it");
-                let expected = if made { 73 } else { 74 };
-                assert_eq!(error.exit_code(), expected, "call {nth}: {error}");
+                let expected = if made { FailureKind::Output } else { FailureKind::Storage };
+                assert_eq!(error.kind(), expected, "call {nth}: {error}");
             },
         );
     }
@@ -96,7 +97,7 @@ fn a_disk_that_becomes_full_is_named() {
         for task in [Task::Ranks32, Task::Corners] {
             for_each_call(task, faults, |nth, came| {
                 let error = came.unwrap_err();
-                assert_eq!(error.exit_code(), 74, "call {nth}");
+                assert_eq!(error.kind(), FailureKind::Storage, "call {nth}");
                 assert!(error.to_string().ends_with("its file system is full"), "{error}");
             });
         }
@@ -129,7 +130,7 @@ fn a_bit_that_is_another_one_is_found() {
             |nth| Faults::nth(nth, Fault::FlipBit(bit)),
             |nth, came| {
                 if let Err(error) = came {
-                    assert_eq!(error.exit_code(), 70, "read {nth}: {error}");
+                    assert_eq!(error.kind(), FailureKind::Damaged, "read {nth}: {error}");
                     found += 1;
                 }
             },
@@ -152,8 +153,9 @@ fn every_call_failing_from_the_first_on_is_one_error() {
             let way = Way { io, ..Way::stored(0, &directory) };
             let input = Box::new(edges(EDGES, SLOTS, false));
             let error = way.run(Task::Ranks32, input).map(drop).unwrap_err();
-            let expected = if call == Call::Create { 73 } else { 74 };
-            assert_eq!(error.exit_code(), expected, "{call:?}, {mode:?}: {error}");
+            let expected =
+                if call == Call::Create { FailureKind::Output } else { FailureKind::Storage };
+            assert_eq!(error.kind(), expected, "{call:?}, {mode:?}: {error}");
         }
     }
 }

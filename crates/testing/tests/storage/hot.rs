@@ -7,6 +7,7 @@ use welter_store::io::{Call, Fault, Faults};
 use welter_testing::patterns::Pattern;
 
 use crate::{Task, Way, folder_in_memory, is_empty};
+use welter_progress::FailureKind;
 
 const EDGES: u32 = 600_000;
 const SLOTS: u32 = 60_000;
@@ -41,12 +42,12 @@ fn a_bit_of_them_that_is_another_one_is_found() {
         match way(&Faults::nth_of(Call::Read, nth, Fault::FlipBit(8 * 2000 + 5))) {
             Ok(found) => assert!(found == expected, "a wrong answer after read {nth}"),
             Err(error) => {
-                assert_eq!(error.exit_code(), 70, "read {nth}: {error}");
+                assert_eq!(error.kind(), FailureKind::Damaged, "read {nth}: {error}");
                 binned += u32::from(error.to_string().contains("binned edges are not what"));
             }
         }
         if let Err(error) = way(&Faults::nth_of(Call::Read, nth, Fault::Errno(5))) {
-            assert_eq!(error.exit_code(), 74, "read {nth}: {error}");
+            assert_eq!(error.kind(), FailureKind::Storage, "read {nth}: {error}");
             failed += 1;
         }
     }

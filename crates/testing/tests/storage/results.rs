@@ -7,6 +7,7 @@ use welter_algorithms::bfs::BfsTree;
 use welter_engine::EngineError;
 use welter_model::table::{Column, Table, VertexColumn};
 use welter_output::{OutputError, TableFormat, write_table, write_table_to};
+use welter_progress::FailureKind;
 use welter_store::io::{Call, Fault};
 
 use super::*;
@@ -123,10 +124,10 @@ fn labels_are_the_same_files() {
     same_files(&LabelPropagation);
 }
 
-/// The exit code of what an output says of the reading of results.
-fn code(error: OutputError) -> u8 {
+/// Kind of what an output says of the reading of results.
+fn kind(error: OutputError) -> FailureKind {
     let OutputError::Input(error) = error else { panic!("{error}") };
-    error.downcast::<EngineError>().unwrap().exit_code()
+    error.downcast::<EngineError>().unwrap().kind()
 }
 
 #[test]
@@ -148,14 +149,16 @@ fn what_cannot_be_read_or_is_damaged_is_no_file() {
     let reads = none.seen() - before;
     // Two writers may read the stripe between them twice; each stripe is read once at least.
     assert!(reads >= 10, "{reads} reads");
-    for (fault, expected) in [(Fault::FlipBit(77), 70), (Fault::Errno(5), 74)] {
+    for (fault, expected) in
+        [(Fault::FlipBit(77), FailureKind::Damaged), (Fault::Errno(5), FailureKind::Storage)]
+    {
         for read in [1, 2, 10] {
             for format in FORMATS {
                 let faults = Faults::nth_of(Call::Read, before + read, fault);
                 let damaged = stored(&faults);
                 assert!(!faults.fired());
                 let error = write(&damaged, &format!("damaged.{format}")).unwrap_err();
-                assert_eq!(code(error), expected, "{format}, read {read}, {fault:?}");
+                assert_eq!(kind(error), expected, "{format}, read {read}, {fault:?}");
             }
         }
     }

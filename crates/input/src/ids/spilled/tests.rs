@@ -7,12 +7,13 @@ use welter_model::edges::Pair;
 
 use super::*;
 use crate::collect::{Collector, Ids, Part, Stated};
+use welter_progress::FailureKind;
 
 /// Sources with what they state and their edges.
 type Sources<I> = Vec<(Option<Stated>, Vec<[I; 2]>)>;
 
 /// Each edge with the bits of its weight, the number of slots, and the ids.
-type Outcome = Result<(Vec<(Pair, u64)>, Option<u64>, IdMap), (u8, String)>;
+type Outcome = Result<(Vec<(Pair, u64)>, Option<u64>, IdMap), (FailureKind, String)>;
 
 /// Reads sources in parts of a few edges. Half of `memory_bytes_max` is less than the edges take.
 fn outcome<I>(
@@ -37,7 +38,7 @@ fn outcome<I>(
     collector.name(&[17, 1 << 40]);
     let finished = finished.and_then(|()| collector.finish(vertices, &pool, &Progress::new()));
     let Finished { edges, ids, scratch_bytes } =
-        finished.map_err(|error| (error.exit_code(), error.to_string()))?;
+        finished.map_err(|error| (error.kind(), error.to_string()))?;
     assert_eq!(scratch_bytes > 0, memory_bytes_max.is_some());
     let mut all = Vec::new();
     for part in 0..edges.parts() {
@@ -153,5 +154,5 @@ fn damage_is_noticed_while_ids_are_mapped() {
         progress: &Progress::new(),
     };
     let error = mapping.finish(Way::Integers(Vec::new())).err().unwrap();
-    assert_eq!(error.exit_code(), 70, "{error}");
+    assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
 }

@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use welter_progress::FailureKind;
 
 fn scratch() -> Scratch {
     // Where folders of tests are; the file has no name.
@@ -93,13 +94,13 @@ fn any_bit_that_changed_is_noticed() {
         file.read_exact_at(&mut byte, at).unwrap();
         file.write_all_at(&[byte[0] ^ 1 << (at % 8)], at).unwrap();
         let error = blob.load(&scratch).unwrap_err();
-        assert_eq!(error.exit_code(), 70, "{error}");
+        assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
         assert!(error.to_string().contains("checksum"), "{error}");
         file.write_all_at(&byte, at).unwrap();
     }
     blob.load(&scratch).unwrap();
     file.set_len(bytes - 1).unwrap();
     let error = blob.load(&scratch).unwrap_err();
-    assert_eq!(error.exit_code(), 70, "{error}");
+    assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
     assert!(error.to_string().contains("found the end of the file"), "{error}");
 }
