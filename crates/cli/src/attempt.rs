@@ -1,7 +1,7 @@
 //! An algorithm in its first way, or in its other one where the first has no place.
 
 use crate::algorithms::chosen::Chosen;
-use crate::choice::Why;
+use crate::choice::FallbackReason;
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::session::Session;
@@ -18,7 +18,7 @@ pub(crate) fn attempt<T>(
     attempt: impl Fn(&dyn Chosen) -> Result<T, Failure>,
 ) -> Result<Done<T>, Failure> {
     if session.resources.streams()
-        && let Some(other) = algorithm.otherwise(Why::Route)
+        && let Some(other) = algorithm.otherwise(FallbackReason::Route)
     {
         let done = attempt(&*other)?;
         return Ok((Some(other), done));
@@ -27,7 +27,7 @@ pub(crate) fn attempt<T>(
         Err(failure) if failure.need().is_some() && source.lasts() => failure,
         done => return Ok((None, done?)),
     };
-    let Some(other) = algorithm.otherwise(Why::Memory) else { return Err(failure) };
+    let Some(other) = algorithm.otherwise(FallbackReason::Memory) else { return Err(failure) };
     match attempt(&*other) {
         // A user who gives it more shall hear of the way that needs less.
         Err(again) if again.need() > failure.need() => Err(failure),

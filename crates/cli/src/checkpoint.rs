@@ -21,7 +21,7 @@ use crate::algorithms::chosen::Chosen;
 use crate::algorithms::understood;
 use crate::args::{CheckpointArgs, InputArgs, RunOptions};
 use crate::beside::beside;
-use crate::choice::Why;
+use crate::choice::FallbackReason;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::laid::Laid;
@@ -52,7 +52,8 @@ impl Job {
     /// The algorithm in the way in which the run was begun, whatever would be taken now.
     fn in_its_way(&self, algorithm: Box<dyn Chosen>) -> Box<dyn Chosen> {
         let parameters = |of: &dyn Chosen| of.parameters().to_string();
-        let others = [Why::Route, Why::Memory].map(|why| algorithm.otherwise(why));
+        let others =
+            [FallbackReason::Route, FallbackReason::Memory].map(|why| algorithm.otherwise(why));
         let then =
             others.into_iter().flatten().find(|other| parameters(&**other) == self.parameters);
         then.unwrap_or(algorithm)

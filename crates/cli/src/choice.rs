@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 /// Why the first way was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum FallbackReason {
     /// It does not have the route that was forced.
     Route,
     /// It does not fit in memory.
@@ -44,7 +44,7 @@ pub(crate) struct MethodArgs<M: Methods> {
     method: M,
     /// Why it is not the first method, where the choice was ours.
     #[arg(skip)]
-    why: Option<Why>,
+    why: Option<FallbackReason>,
 }
 
 impl<M: Methods> MethodArgs<M> {
@@ -54,7 +54,7 @@ impl<M: Methods> MethodArgs<M> {
     }
 
     /// The other one, where nobody said which.
-    pub(crate) fn otherwise(&self, why: Why) -> Option<Self> {
+    pub(crate) fn otherwise(&self, why: FallbackReason) -> Option<Self> {
         (self.method == M::AUTO).then_some(Self { method: M::LABELS, why: Some(why) })
     }
 
@@ -63,8 +63,10 @@ impl<M: Methods> MethodArgs<M> {
         let [name, called] = M::FIRST;
         let name = if self.by_labels() { LABELS } else { name };
         let why = match self.why {
-            Some(Why::Route) => format!("{called} does not have the route that is forced"),
-            Some(Why::Memory) => format!("{called} does not fit in memory"),
+            Some(FallbackReason::Route) => {
+                format!("{called} does not have the route that is forced")
+            }
+            Some(FallbackReason::Memory) => format!("{called} does not fit in memory"),
             None if self.method == M::AUTO => {
                 "it fits in memory, and has the route if one is forced".to_owned()
             }

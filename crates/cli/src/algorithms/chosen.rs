@@ -9,7 +9,7 @@ use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
-use crate::choice::{Taken, Why};
+use crate::choice::{FallbackReason, Taken};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::session::{Ready, Session, Wanted};
@@ -97,7 +97,7 @@ pub(crate) trait Chosen {
     }
 
     /// The algorithm by another method, if it has one and the user leaves the choice.
-    fn otherwise(&self, _why: Why) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, _why: FallbackReason) -> Option<Box<dyn Chosen>> {
         None
     }
 

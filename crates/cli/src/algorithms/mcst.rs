@@ -15,7 +15,7 @@ use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
-use crate::choice::{MethodArgs, Methods, Taken, Why};
+use crate::choice::{FallbackReason, MethodArgs, Methods, Taken};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -133,7 +133,7 @@ impl Chosen for Options {
         }
     }
 
-    fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
         let method = self.method.otherwise(why)?;
         Some(Box::new(Self { method, ..self.clone() }))
     }

@@ -11,7 +11,7 @@ use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::wcc;
-use crate::choice::{MethodArgs, Methods, Taken, Why};
+use crate::choice::{FallbackReason, MethodArgs, Methods, Taken};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -78,7 +78,7 @@ impl Chosen for Options {
         }
     }
 
-    fn otherwise(&self, why: Why) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
         let method = self.method.otherwise(why)?;
         Some(Box::new(Self { method }))
     }
