@@ -16,7 +16,7 @@ pub(crate) enum FallbackReason {
 
 /// The way that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct MethodUsed {
     /// Name that `--method` has for it.
     pub(crate) name: &'static str,
     /// Why it was.
@@ -59,7 +59,7 @@ impl<M: Methods> MethodArgs<M> {
     }
 
     /// The way that is taken.
-    pub(crate) fn taken(&self) -> Taken {
+    pub(crate) fn taken(&self) -> MethodUsed {
         let [name, called] = M::FIRST;
         let name = if self.by_labels() { LABELS } else { name };
         let why = match self.why {
@@ -72,6 +72,6 @@ impl<M: Methods> MethodArgs<M> {
             }
             None => "as --method says".to_owned(),
         };
-        Taken { name, why }
+        MethodUsed { name, why }
     }
 }

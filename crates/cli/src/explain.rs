@@ -7,7 +7,7 @@ use welter_input::IdKind;
 use crate::algorithms::Chosen;
 use crate::args::{ExplainOptions, GraphArgs, InputArgs};
 use crate::attempt::attempt;
-use crate::choice::Taken;
+use crate::choice::MethodUsed;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
@@ -73,7 +73,7 @@ fn describe(
     // Writing to a string cannot fail.
     let _ = writeln!(text, "algorithm {}", entry.name);
     let _ = writeln!(text, "          {}", entry.kind);
-    if let Some(Taken { name, why }) = algorithm.taken() {
+    if let Some(MethodUsed { name, why }) = algorithm.taken() {
         let _ = writeln!(text, "method    {name}: {why}");
     }
     let _ = writeln!(text, "input     {input}");

@@ -9,7 +9,7 @@ use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
-use crate::choice::{FallbackReason, Taken};
+use crate::choice::{FallbackReason, MethodUsed};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::session::{Ready, Session, Wanted};
@@ -102,7 +102,7 @@ pub(crate) trait Chosen {
     }
 
     /// Which way it goes, where there are two.
-    fn taken(&self) -> Option<Taken> {
+    fn taken(&self) -> Option<MethodUsed> {
         None
     }
 

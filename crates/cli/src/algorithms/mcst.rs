@@ -15,7 +15,7 @@ use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
-use crate::choice::{FallbackReason, MethodArgs, Methods, Taken};
+use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -138,7 +138,7 @@ impl Chosen for Options {
         Some(Box::new(Self { method, ..self.clone() }))
     }
 
-    fn taken(&self) -> Option<Taken> {
+    fn taken(&self) -> Option<MethodUsed> {
         Some(self.method.taken())
     }
 
@@ -156,7 +156,7 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.method.taken();
+        let MethodUsed { name, why } = self.method.taken();
         json!({ "cost": self.cost.name(), "method": name, "method_why": why })
     }
 

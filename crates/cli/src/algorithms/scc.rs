@@ -11,7 +11,7 @@ use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::wcc;
-use crate::choice::{FallbackReason, MethodArgs, Methods, Taken};
+use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::top::Top;
@@ -83,7 +83,7 @@ impl Chosen for Options {
         Some(Box::new(Self { method }))
     }
 
-    fn taken(&self) -> Option<Taken> {
+    fn taken(&self) -> Option<MethodUsed> {
         Some(self.method.taken())
     }
 
@@ -100,7 +100,7 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.method.taken();
+        let MethodUsed { name, why } = self.method.taken();
         json!({ "method": name, "method_why": why })
     }
 

@@ -9,7 +9,7 @@ use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::traversal::FrontierArgs;
-use crate::choice::{FallbackReason, MethodArgs, Methods, Taken};
+use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
 use crate::session::{Ready, Session};
 use crate::text::counted;
@@ -98,7 +98,7 @@ impl Chosen for Options {
         Some(Box::new(Self { method, ..self.clone() }))
     }
 
-    fn taken(&self) -> Option<Taken> {
+    fn taken(&self) -> Option<MethodUsed> {
         Some(self.method.taken())
     }
 
@@ -123,7 +123,7 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        let Taken { name, why } = self.method.taken();
+        let MethodUsed { name, why } = self.method.taken();
         json!({
             "method": name,
             "method_why": why,
