@@ -76,7 +76,7 @@ impl Input {
             Source::Files(names) => files(names)?,
             Source::Generator(name, _) => vec![Self::Generated { name: name.clone() }],
             // No option of a caller in this process asks for checkpoints.
-            Source::Held(held) => {
+            Source::InMemoryEdges(held) => {
                 return Err(Failure::usage(format!(
                     "{}: edges that are held in memory are not there to resume from",
                     held.name()

@@ -43,7 +43,7 @@ pub(crate) fn explained(
     let pace = session.pace(plan)?;
     let pace = match source {
         Source::Kept(_, kept) => kept.at_its_rate(pace)?,
-        Source::Files(_) | Source::Generator(..) | Source::Held(_) => pace,
+        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => pace,
     };
     let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &pace);
@@ -62,7 +62,7 @@ fn describe(
         Source::Files(names) => load::shown(names),
         Source::Generator(spec, _) => format!("{spec}, generated"),
         Source::Kept(directory, _) => format!("{directory}, kept"),
-        Source::Held(held) => format!("{}, in memory", held.name()),
+        Source::InMemoryEdges(held) => format!("{}, in memory", held.name()),
     };
     let ids = match estimate.ids {
         IdKind::Names => "names",

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::loaded::Loaded;
 
 /// Edges, and the way back to their ids.
-pub(crate) struct Held {
+pub(crate) struct InMemoryEdges {
     name: String,
     edges: Arc<dyn EdgeStream>,
     loaded: About,
@@ -32,13 +32,13 @@ struct About {
     notes: Vec<String>,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for InMemoryEdges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} edges of {}", self.edges.edges(), self.name)
     }
 }
 
-impl Held {
+impl InMemoryEdges {
     /// Keeps what was read.
     pub(crate) fn of(name: String, loaded: Loaded) -> Self {
         let Loaded { edges, ids, files, readings, bytes, undirected, notes } = loaded;

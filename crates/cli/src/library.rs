@@ -30,7 +30,7 @@ pub use crate::algorithms::MEMORY;
 use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::explain;
 pub use crate::failure::Failure;
-use crate::held::Held;
+use crate::held::InMemoryEdges;
 use crate::ingest;
 use crate::kept;
 use crate::load::{self, Source};
@@ -142,7 +142,7 @@ impl Graph {
                     vertices.put(&mut options);
                     let name = load::shown(&names);
                     let loaded = session.load(&Source::Files(names), options)?;
-                    Source::Held(Arc::new(Held::of(name, loaded)))
+                    Source::InMemoryEdges(Arc::new(InMemoryEdges::of(name, loaded)))
                 }
                 other => {
                     vertices.refuse_beside(&input)?;
@@ -185,8 +185,8 @@ impl Graph {
             let mut options = input.options(weights.choice(), session.resources.threads);
             vertices.put(&mut options);
             session.limit(&mut options);
-            let held = Held::read(edges, &options, progress)?;
-            let source = Source::Held(Arc::new(held));
+            let held = InMemoryEdges::read(edges, &options, progress)?;
+            let source = Source::InMemoryEdges(Arc::new(held));
             let files = table_files(input.vertex_tables().cloned());
             let (words, vertices) = (None, OnceLock::new());
             Ok(Self { source, input, reading, weights, words, files, vertices })
@@ -264,7 +264,7 @@ impl Graph {
             ingest::refuse_to_replace(directory)?;
             // Columns were chosen when it was read.
             let weights = match (&self.source, self.weights.choice()) {
-                (Source::Held(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
+                (Source::InMemoryEdges(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
                 (_, choice) => choice,
             };
             let options = self.input.options(weights, session.resources.threads);
@@ -283,7 +283,7 @@ impl Graph {
         let estimate = self.source.estimate(&options)?;
         let two_kinds = self.source.has_two_kinds();
         let (name, names) = match &self.source {
-            Source::Held(held) => (held.name().to_owned(), estimate.ids == IdKind::Names),
+            Source::InMemoryEdges(held) => (held.name().to_owned(), estimate.ids == IdKind::Names),
             Source::Kept(directory, kept) => {
                 (directory.clone(), kept::id_kind(kept.manifest()) == IdKind::Names)
             }
@@ -297,7 +297,7 @@ impl Graph {
         Ok(Facts {
             name,
             edges,
-            vertices: estimate.slots.filter(|_| !matches!(self.source, Source::Held(_))),
+            vertices: estimate.slots.filter(|_| !matches!(self.source, Source::InMemoryEdges(_))),
             weighted: estimate.weighted,
             undirected: estimate.undirected.unwrap_or(false),
             names,
@@ -309,7 +309,7 @@ impl Graph {
     /// How files, or the table, were read: format, columns, what was passed over; a line for each
     /// way. Empty of what is read anew by each run.
     pub fn readings(&self) -> Vec<String> {
-        if let Source::Held(held) = &self.source {
+        if let Source::InMemoryEdges(held) = &self.source {
             readings::lines(held.readings())
         } else {
             vec![]
@@ -318,7 +318,7 @@ impl Graph {
 
     /// Notes for a person about how it was read, a sentence each.
     pub fn notes(&self) -> &[String] {
-        if let Source::Held(held) = &self.source { held.notes() } else { &[] }
+        if let Source::InMemoryEdges(held) = &self.source { held.notes() } else { &[] }
     }
 }
 

@@ -16,7 +16,7 @@ use welter_progress::Progress;
 use crate::args::InputArgs;
 use crate::beside::beside;
 use crate::failure::Failure;
-use crate::held::Held;
+use crate::held::InMemoryEdges;
 use crate::kept;
 use crate::loaded::Loaded;
 use crate::spec::{self, Generated};
@@ -31,7 +31,7 @@ pub(crate) enum Source {
     /// A graph that is kept, and its directory as the user wrote it.
     Kept(String, Box<Kept>),
     /// Edges that a caller in this process holds.
-    Held(Arc<Held>),
+    InMemoryEdges(Arc<InMemoryEdges>),
 }
 
 impl Source {
@@ -87,7 +87,7 @@ impl Source {
         let is_file = |name: &PathBuf| fs::metadata(name).is_ok_and(|found| found.is_file());
         match self {
             Self::Files(names) => names.iter().all(is_file),
-            Self::Generator(..) | Self::Kept(..) | Self::Held(_) => true,
+            Self::Generator(..) | Self::Kept(..) | Self::InMemoryEdges(_) => true,
         }
     }
 
@@ -110,7 +110,7 @@ impl Source {
                     undirected: options.undirected.or(Some(both_ways)),
                 })
             }
-            Self::Held(held) => Ok(held.estimate(options)),
+            Self::InMemoryEdges(held) => Ok(held.estimate(options)),
             Self::Generator(..) => {
                 let edges = self.generate()?;
                 Ok(Estimate {
@@ -160,7 +160,7 @@ impl Source {
     /// Whether sources and targets are two kinds of vertices, as far as is known before reading.
     pub(crate) fn has_two_kinds(&self) -> bool {
         match self {
-            Self::Held(held) => held.has_two_kinds(),
+            Self::InMemoryEdges(held) => held.has_two_kinds(),
             Self::Kept(_, kept) => kept::has_two_kinds(kept.manifest()),
             Self::Files(_) | Self::Generator(..) => false,
         }
@@ -168,7 +168,7 @@ impl Source {
 
     /// Bytes of memory that it takes before and after it is read.
     pub(crate) fn held_bytes(&self) -> u64 {
-        if let Self::Held(held) = self { held.bytes() } else { 0 }
+        if let Self::InMemoryEdges(held) = self { held.bytes() } else { 0 }
     }
 
     /// Reads the edges, or gets the generator ready.
@@ -207,7 +207,7 @@ impl Source {
                     notes: Vec::new(),
                 })
             }
-            Self::Held(held) => held.lend(options),
+            Self::InMemoryEdges(held) => held.lend(options),
             Self::Generator(input, _) => Ok(Loaded {
                 edges: self.generate()?,
                 ids: IdMap::Declared,
@@ -222,7 +222,7 @@ impl Source {
 
     fn generate(&self) -> Result<Box<dyn EdgeStream>, Failure> {
         match self {
-            Self::Files(_) | Self::Kept(..) | Self::Held(_) => {
+            Self::Files(_) | Self::Kept(..) | Self::InMemoryEdges(_) => {
                 Err(Failure::usage("files are read and not generated"))
             }
             Self::Generator(_, generated) => stream(generated),
