@@ -172,7 +172,7 @@ impl Session {
         let mut note = None;
         if let Source::Kept(input, kept) = wanted.source {
             match fit(kept, wanted)? {
-                Fit::AsKept => return self.open(input, kept, wanted),
+                Fit::Reuse => return self.open(input, kept, wanted),
                 Fit::Anew(how) => note = Some(format!("{input} is read again, {how}")),
             }
         }

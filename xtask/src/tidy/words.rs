@@ -3,7 +3,8 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 25] = [
+const RETIRED: [(&str, &str); 26] = [
+    ("AsKept", "Reuse"),
     ("Basis", "StepInput"),
     ("BySlot", "OverInput"),
     ("CHOOSY", "SELECTIVE"),

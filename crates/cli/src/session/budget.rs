@@ -34,7 +34,7 @@ impl Session {
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));
         estimate.undirected = Some(reading.undirected);
         if let Source::Kept(_, kept) = wanted.source
-            && fit(kept, wanted)? == Fit::AsKept
+            && fit(kept, wanted)? == Fit::Reuse
         {
             let plan = self.plan_kept(kept, wanted)?;
             return Ok(Some(Forecast { plan, estimate }));

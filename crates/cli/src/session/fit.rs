@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// As it is.
-    AsKept,
+    Reuse,
     /// Its edges are read again, because of this.
     Anew(&'static str),
 }
@@ -58,5 +58,5 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
             "without weights",
         ),
     ];
-    Ok(anew.into_iter().find(|(is, _)| *is).map_or(Fit::AsKept, |(_, how)| Fit::Anew(how)))
+    Ok(anew.into_iter().find(|(is, _)| *is).map_or(Fit::Reuse, |(_, how)| Fit::Anew(how)))
 }
