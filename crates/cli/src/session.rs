@@ -173,7 +173,7 @@ impl Session {
         if let Source::Kept(input, kept) = wanted.source {
             match fit(kept, wanted)? {
                 Fit::Reuse => return self.open(input, kept, wanted),
-                Fit::Anew(how) => note = Some(format!("{input} is read again, {how}")),
+                Fit::Reread(how) => note = Some(format!("{input} is read again, {how}")),
             }
         }
         let mut ready = guessing(wanted, |wanted| self.graph_with_ends(wanted))?;

@@ -3,7 +3,8 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 26] = [
+const RETIRED: [(&str, &str); 27] = [
+    ("Anew", "Reread"),
     ("AsKept", "Reuse"),
     ("Basis", "StepInput"),
     ("BySlot", "OverInput"),

@@ -17,7 +17,7 @@ pub(crate) enum Fit {
     /// As it is.
     Reuse,
     /// Its edges are read again, because of this.
-    Anew(&'static str),
+    Reread(&'static str),
 }
 
 /// Whether a kept graph was read as a command wants it.
@@ -58,5 +58,5 @@ pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
             "without weights",
         ),
     ];
-    Ok(anew.into_iter().find(|(is, _)| *is).map_or(Fit::Reuse, |(_, how)| Fit::Anew(how)))
+    Ok(anew.into_iter().find(|(is, _)| *is).map_or(Fit::Reuse, |(_, how)| Fit::Reread(how)))
 }
