@@ -30,7 +30,7 @@ use self::finish::{go_on, non_compact, too_many};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 pub(crate) use self::way::is_dense;
-use self::way::{Described, Known, Way, max, way};
+use self::way::{Described, IdMapping, Known, max, way};
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
 use crate::scratch::Scratch;
@@ -157,24 +157,26 @@ impl Gathered {
 /// Maps ids of parts that are in memory.
 fn listed(
     parts: Vec<Placed>,
-    way: Way,
+    way: IdMapping,
     progress: &Progress,
 ) -> Result<(EdgeList, IdMap), InputError> {
     let mut list = EdgeList::new(None, parts.first().is_some_and(Described::weighted));
     let ids = match way {
-        Way::Kept { ids, first, slots } => {
+        IdMapping::Kept { ids, first, slots } => {
             keep(parts, first, &mut list);
             list.set_slots(slots);
             ids
         }
-        Way::Integers(stated) => IdMap::Sparse(map_integers(parts, &stated, &mut list, progress)?),
-        Way::NonCompact(named, all) => {
+        IdMapping::Integers(stated) => {
+            IdMap::Sparse(map_integers(parts, &stated, &mut list, progress)?)
+        }
+        IdMapping::NonCompact(named, all) => {
             let ids = map_integers(parts, &named, &mut list, progress)?;
             let (ids, slots) = non_compact(ids, all)?;
             list.set_slots(slots);
             ids
         }
-        Way::Names(stated) => map_names(parts, &stated, &mut list, progress)?,
+        IdMapping::Names(stated) => map_names(parts, &stated, &mut list, progress)?,
     };
     Ok((list, ids))
 }

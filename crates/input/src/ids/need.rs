@@ -11,7 +11,7 @@ use foldhash::quality::RandomState;
 use rayon::prelude::*;
 
 use super::bitmap::Bitmap;
-use super::way::{Described, Way, max};
+use super::way::{Described, IdMapping, max};
 use crate::collect::{Ids, Placed};
 
 /// Bytes of a distinct integer: in the list, and in a hash table that is at most twice as large as
@@ -22,11 +22,11 @@ const INTEGER_BYTES: u64 = 8 + 40;
 const NAME_BYTES: u64 = 8 + 16 + 58;
 
 /// Whether the mapping of parts in memory takes no more than `room` bytes beside them.
-pub(super) fn fits(parts: &[Placed], way: &Way, room: u64) -> bool {
+pub(super) fn fits(parts: &[Placed], way: &IdMapping, room: u64) -> bool {
     let edges: u64 = parts.iter().map(Described::edges).sum();
     let (stated, text, each) = match way {
-        Way::Kept { .. } => return true,
-        Way::Integers(stated) | Way::NonCompact(stated, _) => {
+        IdMapping::Kept { .. } => return true,
+        IdMapping::Integers(stated) | IdMapping::NonCompact(stated, _) => {
             let max = max(parts).max(stated.last().copied().unwrap_or(0));
             let stated = stated.len() as u64;
             match Bitmap::bytes_for(max, edges + stated) {
@@ -34,7 +34,7 @@ pub(super) fn fits(parts: &[Placed], way: &Way, room: u64) -> bool {
                 None => (stated, 0, INTEGER_BYTES),
             }
         }
-        Way::Names(stated) => {
+        IdMapping::Names(stated) => {
             let text: u64 = parts.iter().map(text_bytes).sum();
             (stated.iter().map(|names| names.len() as u64).sum(), text, NAME_BYTES)
         }

@@ -9,7 +9,7 @@ use welter_model::ids::{IdMap, Names};
 use welter_model::two_kinds::{Keys, Side, TwoKinds};
 
 use super::stated::{self, Vertices};
-use super::way::{Described, Way, names, no_edges, weighted};
+use super::way::{Described, IdMapping, names, no_edges, weighted};
 use crate::collect::{Ids, Stated};
 use crate::error::InputError;
 
@@ -119,7 +119,7 @@ pub(super) fn way<P: Described>(
     stated: Vec<(usize, Stated)>,
     files: &[String],
     memory_bytes_max: Option<u64>,
-) -> Result<Way, InputError> {
+) -> Result<IdMapping, InputError> {
     weighted(parts, files)?;
     let stated = stated::merge(stated, files, memory_bytes_max)?;
     let named = names(parts, files, &stated)?;
@@ -127,14 +127,14 @@ pub(super) fn way<P: Described>(
         return Err(no_edges(files));
     }
     Ok(match stated {
-        Vertices::Names(stated) => Way::Names(stated),
-        Vertices::Integers(stated) => Way::Integers(stated),
+        Vertices::Names(stated) => IdMapping::Names(stated),
+        Vertices::Integers(stated) => IdMapping::Integers(stated),
         Vertices::Range(range) => {
             stated::list_fits(range.end - range.start, files, memory_bytes_max)?;
-            Way::Integers(range.collect())
+            IdMapping::Integers(range.collect())
         }
-        Vertices::Unstated if named => Way::Names(Vec::new()),
-        Vertices::Unstated => Way::Integers(Vec::new()),
+        Vertices::Unstated if named => IdMapping::Names(Vec::new()),
+        Vertices::Unstated => IdMapping::Integers(Vec::new()),
     })
 }
 

@@ -21,7 +21,7 @@ use super::finish::{Finished, go_on, non_compact, too_many};
 use super::keys::{Keys, order};
 use super::lookup::Lookup;
 use super::runs::{Distinct, Sorted, Sorter};
-use super::way::{Described, Way, max};
+use super::way::{Described, IdMapping, max};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
 use crate::scratch::Scratch;
@@ -77,19 +77,19 @@ pub(super) struct Mapping<'a> {
 
 impl Mapping<'_> {
     /// Maps ids.
-    pub(super) fn finish(mut self, way: Way) -> Result<Finished, InputError> {
+    pub(super) fn finish(mut self, way: IdMapping) -> Result<Finished, InputError> {
         let (ids, first, slots) = match way {
-            Way::Kept { ids, first, slots } => (ids, first, slots),
-            Way::Integers(stated) => {
+            IdMapping::Kept { ids, first, slots } => (ids, first, slots),
+            IdMapping::Integers(stated) => {
                 let ids = self.integers(&stated)?;
                 let slots = ids.len() as u64;
                 (IdMap::Sparse(ids), 0, slots)
             }
-            Way::NonCompact(named, all) => {
+            IdMapping::NonCompact(named, all) => {
                 let (ids, slots) = non_compact(self.integers(&named)?, all)?;
                 (ids, 0, slots)
             }
-            Way::Names(stated) => self.names(&stated)?,
+            IdMapping::Names(stated) => self.names(&stated)?,
         };
         let scratch_bytes = self.scratch.bytes();
         let blobs: Vec<Blob> = self.parts.into_iter().map(|part| part.blob).collect();

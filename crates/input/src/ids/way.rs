@@ -17,7 +17,7 @@ pub(super) type Foreign<'a> =
     &'a (dyn Fn(&[usize], Known<'_>) -> Result<(), InputError> + Sync + 'a);
 
 /// How ids become slots.
-pub(super) enum Way {
+pub(super) enum IdMapping {
     /// Ids are slots once `first` is taken off them.
     Kept {
         /// The way back.
@@ -36,7 +36,7 @@ pub(super) enum Way {
     Names(Vec<Names>),
 }
 
-impl Way {
+impl IdMapping {
     /// Gives vertices that will be asked for slots of their own, though they may have no edges,
     /// where such vertices have none otherwise.
     pub(super) fn naming(self, mut ids: Vec<u64>) -> Self {
@@ -74,7 +74,7 @@ pub(super) fn way<P: Described>(
     files: &[String],
     memory_bytes_max: Option<u64>,
     foreign: Foreign<'_>,
-) -> Result<Way, InputError> {
+) -> Result<IdMapping, InputError> {
     weighted(parts, files)?;
     let stating = stating(&stated);
     let stated = stated::merge(stated, files, memory_bytes_max)?;
@@ -83,35 +83,35 @@ pub(super) fn way<P: Described>(
         check_declared(vertices, named, &stated)?;
         check_ids_below(vertices, parts, files)?;
         if vertices > SLOTS_MAX {
-            return Ok(Way::NonCompact(Vec::new(), 0..vertices));
+            return Ok(IdMapping::NonCompact(Vec::new(), 0..vertices));
         }
-        return Ok(Way::Kept { ids: IdMap::Declared, first: 0, slots: vertices });
+        return Ok(IdMapping::Kept { ids: IdMap::Declared, first: 0, slots: vertices });
     }
     if parts.is_empty() && stated.none() {
         return Err(no_edges(files));
     }
     Ok(match stated {
-        Vertices::Names(stated) => Way::Names(stated),
-        _ if named => Way::Names(Vec::new()),
+        Vertices::Names(stated) => IdMapping::Names(stated),
+        _ if named => IdMapping::Names(Vec::new()),
         Vertices::Range(range) if within(parts, &range) && length(&range) > SLOTS_MAX => {
-            Way::NonCompact(Vec::new(), range)
+            IdMapping::NonCompact(Vec::new(), range)
         }
         Vertices::Range(range) if within(parts, &range) => {
-            Way::Kept { ids: shifted(&range), first: range.start, slots: length(&range) }
+            IdMapping::Kept { ids: shifted(&range), first: range.start, slots: length(&range) }
         }
         Vertices::Range(range) => {
             foreign(&stating, &|id| range.contains(&id))?;
             stated::list_fits(length(&range), files, memory_bytes_max)?;
-            Way::Integers(range.collect())
+            IdMapping::Integers(range.collect())
         }
         Vertices::Integers(stated) => {
             foreign(&stating, &|id| stated.binary_search(&id).is_ok())?;
-            Way::Integers(stated)
+            IdMapping::Integers(stated)
         }
         Vertices::Unstated if dense(parts) => {
-            Way::Kept { ids: IdMap::Same, first: 0, slots: max(parts) + 1 }
+            IdMapping::Kept { ids: IdMap::Same, first: 0, slots: max(parts) + 1 }
         }
-        Vertices::Unstated => Way::Integers(Vec::new()),
+        Vertices::Unstated => IdMapping::Integers(Vec::new()),
     })
 }
 

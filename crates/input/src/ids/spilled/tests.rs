@@ -153,6 +153,6 @@ fn damage_is_noticed_while_ids_are_mapped() {
         pool: &pool,
         progress: &Progress::new(),
     };
-    let error = mapping.finish(Way::Integers(Vec::new())).err().unwrap();
+    let error = mapping.finish(IdMapping::Integers(Vec::new())).err().unwrap();
     assert_eq!(error.kind(), FailureKind::Damaged, "{error}");
 }
