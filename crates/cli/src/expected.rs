@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use welter_engine::plan::{Forecast, Plan, Round, Traffic};
-use welter_engine::{Graph, Pace};
+use welter_engine::{Graph, Throughput};
 use welter_store::io::VolumeStats;
 
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::text;
 
 /// How fast this machine is, and how fast things are expected to go then, for people.
-pub(crate) fn lines(plan: &Plan, pace: &Pace) -> String {
+pub(crate) fn lines(plan: &Plan, pace: &Throughput) -> String {
     let Forecast { ingest, iteration } = plan.forecast(pace);
     let about = |seconds: f64| text::seconds(Duration::from_secs_f64(seconds));
     let mut lines = Vec::new();

@@ -14,7 +14,7 @@ use std::time::Instant;
 use welter_engine::Machine;
 use welter_engine::kept::{self, Checked, KeepOptions, Kept, Manifest, StaleStaging};
 use welter_engine::plan::{self, Plan, Shape};
-use welter_engine::{Checkpoints, Generation, Graph, Pace, Storage, Workers};
+use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_progress::Progress;
@@ -332,8 +332,8 @@ impl Session {
     }
 
     /// How fast this machine is, and its storage where the plan needs it.
-    pub(crate) fn pace(&self, plan: &Plan) -> Result<Pace, Failure> {
-        let Some(storage) = plan.storage() else { return Ok(Pace::of_core()) };
+    pub(crate) fn pace(&self, plan: &Plan) -> Result<Throughput, Failure> {
+        let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
         Ok(self.workers(plan.premises.threads, &IoOptions::default())?.pace(storage.room.peak())?)
     }
 }

@@ -79,7 +79,7 @@ pub use kernels::vertices::Vertices;
 pub use machine::arena::Buffer;
 pub use machine::figures::Machine;
 pub use machine::meter;
-pub use machine::pace::Pace;
+pub use machine::pace::Throughput;
 pub use machine::storage::Storage;
 pub use machine::trim::{keep_little, trim};
 pub use machine::workers::Workers;

@@ -72,7 +72,7 @@ pub use self::units::human_bytes;
 pub use crate::edges::layout::EdgeLayout;
 
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 use crate::machine::storage::DEPTH;
 
 /// How a run will be done.
@@ -85,7 +85,7 @@ pub struct Plan {
     /// Where edges and state are.
     pub access: Access,
     /// How fast the machine is, where that made a difference to the plan.
-    pub pace: Option<Pace>,
+    pub pace: Option<Throughput>,
     /// Memory by use.
     pub memory: Memory,
 }

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 27] = [
+const RETIRED: [(&str, &str); 28] = [
     ("Anew", "Reread"),
     ("AsKept", "Reuse"),
     ("Basis", "StepInput"),
@@ -19,6 +19,7 @@ const RETIRED: [(&str, &str); 27] = [
     ("Marked", "RankSelectBitmap"),
     ("ONE_IS_ENOUGH", "ANY_UPDATE_SUFFICES"),
     ("OwnCores", "PinnedWorkers"),
+    ("Pace", "Throughput"),
     ("RELAXES", "ORDER_INDEPENDENT"),
     ("Recipe", "TileWriterConfig"),
     ("Road", "Outgoing"),

@@ -34,7 +34,7 @@ use crate::kernels::cuts::Cuts;
 use crate::kernels::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 use crate::machine::trim::trim;
@@ -111,7 +111,7 @@ pub(crate) fn ingest(
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
     let look = |bytes| match workers.storage() {
         Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()? + taken)),
-        None => Ok((Pace::of_core(), u64::MAX)),
+        None => Ok((Throughput::of_core(), u64::MAX)),
     };
     let plan = &plan.counted(vertices.count(), look)?;
     // Fewer vertices than there might have been may be a reason to go another way.

@@ -25,7 +25,7 @@ use crate::edges::sound::{self, Sound};
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 use crate::machine::storage::read_rate;
 use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
 use crate::machine::workers::Workers;
@@ -113,7 +113,7 @@ impl Kept {
             let (from, depth) = ((volume, &self.io), plan.window());
             let look = || read_rate(from, depth, &places, workers.arena());
             let read = self.read_rate()?.map_or_else(look, Ok)?;
-            plan.pace = Some(Pace { read, ..pace }.together(workers.threads(), look)?);
+            plan.pace = Some(Throughput { read, ..pace }.together(workers.threads(), look)?);
         }
         Ok(plan)
     }

@@ -11,7 +11,7 @@ use welter_store::sealed::{self, Identity, SealedReader};
 
 use super::{Kept, RATES};
 use crate::EngineError;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 use welter_store::sealed::offset_in_file;
 
 /// Bytes of the file at most: a thousand ways of asking.
@@ -58,8 +58,8 @@ impl Kept {
     ///
     /// # Errors
     /// As [`Self::rates`].
-    pub fn at_its_rate(&self, pace: Pace) -> Result<Pace, EngineError> {
-        Ok(self.read_rate()?.map_or(pace, |read| Pace { read, ..pace }))
+    pub fn at_its_rate(&self, pace: Throughput) -> Result<Throughput, EngineError> {
+        Ok(self.read_rate()?.map_or(pace, |read| Throughput { read, ..pace }))
     }
 
     pub(super) fn read_rate(&self) -> Result<Option<u64>, EngineError> {

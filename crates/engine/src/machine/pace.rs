@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Where the storage is a program on the same cores, as on many virtual machines, neither is as
 /// fast as alone while both are busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct Throughput {
     /// Picoseconds that a core takes for a step of a fixed loop.
     pub core_picos: u64,
     /// Bytes that storage gives in a second.
@@ -31,7 +31,7 @@ const KEYS: usize = 1 << 16;
 /// How long the loop is looked at; the fastest time counts.
 const LOOK: Duration = Duration::from_millis(5);
 
-impl Pace {
+impl Throughput {
     /// The pace of a core, for what touches no storage.
     pub fn of_core() -> Self {
         let core_picos = core_picos();
@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn a_step_takes_some_time_and_not_much() {
         // From a tenth of a nanosecond to what a busy machine with slow memory takes.
-        assert!((100..1_000_000).contains(&Pace::of_core().core_picos));
+        assert!((100..1_000_000).contains(&Throughput::of_core().core_picos));
     }
 
     #[test]
     fn shares_are_of_what_each_does_alone() {
-        let pace = Pace { read: 1000, ..Pace::of_core() };
+        let pace = Throughput { read: 1000, ..Throughput::of_core() };
         let read = || {
             std::thread::sleep(Duration::from_millis(20));
             Ok::<_, ()>(400)

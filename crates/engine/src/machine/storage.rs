@@ -11,7 +11,7 @@ use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 
 /// Slabs that a worker reads or writes at a time.
 pub(crate) const DEPTH: usize = 4;
@@ -88,9 +88,9 @@ impl Storage {
         bytes: u64,
         cores: usize,
         arena: &Arena,
-    ) -> Result<Pace, EngineError> {
+    ) -> Result<Throughput, EngineError> {
         if bytes <= SAMPLE_BYTES {
-            return Ok(Pace::of_core());
+            return Ok(Throughput::of_core());
         }
         let volume = self.scratch(SAMPLE_BYTES)?;
         let mut writer = SlabWriter::new(&volume, &self.io)?;
@@ -102,7 +102,7 @@ impl Storage {
         writer.finish()?;
         let write = rate(&places, started.elapsed());
         let read = || read_rate((&volume, &self.io), DEPTH, &places, arena);
-        Pace { read: read()?, write, ..Pace::of_core() }.together(cores, read)
+        Throughput { read: read()?, write, ..Throughput::of_core() }.together(cores, read)
     }
 }
 

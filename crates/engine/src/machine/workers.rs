@@ -12,7 +12,7 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::machine::arena::Arena;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 
@@ -78,10 +78,10 @@ impl Workers {
     ///
     /// # Errors
     /// When storage fails, or is full.
-    pub fn pace(&self, bytes: u64) -> Result<Pace, EngineError> {
+    pub fn pace(&self, bytes: u64) -> Result<Throughput, EngineError> {
         let storage = self.storage.as_ref();
         let look = |storage: &Storage| storage.pace(bytes, self.threads(), &self.arena);
-        storage.map_or_else(|| Ok(Pace::of_core()), look)
+        storage.map_or_else(|| Ok(Throughput::of_core()), look)
     }
 
     /// Number of workers.

@@ -1,15 +1,15 @@
 //! How long a plan will take.
 //!
-//! The costs below were measured once, on one machine; [`Pace`] says how fast this one is beside
+//! The costs below were measured once, on one machine; [`Throughput`] says how fast this one is beside
 //! it. Cores and storage work at the same time, so whichever takes longer is the limit.
 
 use welter_store::header::Encoding;
 
 use super::Plan;
 use super::traffic::Traffic;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 
-/// Picoseconds of the loop of [`Pace`] on the machine that the costs are of: a Xeon of 2.5 GHz with
+/// Picoseconds of the loop of [`Throughput`] on the machine that the costs are of: a Xeon of 2.5 GHz with
 /// 1 MiB of second-level cache a core.
 const REFERENCE_PICOS: f64 = 1450.0;
 
@@ -41,7 +41,7 @@ const APPLY: f64 = 3.0;
 /// To hand on a byte of signals or updates.
 const COPY: f64 = 0.5;
 /// Share of its speed that storage has beside cores that look at what has come. It is of the speed
-/// beside cores that are as busy with something else, which is what [`Pace`] measures: where a
+/// beside cores that are as busy with something else, which is what [`Throughput`] measures: where a
 /// program is the device 1.4 to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
 const LOOKED_AT: f64 = 0.7;
 
@@ -57,7 +57,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    fn new(cores: f64, storage: f64, pace: &Pace) -> Self {
+    fn new(cores: f64, storage: f64, pace: &Throughput) -> Self {
         let beside = [pace.cores_beside, pace.read_beside].map(|share| share as f64 / 1000.0);
         Self { cores, storage, beside }
     }
@@ -104,7 +104,7 @@ pub struct Forecast {
 
 impl Plan {
     /// How long it will take at that pace.
-    pub fn forecast(&self, pace: &Pace) -> Forecast {
+    pub fn forecast(&self, pace: &Throughput) -> Forecast {
         Forecast { ingest: self.ingest_stage(pace), iteration: self.iteration_stage(pace) }
     }
 
@@ -123,7 +123,7 @@ impl Plan {
         self.memory.bins > 0
     }
 
-    fn ingest_stage(&self, pace: &Pace) -> Stage {
+    fn ingest_stage(&self, pace: &Throughput) -> Stage {
         if !self.is_ingested() {
             return Stage::default();
         }
@@ -143,7 +143,7 @@ impl Plan {
         Stage::new(cores, written + bins as f64 / pace.read as f64, pace)
     }
 
-    fn iteration_stage(&self, pace: &Pace) -> Stage {
+    fn iteration_stage(&self, pace: &Throughput) -> Stage {
         let fold = match self.premises.edges.encoding {
             Encoding::Packed => FOLD_PACKED,
             Encoding::Short => FOLD_SHORT,
@@ -179,7 +179,7 @@ impl Plan {
     }
 
     /// Seconds of all cores for so many items of so many nanoseconds each.
-    fn of_cores(&self, items: u64, nanos: f64, pace: &Pace) -> f64 {
+    fn of_cores(&self, items: u64, nanos: f64, pace: &Throughput) -> f64 {
         let slower = pace.core_picos as f64 / REFERENCE_PICOS;
         items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64
     }
@@ -253,12 +253,12 @@ mod tests {
             let premises = Premises { vertices: 2_396_760, ..plan.premises };
             let plan = Plan { premises, ..plan };
             let core_picos = REFERENCE_PICOS as u64;
-            let pace = Pace { core_picos, ..Pace::of_core() };
+            let pace = Throughput { core_picos, ..Throughput::of_core() };
             let forecast = plan.forecast(&pace);
             assert!(near(forecast.ingest.seconds(), ingest), "{encoding:?}: {forecast:?}");
             assert!(near(forecast.iteration.seconds(), iteration), "{encoding:?}: {forecast:?}");
             // A core that is half as fast takes twice as long.
-            let slow = plan.forecast(&Pace { core_picos: 2 * core_picos, ..pace });
+            let slow = plan.forecast(&Throughput { core_picos: 2 * core_picos, ..pace });
             let ratio = slow.iteration.seconds() / forecast.iteration.seconds();
             assert!((1.99..2.01).contains(&ratio), "{ratio}");
         }

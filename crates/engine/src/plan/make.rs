@@ -15,7 +15,7 @@ use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::layout::EdgeLayout;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 
 impl Plan {
     /// Plans a run, or refuses it when it cannot fit.
@@ -121,7 +121,7 @@ impl Plan {
     pub(crate) fn counted(
         &self,
         vertices: u64,
-        look: impl FnOnce(u64) -> Result<(Pace, u64), EngineError>,
+        look: impl FnOnce(u64) -> Result<(Throughput, u64), EngineError>,
     ) -> Result<Self, EngineError> {
         let premises = Premises { vertices, ..self.premises };
         if self.storage().is_none() {

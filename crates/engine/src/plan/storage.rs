@@ -16,7 +16,7 @@ use crate::columns::footprint::COLUMNS;
 use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
-use crate::machine::pace::Pace;
+use crate::machine::pace::Throughput;
 
 use welter_store::header::Encoding;
 use welter_store::io::ALIGN;
@@ -36,7 +36,7 @@ const MARGIN: f64 = 0.9;
 /// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four or
 /// three bytes an edge are made and folded faster, compressed ones are read faster and more of them
 /// stay in memory.
-pub(super) fn faster(premises: &Premises, pace: &Pace, free_bytes: u64) -> Plan {
+pub(super) fn faster(premises: &Premises, pace: &Throughput, free_bytes: u64) -> Plan {
     let with = |encoding| self::plan(&premises.with_encoding(encoding));
     let seconds = |plan: &Plan| {
         let Forecast { ingest, iteration } = plan.forecast(pace);

@@ -92,7 +92,7 @@ fn rows_of_triangles_travel_where_vertices_have_no_place() {
             let made = small(route).unwrap();
             assert_eq!((made.route(), made.degrees_stored()), ("spill", true));
             assert!(made.memory.peak() <= budget);
-            let known = made.counted(8_870_942, |_| Ok((Pace::of_core(), u64::MAX))).unwrap();
+            let known = made.counted(8_870_942, |_| Ok((Throughput::of_core(), u64::MAX))).unwrap();
             let (before, after) = (rows_of(&made), rows_of(&known));
             assert!(after.ranges <= before.ranges, "{after:?} after {before:?}");
             assert!(after.ranges < 40, "{after:?}");
@@ -213,7 +213,8 @@ fn edges_that_are_read_in_each_iteration_are_compressed_unless_storage_is_fast()
         let plan = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap();
         // The virtual machine whose figures `forecast` has; its cores beside storage as alone.
         let (cores_beside, read_beside) = (1000, 1000);
-        let pace = Pace { core_picos: 1150, read, write: 3_800_000_000, cores_beside, read_beside };
+        let pace =
+            Throughput { core_picos: 1150, read, write: 3_800_000_000, cores_beside, read_beside };
         let premises = Premises { vertices: 8_870_942, ..plan.premises };
         storage::faster(&premises, &pace, u64::MAX).premises.edges.encoding
     };
