@@ -32,11 +32,11 @@ pub struct Values<V: Pod + Send> {
 
 enum Place<V: Pod + Send> {
     Memory(Buffer<V>),
-    Storage(Shelf<V>),
+    Storage(SlabPacker<V>),
 }
 
 /// Values on storage, and those that were read last.
-struct Shelf<V: Pod + Send> {
+struct SlabPacker<V: Pod + Send> {
     stored: StoredColumn,
     /// The first vertex of each stripe.
     starts: Vec<usize>,
@@ -78,7 +78,7 @@ impl<V: Pod + Send> Values<V> {
 
     pub(crate) fn stored(stored: StoredColumn, graph: &Graph) -> Self {
         let stripes = &graph.stripes;
-        let place = Place::Storage(Shelf {
+        let place = Place::Storage(SlabPacker {
             stored,
             starts: stripes.iter().map(|stripe| stripe.vertices.start as usize).collect(),
             width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
@@ -155,7 +155,7 @@ fn list<V: Copy>(values: &mut [V], count: usize, has_row: fn(&V) -> bool) -> usi
     rows
 }
 
-impl<V: Pod + Send> Shelf<V> {
+impl<V: Pod + Send> SlabPacker<V> {
     /// Shows values that have a row from here on, and says how many of `count` these are. All are
     /// read for that.
     fn list(&mut self, count: usize, has_row: fn(&V) -> bool) -> Result<usize, EngineError> {

@@ -21,7 +21,7 @@ use crate::machine::storage::SlabWriter;
 const CHUNK_FRAME_BYTES: usize = 1 << 10;
 
 /// One worker's open slab, and the chunks that it has put away.
-pub(crate) struct Shelf {
+pub(crate) struct SlabPacker {
     slab: Option<Slab>,
     filled: usize,
     /// Edges of the open chunk, its tiles and their sources.
@@ -40,7 +40,7 @@ struct Contents {
     sources: Range<u64>,
 }
 
-impl Shelf {
+impl SlabPacker {
     pub(crate) fn new(keep: Option<&Keep<'_>>) -> Result<Self, EngineError> {
         let writer = keep.map(|keep| SlabWriter::new(keep.volume, keep.io)).transpose()?;
         Ok(Self {

@@ -17,7 +17,7 @@ use crate::edges::extent::ChunkPlace;
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
 use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
-use crate::edges::shelf::Shelf;
+use crate::edges::shelf::SlabPacker;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::Window;
@@ -40,7 +40,7 @@ pub(crate) struct TileWriter<R> {
     weights: Vec<f64>,
     builder: ChunkBuilder,
     bytes: Vec<u8>,
-    shelf: Shelf,
+    shelf: SlabPacker,
 }
 
 impl<R: Record> TileWriter<R> {
@@ -53,7 +53,7 @@ impl<R: Record> TileWriter<R> {
             weights: Vec::new(),
             builder: ChunkBuilder::new(R::WEIGHTED),
             bytes: Vec::new(),
-            shelf: Shelf::new(keep)?,
+            shelf: SlabPacker::new(keep)?,
         })
     }
 
@@ -240,7 +240,7 @@ struct TileBuffers<'a> {
     weights: &'a mut Vec<f64>,
     builder: &'a mut ChunkBuilder,
     bytes: &'a mut Vec<u8>,
-    shelf: &'a mut Shelf,
+    shelf: &'a mut SlabPacker,
 }
 
 impl TileBuffers<'_> {
