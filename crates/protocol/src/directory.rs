@@ -75,7 +75,7 @@ impl Directory {
         &mut self,
         machines: usize,
         engine: Rank,
-        what: crate::names::Shelf,
+        what: crate::names::ChunkSetKey,
         count: u64,
     ) {
         let shelf = self.shelves.entry(what).or_default();

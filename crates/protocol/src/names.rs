@@ -218,7 +218,7 @@ impl fmt::Display for BlockName {
 }
 
 /// Key that chunks are looked for by: kind, the iteration that they are named by, cell.
-pub(crate) type Shelf = (Kind, u32, Cell);
+pub(crate) type ChunkSetKey = (Kind, u32, Cell);
 
 /// A block as its header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

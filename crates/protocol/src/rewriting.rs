@@ -25,7 +25,7 @@
 use crate::audit::Sum;
 use crate::config::Config;
 use crate::context::Context;
-use crate::names::{Cell, Generation, Kind, Phase, Shelf, Step};
+use crate::names::{Cell, ChunkSetKey, Generation, Kind, Phase, Step};
 
 /// Whether edges are streamed by cells, of a partition that they lead to and one of their sources.
 pub fn by_cells(config: &Config, phase: Phase) -> bool {
@@ -42,7 +42,7 @@ pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
 }
 
 /// Where the chunks are looked for that a step streams for a cell.
-pub(crate) fn streamed(config: &Config, step: Step, cell: Cell) -> Shelf {
+pub(crate) fn streamed(config: &Config, step: Step, cell: Cell) -> ChunkSetKey {
     match step.phase {
         Phase::Split => (Kind::Rough, 0, cell),
         Phase::Gather => (Kind::Updates, step.iteration, cell),

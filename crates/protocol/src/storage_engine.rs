@@ -34,7 +34,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Message};
 use crate::names::{
-    Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Rank, Role, Shelf, Step,
+    Block, BlockName, Cell, ChunkSetKey, Epoch, Generation, Kind, Phase, Rank, Role, Step,
 };
 use crate::planted::Bug;
 use crate::rewriting::{self, streamed};
@@ -44,7 +44,7 @@ use crate::rewriting::{self, streamed};
 pub(crate) struct StorageEngine {
     /// All that is there.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
-    sets: BTreeMap<Shelf, ChunkSet>,
+    sets: BTreeMap<ChunkSetKey, ChunkSet>,
     service: Service,
     closing: Option<(u64, Step, Served, Vec<Part>)>,
     pub(crate) kept: Kept,
@@ -299,7 +299,7 @@ impl StorageEngine {
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
             // Of edges that are rewritten, the next generation is not asked for yet.
-            let asked = |(of, iteration, _): &Shelf| {
+            let asked = |(of, iteration, _): &ChunkSetKey| {
                 *of == kind && (kind != Kind::Edges || *iteration == before)
             };
             for ((.., cell), set) in self.sets.iter().filter(|(set, _)| asked(set)) {
