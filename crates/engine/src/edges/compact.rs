@@ -13,7 +13,7 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Extent;
+use crate::edges::extent::SlabLocation;
 use crate::edges::graph::Stripe;
 use crate::machine::arena::Arena;
 use crate::machine::sync::lock;
@@ -35,7 +35,7 @@ pub(crate) fn compact(
     progress: &Progress,
 ) -> Result<(), EngineError> {
     let places = stripes.iter().flat_map(|stripe| &stripe.chunks);
-    let mut extents: BTreeMap<usize, Arc<Extent>> = places
+    let mut extents: BTreeMap<usize, Arc<SlabLocation>> = places
         .filter_map(|place| address(place).map(|from| (from, Arc::clone(&place.extent))))
         .collect();
     let movable: Vec<usize> = extents.keys().copied().collect();
@@ -49,7 +49,7 @@ pub(crate) fn compact(
     })?;
     extents.clear();
     let moved = moves.into_iter().filter_map(|moved| moved.into_inner().ok());
-    extents.extend(moved.map(|(from, to)| (from, Arc::new(Extent::Memory(to)))));
+    extents.extend(moved.map(|(from, to)| (from, Arc::new(SlabLocation::Memory(to)))));
     for place in stripes.iter_mut().flat_map(|stripe| &mut stripe.chunks) {
         if let Some(extent) = address(place).and_then(|from| extents.get(&from)) {
             place.extent = Arc::clone(extent);
@@ -77,13 +77,13 @@ mod tests {
             .map(|page| {
                 let mut slab = slabs[4 * usize::from(page) + 1].take().unwrap();
                 slab.bytes_mut().fill(page + 1);
-                Arc::new(Extent::Memory(slab))
+                Arc::new(SlabLocation::Memory(slab))
             })
             .collect();
         drop(slabs);
         for half in 0..2 {
             let range = half * SLAB_BYTES / 2..(half + 1) * SLAB_BYTES / 2;
-            let chunk = |(number, extent): (usize, &Arc<Extent>)| ChunkPlace {
+            let chunk = |(number, extent): (usize, &Arc<SlabLocation>)| ChunkPlace {
                 cell: CellId { stripe: half as u32, source_partition: 0 },
                 number: number as u32,
                 edges: 1,

@@ -21,14 +21,14 @@ use crate::machine::storage::DEPTH;
 use crate::machine::sync::lock;
 
 /// Where a slab's worth of chunks lies.
-pub(crate) enum Extent {
+pub(crate) enum SlabLocation {
     /// In memory.
     Memory(Slab),
     /// In a volume.
     Stored(Place),
 }
 
-impl Extent {
+impl SlabLocation {
     /// The bytes, of what is in memory.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -49,7 +49,7 @@ pub(crate) struct ChunkPlace {
     /// From the first block of sources of the first tile to the last block of the last one.
     pub(crate) sources: Range<u64>,
     /// Where it lies, together with the chunks before and after it.
-    pub(crate) extent: Arc<Extent>,
+    pub(crate) extent: Arc<SlabLocation>,
     /// Its bytes in there.
     pub(crate) range: Range<usize>,
     /// Whether its edges are known to lead to vertices.

@@ -19,7 +19,7 @@ use welter_store::io::{ALIGN, Place, Queue};
 
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Extent;
+use crate::edges::extent::SlabLocation;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::machine::arena::Slab;
 use crate::machine::nontemporal;
@@ -99,7 +99,7 @@ impl Shown {
 
 /// A run that was read.
 struct Held<'g> {
-    extent: &'g Arc<Extent>,
+    extent: &'g Arc<SlabLocation>,
     range: Range<usize>,
     /// Where in the extent the slab begins.
     start: usize,
@@ -191,7 +191,7 @@ impl<'g> ReadAhead<'g> {
         let stripe = &graph.stripes[number];
         let mut held: Option<Held<'_>> = None;
         for place in chunks.map(|chunk| &stripe.chunks[chunk]) {
-            let Extent::Stored(stored) = &*place.extent else {
+            let SlabLocation::Stored(stored) = &*place.extent else {
                 self.bytes += place.range.len() as u64;
                 let chunk = graph.open(stripe, place)?;
                 visit(stripe, place, chunk, false).map_err(Shown::error)?;
@@ -237,9 +237,9 @@ impl<'g> ReadAhead<'g> {
 
     /// Notes the stored chunks of a stripe that will be wanted.
     fn announce(&mut self, (number, wants): (usize, impl Iterator<Item = usize>)) {
-        let mut last: Option<&Arc<Extent>> = None;
+        let mut last: Option<&Arc<SlabLocation>> = None;
         for place in wants.map(|chunk| &self.graph.stripes[number].chunks[chunk]) {
-            let Extent::Stored(stored) = &*place.extent else { continue };
+            let SlabLocation::Stored(stored) = &*place.extent else { continue };
             let goes_on = last.is_some_and(|last| Arc::ptr_eq(last, &place.extent));
             match self.wanted.back_mut().filter(|_| goes_on) {
                 Some(Wanted { range, .. }) if within(&place.range, range) => {}
@@ -258,7 +258,7 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// The run that is wanted first, which is in this extent.
-    fn take(&mut self, extent: &'g Arc<Extent>) -> Result<Held<'g>, EngineError> {
+    fn take(&mut self, extent: &'g Arc<SlabLocation>) -> Result<Held<'g>, EngineError> {
         self.issue()?;
         let Some((_, queue)) = &mut self.stored else { return Err(nothing_stored()) };
         self.behind = self.behind.saturating_sub(1);

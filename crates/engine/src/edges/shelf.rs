@@ -10,7 +10,7 @@ use welter_store::header::{CellId, Label};
 
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Extent;
+use crate::edges::extent::SlabLocation;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::sound::Sound;
@@ -101,9 +101,9 @@ impl SlabPacker {
         let edges = self.open.iter().map(|(_, _, chunk, _)| chunk.edges).sum();
         let extent = match (keep, &mut self.writer) {
             (Some(keep), Some(writer)) if !keep.stays(edges, arena) => {
-                Extent::Stored(writer.write(slab, filled)?)
+                SlabLocation::Stored(writer.write(slab, filled)?)
             }
-            _ => Extent::Memory(slab),
+            _ => SlabLocation::Memory(slab),
         };
         let extent = Arc::new(extent);
         self.placed.extend(self.open.drain(..).map(|(cell, number, chunk, range)| ChunkPlace {

@@ -16,7 +16,7 @@ use welter_store::io::{ALIGN, Place};
 
 use super::manifest::Manifest;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Extent;
+use crate::edges::extent::SlabLocation;
 use crate::edges::graph::Graph;
 use crate::machine::arena::SLAB_BYTES;
 
@@ -65,7 +65,7 @@ pub(super) struct Directory {
 impl Entry {
     /// The entry of a chunk that is stored; `None` of one that is in memory.
     fn of(place: &ChunkPlace) -> Option<Self> {
-        let Extent::Stored(stored) = &*place.extent else { return None };
+        let SlabLocation::Stored(stored) = &*place.extent else { return None };
         Some(Self {
             stripe: place.cell.stripe,
             partition: place.cell.source_partition,

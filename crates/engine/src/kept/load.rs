@@ -18,7 +18,7 @@ use super::manifest::{KeptIds, Manifest};
 use super::{DEGREES, INTEGERS, Kept, NAMES};
 use crate::EngineError;
 use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::Extent;
+use crate::edges::extent::SlabLocation;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::sound::{self, Sound};
@@ -263,7 +263,8 @@ fn shelve(
         })
         .collect();
     for (run, slab) in directory.runs.iter().zip(slabs) {
-        let extent = slab.into_inner().map_or(Extent::Stored(run.place), Extent::Memory);
+        let extent =
+            slab.into_inner().map_or(SlabLocation::Stored(run.place), SlabLocation::Memory);
         let extent = Arc::new(extent);
         let stripe = &mut stripes[run.stripe as usize];
         stripe.edges += run.edges;
