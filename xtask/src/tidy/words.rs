@@ -3,8 +3,9 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 28] = [
+const RETIRED: [(&str, &str); 29] = [
     ("Anew", "Reread"),
+    ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
     ("Basis", "StepInput"),
     ("BySlot", "OverInput"),

@@ -20,12 +20,12 @@ const GAP_BYTES: u32 = 64 << 10;
 
 /// Slabs that were left where they are.
 #[derive(Clone, Copy)]
-pub(crate) struct Apart<'a> {
+pub(crate) struct SkewedBins<'a> {
     pub(crate) slabs: &'a [Kept],
     pub(crate) source: Option<Source<'a>>,
 }
 
-impl Apart<'_> {
+impl SkewedBins<'_> {
     /// Shows the bytes of segments, in their order. `bytes`: how many one has.
     #[inline(always)]
     pub(crate) fn each(

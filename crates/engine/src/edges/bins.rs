@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 
 use crate::EngineError;
-use crate::edges::apart::Apart;
+use crate::edges::apart::SkewedBins;
 use crate::edges::extent::{Source, SpilledSlabs};
 use crate::edges::segments::{Segment, Segments};
 use crate::kernels::cuts::{Cuts, Lots};
@@ -112,7 +112,7 @@ impl Bin {
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
             let slabs = match part.slabs.apart() {
-                Some(slabs) => Slabs::Apart(Apart { slabs, source }),
+                Some(slabs) => Slabs::SkewedBins(SkewedBins { slabs, source }),
                 None => Slabs::Read(part.slabs.slabs(source)?),
             };
             parts.push((slabs, &part.segments[..]));
@@ -148,7 +148,7 @@ pub(crate) struct OpenBin<'a> {
 
 enum Slabs<'a> {
     Read(&'a [Slab]),
-    Apart(Apart<'a>),
+    SkewedBins(SkewedBins<'a>),
 }
 
 impl OpenBin<'_> {
@@ -199,7 +199,7 @@ impl OpenBin<'_> {
                     let slab = slabs[it.slab as usize].bytes();
                     segment(it, &slab[it.offset as usize..][..bytes(it)]);
                 }),
-                Slabs::Apart(apart) => apart.each(segments, bytes, &mut segment)?,
+                Slabs::SkewedBins(apart) => apart.each(segments, bytes, &mut segment)?,
             }
         }
         Ok(())
