@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 29] = [
+const RETIRED: [(&str, &str); 30] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -17,6 +17,7 @@ const RETIRED: [(&str, &str); 29] = [
     ("Leftovers", "StaleStaging"),
     ("Listener", "SignalReader"),
     ("Lookups", "AccessPath"),
+    ("Lots", "BinGroups"),
     ("Marked", "RankSelectBitmap"),
     ("ONE_IS_ENOUGH", "ANY_UPDATE_SUFFICES"),
     ("OwnCores", "PinnedWorkers"),

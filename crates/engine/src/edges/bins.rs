@@ -16,7 +16,7 @@ use crate::EngineError;
 use crate::edges::apart::SkewedBins;
 use crate::edges::extent::{Source, SpilledSlabs};
 use crate::edges::segments::{Segment, Segments};
-use crate::kernels::cuts::{Cuts, Lots};
+use crate::kernels::cuts::{BinGroups, Cuts};
 use crate::kernels::record::{Line, Record, Waiting};
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::Slab;
@@ -29,7 +29,7 @@ pub(crate) struct Grid {
     pub(crate) slots: u64,
     pub(crate) groups: Cuts,
     pub(crate) stripes: Cuts,
-    pub(crate) lots: Lots,
+    pub(crate) lots: BinGroups,
 }
 
 impl Grid {
@@ -122,7 +122,7 @@ impl Bin {
 }
 
 /// Leaves the slabs of lots with more bytes than this where they are.
-pub(crate) fn leave_large_lots(bins: &[StripeBins], lots: &Lots, bytes_most: u64) {
+pub(crate) fn leave_large_lots(bins: &[StripeBins], lots: &BinGroups, bytes_most: u64) {
     let mut shelves: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); lots.count()];
     for (number, bin) in bins.iter().flatten().enumerate() {
         let lot = &mut shelves[lots.of(number)];

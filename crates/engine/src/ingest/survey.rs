@@ -16,7 +16,7 @@ use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
 use crate::edges::bins::Grid;
-use crate::kernels::cuts::{Cuts, Lots};
+use crate::kernels::cuts::{BinGroups, Cuts};
 use crate::kernels::vertices::Vertices;
 use crate::machine::dispatch::dispatched;
 use crate::machine::workers::Workers;
@@ -67,7 +67,7 @@ impl Survey {
             plan.premises.stripes_least(),
         )?;
         let groups = Cuts::groups(sources, plan.groups(stripes.len()));
-        let lots = Lots::new((&groups, sources), (&stripes, targets), plan.lots());
+        let lots = BinGroups::new((&groups, sources), (&stripes, targets), plan.lots());
         Ok(Grid { slots: *slots, groups, stripes, lots })
     }
 

@@ -125,12 +125,12 @@ fn too_many(vertices: u64, width_bits: u32) -> EngineError {
 /// Which bins, a group of sources and a stripe each, share slabs: consecutive ones, stripe by
 /// stripe, with about equally many edges in each lot.
 #[derive(Debug)]
-pub(crate) struct Lots {
+pub(crate) struct BinGroups {
     lot_of: Vec<u32>,
     count: usize,
 }
 
-impl Lots {
+impl BinGroups {
     /// Deals bins to `count` lots by the edges that they would have if all sources had the same
     /// targets: where all edges end in one stripe, most lots are in that stripe. `sources` and
     /// `targets`: edges by segment.
@@ -226,7 +226,7 @@ mod tests {
         let even = [10; 8];
         let (groups, stripes) = (Cuts::groups(&even, 8), Cuts::groups(&even, 4));
         let lots = |targets: &[u64], count| {
-            let lots = Lots::new((&groups, &even), (&stripes, targets), count);
+            let lots = BinGroups::new((&groups, &even), (&stripes, targets), count);
             (0..groups.len() * stripes.len()).map(|bin| lots.of(bin)).collect::<Vec<_>>()
         };
         let spread = lots(&even, 4);
