@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 30] = [
+const RETIRED: [(&str, &str); 31] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -19,6 +19,7 @@ const RETIRED: [(&str, &str); 30] = [
     ("Lookups", "AccessPath"),
     ("Lots", "BinGroups"),
     ("Marked", "RankSelectBitmap"),
+    ("News", "DirtyBlocks"),
     ("ONE_IS_ENOUGH", "ANY_UPDATE_SUFFICES"),
     ("OwnCores", "PinnedWorkers"),
     ("Pace", "Throughput"),

@@ -34,7 +34,7 @@ use welter_model::program::Program;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
 
-use self::news::News;
+use self::news::DirtyBlocks;
 use crate::EngineError;
 use crate::checkpoint::{self, Columns, Reached, Resume, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
@@ -155,7 +155,7 @@ struct Standing<'a, 'f> {
     values: &'a [u8],
     /// By stripe.
     flags: &'a [Mutex<&'f mut [u8]>],
-    news: &'a News<'a>,
+    news: &'a DirtyBlocks<'a>,
 }
 
 impl Standing<'_, '_> {
@@ -196,7 +196,7 @@ fn run<P: Program>(
         None => values,
         Some(stored) => stored.whole()?,
     };
-    let mut news = News::new(graph, &active);
+    let mut news = DirtyBlocks::new(graph, &active);
     let mut flags = Slices(&mut active[..]);
     let flags: Vec<_> =
         graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
@@ -287,7 +287,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         &mut self,
         program: &P,
         values: &[P::Value],
-        news: &News<'_>,
+        news: &DirtyBlocks<'_>,
         number: usize,
         parts: &[Vec<Part>],
         flags: &mut [u8],
@@ -320,7 +320,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         &mut self,
         program: &P,
         values: &[P::Value],
-        news: &News<'_>,
+        news: &DirtyBlocks<'_>,
         number: usize,
         flags: &mut [u8],
     ) -> Result<(), EngineError> {

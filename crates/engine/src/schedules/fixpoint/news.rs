@@ -6,7 +6,7 @@ use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
 
 /// Vertices that changed, and the parts that have not heard of it.
-pub(super) struct News<'g> {
+pub(super) struct DirtyBlocks<'g> {
     pub(super) graph: &'g Graph,
     /// The number of this wave.
     pub(super) wave: u64,
@@ -18,7 +18,7 @@ pub(super) struct News<'g> {
     waiting: Vec<bool>,
 }
 
-impl<'g> News<'g> {
+impl<'g> DirtyBlocks<'g> {
     /// Nobody has heard of the active vertices.
     pub(super) fn new(graph: &'g Graph, active: &[u8]) -> Self {
         let active = &active[..graph.vertices() as usize];
