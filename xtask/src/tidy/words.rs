@@ -3,10 +3,11 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 31] = [
+const RETIRED: [(&str, &str); 32] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
+    ("BANDS", "GRANULES"),
     ("Basis", "StepInput"),
     ("BySlot", "OverInput"),
     ("CHOOSY", "SELECTIVE"),

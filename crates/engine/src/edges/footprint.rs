@@ -13,9 +13,9 @@ pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
 /// Edges of a tile at most, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 /// Bands of a block, as many as bits in a mask of them.
-pub(crate) const BANDS: usize = 64;
+pub(crate) const GRANULES: usize = 64;
 /// Places in a tile that an entry of the index holds.
-pub(crate) const PLACES: usize = BANDS + 1;
+pub(crate) const PLACES: usize = GRANULES + 1;
 /// Bytes of the index for each tile.
 pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
 /// Slabs that a worker reads ahead at most, where the device was not measured.

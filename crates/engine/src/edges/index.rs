@@ -16,7 +16,7 @@ use welter_store::header::Encoding;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::edges::footprint::{BANDS, PLACES, TILE_EDGES_MAX};
+use crate::edges::footprint::{GRANULES, PLACES, TILE_EDGES_MAX};
 use crate::edges::graph::Graph;
 use crate::edges::source_index::SourceIndex;
 use crate::kernels::kernel::{Coding, Scratch};
@@ -77,7 +77,7 @@ pub(crate) fn build_index(
 
 /// Log2 of the sources in a band.
 pub(crate) fn band_bits(graph: &Graph) -> u32 {
-    graph.layout.block_bits - BANDS.ilog2()
+    graph.layout.block_bits - GRANULES.ilog2()
 }
 
 fn fill(entry: &mut [u16], tile: &Tile<'_>, coding: Coding, shift: u32, scratch: &mut Scratch) {
@@ -87,7 +87,7 @@ fn fill(entry: &mut [u16], tile: &Tile<'_>, coding: Coding, shift: u32, scratch:
         let mut left = keys;
         while let Some(&last) = left.last() {
             // Bands that begin in this run of keys; keys ascend by band.
-            if band == BANDS || last >> shift < band as u32 {
+            if band == GRANULES || last >> shift < band as u32 {
                 break;
             }
             let before = left.partition_point(|key| key >> shift < band as u32);

@@ -16,7 +16,7 @@ use welter_model::program::Program;
 use welter_store::header::Encoding;
 
 use crate::columns::state::Elements;
-use crate::edges::footprint::BANDS;
+use crate::edges::footprint::GRANULES;
 use crate::edges::graph::Graph;
 use crate::edges::index::band_bits;
 use crate::plan::FrontierMode;
@@ -230,7 +230,7 @@ impl Masks {
         let mut words = vec![0; blocks];
         for &vertex in vertices {
             words[(vertex >> graph.layout.block_bits) as usize] |=
-                1 << ((vertex >> band_bits(graph)) as usize % BANDS);
+                1 << ((vertex >> band_bits(graph)) as usize % GRANULES);
         }
         Self { words }
     }
@@ -250,7 +250,7 @@ impl Masks {
 /// The runs of bands in a mask. Compressed tiles are decoded from their begin, so they get one run
 /// from the first band to the last.
 pub(crate) fn runs(mask: u64, encoding: Encoding) -> Runs {
-    let whole = encoding == Encoding::Compressed || mask.count_ones() as usize > BANDS * 7 / 8;
+    let whole = encoding == Encoding::Compressed || mask.count_ones() as usize > GRANULES * 7 / 8;
     Runs { mask, whole }
 }
 
@@ -270,11 +270,11 @@ impl Iterator for Runs {
         }
         let start = self.mask.trailing_zeros();
         let end = if self.whole {
-            BANDS as u32 - self.mask.leading_zeros()
+            GRANULES as u32 - self.mask.leading_zeros()
         } else {
             start + (!(self.mask >> start)).trailing_zeros()
         };
-        self.mask = if end as usize == BANDS { 0 } else { self.mask >> end << end };
+        self.mask = if end as usize == GRANULES { 0 } else { self.mask >> end << end };
         Some(start as usize..end as usize)
     }
 }
