@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 32] = [
+const RETIRED: [(&str, &str); 33] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -26,6 +26,7 @@ const RETIRED: [(&str, &str); 32] = [
     ("Pace", "Throughput"),
     ("RELAXES", "ORDER_INDEPENDENT"),
     ("Recipe", "TileWriterConfig"),
+    ("Regular", "UniformLines"),
     ("Road", "Outgoing"),
     ("SAYS_ALL", "UPDATES_ARE_COMPLETE"),
     ("Shelved", "SpilledSlabs"),

@@ -9,7 +9,7 @@
 
 use super::digits::{POWERS, value_of};
 use super::fields::parse_weight;
-use super::regular::Regular;
+use super::regular::UniformLines;
 use super::rows::{RowIds, Rows};
 use super::simd;
 use crate::columns::Columns;
@@ -25,7 +25,7 @@ pub(crate) struct Plain {
     /// Another byte that separates as well; equal to `separator` where there is none.
     other: u8,
     /// The shape that the first row has.
-    regular: Regular,
+    regular: UniformLines,
     /// Whether the first line ends with `\r\n`.
     crlf: bool,
     /// Whether nothing but spaces may follow the last column that is needed.
@@ -77,7 +77,7 @@ impl Plain {
         let columns_found = 1 + memchr::memchr_iter(separator, first).count();
         // A line end where nothing quotes: it is never found behind a column.
         let quote = layout.quote.unwrap_or(b'\n');
-        let regular = Regular {
+        let regular = UniformLines {
             separator,
             columns: columns_found.max(2),
             blank: 0,
@@ -92,21 +92,22 @@ impl Plain {
     /// Rows of at most so many columns, or with blank ones behind them.
     pub(super) fn at_most(self, columns: usize) -> Self {
         let blank = self.regular.columns.saturating_sub(columns);
-        let regular = Regular { blank, ..self.regular };
+        let regular = UniformLines { blank, ..self.regular };
         Self { columns_max: Some(columns), regular, ..self }
     }
 
     /// The form for files that have no more columns than are needed.
     pub(super) fn exact(self) -> Self {
         let columns = if self.regular.weighted { 3 } else { 2 };
-        Self { exact: true, regular: Regular { columns, blank: 0, ..self.regular }, ..self }
+        Self { exact: true, regular: UniformLines { columns, blank: 0, ..self.regular }, ..self }
     }
 
     /// Rows such as `a 1 2 7`: a letter, source, target, and the weight if there is one.
     pub(crate) fn tagged(tag: u8, weighted: bool) -> Self {
         let (separator, other) = (b' ', b'\t');
         let quote = b'\n';
-        let regular = Regular { separator, columns: 2, blank: 0, weighted, quote, crlf: false };
+        let regular =
+            UniformLines { separator, columns: 2, blank: 0, weighted, quote, crlf: false };
         let (crlf, exact, columns_max) = (false, true, None);
         Self { separator, other, regular, crlf, exact, columns_max, tag: Some(tag), quote }
     }

@@ -27,7 +27,7 @@ const EXACT_MAX: u64 = 1 << 53;
 
 /// Form of regular rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Regular {
+pub(super) struct UniformLines {
     /// Stands once between two columns.
     pub(super) separator: u8,
     /// Columns of a row, at least two.
@@ -42,7 +42,7 @@ pub(super) struct Regular {
     pub(super) crlf: bool,
 }
 
-impl Regular {
+impl UniformLines {
     /// Reads rows from `at` on, the beginning of a line, as far as one window reaches and they are
     /// regular; returns the beginning of the first row that was not read.
     pub(super) fn window(self, bytes: &[u8], at: usize, rows: &mut Rows) -> usize {
