@@ -28,7 +28,7 @@ use welter_model::edges::Pair;
 use crate::error::InputError;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader, Values};
+use crate::small::{Described, Document, SmallReader, Values};
 use tokens::{Token, Tokens};
 
 /// The reader of DOT.
@@ -38,7 +38,7 @@ pub(crate) static DOT: SmallReader =
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;
 
-fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);
     small.imply_nodes();
     small.default_weight(1.0);
@@ -104,7 +104,7 @@ struct Block {
 /// A graph while it is read.
 struct Graph<'a, 'b, 'o> {
     tokens: Tokens<'a>,
-    small: &'b mut Small<'o>,
+    small: &'b mut Document<'o>,
     directed: bool,
     /// Blocks that are open, inside each other.
     blocks: Vec<Block>,

@@ -25,14 +25,14 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Small, SmallReader, xml};
+use crate::small::{Document, SmallReader, xml};
 use elements::Elements;
 
 /// The reader of GEXF.
 pub(crate) static GEXF: SmallReader =
     SmallReader { name: "GEXF", labelled: true, attributes: true, parse };
 
-fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     small.default_weight(1.0);
     let mut elements = Elements::new(small);

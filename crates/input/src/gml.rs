@@ -21,14 +21,14 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader, plain};
+use crate::small::{Described, Document, SmallReader, plain};
 use tokens::{Token, Tokens, pass_list};
 
 /// The reader of GML.
 pub(crate) static GML: SmallReader =
     SmallReader { name: "GML", labelled: true, attributes: true, parse };
 
-fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);
     let mut graphs = 0;
     loop {
@@ -51,7 +51,7 @@ fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
     }
 }
 
-fn graph(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn graph(tokens: &mut Tokens<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     loop {
         match tokens.next()? {
             Token::Close => return Ok(()),
@@ -77,7 +77,7 @@ fn graph(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputErro
     }
 }
 
-fn node(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn node(tokens: &mut Tokens<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let line = tokens.line();
     let (mut id, mut label) = (None, None);
     loop {
@@ -93,7 +93,7 @@ fn node(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError
     small.node(&id, label.as_deref(), line).map(|_| ())
 }
 
-fn edge(tokens: &mut Tokens<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn edge(tokens: &mut Tokens<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let mut edge = Described { line: tokens.line(), ..Described::default() };
     loop {
         match tokens.next()? {

@@ -22,14 +22,14 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Small, SmallReader, xml};
+use crate::small::{Document, SmallReader, xml};
 use elements::Elements;
 
 /// The reader of GraphML.
 pub(crate) static GRAPHML: SmallReader =
     SmallReader { name: "GraphML", labelled: false, attributes: true, parse };
 
-fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     let mut elements = Elements::new(small);
     xml::walk(bytes, bytes_max, &mut elements)?;

@@ -31,7 +31,7 @@ use serde_json::Deserializer;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Small, SmallReader};
+use crate::small::{Document, SmallReader};
 use feed::Feed;
 use graph::Graph;
 use place::Place;
@@ -41,7 +41,7 @@ use shape::Visit;
 pub(crate) static JSON: SmallReader =
     SmallReader { name: "JSON", labelled: true, attributes: true, parse };
 
-fn parse(bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let file = bytes.file();
     let feed = Feed::new(bytes);
     let mut graph = Graph::new(small, feed.clone());

@@ -26,7 +26,7 @@ use std::io::BufRead as _;
 use crate::error::InputError;
 use crate::foreign::begins as starts;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader, plain};
+use crate::small::{Described, Document, SmallReader, plain};
 use crate::text::fields::{is_number, parse_id};
 use crate::words::{show, words};
 use label::label;
@@ -48,7 +48,7 @@ enum Section {
     Lists { directed: bool },
 }
 
-fn parse(mut bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(mut bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     small.default_weight(1.0);
     let mut network = Network { section: Section::Start, relations: 0, times: false, small };
@@ -76,7 +76,7 @@ struct Network<'a, 'o> {
     relations: u64,
     /// Whether something says at which times it is there.
     times: bool,
-    small: &'a mut Small<'o>,
+    small: &'a mut Document<'o>,
 }
 
 impl Network<'_, '_> {

@@ -45,7 +45,7 @@ pub(crate) use whole::SmallReader;
 const NODE_BYTES: u64 = 48;
 
 /// A graph while it is read.
-pub(crate) struct Small<'a> {
+pub(crate) struct Document<'a> {
     file: &'a str,
     options: &'a ReadOptions,
     /// Whether nodes may have labels beside their keys.
@@ -129,7 +129,7 @@ pub(crate) struct Described {
     pub(crate) target: Option<Vec<u8>>,
     /// Whether it is directed, where it says so itself.
     pub(crate) directed: Option<bool>,
-    /// Values of the attributes that [`Small::weight_rank`] knows.
+    /// Values of the attributes that [`Document::weight_rank`] knows.
     pub(crate) weights: Values,
     /// Where it begins.
     pub(crate) line: u64,
@@ -146,7 +146,7 @@ impl Described {
     }
 }
 
-impl<'a> Small<'a> {
+impl<'a> Document<'a> {
     /// Nothing yet. `labelled`: whether nodes may have labels that are their names.
     pub(crate) fn new(file: &'a str, options: &'a ReadOptions, labelled: bool) -> Self {
         Self {

@@ -16,14 +16,14 @@ use std::io::BufRead as _;
 use crate::error::InputError;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Small, SmallReader};
+use crate::small::{Described, Document, SmallReader};
 use crate::words::show;
 
 /// The reader of TGF.
 pub(crate) static TGF: SmallReader =
     SmallReader { name: "TGF", labelled: true, attributes: false, parse };
 
-fn parse(mut bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> {
+fn parse(mut bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;
     small.state_directed(true);
     let mut nodes = true;
@@ -58,7 +58,7 @@ fn parse(mut bytes: Bytes<'_>, small: &mut Small<'_>) -> Result<(), InputError> 
     Ok(())
 }
 
-fn edge(line: &[u8], number: u64, small: &mut Small<'_>) -> Result<(), InputError> {
+fn edge(line: &[u8], number: u64, small: &mut Document<'_>) -> Result<(), InputError> {
     let (source, rest) = first_word(line);
     let (target, label) = first_word(rest);
     if target.is_empty() {

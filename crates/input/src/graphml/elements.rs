@@ -2,7 +2,7 @@
 
 use crate::error::InputError;
 use crate::small::xml::{self, Element, Said};
-use crate::small::{Described, Small, WeightKey};
+use crate::small::{Described, Document, WeightKey};
 use crate::words::show;
 
 /// An element that is open.
@@ -28,7 +28,7 @@ enum Place {
 
 /// The elements that are open, and the graph that they describe.
 pub(super) struct Elements<'a, 'o> {
-    small: &'a mut Small<'o>,
+    small: &'a mut Document<'o>,
     open: Vec<Place>,
     keys: Vec<WeightKey>,
     /// Whether the one graph has begun.
@@ -44,7 +44,7 @@ pub(super) struct Elements<'a, 'o> {
 }
 
 impl<'a, 'o> Elements<'a, 'o> {
-    pub(super) fn new(small: &'a mut Small<'o>) -> Self {
+    pub(super) fn new(small: &'a mut Document<'o>) -> Self {
         Self {
             small,
             open: Vec::new(),

@@ -9,7 +9,7 @@ use super::place::Place;
 use super::record::{Record, Scalar, end_of};
 use super::square::Square;
 use crate::error::InputError;
-use crate::small::{Described, Small};
+use crate::small::{Described, Document};
 use crate::text::Dictionary;
 use crate::text::fields::Spelling;
 use crate::words::show;
@@ -22,7 +22,7 @@ const SHOWN_MAX: usize = 12;
 
 /// Graph that a document holds.
 pub(super) struct Graph<'a, 's, 'o> {
-    small: &'s mut Small<'o>,
+    small: &'s mut Document<'o>,
     feed: Feed<'a>,
     /// Values seen so far.
     values: u64,
@@ -52,7 +52,7 @@ pub(super) struct Graph<'a, 's, 'o> {
 }
 
 impl<'a, 's, 'o> Graph<'a, 's, 'o> {
-    pub(super) fn new(small: &'s mut Small<'o>, feed: Feed<'a>) -> Self {
+    pub(super) fn new(small: &'s mut Document<'o>, feed: Feed<'a>) -> Self {
         Self {
             small,
             feed,

@@ -2,12 +2,12 @@
 //!
 //! Invariant: if the weight is a guess, the person is told of attributes that may be meant instead.
 
-use super::Small;
+use super::Document;
 use super::weights::{Attribute, Kind, Weights};
 use crate::error::InputError;
 use crate::options::WeightChoice;
 
-impl Small<'_> {
+impl Document<'_> {
     /// The attribute that is the weight.
     pub(super) fn take_weights(&mut self) -> Result<Option<Weights>, InputError> {
         let count = self.edges.len();

@@ -7,13 +7,13 @@ use hashbrown::hash_map::Entry;
 use foldhash::fast::RandomState;
 use welter_model::edges::Pair;
 
-use super::Small;
+use super::Document;
 use crate::error::InputError;
 
 /// Bytes that an edge takes in the map.
 const ENTRY_BYTES: u64 = 32;
 
-impl Small<'_> {
+impl Document<'_> {
     /// Leaves edges with such ends.
     pub(crate) fn keep_edges(&mut self, stays: impl Fn(Pair) -> bool) {
         let mut kept = 0;

@@ -8,7 +8,7 @@ use welter_model::ids::Names;
 
 use super::bytes::Bytes;
 use super::weights::Weights;
-use super::{Edge, Node, Small};
+use super::{Document, Edge, Node};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
@@ -35,7 +35,7 @@ pub(crate) struct SmallReader {
     /// Whether edges name their ends by attributes, `source` and `target`.
     pub(crate) attributes: bool,
     /// Reads a file into the graph.
-    pub(crate) parse: fn(Bytes<'_>, &mut Small<'_>) -> Result<(), InputError>,
+    pub(crate) parse: fn(Bytes<'_>, &mut Document<'_>) -> Result<(), InputError>,
 }
 
 impl SmallReader {
@@ -48,7 +48,7 @@ impl SmallReader {
         collector: &Collector,
     ) -> Result<(), InputError> {
         self.check_options(options)?;
-        let mut small = Small::new(file, options, self.labelled);
+        let mut small = Document::new(file, options, self.labelled);
         (self.parse)(bytes, &mut small)?;
         small.finish(collector)
     }
@@ -59,9 +59,9 @@ impl SmallReader {
         &self,
         source: &'a Source,
         options: &'a ReadOptions,
-    ) -> Result<(Small<'a>, bool, u64), InputError> {
+    ) -> Result<(Document<'a>, bool, u64), InputError> {
         let sample = source.sample(SAMPLE_BYTES, &options.limits)?;
-        let mut small = Small::new(source.name(), options, self.labelled);
+        let mut small = Document::new(source.name(), options, self.labelled);
         let parsed = (self.parse)(Bytes::of_slice(source.name(), &sample.bytes), &mut small);
         Ok((small, sample.whole && parsed.is_ok(), sample.stored))
     }
@@ -128,7 +128,7 @@ impl Reader for SmallReader {
     }
 }
 
-impl Small<'_> {
+impl Document<'_> {
     pub(super) fn is_directed(&self, edge: Edge) -> bool {
         edge.directed().or(self.directed).unwrap_or(true)
     }

@@ -10,7 +10,7 @@
 use quick_xml::Reader as XmlReader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::Small;
+use super::Document;
 use super::bytes::Bytes;
 use crate::error::InputError;
 use crate::words::show;
@@ -110,7 +110,7 @@ impl Element<'_> {
     pub(crate) fn attribute(
         &self,
         name: &str,
-        small: &Small<'_>,
+        small: &Document<'_>,
     ) -> Result<Option<String>, InputError> {
         let invalid = |error: &dyn std::fmt::Display| {
             small.wrong(self.line, format!("not valid XML: {error}"))
@@ -127,14 +127,14 @@ impl Element<'_> {
     }
 
     /// The value of an attribute that must be there.
-    pub(crate) fn required(&self, name: &str, small: &Small<'_>) -> Result<String, InputError> {
+    pub(crate) fn required(&self, name: &str, small: &Document<'_>) -> Result<String, InputError> {
         self.attribute(name, small)?.ok_or_else(|| {
             small.wrong(self.line, format!("expected the attribute {name} of {}", self.name()))
         })
     }
 
     /// The error for an element that is not the outermost one of a format.
-    pub(crate) fn stranger(&self, expected: &str, small: &Small<'_>) -> InputError {
+    pub(crate) fn stranger(&self, expected: &str, small: &Document<'_>) -> InputError {
         let found = show(self.name().as_bytes());
         small.wrong(self.line, format!("expected the element {expected}, found {found}"))
     }
