@@ -28,12 +28,12 @@ use welter_model::edges::Pair;
 use crate::error::InputError;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, SmallReader, Values};
+use crate::small::{Described, Document, DocumentReader, Values};
 use tokens::{Token, Tokens};
 
 /// The reader of DOT.
-pub(crate) static DOT: SmallReader =
-    SmallReader { name: "DOT", labelled: false, attributes: false, parse };
+pub(crate) static DOT: DocumentReader =
+    DocumentReader { name: "DOT", labelled: false, attributes: false, parse };
 
 /// Blocks inside each other.
 const DEPTH_MAX: usize = 100;

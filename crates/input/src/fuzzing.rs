@@ -158,7 +158,7 @@ pub fn webgraph(data: &[u8]) {
     });
 }
 
-fn small(data: &[u8], reader: &crate::small::SmallReader) {
+fn small(data: &[u8], reader: &crate::small::DocumentReader) {
     table(data, |context, collector, bytes| {
         let bytes = crate::small::bytes::Bytes::of_slice("fuzz", bytes);
         reader.read_bytes("fuzz", bytes, context.options, collector)

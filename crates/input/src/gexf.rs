@@ -25,12 +25,12 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Document, SmallReader, xml};
+use crate::small::{Document, DocumentReader, xml};
 use elements::Elements;
 
 /// The reader of GEXF.
-pub(crate) static GEXF: SmallReader =
-    SmallReader { name: "GEXF", labelled: true, attributes: true, parse };
+pub(crate) static GEXF: DocumentReader =
+    DocumentReader { name: "GEXF", labelled: true, attributes: true, parse };
 
 fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;

@@ -21,12 +21,12 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, SmallReader, plain};
+use crate::small::{Described, Document, DocumentReader, plain};
 use tokens::{Token, Tokens, pass_list};
 
 /// The reader of GML.
-pub(crate) static GML: SmallReader =
-    SmallReader { name: "GML", labelled: true, attributes: true, parse };
+pub(crate) static GML: DocumentReader =
+    DocumentReader { name: "GML", labelled: true, attributes: true, parse };
 
 fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let mut tokens = Tokens::new(bytes, small.options().limits.line_bytes_max);

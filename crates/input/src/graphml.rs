@@ -22,12 +22,12 @@ mod tests;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Document, SmallReader, xml};
+use crate::small::{Document, DocumentReader, xml};
 use elements::Elements;
 
 /// The reader of GraphML.
-pub(crate) static GRAPHML: SmallReader =
-    SmallReader { name: "GraphML", labelled: false, attributes: true, parse };
+pub(crate) static GRAPHML: DocumentReader =
+    DocumentReader { name: "GraphML", labelled: false, attributes: true, parse };
 
 fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;

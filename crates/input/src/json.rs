@@ -31,15 +31,15 @@ use serde_json::Deserializer;
 
 use crate::error::InputError;
 use crate::small::bytes::Bytes;
-use crate::small::{Document, SmallReader};
+use crate::small::{Document, DocumentReader};
 use feed::Feed;
 use graph::Graph;
 use place::Place;
 use shape::Visit;
 
 /// The reader of JSON.
-pub(crate) static JSON: SmallReader =
-    SmallReader { name: "JSON", labelled: true, attributes: true, parse };
+pub(crate) static JSON: DocumentReader =
+    DocumentReader { name: "JSON", labelled: true, attributes: true, parse };
 
 fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let file = bytes.file();

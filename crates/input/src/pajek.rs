@@ -26,14 +26,14 @@ use std::io::BufRead as _;
 use crate::error::InputError;
 use crate::foreign::begins as starts;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, SmallReader, plain};
+use crate::small::{Described, Document, DocumentReader, plain};
 use crate::text::fields::{is_number, parse_id};
 use crate::words::{show, words};
 use label::label;
 
 /// The reader of Pajek networks.
-pub(crate) static PAJEK: SmallReader =
-    SmallReader { name: "Pajek", labelled: true, attributes: false, parse };
+pub(crate) static PAJEK: DocumentReader =
+    DocumentReader { name: "Pajek", labelled: true, attributes: false, parse };
 
 /// Section that lines belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

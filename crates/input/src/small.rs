@@ -39,7 +39,7 @@ use crate::text::fields::{Looks, looks};
 use blocks::Blocks;
 use weights::Attributes;
 pub(crate) use weights::{Values, WeightKey};
-pub(crate) use whole::SmallReader;
+pub(crate) use whole::DocumentReader;
 
 /// Bytes that a node takes beside its name, about.
 const NODE_BYTES: u64 = 48;

@@ -16,12 +16,12 @@ use std::io::BufRead as _;
 use crate::error::InputError;
 use crate::options::WeightChoice;
 use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, SmallReader};
+use crate::small::{Described, Document, DocumentReader};
 use crate::words::show;
 
 /// The reader of TGF.
-pub(crate) static TGF: SmallReader =
-    SmallReader { name: "TGF", labelled: true, attributes: false, parse };
+pub(crate) static TGF: DocumentReader =
+    DocumentReader { name: "TGF", labelled: true, attributes: false, parse };
 
 fn parse(mut bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     let bytes_max = small.options().limits.line_bytes_max;

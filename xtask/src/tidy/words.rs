@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 33] = [
+const RETIRED: [(&str, &str); 34] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -30,6 +30,7 @@ const RETIRED: [(&str, &str); 33] = [
     ("Road", "Outgoing"),
     ("SAYS_ALL", "UPDATES_ARE_COMPLETE"),
     ("Shelved", "SpilledSlabs"),
+    ("SmallReader", "DocumentReader"),
     ("StoredValues", "StoredColumn"),
     ("Straightness", "InputScanCost"),
     ("Teller", "SignalWriter"),

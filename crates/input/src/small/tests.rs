@@ -33,7 +33,7 @@ pub(crate) fn weighted(ids: IdKind) -> ReadOptions {
 
 /// Reads text as a file of a format.
 pub(crate) fn see(
-    reader: &SmallReader,
+    reader: &DocumentReader,
     text: &str,
     options: &ReadOptions,
 ) -> Result<Seen, InputError> {
@@ -59,7 +59,7 @@ pub(crate) fn see(
 }
 
 /// The error that reading ends with, which is one about content.
-pub(crate) fn refuse(reader: &SmallReader, text: &str, options: &ReadOptions) -> String {
+pub(crate) fn refuse(reader: &DocumentReader, text: &str, options: &ReadOptions) -> String {
     let error = see(reader, text, options).unwrap_err();
     assert_eq!(error.kind(), FailureKind::Input, "{error}");
     error.to_string()

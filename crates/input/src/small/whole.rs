@@ -27,7 +27,7 @@ const PART_EDGES: usize = 1 << 20;
 const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The reader of a format for small graphs.
-pub(crate) struct SmallReader {
+pub(crate) struct DocumentReader {
     /// The format, for messages.
     pub(crate) name: &'static str,
     /// Whether nodes may have labels beside their keys.
@@ -38,7 +38,7 @@ pub(crate) struct SmallReader {
     pub(crate) parse: fn(Bytes<'_>, &mut Document<'_>) -> Result<(), InputError>,
 }
 
-impl SmallReader {
+impl DocumentReader {
     /// Reads bytes, wherever they come from.
     pub(crate) fn read_bytes(
         &self,
@@ -67,7 +67,7 @@ impl SmallReader {
     }
 }
 
-impl SmallReader {
+impl DocumentReader {
     /// Refuses options that mean nothing here.
     fn check_options(&self, options: &ReadOptions) -> Result<(), InputError> {
         let name = self.name;
@@ -82,7 +82,7 @@ impl SmallReader {
     }
 }
 
-impl Reader for SmallReader {
+impl Reader for DocumentReader {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
         Ok(self.peek(source, context.options)?.0.id_kind())
     }
