@@ -32,7 +32,7 @@ pub(crate) struct Context {
     /// Work that the program has not ended.
     pub(crate) works: UnderWay,
     /// Only a new epoch helps.
-    pub(crate) distress: bool,
+    pub(crate) needs_new_epoch: bool,
     /// Why the run must end, as soon as the present event is dealt with.
     pub(crate) failure: Option<Failure>,
     pub(crate) exited: bool,
@@ -57,7 +57,7 @@ impl Context {
             roster: vec![0; machines],
             counters: Counters::default(),
             works: UnderWay::default(),
-            distress: false,
+            needs_new_epoch: false,
             failure: None,
             exited: false,
             tokens: 0,
@@ -73,7 +73,7 @@ impl Context {
     pub(crate) fn enter(&mut self, epoch: Epoch) {
         self.epoch = epoch;
         self.local.clear();
-        self.distress = false;
+        self.needs_new_epoch = false;
         self.works.leave_epoch();
         self.channels.iter_mut().for_each(|channel| *channel = Channel::default());
         self.counters.count(Path::Epoch);

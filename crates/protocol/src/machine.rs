@@ -84,7 +84,7 @@ impl Machine {
         while let Some(message) = self.cx.local.pop_front() {
             self.said(self.cx.rank, message);
         }
-        if self.cx.distress
+        if self.cx.needs_new_epoch
             && self.ending.is_none()
             && let Some(coordinator) = &mut self.coordinator
         {
@@ -165,7 +165,7 @@ impl Machine {
                     let epoch = coordinator.begin_epoch(&mut self.cx);
                     self.enter_and_summon(epoch);
                 } else {
-                    self.cx.cast(0, Message::Hello { distress: false });
+                    self.cx.cast(0, Message::Hello { needs_new_epoch: false });
                 }
             }
             Event::Tick => {
@@ -308,7 +308,7 @@ impl Machine {
     /// Takes a message that may come in any epoch, lost or repeated.
     fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
         match (message, &mut self.coordinator) {
-            (Message::Hello { distress: true }, Some(coordinator))
+            (Message::Hello { needs_new_epoch: true }, Some(coordinator))
                 if epoch == self.cx.epoch && coordinator.needs_epoch(from) =>
             {
                 let epoch = coordinator.begin_epoch(&mut self.cx);

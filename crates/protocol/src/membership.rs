@@ -70,8 +70,8 @@ impl Membership {
                 for rank in 1..cx.machines() {
                     cx.cast(rank, Message::Ping);
                 }
-            } else if !self.joined || cx.distress {
-                cx.cast(0, Message::Hello { distress: cx.distress });
+            } else if !self.joined || cx.needs_new_epoch {
+                cx.cast(0, Message::Hello { needs_new_epoch: cx.needs_new_epoch });
             } else {
                 cx.cast(0, Message::Pong);
             }

@@ -39,10 +39,10 @@ pub struct Envelope {
 /// Content of an envelope.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// A process has started, or (`distress`) cannot go on in this epoch. Repeated.
+    /// A process has started, or (`needs_new_epoch`) cannot go on in this epoch. Repeated.
     Hello {
         /// Something was lost or is wrong, and only a new epoch helps.
-        distress: bool,
+        needs_new_epoch: bool,
     },
     /// The coordinator begins an epoch. Repeated.
     Summon,

@@ -225,7 +225,7 @@ wire_enum!(Exit {
 });
 wire_enum!(Role { 0 Primary, 1 Mirror, });
 wire_enum!(Message {
-    0 Hello { distress },
+    0 Hello { needs_new_epoch },
     1 Summon,
     2 Join { manifests },
     3 Ping,

@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn messages_that_say_something_else_have_another_digest() {
-        let says = |distress| {
+        let says = |needs_new_epoch| {
             digest(&Event::Message(Envelope {
                 from: 1,
                 from_incarnation: 1,
@@ -164,7 +164,7 @@ mod tests {
                 epoch: Epoch::default(),
                 number: 0,
                 ack: Ack::default(),
-                message: Message::Hello { distress },
+                message: Message::Hello { needs_new_epoch },
             }))
         };
         assert_ne!(says(true), says(false));

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 34] = [
+const RETIRED: [(&str, &str); 35] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -36,6 +36,7 @@ const RETIRED: [(&str, &str); 34] = [
     ("Teller", "SignalWriter"),
     ("Wishes", "Overrides"),
     ("WithEnds", "BipartiteRoles"),
+    ("distress", "needs_new_epoch"),
     ("gives_up", "should_fall_back"),
     ("heeds", "is_affected_by"),
 ];

@@ -131,7 +131,7 @@ impl StorageEngine {
             }
             (Wanted::Read(_, Block { name, .. }) | Wanted::Block(name), Err(_)) => {
                 self.damaged(cx, name);
-                cx.distress = true;
+                cx.needs_new_epoch = true;
             }
             // These are not read.
             (
