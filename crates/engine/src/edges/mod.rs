@@ -34,7 +34,7 @@ pub(crate) mod recipe;
 pub(crate) mod row_layout;
 pub(crate) mod rows;
 pub(crate) mod segments;
-pub(crate) mod shelf;
+pub(crate) mod slab_packer;
 pub(crate) mod sound;
 pub(crate) mod source_index;
 pub(crate) mod tiles;

@@ -17,7 +17,7 @@ use crate::edges::extent::ChunkPlace;
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
 use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
-use crate::edges::shelf::SlabPacker;
+use crate::edges::slab_packer::SlabPacker;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::Window;
