@@ -11,8 +11,8 @@ use welter_store::checksum;
 use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
-use crate::edges::extent::{Kept, Source};
 use crate::edges::segments::Segment;
+use crate::edges::slab_location::{Kept, Source};
 use crate::machine::arena::Slab;
 
 /// Bytes between two segments that are rather read than left out.

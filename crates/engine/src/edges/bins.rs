@@ -14,8 +14,8 @@ use bytemuck::cast_slice;
 
 use crate::EngineError;
 use crate::edges::apart::SkewedBins;
-use crate::edges::extent::{Source, SpilledSlabs};
 use crate::edges::segments::{Segment, Segments};
+use crate::edges::slab_location::{Source, SpilledSlabs};
 use crate::kernels::cuts::{BinGroups, Cuts};
 use crate::kernels::record::{Line, Record, Waiting};
 use crate::kernels::vertices::Vertices;

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use welter_progress::Progress;
 
 use crate::EngineError;
-use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::SlabLocation;
 use crate::edges::graph::Stripe;
+use crate::edges::slab_location::ChunkPlace;
+use crate::edges::slab_location::SlabLocation;
 use crate::machine::arena::Arena;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;

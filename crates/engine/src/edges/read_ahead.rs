@@ -18,9 +18,9 @@ use welter_store::chunk::Chunk;
 use welter_store::io::{ALIGN, Place, Queue};
 
 use crate::EngineError;
-use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::SlabLocation;
 use crate::edges::graph::{Graph, Stored, Stripe};
+use crate::edges::slab_location::ChunkPlace;
+use crate::edges::slab_location::SlabLocation;
 use crate::machine::arena::Slab;
 use crate::machine::nontemporal;
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use welter_model::edges::Duplicates;
 use welter_store::io::{IoOptions, Volume};
 
-use crate::edges::extent::Source;
 use crate::edges::layout::EdgeLayout;
+use crate::edges::slab_location::Source;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, SLAB_BYTES};
 use crate::plan::Plan;

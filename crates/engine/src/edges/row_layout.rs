@@ -11,9 +11,9 @@ use welter_store::ChunkError;
 use welter_store::weights::WeightKind;
 
 use crate::EngineError;
-use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::rows::Rows;
+use crate::edges::slab_location::ChunkPlace;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use welter_store::header::{CellId, Label};
 
 use crate::EngineError;
-use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::SlabLocation;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::recipe::{Keep, TileWriterConfig};
+use crate::edges::slab_location::ChunkPlace;
+use crate::edges::slab_location::SlabLocation;
 use crate::edges::sound::Sound;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;

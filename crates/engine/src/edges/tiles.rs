@@ -13,10 +13,10 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
-use crate::edges::extent::ChunkPlace;
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
 use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
+use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_packer::SlabPacker;
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};

@@ -20,12 +20,12 @@ use crate::EngineError;
 use crate::edges::bins::leave_large_lots;
 use crate::edges::bins::{Bin, Grid, StripeBins};
 use crate::edges::compact::compact;
-use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::{self, Source, SpilledSlabs, Window};
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
 use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::row_layout::{by_target, out_rows};
+use crate::edges::slab_location::ChunkPlace;
+use crate::edges::slab_location::{self, Source, SpilledSlabs, Window};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
@@ -381,7 +381,7 @@ fn write_tiles<W: Waiting>(
     std::thread::scope(|scope| {
         if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
             let window = &window;
-            Workers::beside(scope, move || extent::read_ahead(shelves, source, window))?;
+            Workers::beside(scope, move || slab_location::read_ahead(shelves, source, window))?;
         }
         let done = workers.tasks(stripes.len(), progress, &writers, |writer, task| {
             let Some((stripe, bins)) = lock(&stripes[task]).take() else { return Ok(()) };

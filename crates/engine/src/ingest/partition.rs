@@ -16,9 +16,9 @@ use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Grid, Part, StripeBins};
-use crate::edges::extent::{Kept, SpilledSlabs};
 use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
 use crate::edges::segments::{List, Segment, Segments};
+use crate::edges::slab_location::{Kept, SpilledSlabs};
 use crate::ingest::marks::{Marker, Marks};
 use crate::ingest::survey::first_beyond;
 use crate::kernels::record::{Line, Record, Waiting};

@@ -15,9 +15,9 @@ use welter_store::header::CellId;
 use welter_store::io::{ALIGN, Place};
 
 use super::manifest::Manifest;
-use crate::edges::extent::ChunkPlace;
-use crate::edges::extent::SlabLocation;
 use crate::edges::graph::Graph;
+use crate::edges::slab_location::ChunkPlace;
+use crate::edges::slab_location::SlabLocation;
 use crate::machine::arena::SLAB_BYTES;
 
 /// A chunk, 64 bytes.

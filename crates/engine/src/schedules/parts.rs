@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::slab_location::ChunkPlace;
 use crate::schedules::resident;
 
 /// Consecutive vertices of a stripe.

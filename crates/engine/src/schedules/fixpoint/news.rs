@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::slab_location::ChunkPlace;
 
 /// Vertices that changed, and the parts that have not heard of it.
 pub(super) struct DirtyBlocks<'g> {

@@ -11,7 +11,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Queue, Volume};
 
 use crate::EngineError;
-use crate::edges::extent::Kept;
+use crate::edges::slab_location::Kept;
 use crate::machine::arena::{Arena, Slab};
 use crate::machine::storage::DEPTH;
 

@@ -32,10 +32,10 @@ use welter_store::weights::WeightKind;
 
 use super::order::Share;
 use crate::EngineError;
-use crate::edges::extent::ChunkPlace;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::layout::EdgeLayout;
 use crate::edges::recipe::{Keep, TileWriterConfig};
+use crate::edges::slab_location::ChunkPlace;
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
