@@ -13,8 +13,8 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 
 use crate::EngineError;
-use crate::edges::apart::SkewedBins;
 use crate::edges::segments::{Segment, Segments};
+use crate::edges::skewed_bins::SkewedBins;
 use crate::edges::slab_location::{Source, SpilledSlabs};
 use crate::kernels::cuts::{BinGroups, Cuts};
 use crate::kernels::record::{Line, Record, Waiting};

@@ -18,7 +18,6 @@
 //!
 //! Invariant: a chunk never changes once it is written.
 
-pub(crate) mod apart;
 pub(crate) mod begun;
 pub(crate) mod bins;
 pub(crate) mod compact;
@@ -33,6 +32,7 @@ pub(crate) mod recipe;
 pub(crate) mod row_layout;
 pub(crate) mod rows;
 pub(crate) mod segments;
+pub(crate) mod skewed_bins;
 pub(crate) mod slab_location;
 pub(crate) mod slab_packer;
 pub(crate) mod sound;
