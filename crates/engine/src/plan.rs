@@ -72,8 +72,8 @@ pub use self::units::human_bytes;
 pub use crate::edges::layout::EdgeLayout;
 
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::pace::Throughput;
 use crate::machine::storage::DEPTH;
+use crate::machine::throughput::Throughput;
 
 /// How a run will be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,9 +25,9 @@ use crate::edges::sound::{self, Sound};
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
-use crate::machine::pace::Throughput;
 use crate::machine::storage::read_rate;
 use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
+use crate::machine::throughput::Throughput;
 use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, Index, Plan};
 

@@ -11,7 +11,7 @@ use welter_store::sealed::{self, Identity, SealedReader};
 
 use super::{Kept, RATES};
 use crate::EngineError;
-use crate::machine::pace::Throughput;
+use crate::machine::throughput::Throughput;
 use welter_store::sealed::offset_in_file;
 
 /// Bytes of the file at most: a thousand ways of asking.

@@ -11,7 +11,7 @@ use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
-use crate::machine::pace::Throughput;
+use crate::machine::throughput::Throughput;
 
 /// Slabs that a worker reads or writes at a time.
 pub(crate) const DEPTH: usize = 4;

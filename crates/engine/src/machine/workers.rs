@@ -12,9 +12,9 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::machine::arena::Arena;
-use crate::machine::pace::Throughput;
 use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
+use crate::machine::throughput::Throughput;
 
 /// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
 /// first one left.

@@ -7,7 +7,7 @@ use welter_store::header::Encoding;
 
 use super::Plan;
 use super::traffic::Traffic;
-use crate::machine::pace::Throughput;
+use crate::machine::throughput::Throughput;
 
 /// Picoseconds of the loop of [`Throughput`] on the machine that the costs are of: a Xeon of 2.5 GHz with
 /// 1 MiB of second-level cache a core.

@@ -15,7 +15,7 @@ use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::layout::EdgeLayout;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
-use crate::machine::pace::Throughput;
+use crate::machine::throughput::Throughput;
 
 impl Plan {
     /// Plans a run, or refuses it when it cannot fit.

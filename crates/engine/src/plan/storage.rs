@@ -16,7 +16,7 @@ use crate::columns::footprint::COLUMNS;
 use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
-use crate::machine::pace::Throughput;
+use crate::machine::throughput::Throughput;
 
 use welter_store::header::Encoding;
 use welter_store::io::ALIGN;
