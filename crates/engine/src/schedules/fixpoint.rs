@@ -24,7 +24,7 @@
 //! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
 //!   more.
 
-mod news;
+mod dirty_blocks;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ use welter_model::program::Program;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
 
-use self::news::DirtyBlocks;
+use self::dirty_blocks::DirtyBlocks;
 use crate::EngineError;
 use crate::checkpoint::{self, Columns, Reached, Resume, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
