@@ -40,7 +40,6 @@ mod matrix;
 pub(crate) mod parse;
 pub(crate) mod plain;
 pub(crate) mod records;
-mod regular;
 pub(crate) mod rows;
 mod sample;
 mod separator;
@@ -49,6 +48,7 @@ mod sniff;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod uniform_lines;
 pub(crate) mod whole;
 pub(crate) mod workers;
 

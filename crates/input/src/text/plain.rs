@@ -9,9 +9,9 @@
 
 use super::digits::{POWERS, value_of};
 use super::fields::parse_weight;
-use super::regular::UniformLines;
 use super::rows::{RowIds, Rows};
 use super::simd;
+use super::uniform_lines::UniformLines;
 use crate::columns::Columns;
 use crate::layout::{Layout, Separator};
 
