@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use welter_model::two_kinds::Side;
 
-use super::way::Described;
+use super::id_mapping::Described;
 use crate::collect::{Gathered, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::scratch::blob::Blob;

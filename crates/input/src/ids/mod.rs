@@ -6,6 +6,7 @@
 mod apart;
 mod bitmap;
 mod finish;
+mod id_mapping;
 mod keys;
 mod lookup;
 mod need;
@@ -14,7 +15,6 @@ mod shards;
 pub(crate) mod sides;
 mod spilled;
 mod stated;
-mod way;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,10 +27,10 @@ use welter_progress::Progress;
 use self::bitmap::Bitmap;
 pub use self::finish::Finished;
 use self::finish::{go_on, non_compact, too_many};
+pub(crate) use self::id_mapping::is_dense;
+use self::id_mapping::{Described, IdMapping, Known, max, way};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
-pub(crate) use self::way::is_dense;
-use self::way::{Described, IdMapping, Known, max, way};
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
 use crate::scratch::Scratch;

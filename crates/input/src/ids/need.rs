@@ -11,7 +11,7 @@ use foldhash::quality::RandomState;
 use rayon::prelude::*;
 
 use super::bitmap::Bitmap;
-use super::way::{Described, IdMapping, max};
+use super::id_mapping::{Described, IdMapping, max};
 use crate::collect::{Ids, Placed};
 
 /// Bytes of a distinct integer: in the list, and in a hash table that is at most twice as large as

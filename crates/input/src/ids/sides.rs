@@ -8,8 +8,8 @@ use welter_model::edges::Pair;
 use welter_model::ids::{IdMap, Names};
 use welter_model::two_kinds::{Keys, Side, TwoKinds};
 
+use super::id_mapping::{Described, IdMapping, names, no_edges, weighted};
 use super::stated::{self, Vertices};
-use super::way::{Described, IdMapping, names, no_edges, weighted};
 use crate::collect::{Ids, Stated};
 use crate::error::InputError;
 

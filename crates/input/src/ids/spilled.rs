@@ -18,10 +18,10 @@ use welter_progress::Progress;
 
 use super::bitmap::Bitmap;
 use super::finish::{Finished, go_on, non_compact, too_many};
+use super::id_mapping::{Described, IdMapping, max};
 use super::keys::{Keys, order};
 use super::lookup::Lookup;
 use super::runs::{Distinct, Sorted, Sorter};
-use super::way::{Described, IdMapping, max};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
 use crate::scratch::Scratch;
