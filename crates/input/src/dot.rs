@@ -25,10 +25,10 @@ pub(crate) mod tokens;
 
 use welter_model::edges::Pair;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Described, Document, DocumentReader, Values};
 use crate::error::InputError;
 use crate::options::WeightChoice;
-use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, DocumentReader, Values};
 use tokens::{Token, Tokens};
 
 /// The reader of DOT.

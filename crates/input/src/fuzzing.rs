@@ -158,9 +158,9 @@ pub fn webgraph(data: &[u8]) {
     });
 }
 
-fn small(data: &[u8], reader: &crate::small::DocumentReader) {
+fn small(data: &[u8], reader: &crate::documents::DocumentReader) {
     table(data, |context, collector, bytes| {
-        let bytes = crate::small::bytes::Bytes::of_slice("fuzz", bytes);
+        let bytes = crate::documents::bytes::Bytes::of_slice("fuzz", bytes);
         reader.read_bytes("fuzz", bytes, context.options, collector)
     });
 }

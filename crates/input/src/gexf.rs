@@ -23,9 +23,9 @@ mod elements;
 #[cfg(test)]
 mod tests;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Document, DocumentReader, xml};
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
-use crate::small::{Document, DocumentReader, xml};
 use elements::Elements;
 
 /// The reader of GEXF.

@@ -19,9 +19,9 @@ pub(crate) mod tokens;
 #[cfg(test)]
 mod tests;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Described, Document, DocumentReader, plain};
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, DocumentReader, plain};
 use tokens::{Token, Tokens, pass_list};
 
 /// The reader of GML.

@@ -21,11 +21,11 @@ mod tests;
 use crate::beginnings::GRAPH6_HEADERS;
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns;
+use crate::documents::bytes::Bytes;
 use crate::error::InputError;
 use crate::foreign;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::small::bytes::Bytes;
 use crate::source::Source;
 
 /// Edges of a part.

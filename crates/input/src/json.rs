@@ -29,9 +29,9 @@ mod tests;
 use serde::de::DeserializeSeed as _;
 use serde_json::Deserializer;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Document, DocumentReader};
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
-use crate::small::{Document, DocumentReader};
 use feed::Feed;
 use graph::Graph;
 use place::Place;

@@ -23,10 +23,10 @@ mod tests;
 
 use std::io::BufRead as _;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Described, Document, DocumentReader, plain};
 use crate::error::InputError;
 use crate::foreign::begins as starts;
-use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, DocumentReader, plain};
 use crate::text::fields::{is_number, parse_id};
 use crate::words::{show, words};
 use label::label;

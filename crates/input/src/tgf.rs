@@ -13,10 +13,10 @@
 
 use std::io::BufRead as _;
 
+use crate::documents::bytes::Bytes;
+use crate::documents::{Described, Document, DocumentReader};
 use crate::error::InputError;
 use crate::options::WeightChoice;
-use crate::small::bytes::Bytes;
-use crate::small::{Described, Document, DocumentReader};
 use crate::words::show;
 
 /// The reader of TGF.
@@ -85,10 +85,10 @@ fn first_word(line: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use super::*;
     use crate::beginnings::tgf;
+    use crate::documents::tests::{named, refuse, see, weighted};
     use crate::format::Format;
     use crate::fuzzing::weighing;
     use crate::options::{IdKind, ReadOptions};
-    use crate::small::tests::{named, refuse, see, weighted};
     use crate::tables::ColumnRef;
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::tokens::begins;
 use super::*;
+use crate::documents::tests::{named, refuse, see, weighted};
 use crate::format::Format;
 use crate::fuzzing::weighing;
 use crate::options::{IdKind, ReadOptions};
-use crate::small::tests::{named, refuse, see, weighted};
 use crate::tables::ColumnRef;
 
 const DEPS: &str = "digraph deps {\n  a -> b;\n  b -> c;\n  c -> a;\n  d -> e;\n}\n";

@@ -4,8 +4,8 @@
 //! and `>`. Texts that `+` joins are one. Comments are `//`, `/* */`, and lines that begin
 //! with `#`.
 
+use crate::documents::bytes::Bytes;
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
 use crate::words::show;
 
 /// A word.

@@ -1,8 +1,8 @@
 //! GEXF files as programs write them, good and bad.
 
 use super::*;
+use crate::documents::tests::{named, refuse, see, weighted};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
-use crate::small::tests::{named, refuse, see, weighted};
 use crate::tables::ColumnRef;
 
 /// As Gephi writes.

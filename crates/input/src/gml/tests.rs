@@ -2,8 +2,8 @@
 
 use super::tokens::{DEPTH_MAX, begins};
 use super::*;
+use crate::documents::tests::{named, refuse, see, weighted};
 use crate::options::IdKind;
-use crate::small::tests::{named, refuse, see, weighted};
 
 const FRIENDS: &str = r#"# made by hand
 Creator "me [ and ] you"

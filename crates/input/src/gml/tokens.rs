@@ -4,8 +4,8 @@
 //! ends, and of `&...;` the few names that everybody writes and numbers of characters; other uses
 //! of `&` stay as they are.
 
+use crate::documents::bytes::Bytes;
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
 use crate::words::show;
 
 /// A word.

@@ -1,8 +1,8 @@
 //! What the elements of GraphML mean, each by the one that it stands in.
 
+use crate::documents::xml::{self, Element, Said};
+use crate::documents::{Described, Document, WeightKey};
 use crate::error::InputError;
-use crate::small::xml::{self, Element, Said};
-use crate::small::{Described, Document, WeightKey};
 use crate::words::show;
 
 /// An element that is open.

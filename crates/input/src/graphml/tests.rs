@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::documents::tests::{named, refuse, see, weighted};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
-use crate::small::tests::{named, refuse, see, weighted};
 use crate::tables::ColumnRef;
 
 const FRIENDS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::io::Read;
 use std::rc::Rc;
 
+use crate::documents::bytes::Bytes;
 use crate::error::InputError;
-use crate::small::bytes::Bytes;
 
 /// The bytes of a file, which the decoder and what is made of it both look at.
 #[derive(Clone)]

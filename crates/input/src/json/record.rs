@@ -1,6 +1,6 @@
 //! An object while it is read: what it says that a graph can use, whatever it turns out to be.
 
-use crate::small::Values;
+use crate::documents::Values;
 
 /// A number, a text or a truth value.
 #[derive(Clone, Debug, PartialEq)]

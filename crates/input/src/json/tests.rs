@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::beginnings::json;
+use crate::documents::tests::{Seen, named, refuse, see, weighted};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
-use crate::small::tests::{Seen, named, refuse, see, weighted};
 use crate::tables::ColumnRef;
 
 fn read(text: &str) -> Seen {

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::beginnings::pajek;
+use crate::documents::tests::{named, refuse, see, weighted};
 use crate::format::Format;
 use crate::fuzzing::weighing;
 use crate::options::IdKind;
-use crate::small::tests::{named, refuse, see, weighted};
 
 const FRIENDS: &str = "*Vertices 5\r\n1 \"Ann\"\r\n2 \"Bob\"\r\n3 \"Cat\"\r\n4 \"Dan\"\r\n\
                        5 \"Eve Lu\" 0.5 0.5 0.5 box ic Red\r\n*Edges\r\n1 2\r\n2 3\r\n*Arcs\r\n\

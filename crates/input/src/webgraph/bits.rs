@@ -8,8 +8,8 @@
 //! nibble  groups of a bit, which says whether the group is the last, and three bits of n
 //! ```
 
+use crate::documents::bytes::Fill;
 use crate::error::InputError;
-use crate::small::bytes::Fill;
 
 /// How a number is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
