@@ -31,7 +31,7 @@ mod failure;
 mod finite;
 mod generate;
 mod graphalytics;
-mod held;
+mod in_memory_edges;
 mod info;
 mod ingest;
 mod interrupt;

@@ -30,7 +30,7 @@ pub use crate::algorithms::MEMORY;
 use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::explain;
 pub use crate::failure::Failure;
-use crate::held::InMemoryEdges;
+use crate::in_memory_edges::InMemoryEdges;
 use crate::ingest;
 use crate::kept;
 use crate::load::{self, Source};

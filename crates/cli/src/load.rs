@@ -16,7 +16,7 @@ use welter_progress::Progress;
 use crate::args::InputArgs;
 use crate::beside::beside;
 use crate::failure::Failure;
-use crate::held::InMemoryEdges;
+use crate::in_memory_edges::InMemoryEdges;
 use crate::kept;
 use crate::loaded::Loaded;
 use crate::spec::{self, Generated};
