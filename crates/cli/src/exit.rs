@@ -4,26 +4,10 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use welter_progress::FailureKind;
 
+use crate::exit_code;
 use crate::failure::{Failure, NO_THREAD, REPORT, is_refused_thread, printable};
 use crate::interrupt;
 use crate::say;
-
-/// The exit code of a kind of failure: those of `sysexits` where there is one, of the shell where a
-/// signal ends a process.
-pub(crate) const fn code(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Usage => 2,
-        FailureKind::Input => 65,
-        FailureKind::Missing => 66,
-        FailureKind::Damaged | FailureKind::Internal => 70,
-        FailureKind::Output => 73,
-        FailureKind::Storage => 74,
-        FailureKind::Resumable => 75,
-        FailureKind::Permission => 77,
-        FailureKind::Budget => 78,
-        FailureKind::Cancelled => 130,
-    }
-}
 
 /// Does the work of a command, tells the user what went wrong, and returns the exit code.
 pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
@@ -34,8 +18,8 @@ pub(crate) fn code_of(work: impl FnOnce() -> Result<(), Failure>) -> u8 {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => failure.report(),
         // The hook has said what.
-        Err(payload) if is_refused_thread(&*payload) => code(FailureKind::Budget),
-        Err(_) => code(FailureKind::Internal),
+        Err(payload) if is_refused_thread(&*payload) => exit_code::of(FailureKind::Budget),
+        Err(_) => exit_code::of(FailureKind::Internal),
     }
 }
 
@@ -87,7 +71,11 @@ mod tests {
         alone.arg("exit::tests::a_panic_is_one_error_with_its_own_code");
         let ended = alone.output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(code(FailureKind::Internal).into()), "{said}");
+        assert_eq!(
+            ended.status.code(),
+            Some(exit_code::of(FailureKind::Internal).into()),
+            "{said}"
+        );
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 2, "{said}");
         assert!(lines[0].starts_with("error: broken invariant: a \\u{1b}[31mworker ("), "{said}");

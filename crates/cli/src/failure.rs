@@ -13,7 +13,7 @@ use welter_output::OutputError;
 use welter_progress::FailureKind;
 use welter_store::StoreError;
 
-use crate::{exit, say};
+use crate::{exit_code, say};
 
 /// Why the command did not do what was asked.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Failure {
 
     /// The exit code, as in the help of the command.
     pub fn code(&self) -> u8 {
-        self.kind.map_or(0, exit::code)
+        self.kind.map_or(0, exit_code::of)
     }
 
     /// Kind of the failure; none where it is no error.

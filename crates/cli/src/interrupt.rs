@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use welter_progress::{FailureKind, Progress};
 
-use crate::exit;
+use crate::exit_code;
 use crate::failure::{Failure, printable};
 use crate::say;
 
@@ -117,7 +117,7 @@ fn leave() -> ! {
     if std::thread::Builder::new().spawn(tell).is_ok() {
         let _ = heard.recv_timeout(MESSAGE_PATIENCE);
     }
-    std::process::exit(exit::code(kind).into());
+    std::process::exit(exit_code::of(kind).into());
 }
 
 /// Removes the temporary files that this process may have made beside an output.

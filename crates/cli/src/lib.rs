@@ -25,6 +25,7 @@ mod convert;
 mod docs;
 mod ends;
 mod exit;
+mod exit_code;
 mod expected;
 mod explain;
 mod failure;

@@ -1,7 +1,7 @@
 //! How long a plan will take.
 //!
-//! The costs below were measured once, on one machine; [`Throughput`] says how fast this one is beside
-//! it. Cores and storage work at the same time, so whichever takes longer is the limit.
+//! The costs below were measured once, on one machine; [`Throughput`] says how fast this one is
+//! beside it. Cores and storage work at the same time, so whichever takes longer is the limit.
 
 use welter_store::header::Encoding;
 
@@ -9,8 +9,8 @@ use super::Plan;
 use super::traffic::Traffic;
 use crate::machine::throughput::Throughput;
 
-/// Picoseconds of the loop of [`Throughput`] on the machine that the costs are of: a Xeon of 2.5 GHz with
-/// 1 MiB of second-level cache a core.
+/// Picoseconds of the loop of [`Throughput`] on the machine that the costs are of: a Xeon of
+/// 2.5 GHz with 1 MiB of second-level cache a core.
 const REFERENCE_PICOS: f64 = 1450.0;
 
 /// Nanoseconds of a core there, an edge: to bin it, to sort it and write it, to fold it. Short
@@ -41,8 +41,8 @@ const APPLY: f64 = 3.0;
 /// To hand on a byte of signals or updates.
 const COPY: f64 = 0.5;
 /// Share of its speed that storage has beside cores that look at what has come. It is of the speed
-/// beside cores that are as busy with something else, which is what [`Throughput`] measures: where a
-/// program is the device 1.4 to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
+/// beside cores that are as busy with something else, which is what [`Throughput`] measures: where
+/// a program is the device 1.4 to 2.5 GB/s instead of 2.2 to 2.5. Elsewhere it was not measured.
 const LOOKED_AT: f64 = 0.7;
 
 /// Seconds of a stage of a run.

@@ -4,10 +4,11 @@
 //! number of fields with it, at least two. Of several good ones a tab wins, as other separators are
 //! found in texts; then the one that stands alone once those are left out that stand only where
 //! numbers have decimal commas or texts have commas and spaces; then the one that makes integers of
-//! the first two fields, that the header is written with, or that makes more fields. Runs of spaces are a separator only where nothing else is,
-//! or where they alone make integers. A colon is one only where no field looks like a piece of an
-//! address, a time or a dictionary. What remains a tie is refused, and so are rows whose brackets
-//! open in one field and close in another, as those of tuples do.
+//! the first two fields, that the header is written with, or that makes more fields. Runs of spaces
+//! are a separator only where nothing else is, or where they alone make integers. A colon is one
+//! only where no field looks like a piece of an address, a time or a dictionary. What remains a tie
+//! is refused, and so are rows whose brackets open in one field and close in another, as those of
+//! tuples do.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
