@@ -289,7 +289,7 @@ mod tests {
             (70, "broken invariant: edges were met twice")
         );
         assert_eq!(bug.hint.as_deref(), Some(REPORT));
-        let setting = Failure::from(EngineError::Configuration("2 threads at most".to_owned()));
+        let setting = Failure::from(EngineError::Unsupported("no reverse edges".to_owned()));
         assert_eq!((setting.code(), setting.hint), (2, None));
         let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
         assert_eq!(Failure::from(OutputError::Input(refused())).code(), 78);

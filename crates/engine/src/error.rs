@@ -31,9 +31,31 @@ pub enum EngineError {
     /// The system starts no thread.
     #[error("the system starts no thread: {0}")]
     Threads(String),
-    /// A parameter is out of its range, or a program cannot do what was asked.
+    /// A setting is out of its range.
+    #[error("{name} must be between {least} and {most}, not {found}")]
+    Setting {
+        /// Noun with its unit, as a person would say it.
+        name: &'static str,
+        /// Smallest value.
+        least: u64,
+        /// Largest value.
+        most: u64,
+        /// Value that was asked for.
+        found: u64,
+    },
+    /// Stripes of the width that was asked for are too many.
+    #[error("{vertices} vertices do not fit {most} stripes of 2^{width_bits}; take wider stripes")]
+    Stripes {
+        /// Number of vertices.
+        vertices: u64,
+        /// Largest number of stripes.
+        most: u32,
+        /// Width of a stripe in bits.
+        width_bits: u32,
+    },
+    /// The program cannot run on the graph, whatever the settings.
     #[error("{0}")]
-    Configuration(String),
+    Unsupported(String),
     /// Work that a run cannot do without has no room in the budget.
     #[error("{0}")]
     Room(&'static str),
@@ -137,7 +159,10 @@ impl EngineError {
             Self::Input(error) => {
                 error.downcast_ref::<Self>().map_or(FailureKind::Input, Self::kind)
             }
-            Self::Route { .. } | Self::Configuration(_) => FailureKind::Usage,
+            Self::Route { .. }
+            | Self::Setting { .. }
+            | Self::Stripes { .. }
+            | Self::Unsupported(_) => FailureKind::Usage,
             Self::Vertex { .. } | Self::Changed(_) => FailureKind::Input,
             Self::Budget { .. } | Self::Room(_) | Self::Memory(_) | Self::Threads(_) => {
                 FailureKind::Budget

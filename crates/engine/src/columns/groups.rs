@@ -22,7 +22,7 @@ fn room(graph: &Graph) -> Result<usize, EngineError> {
     if !graph.symmetric {
         let what = "the program groups what comes from all neighbours, and the graph was not read \
                     as undirected";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::Unsupported(what.to_owned()));
     }
     let plan = &graph.plan;
     let (room, most) = (plan.premises.group_room(), u64::from(graph.degree_max));

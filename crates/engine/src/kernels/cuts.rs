@@ -117,9 +117,7 @@ fn in_one_half(start: usize, end: usize) -> bool {
 
 fn too_many(vertices: u64, width_bits: u32) -> EngineError {
     let most = u32::from(u16::MAX) + 1;
-    EngineError::Configuration(format!(
-        "{vertices} vertices do not fit {most} stripes of 2^{width_bits}; take wider stripes"
-    ))
+    EngineError::Stripes { vertices, most, width_bits }
 }
 
 /// Which bins, a group of sources and a stripe each, share slabs: consecutive ones, stripe by

@@ -219,10 +219,10 @@ mod tests {
         let states = workers.states(|| Ok(())).unwrap();
         let progress = Progress::new();
         let fail = |(): &mut (), task: usize| {
-            if task == 3 { Err(EngineError::Configuration("no".into())) } else { Ok(()) }
+            if task == 3 { Err(EngineError::Unsupported("no".into())) } else { Ok(()) }
         };
         let error = workers.tasks(1000, &progress, &states, fail).unwrap_err();
-        assert!(matches!(error, EngineError::Configuration(_)));
+        assert!(matches!(error, EngineError::Unsupported(_)));
         progress.cancel();
         let error = workers.tasks(2, &progress, &states, |(), _| Ok(())).unwrap_err();
         assert!(matches!(error, EngineError::Cancelled));

@@ -81,7 +81,7 @@ impl Plan {
     /// Plans a run on a graph that is kept, or refuses it when it cannot fit.
     ///
     /// # Errors
-    /// [`EngineError::Budget`] when its state does not fit, [`EngineError::Configuration`] for a
+    /// [`EngineError::Budget`] when its state does not fit, [`EngineError::Setting`] for a
     /// setting out of range.
     pub fn of_kept(
         kept: &KeptShape,

@@ -21,7 +21,7 @@ impl Plan {
     /// Plans a run, or refuses it when it cannot fit.
     ///
     /// # Errors
-    /// [`EngineError::Budget`] when no encoding fits, [`EngineError::Configuration`] for a setting
+    /// [`EngineError::Budget`] when no encoding fits, [`EngineError::Setting`] for a setting
     /// out of range.
     pub fn new(
         shape: Shape,

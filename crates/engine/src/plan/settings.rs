@@ -156,10 +156,10 @@ impl Settings {
 
     /// Refuses what is out of range.
     pub(super) fn check(&self) -> Result<(), EngineError> {
-        let within = |name: &str, value: Option<u64>, least: u64, most: u64| match value {
-            Some(value) if !(least..=most).contains(&value) => Err(EngineError::Configuration(
-                format!("{name} must be between {least} and {most}, not {value}"),
-            )),
+        let within = |name, value: Option<u64>, least, most| match value {
+            Some(found) if !(least..=most).contains(&found) => {
+                Err(EngineError::Setting { name, least, most, found })
+            }
             _ => Ok(()),
         };
         within("the number of threads", self.threads.map(|n| n as u64), 1, 1 << 12)?;

@@ -198,7 +198,7 @@ fn settings_out_of_range_are_refused() {
         Settings { chunk_bytes: Some(1), ..Settings::default() },
     ] {
         let error = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap_err();
-        assert!(matches!(error, EngineError::Configuration(_)), "{settings:?}");
+        assert!(matches!(error, EngineError::Setting { .. }), "{settings:?}");
     }
 }
 

@@ -56,7 +56,7 @@ pub fn intersect<I: Intersect>(
 ) -> Result<Values<I::Value>, EngineError> {
     if !graph.symmetric || graph.vertices() > RANKS_MOST {
         let what = "triangles take a graph that was read as undirected, of at most 2^31 vertices";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::Unsupported(what.to_owned()));
     }
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);

@@ -52,7 +52,7 @@ pub fn peel<V: Value>(
     }
     if !graph.symmetric {
         let what = "core numbers take a graph that was read as undirected";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::Unsupported(what.to_owned()));
     }
     let phase = progress.phase("peel", Unit::Vertices, Some(graph.vertices()));
     let rows = out_rows(graph, workers, progress)?.view();

@@ -113,7 +113,7 @@ pub fn extend_resumable<E: Extended>(
     if E::SYMMETRIC && !graph.symmetric {
         let what = "the program needs the reverse of each edge, and the graph was not read as \
                     undirected";
-        return Err(EngineError::Configuration(what.to_owned()));
+        return Err(EngineError::Unsupported(what.to_owned()));
     }
     let kernel = Extension::new(program);
     let any = AnyKernel::Extended(&kernel);

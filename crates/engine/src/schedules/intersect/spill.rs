@@ -109,7 +109,7 @@ fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
     let what = format!(
         "a vertex may have {longest} neighbours of higher degree, more than can travel together"
     );
-    Err(EngineError::Configuration(what))
+    Err(EngineError::Unsupported(what))
 }
 
 impl TriangleRun<'_> {
