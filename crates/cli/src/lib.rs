@@ -89,7 +89,7 @@ pub fn command(line: Vec<OsString>) -> u8 {
             }
             // Nobody reads the help any more, as in `welter --help | head`: no error.
             let _ = error.print();
-            return error.kind() as u8;
+            return error.exit_code() as u8;
         }
     };
     exit::code_of(|| perform(command))
