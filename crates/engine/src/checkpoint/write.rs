@@ -18,11 +18,6 @@ use crate::machine::sync::lock;
 const PACKED: usize = 1 << 15;
 
 impl Shape {
-    /// The graph, values and totals.
-    pub(crate) fn of_columns<V, T>(graph: &Graph, frontier: bool) -> Self {
-        Self::of_widths(graph, [size_of::<V>(), size_of::<T>()], frontier)
-    }
-
     /// The graph, and the bytes of a value and of the totals.
     pub(crate) fn of_widths(graph: &Graph, [value, total]: [usize; 2], frontier: bool) -> Self {
         Self {

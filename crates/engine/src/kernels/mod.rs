@@ -5,10 +5,12 @@
 //! | `keys`, `record` | keys of edges, checked against the columns that they index; raw pairs |
 //! | `seam`, `shape` | kernels as schedules see them: objects with widths and capabilities |
 //! | `folded`, `extension` | kernels of fold programs and of extended ones |
+//! | `stream`, `streaming` | kernels of stream programs as passes see them, and those |
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
 //! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `sift` | edges of a tile that a predicate selects |
+//! | `changes` | blocks of vertices in which a pass changes something |
 //! | `radix` | records in the order of their keys |
 //! | `update_chunk` | updates as they wait on storage or travel |
 //! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
@@ -19,6 +21,7 @@
 //! Invariant: a key is checked against the columns that it indexes before it indexes them.
 
 pub(crate) mod apply;
+pub(crate) mod changes;
 pub(crate) mod cuts;
 pub(crate) mod ends;
 pub(crate) mod extension;
@@ -33,5 +36,7 @@ pub(crate) mod records;
 pub(crate) mod seam;
 pub(crate) mod shape;
 pub(crate) mod sift;
+pub(crate) mod stream;
+pub(crate) mod streaming;
 pub(crate) mod update_chunk;
 pub(crate) mod vertices;

@@ -5,6 +5,7 @@
 
 use welter_model::extended::Extended;
 use welter_model::program::Program;
+use welter_model::stream::Stream;
 
 /// Widths and capabilities of a program, as values.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,41 @@ impl KernelShape {
                 knows_target: false,
                 combines: false,
             },
+        }
+    }
+}
+
+/// Widths and capabilities of a stream program, as values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamShape {
+    /// Bytes of the value of a vertex.
+    pub(crate) value: usize,
+    /// Whether edges look at their weights.
+    pub(crate) weighted: bool,
+    /// Whether edges are news where the cells of their ends are unequal words.
+    pub(crate) unequal: bool,
+    /// Whether edges may be contracted.
+    pub(crate) contracts: bool,
+    /// Number of passes, where that is known beforehand.
+    pub(crate) passes: Option<u64>,
+}
+
+impl StreamShape {
+    /// The shape of a stream program.
+    pub(crate) fn of<S: Stream>() -> Self {
+        const {
+            assert!(size_of::<S::Value>() > 0, "values have a width");
+            assert!(
+                !S::UNEQUAL || size_of::<S::Cell>() == 4 && align_of::<S::Cell>() == 4,
+                "cells that are compared by words are words"
+            );
+        }
+        Self {
+            value: size_of::<S::Value>(),
+            weighted: S::WEIGHTED,
+            unequal: S::UNEQUAL,
+            contracts: S::CONTRACTS,
+            passes: S::PASSES,
         }
     }
 }

@@ -26,28 +26,32 @@ mod resume;
 mod run;
 mod show;
 mod stale;
+mod state;
 
-use std::cell::{Cell, RefCell};
+use std::mem::take;
 
+use welter_model::lasting::Checkpointable;
 use welter_model::program::Value;
-use welter_model::stream::{Again, Edge, Next, Seen, Stream};
+use welter_model::stream::{Again, Next, Seen, Stream};
 use welter_progress::{Progress, Unit};
 
-use self::learnt::fill;
 use self::order::Share;
-use self::run::Run;
+use self::run::{Ended, StreamRun, places};
 use self::show::{Newer, Writes};
 use self::stale::Stale;
 use crate::EngineError;
+use crate::checkpoint::Checkpoints;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
+use crate::kernels::stream::{AnyStream, Shown};
+use crate::kernels::streaming::Streaming;
 use crate::machine::affinity::PinnedWorkers;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
+use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
 
-pub use self::resume::pass_resumable;
 pub use self::run::Generation;
 
 pub(crate) use self::learnt::{CELLS, Learnt, add_up, check};
@@ -64,6 +68,13 @@ pub struct Passed<V: Value> {
     pub left: Vec<Generation>,
 }
 
+impl<V: Value> Passed<V> {
+    fn of(ended: Ended) -> Result<Self, EngineError> {
+        let Ended { values, passes, left } = ended;
+        Ok(Self { values: Values::resident(values.typed()).rows()?, passes, left })
+    }
+}
+
 /// Runs a stream program.
 ///
 /// # Errors
@@ -74,40 +85,65 @@ pub fn pass<S: Stream>(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Passed<S::Value>, EngineError> {
-    let edges = S::PASSES.map(|passes| passes * graph.edges());
-    let phase = progress.phase("pass", Unit::Edges, edges);
-    let run = Run::new(graph, program, workers, (progress, &phase))?;
-    run.go(program.first(), |_, _| Ok(()))
+    let kernel = Box::new(Streaming::new(program, places(graph))?);
+    Passed::of(run((graph, workers, progress, None), AnyStream::Plain(kernel))?)
 }
 
-impl<S: Stream> Run<'_, S> {
-    /// Does what comes next, to the end. `passed` hears of the end of each pass, and of what comes
-    /// then.
-    fn go(
-        mut self,
-        mut next: Next<S::Step>,
-        mut passed: impl FnMut(&Self, Next<S::Step>) -> Result<(), EngineError>,
-    ) -> Result<Passed<S::Value>, EngineError> {
-        let _own_cores = PinnedWorkers::new(self.workers, self.graph.is_streamed());
+/// Runs a stream program from its last checkpoint, if there is one, and writes more.
+///
+/// # Errors
+/// As [`pass`]; also when a checkpoint cannot be written or read, or belongs to another graph or
+/// program.
+pub fn pass_resumable<S: Checkpointable>(
+    graph: &Graph,
+    program: &S,
+    workers: &Workers,
+    progress: &Progress,
+    checkpoints: Option<&Checkpoints>,
+) -> Result<Passed<S::Value>, EngineError> {
+    let kernel = Box::new(Streaming::new(program, places(graph))?);
+    Passed::of(run((graph, workers, progress, checkpoints), AnyStream::Resumable(kernel))?)
+}
+
+/// Runs a kernel.
+fn run(
+    (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
+    kernel: AnyStream<'_>,
+) -> Result<Ended, EngineError> {
+    if checkpoints.is_some() {
+        // They may be where bins were.
+        workers.settle();
+    }
+    let edges = kernel.kernel().shape().passes.map(|passes| passes * graph.edges());
+    let phase = progress.phase("pass", Unit::Edges, edges);
+    let context = Context { graph, workers, progress, phase: &phase, checkpoints };
+    StreamRun::new(context, kernel)?.finish()
+}
+
+impl StreamRun<'_> {
+    /// Does what comes next, to the end, from the last checkpoint on, if there is one.
+    fn finish(mut self) -> Result<Ended, EngineError> {
+        let mut kept = self.restore()?;
+        let Context { graph, workers, .. } = self.context;
+        let _own_cores = PinnedWorkers::new(workers, graph.is_streamed());
         loop {
             let passes = self.passes;
-            let (step, seen) = match next {
-                Next::Few(step) => (step, self.pass(step, true)?),
-                Next::Pass(step) => (step, self.pass(step, false)?),
-                Next::Settle(step) => (step, self.settle(step)?),
-                Next::Rest(step) => (step, self.rest(step)?),
+            let seen = match self.kernel.kernel().step() {
+                Next::Few(again) => self.pass(again, true)?,
+                Next::Pass(again) => self.pass(again, false)?,
+                Next::Settle(_) => self.settle()?,
+                Next::Rest(again) => self.rest(again)?,
                 Next::Stop => return self.end(),
             };
-            check(self.program, step, &seen)?;
-            next = self.program.next(step, &seen);
-            if self.passes > passes {
-                passed(&self, next)?;
+            self.kernel.kernel_mut().end_step(seen)?;
+            if let Some(kept) = kept.as_mut().filter(|_| self.passes > passes) {
+                self.keep(kept)?;
             }
         }
     }
 
     /// Shows edges that may be news.
-    fn pass(&mut self, step: S::Step, few: bool) -> Result<Seen<S::Total>, EngineError> {
+    fn pass(&mut self, again: Again, few: bool) -> Result<Seen<()>, EngineError> {
         let share = match (few, self.begun) {
             (true, _) => Share::Few,
             (false, true) => Share::Others,
@@ -117,59 +153,41 @@ impl<S: Stream> Run<'_, S> {
             self.begin_pass()?;
         }
         self.begun = few;
-        let (program, known) = (self.program, self.known());
-        let again = program.again(step);
+        let kernel = self.kernel.kernel();
         if let Some(contracted) = &self.contracted
             && again == Again::Never
         {
-            let newer = self.pass_contracted(step, contracted)?.map(Newer::Links);
+            let newer = self.pass_contracted(contracted)?.map(Newer::Links);
             return Ok(self.end_pass(newer));
         }
         let is_first = self.passes == 1;
+        let contracts = kernel.shape().contracts;
         let writes = Writes {
             edges: !is_first && left::pays(self.edges(), share, again),
-            links: !is_first && S::CONTRACTS && contract::pays(self.edges(), share, again),
+            links: !is_first && contracts && contract::pays(self.edges(), share, again),
         };
-        let newer = self.each_chunk(step, (share, writes), |hand, part| {
-            let (news, changes) = (Cell::new(0), Cell::new(0));
-            let show = |source, target, weight| {
-                let edge = Edge { source, target, weight };
-                news.set(news.get() + 1);
-                if program.edge(step, known, edge) {
-                    changes.set(changes.get() + 1);
-                    part.stale.change(edge, part.again);
-                }
-            };
-            if part.is_written {
-                let found = RefCell::new(&mut hand.found);
-                part.sift(
-                    program,
-                    step,
-                    known.cells,
-                    &mut hand.scratch,
-                    |source, target, weight| {
-                        found.borrow_mut().push((source, target, weight));
-                        show(source, target, weight);
-                    },
-                );
-            } else {
-                part.sift(program, step, known.cells, &mut hand.scratch, show);
-            }
-            hand.seen.changes += changes.get();
-            news.get()
+        let newer = self.each_chunk(again, (share, writes), |tools, part| {
+            let mut sum = Shown::default();
+            part.each_tile(kernel.shape(), |tile| {
+                let found = part.is_written.then_some(&mut tools.found);
+                let shown = kernel.show(tile, &mut tools.scratch, found);
+                sum.news += shown.news;
+                sum.changes += shown.changes;
+            });
+            sum
         })?;
         Ok(self.end_pass(newer))
     }
 
     /// Counts a pass, unless there were too many.
     fn begin_pass(&mut self) -> Result<(), EngineError> {
-        check_limit(self.program.limit(), self.graph, self.passes)?;
+        check_limit(self.kernel.kernel().limit(), self.context.graph, self.passes)?;
         self.passes += 1;
         Ok(())
     }
 
     /// Goes over to what is newer.
-    fn end_pass(&mut self, newer: Option<Newer>) -> Seen<S::Total> {
+    fn end_pass(&mut self, newer: Option<Newer>) -> Seen<()> {
         self.stale.end_pass();
         match newer {
             Some(Newer::Edges(graph)) => {
@@ -188,44 +206,45 @@ impl<S: Stream> Run<'_, S> {
     }
 
     /// Hands over the edges that are news.
-    fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
+    fn rest(&mut self, again: Again) -> Result<Seen<()>, EngineError> {
         self.begin_pass()?;
-        let (program, known) = (self.program, self.known());
-        self.each_chunk(step, (Share::All, Writes::NOTHING), |hand, part| {
-            let before = hand.rest.len();
-            let rest = RefCell::new(&mut hand.rest);
-            part.sift(program, step, known.cells, &mut hand.scratch, |source, target, _| {
-                rest.borrow_mut().push([source, target]);
+        let kernel = self.kernel.kernel();
+        self.each_chunk(again, (Share::All, Writes::NOTHING), |tools, part| {
+            let before = tools.rest.len();
+            part.each_tile(kernel.shape(), |tile| {
+                kernel.find(tile, &mut tools.scratch, &mut tools.found);
+                let found = tools.found.drain(..);
+                tools.rest.extend(found.map(|edge| [edge.source, edge.target]));
             });
-            (hand.rest.len() - before) as u64
+            Shown { news: (tools.rest.len() - before) as u64, changes: 0 }
         })?;
         self.stale.end_pass();
         let mut edges = Vec::new();
-        for hand in &mut *lock(&self.hands) {
-            edges.append(&mut std::mem::take(&mut hand.rest));
+        for tools in &mut *lock(&self.tools) {
+            edges.append(&mut take(&mut tools.rest));
         }
-        program.rest(self.known(), edges);
+        self.kernel.kernel().rest(edges);
         Ok(self.seen())
     }
 
     /// Lets all vertices be settled.
-    fn settle(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        let vertices = self.graph.vertices() as usize;
-        let tools = (self.workers, self.progress);
-        let total = self.learnt.settle(self.program, step, vertices, tools)?;
+    fn settle(&mut self) -> Result<Seen<()>, EngineError> {
+        let Context { graph, workers, progress, .. } = self.context;
+        let vertices = graph.vertices() as usize;
+        state::settle(self.kernel.kernel(), vertices, (workers, progress))?;
         self.stale.begin_anew();
-        Ok(Seen { total, ..self.seen() })
+        Ok(self.seen())
     }
 
     /// The values.
-    fn end(self) -> Result<Passed<S::Value>, EngineError> {
-        let Self { graph, program, workers, progress, passes, .. } = self;
-        drop((self.newer, self.contracted));
-        let known = self.learnt.known();
-        let mut values = Buffer::used(graph.vertices() as usize, &graph.arena)?;
+    fn end(self) -> Result<Ended, EngineError> {
+        let Self { context, kernel, newer, contracted, passes, left, .. } = self;
+        drop((newer, contracted));
+        let (Context { graph, workers, progress, .. }, kernel) = (context, kernel.kernel());
+        let bytes = graph.vertices() as usize * kernel.shape().value;
+        let mut values = Buffer::used(bytes, &graph.arena)?;
         graph.arena.drop_columns();
-        fill(&mut values, workers, progress, |vertex| program.value(known, vertex))?;
-        let values = Values::resident(values).rows()?;
-        Ok(Passed { values, passes, left: self.left })
+        state::values(kernel, &mut values, (workers, progress))?;
+        Ok(Ended { values, passes, left })
     }
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
-use welter_model::stream::{Again, Link};
+use welter_model::stream::{Again, Edge, Link};
 use welter_store::checksum;
 use welter_store::io::Volume;
 
@@ -50,6 +50,7 @@ use super::order::Share;
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::edges::slab_location::Kept;
+use crate::kernels::stream::StreamKernel;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
@@ -63,6 +64,9 @@ const SHARE: u64 = 4;
 /// million, took 14 s instead of 8 on a busy machine with larger tables. Where pairs come in about
 /// the order of the vertices (a grid), few at a time will do.
 const SLOTS_MOST: u64 = 1 << 17;
+
+/// Edges that are made links together, near a core.
+const TOGETHER: usize = 1 << 8;
 
 const LINK_BYTES: u64 = size_of::<Link>() as u64;
 
@@ -224,23 +228,47 @@ impl<'c, 'g> Contractor<'c, 'g> {
         Ok(Self { contraction, table: Table::new(contraction.slots_most)?, outlet })
     }
 
-    /// Takes what is news among so many edges.
-    pub(super) fn take(
+    /// Takes what is news among so many links.
+    pub(super) fn take(&mut self, looked: u64, links: &[Link]) -> Result<(), EngineError> {
+        self.counted([looked, links.len() as u64], |contractor| contractor.keep_all(links))
+    }
+
+    /// Takes what is news among so many edges, some at a time.
+    pub(super) fn take_edges(
         &mut self,
+        kernel: &dyn StreamKernel,
         looked: u64,
-        links: impl ExactSizeIterator<Item = Link>,
+        edges: &[Edge],
+    ) -> Result<(), EngineError> {
+        self.counted([looked, edges.len() as u64], |contractor| {
+            let mut links = Vec::with_capacity(TOGETHER.min(edges.len()));
+            for edges in edges.chunks(TOGETHER) {
+                links.clear();
+                kernel.link(edges, &mut links);
+                contractor.keep_all(&links)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts what `keep` keeps of the news among edges that were looked at.
+    fn counted(
+        &mut self,
+        [looked, news]: [u64; 2],
+        keep: impl FnOnce(&mut Self) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         if self.contraction.is_over() {
             return Ok(());
         }
-        let news = links.len() as u64;
         let (held, emptied) = (self.held(), self.outlet.links());
-        for link in links {
-            self.keep(link)?;
-        }
+        keep(self)?;
         let more = [looked, news, self.held() - held, self.outlet.links() - emptied];
         self.contraction.count(more);
         Ok(())
+    }
+
+    fn keep_all(&mut self, links: &[Link]) -> Result<(), EngineError> {
+        links.iter().try_for_each(|link| self.keep(*link))
     }
 
     /// Links that it has.

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use welter_model::edges::Duplicates;
-use welter_model::stream::Again;
+use welter_model::stream::{Again, Edge};
 use welter_store::header::Label;
 use welter_store::io::Volume;
 use welter_store::weights::WeightKind;
@@ -216,12 +216,12 @@ impl<'l> Writer<'l> {
         Ok(Self { left, keep, edges, label: None, source: 0 })
     }
 
-    /// Takes what is left of the next chunk: sources, targets and weights, in its order.
+    /// Takes what is left of the next chunk, in its order.
     pub(super) fn chunk(
         &mut self,
         label: &Label,
         (sources_start, looked): (u64, u64),
-        found: &[(u32, u32, f64)],
+        found: &[Edge],
     ) -> Result<(), EngineError> {
         if !self.left.go_on(looked, found.len() as u64) {
             return Ok(());
@@ -235,19 +235,19 @@ impl<'l> Writer<'l> {
             self.label = Some(Label { generation, number, weights: WeightKind::None, ..*label });
         }
         self.source = sources_start;
-        let key = |source: u32, target: u32| {
+        let key = |edge: &Edge| {
             let [source, target] = [
-                u64::from(source).wrapping_sub(label.source_base),
-                u64::from(target).wrapping_sub(label.target_base),
+                u64::from(edge.source).wrapping_sub(label.source_base),
+                u64::from(edge.target).wrapping_sub(label.target_base),
             ];
             source << label.target_bits | target
         };
         match &mut self.edges {
             Edges::Plain(edges, _) => {
-                edges.extend(found.iter().map(|edge| u64::new(key(edge.0, edge.1), edge.2)));
+                edges.extend(found.iter().map(|edge| u64::new(key(edge), edge.weight)));
             }
             Edges::Weighted(edges, _) => {
-                edges.extend(found.iter().map(|edge| Weighted::new(key(edge.0, edge.1), edge.2)));
+                edges.extend(found.iter().map(|edge| Weighted::new(key(edge), edge.weight)));
             }
         }
         if self.edges.len() >= GATHERED { self.cut() } else { Ok(()) }

@@ -1,9 +1,10 @@
 //! In which order a pass takes stripes, chunks and tiles.
 
-use welter_model::stream::{Again, Stream};
+use welter_model::stream::Again;
 
 use crate::edges::graph::Graph;
 use crate::kernels::gather::Look;
+use crate::kernels::shape::StreamShape;
 
 /// Edges of a vertex that are shown first where only a few are, on average.
 const FEW_EDGES: f64 = 2.25;
@@ -82,9 +83,9 @@ impl<'g> Order<'g> {
     }
 
     /// How the edges of a tile are looked at.
-    pub(super) fn look<S: Stream>(&self) -> Look {
+    pub(super) fn look(&self, shape: &StreamShape) -> Look {
         match self.way {
-            Way::Turned | Way::First if S::UNEQUAL => Look::Unequal,
+            Way::Turned | Way::First if shape.unequal => Look::Unequal,
             Way::Turned | Way::First => Look::Runs,
             Way::Up => Look::Up,
             Way::Down => Look::Down,

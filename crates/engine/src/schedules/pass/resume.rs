@@ -13,88 +13,90 @@
 
 use std::path::Path;
 
-use bytemuck::{Zeroable, bytes_of, cast_slice, cast_slice_mut};
+use bytemuck::bytes_of;
+use welter_model::lasting::KeptNext;
 
-use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
-use welter_progress::{Progress, Unit};
-
-use super::Passed;
-use super::learnt::Learnt;
-use super::run::Run;
+use super::run::StreamRun;
 use crate::EngineError;
 use crate::checkpoint::{
     Checkpoints, Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
 };
 use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
-use crate::machine::workers::Workers;
+use crate::kernels::stream::{AnyStream, ResumableKernel};
 
 /// Vertices that are kept or restored at a time.
 const PIECE: usize = 1 << 10;
 
-/// Runs a stream program from its last checkpoint, if there is one, and writes more.
-///
-/// # Errors
-/// As [`super::pass`]; also when a checkpoint cannot be written or read, or belongs to another
-/// graph or program.
-pub fn pass_resumable<S: Checkpointable>(
-    graph: &Graph,
-    program: &S,
-    workers: &Workers,
-    progress: &Progress,
-    checkpoints: Option<&Checkpoints>,
-) -> Result<Passed<S::Value>, EngineError> {
-    let Some(checkpoints) = checkpoints else {
-        return super::pass(graph, program, workers, progress);
-    };
-    // They may be where bins were.
-    workers.settle();
-    let edges = S::PASSES.map(|passes| passes * graph.edges());
-    let phase = progress.phase("pass", Unit::Edges, edges);
-    let mut run = Run::new(graph, program, workers, (progress, &phase))?;
-    let directory = checkpoints.directory();
-    let shape = Shape::of_columns::<S::Kept, KeptNext>(graph, false);
-    checkpoints.check_space_of(&shape)?;
-    let reached = restore_columns(checkpoints, graph, shape, Cells { run: &mut run, directory })?;
-    let first = encode::<S>(program.first());
-    let mut reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
-    run.passes = reached.iterations;
-    let next = decode::<S>(reached.total()).ok_or_else(|| odd(directory))?;
-    let bytes = graph.vertices() * size_of::<S::Kept>() as u64;
-    run.go(next, |run, next| {
-        reached.note(bytes_of(&encode::<S>(next)));
-        if run.begun || !checkpoints.is_due_of(run.passes, bytes) {
+/// Checkpoints of a run, and how far it has come.
+pub(super) struct KeptRun<'a> {
+    checkpoints: &'a Checkpoints,
+    shape: Shape,
+    reached: Reached,
+}
+
+impl<'a> StreamRun<'a> {
+    /// Sets the run to its last checkpoint, if there is one. `None` where it writes none.
+    pub(super) fn restore(&mut self) -> Result<Option<KeptRun<'a>>, EngineError> {
+        let (graph, checkpoints) = (self.context.graph, self.context.checkpoints);
+        let (AnyStream::Resumable(kernel), Some(checkpoints)) = (&mut self.kernel, checkpoints)
+        else {
+            return Ok(None);
+        };
+        let (kernel, directory) = (&mut **kernel, checkpoints.directory());
+        let widths = [kernel.kept_bytes(), size_of::<KeptNext>()];
+        let shape = Shape::of_widths(graph, widths, false);
+        checkpoints.check_space_of(&shape)?;
+        let first = kernel.kept_step();
+        let state = VertexState { graph, kernel: &mut *kernel, directory };
+        let reached = restore_columns(checkpoints, graph, shape, state)?;
+        let reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
+        if !kernel.resume(reached.total()) {
+            return Err(odd(directory));
+        }
+        self.passes = reached.iterations;
+        Ok(Some(KeptRun { checkpoints, shape, reached }))
+    }
+
+    /// Notes the end of a pass, and writes a checkpoint if one is due.
+    pub(super) fn keep(&self, kept: &mut KeptRun<'_>) -> Result<(), EngineError> {
+        let AnyStream::Resumable(kernel) = &self.kernel else { return Ok(()) };
+        let (kernel, KeptRun { checkpoints, shape, reached }) = (&**kernel, kept);
+        let vertices = self.context.graph.vertices();
+        let bytes = vertices * kernel.kept_bytes() as u64;
+        reached.note(bytes_of(&kernel.kept_step()));
+        if self.begun || !checkpoints.is_due_of(self.passes, bytes) {
             return Ok(());
         }
         let columns = Columns {
-            values: Column::Made(&|visit| run.each_kept(visit)),
+            values: Column::Made(&|visit| each_kept(kernel, vertices as usize, visit)),
             active: Column::Memory(&[]),
             states: Column::Memory(&[]),
         };
-        write_columns(checkpoints, shape, columns, &reached)
-    })
-}
-
-impl<S: Checkpointable> Run<'_, S> {
-    /// Shows what is to be kept of all vertices, in their order.
-    fn each_kept(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
-        let vertices = self.graph.vertices() as usize;
-        let mut piece = Vec::with_capacity(PIECE);
-        for first in (0..vertices).step_by(PIECE) {
-            let part = first..vertices.min(first + PIECE);
-            let Learnt { cells, notes } = &self.learnt;
-            let known = cells[part.clone()].iter().zip(&notes[part]);
-            piece.clear();
-            piece.extend(known.map(|(cell, note)| self.program.kept(cell, note)));
-            visit(cast_slice(&piece))?;
-        }
-        Ok(())
+        write_columns(checkpoints, *shape, columns, reached)
     }
 }
 
-/// The cells and notes of a run, as they are restored.
-struct Cells<'r, 'a, S: Checkpointable> {
-    run: &'r mut Run<'a, S>,
+/// Shows what is to be kept of all vertices, in their order.
+fn each_kept(
+    kernel: &dyn ResumableKernel,
+    vertices: usize,
+    visit: &mut Visit<'_>,
+) -> Result<(), EngineError> {
+    let width = kernel.kept_bytes();
+    let mut piece = vec![0; PIECE * width];
+    for first in (0..vertices).step_by(PIECE) {
+        let kept = &mut piece[..PIECE.min(vertices - first) * width];
+        kernel.keep(first, kept);
+        visit(kept)?;
+    }
+    Ok(())
+}
+
+/// The state of the vertices of a run, as it is restored.
+struct VertexState<'r> {
+    graph: &'r Graph,
+    kernel: &'r mut dyn ResumableKernel,
     directory: &'r Path,
 }
 
@@ -104,21 +106,19 @@ fn odd(directory: &Path) -> EngineError {
     EngineError::Changed(format!("{}: {what}", directory.display()))
 }
 
-impl<S: Checkpointable> Settable for Cells<'_, '_, S> {
+impl Settable for VertexState<'_> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let run = &mut *self.run;
-        let Stripe { vertices, .. } = &run.graph.stripes[stripe];
-        let mut piece = [S::Kept::zeroed(); PIECE];
+        let Self { graph, kernel, directory } = self;
+        let Stripe { vertices, .. } = &graph.stripes[stripe];
+        let width = kernel.kept_bytes();
+        let mut piece = vec![0; PIECE * width];
         let mut first = vertices.start as usize;
         while first < vertices.end as usize {
             let last = (vertices.end as usize).min(first + PIECE);
-            let kept = &mut piece[..last - first];
-            fill(cast_slice_mut(kept))?;
-            let Learnt { cells, notes } = &mut run.learnt;
-            let places = cells[first..last].iter_mut().zip(&mut notes[first..last]);
-            for (place, kept) in places.zip(kept) {
-                let restored = run.program.restored(*kept, run.graph.vertices());
-                (*place.0, *place.1) = restored.ok_or_else(|| odd(self.directory))?;
+            let kept = &mut piece[..(last - first) * width];
+            fill(kept)?;
+            if !kernel.restore(first, kept, graph.vertices()) {
+                return Err(odd(directory));
             }
             first = last;
         }

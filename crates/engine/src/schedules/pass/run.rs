@@ -1,19 +1,20 @@
-//! A stream program at work: what it has learnt, and what it reads.
+//! A stream program at work: its kernel, and the edges that it reads.
 
 use std::sync::Mutex;
 
 use welter_model::edges::Pair;
-use welter_model::stream::{Known, Seen, Stream};
-use welter_progress::{Phase, Progress};
+use welter_model::stream::{Edge, Seen};
 
 use super::contracted::Contracted;
-use super::learnt::{Learnt, add_up};
 use super::stale::Stale;
+use super::state::{add_up, init};
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::Scratch;
+use crate::kernels::stream::AnyStream;
+use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
-use crate::machine::workers::Workers;
+use crate::schedules::context::Context;
 
 /// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
 /// and are joined, and what a program makes of them.
@@ -30,63 +31,58 @@ pub struct Generation {
 }
 
 /// A stream program at work.
-pub(super) struct Run<'a, S: Stream> {
-    pub(super) graph: &'a Graph,
-    pub(super) program: &'a S,
-    pub(super) workers: &'a Workers,
-    pub(super) progress: &'a Progress,
-    pub(super) phase: &'a Phase,
-    pub(super) learnt: Learnt<S>,
-    pub(super) hands: Mutex<Vec<Hand>>,
+pub(super) struct StreamRun<'a> {
+    pub(super) context: Context<'a>,
+    pub(super) kernel: AnyStream<'a>,
+    pub(super) tools: Mutex<Vec<Tools>>,
     pub(super) stale: Stale,
     /// Graph that is read instead of the first one, once few of its edges can be news.
     pub(super) newer: Option<Graph>,
     /// Links that are read instead of both, once few of them are not parallel.
     pub(super) contracted: Option<Contracted>,
-    /// All of these that there were.
+    /// All generations that there were.
     pub(super) left: Vec<Generation>,
     /// Whether a few edges were shown, and not yet the others.
     pub(super) begun: bool,
     pub(super) passes: u64,
 }
 
-/// Tools that a worker needs beside chunks.
-pub(super) struct Hand {
+/// Tools that a worker keeps from pass to pass.
+#[derive(Default)]
+pub(super) struct Tools {
     pub(super) scratch: Scratch,
     /// Counts of the edges that it has seen in a step.
     pub(super) seen: Seen<()>,
     /// Edges that it found for the rest.
     pub(super) rest: Vec<Pair>,
-    /// Edges of a chunk that are left.
-    pub(super) found: Vec<(u32, u32, f64)>,
+    /// Edges of a chunk that are news, where these are written.
+    pub(super) found: Vec<Edge>,
 }
 
-impl<'a, S: Stream> Run<'a, S> {
+/// Outcome of a run, of which values are bytes.
+pub(super) struct Ended {
+    pub(super) values: Buffer<u8>,
+    pub(super) passes: u64,
+    pub(super) left: Vec<Generation>,
+}
+
+/// Vertices whose state there is room for: a damaged key names some place of it, and none outside.
+pub(super) fn places(graph: &Graph) -> usize {
+    graph.vertices() as usize + graph.signal_padding().max(1 << graph.layout.stripe_bits)
+}
+
+impl<'a> StreamRun<'a> {
+    /// A run before its first step.
     pub(super) fn new(
-        graph: &'a Graph,
-        program: &'a S,
-        workers: &'a Workers,
-        (progress, phase): (&'a Progress, &'a Phase),
+        context: Context<'a>,
+        mut kernel: AnyStream<'a>,
     ) -> Result<Self, EngineError> {
-        // A damaged key names some place of the state and none outside it.
-        let places =
-            graph.vertices() + (graph.signal_padding() as u64).max(1 << graph.layout.stripe_bits);
-        let degree = |place: u32| graph.degrees.get(place as usize).copied().unwrap_or(0);
-        let learnt = Learnt::new(program, places as usize, degree, (workers, progress))?;
-        let hand = || Hand {
-            scratch: Scratch::new(),
-            seen: Seen::default(),
-            rest: Vec::new(),
-            found: Vec::new(),
-        };
+        let Context { graph, workers, progress, .. } = context;
+        init(kernel.kernel_mut(), &graph.degrees, (workers, progress))?;
         Ok(Self {
-            graph,
-            program,
-            workers,
-            progress,
-            phase,
-            learnt,
-            hands: Mutex::new((0..workers.threads()).map(|_| hand()).collect()),
+            context,
+            kernel,
+            tools: Mutex::new((0..workers.threads()).map(|_| Tools::default()).collect()),
             stale: Stale::new(graph),
             newer: None,
             contracted: None,
@@ -96,18 +92,14 @@ impl<'a, S: Stream> Run<'a, S> {
         })
     }
 
-    pub(super) fn known(&self) -> Known<'_, S> {
-        self.learnt.known()
-    }
-
     /// The graph that passes read.
     pub(super) fn edges(&self) -> &Graph {
-        self.newer.as_ref().unwrap_or(self.graph)
+        self.newer.as_ref().unwrap_or(self.context.graph)
     }
 
     /// Counts of all workers since they were asked last.
-    pub(super) fn seen(&self) -> Seen<S::Total> {
-        let room = self.graph.free_bytes() / REST_BYTES;
-        add_up(lock(&self.hands).iter_mut().map(|hand| &mut hand.seen), room)
+    pub(super) fn seen(&self) -> Seen<()> {
+        let room = self.context.graph.free_bytes() / REST_BYTES;
+        add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.seen), room)
     }
 }

@@ -2,29 +2,29 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use welter_model::stream::{Again, Edge, Link, Stream};
+use welter_model::stream::Again;
 use welter_store::chunk::Chunk;
 
 use super::contract::{Contraction, Contractor, Reads};
 use super::contracted::Contracted;
 use super::left::{Left, Writer};
 use super::order::{Order, Share};
-use super::run::{Hand, Run};
+use super::run::{StreamRun, Tools};
 use super::stale::Stale;
 use crate::EngineError;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::gather::Sides;
-use crate::kernels::kernel::{Coding, Scratch};
-use crate::kernels::keys::Width;
-use crate::kernels::sift::sift_tile;
+use crate::kernels::kernel::Coding;
+use crate::kernels::shape::StreamShape;
+use crate::kernels::stream::{Shown, TilePass};
 use crate::machine::sync::lock;
+use crate::schedules::context::Context;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
 /// A worker's tools in a pass.
 struct WorkerState<'p> {
     chunks: ReadAhead<'p>,
-    hand: Hand,
+    tools: Tools,
     /// Writer of the edges that are left, where they are written.
     writer: Option<Writer<'p>>,
     /// Contractor of these edges.
@@ -48,34 +48,35 @@ impl Writes {
     pub(super) const NOTHING: Self = Self { edges: false, links: false };
 }
 
-impl<S: Stream> Run<'_, S> {
+impl StreamRun<'_> {
     /// Shows the chunks in which there may be news; `show` says how much there was. What is left is
     /// a new generation, if it was written.
     pub(super) fn each_chunk(
         &self,
-        step: S::Step,
+        again: Again,
         (share, writes): (Share, Writes),
-        show: impl Fn(&mut Hand, &Part<'_, '_>) -> u64 + Sync,
+        show: impl Fn(&mut Tools, &ChunkPass<'_, '_>) -> Shown + Sync,
     ) -> Result<Option<Newer>, EngineError> {
-        let (graph, stale) = (self.edges(), &self.stale);
-        let again = self.program.again(step);
+        let (graph, stale, kernel) = (self.edges(), &self.stale, self.kernel.kernel());
+        let Context { workers, progress, phase, .. } = self.context;
+        let weighted = kernel.shape().weighted;
         let order = Order::new(graph, share, again, self.passes);
         let (left, contraction) = self.begin_writing(writes)?;
         let keep = left.as_ref().map(Left::keep);
-        let hands = std::mem::take(&mut *lock(&self.hands));
-        let worker_states = hands.into_iter().map(|hand| {
+        let tools = std::mem::take(&mut *lock(&self.tools));
+        let worker_states = tools.into_iter().map(|tools| {
             let written = left.as_ref().zip(keep.as_ref());
-            let writer = written.map(|(left, keep)| Writer::new(left, keep, S::WEIGHTED));
+            let writer = written.map(|(left, keep)| Writer::new(left, keep, weighted));
             let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
             let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
-            Ok(Mutex::new(WorkerState { chunks, hand, writer, contractor }))
+            Ok(Mutex::new(WorkerState { chunks, tools, writer, contractor }))
         });
         let worker_states = worker_states.collect::<Result<Vec<_>, EngineError>>()?;
-        self.workers.tasks_ahead(
+        workers.tasks_ahead(
             order.stripes.len(),
-            self.progress,
+            progress,
             &worker_states,
-            |WorkerState { chunks, hand, writer, contractor }, task, next| {
+            |WorkerState { chunks, tools, writer, contractor }, task, next| {
                 let at = (order.stripes[task], next.map(|task| order.stripes[task]));
                 let wants = |number| {
                     let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
@@ -87,24 +88,25 @@ impl<S: Stream> Run<'_, S> {
                     let is_written = writer.is_some() || contractor.is_some();
                     let order = &order;
                     let part =
-                        Part { graph, stale, again, order, place, stripe, chunk, is_written };
-                    let news = show(hand, &part);
-                    stale.show(place, news, again);
+                        ChunkPass { graph, stale, again, order, place, stripe, chunk, is_written };
+                    let shown = show(tools, &part);
+                    stale.show(place, shown.news, again);
                     let edges = part.chunk.edges();
-                    hand.seen.looked += edges;
-                    hand.seen.news += news;
-                    self.phase.add(edges);
+                    tools.seen.looked += edges;
+                    tools.seen.news += shown.news;
+                    tools.seen.changes += shown.changes;
+                    phase.add(edges);
                     if let Some(writer) = writer {
                         let first = stripe.chunks[place.1].sources.start;
-                        writer.chunk(part.chunk.label(), (first, edges), &hand.found)?;
+                        writer.chunk(part.chunk.label(), (first, edges), &tools.found)?;
                     }
                     if let Some(contractor) = contractor {
-                        contractor.take(edges, hand.found.iter().map(|edge| self.link(edge)))?;
+                        contractor.take_edges(kernel, edges, &tools.found)?;
                     }
                     if let (Some(left), Some(contraction)) = (&left, &contraction) {
                         contraction.choose(left, false);
                     }
-                    hand.found.clear();
+                    tools.found.clear();
                     Ok(())
                 })?;
                 writer.as_mut().map_or(Ok(()), Writer::end_stripe)
@@ -113,7 +115,7 @@ impl<S: Stream> Run<'_, S> {
         let (mut placed, mut contractors) = (Vec::new(), Vec::new());
         for worker in worker_states {
             let worker = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
-            lock(&self.hands).push(worker.hand);
+            lock(&self.tools).push(worker.tools);
             placed.extend(worker.writer.map_or(Ok(Vec::new()), Writer::finish)?);
             contractors.extend(worker.contractor);
         }
@@ -134,13 +136,13 @@ impl<S: Stream> Run<'_, S> {
         &self,
         writes: Writes,
     ) -> Result<(Option<Left<'_>>, Option<Contraction<'_>>), EngineError> {
-        let (graph, workers) = (self.edges(), self.workers);
+        let (graph, workers) = (self.edges(), self.context.workers);
         let is_stored = graph.stored_bytes() > 0;
         if is_stored && (writes.edges || writes.links) {
             // Slabs that were read ahead are free now.
             graph.arena.trim();
         }
-        let free = self.graph.free_bytes();
+        let free = self.context.graph.free_bytes();
         let threads = workers.threads() as u64;
         let of_links = threads * CONTRACT_BYTES;
         let of_edges = if writes.edges { threads * LEFT_BYTES } else { 0 };
@@ -161,20 +163,13 @@ impl<S: Stream> Run<'_, S> {
         };
         Ok((left, contraction))
     }
-
-    /// An edge that is news, between the components of its ends.
-    fn link(&self, &(source, target, weight): &(u32, u32, f64)) -> Link {
-        let component = |end: u32| self.program.component(&self.learnt.cells[end as usize]);
-        let rank = self.program.rank(Edge { source, target, weight });
-        Link::new(component(source), component(target), rank)
-    }
 }
 
 /// A chunk of a stripe that is shown.
-pub(super) struct Part<'r, 'c> {
+pub(super) struct ChunkPass<'r, 'c> {
     graph: &'r Graph,
-    pub(super) stale: &'r Stale,
-    pub(super) again: Again,
+    stale: &'r Stale,
+    again: Again,
     order: &'r Order<'r>,
     /// Numbers of the stripe and of the chunk in it.
     place: (usize, usize),
@@ -184,44 +179,22 @@ pub(super) struct Part<'r, 'c> {
     pub(super) is_written: bool,
 }
 
-impl Part<'_, '_> {
-    /// Finds the edges that are news, tile by tile: source, target and weight.
-    ///
-    /// These are handed on one by one. As an [`Edge`], whose words are stored apart and were then
-    /// loaded as one, each waited for both stores: strong components of R-MAT 22 took 0.87 s
-    /// instead of 0.70.
-    pub(super) fn sift<S: Stream>(
-        &self,
-        program: &S,
-        step: S::Step,
-        cells: &[S::Cell],
-        scratch: &mut Scratch,
-        show: impl Fn(u32, u32, f64) + Copy,
-    ) {
-        let coding = Coding::weighted(self.chunk.label(), S::WEIGHTED);
-        let target_base = self.stripe.vertices.start as u32;
-        let targets = &cells[target_base as usize..];
+impl ChunkPass<'_, '_> {
+    /// Shows the tiles in which there may be news.
+    pub(super) fn each_tile(&self, shape: &StreamShape, mut show: impl FnMut(&TilePass<'_>)) {
+        let coding = Coding::weighted(self.chunk.label(), shape.weighted);
         let mut tiles: Vec<_> = self.graph.tiles_of(&self.chunk).collect();
         self.order.turn(&mut tiles);
         for (tile, sources) in tiles {
-            if !self.stale.wants_tile(self.place, &sources, self.again) {
-                continue;
+            if self.stale.wants_tile(self.place, &sources, self.again) {
+                show(&TilePass {
+                    tile: &tile,
+                    coding,
+                    target_base: self.stripe.vertices.start as u32,
+                    look: self.order.look(shape),
+                    changed: &self.stale.changing,
+                });
             }
-            let source_base = tile.source as u32;
-            let sources = &cells[source_base as usize..];
-            let sides = Sides { sources, targets, look: self.order.look::<S>() };
-            sift_tile(
-                &tile,
-                (coding, &Width),
-                &sides,
-                scratch,
-                #[inline(always)]
-                |source, target| program.news(step, source, target),
-                #[inline(always)]
-                |source, target, weight| {
-                    show(source_base + source, target_base + target, weight);
-                },
-            );
         }
     }
 }

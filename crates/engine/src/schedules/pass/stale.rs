@@ -13,14 +13,12 @@
 //! A pass that changes nothing is the last one: all that was not stale was shown in it.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use welter_model::stream::{Again, Edge};
+use welter_model::stream::Again;
 
 use crate::edges::graph::{Graph, Stripe};
-
-/// Log2 of the vertices of a block.
-const BLOCK_BITS: u32 = 10;
+use crate::kernels::changes::{BLOCK_BITS, ChangedBlocks};
 
 /// In place of the number of a pass: the chunk has no edge that can ever be news.
 const FOR_GOOD: u32 = u32::MAX;
@@ -32,7 +30,7 @@ pub(super) struct Stale {
     /// By block, the pass in which a vertex changed last, but for changes of this one.
     changed: Vec<u32>,
     /// Blocks in which a vertex changes in this pass.
-    changing: Vec<AtomicBool>,
+    pub(super) changing: ChangedBlocks,
     /// The number of this pass, or of the next one.
     pass: u32,
     /// The first one of those that follow each other without another step in between.
@@ -41,12 +39,12 @@ pub(super) struct Stale {
 
 impl Stale {
     pub(super) fn new(graph: &Graph) -> Self {
-        let blocks = graph.vertices().div_ceil(1 << BLOCK_BITS) as usize;
+        let changing = ChangedBlocks::new(graph.vertices());
         let never = |count| (0..count).map(|_| AtomicU32::new(0)).collect();
         Self {
             shown: graph.stripes.iter().map(|stripe| never(stripe.chunks.len())).collect(),
-            changed: vec![0; blocks],
-            changing: (0..blocks).map(|_| AtomicBool::new(false)).collect(),
+            changed: vec![0; changing.len()],
+            changing,
             pass: 1,
             since: 1,
         }
@@ -85,9 +83,7 @@ impl Stale {
         again: Again,
     ) -> bool {
         let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
-        let changed = |block: usize| {
-            self.changed[block] >= shown || self.changing[block].load(Ordering::Relaxed)
-        };
+        let changed = |block: usize| self.changed[block] >= shown || self.changing.has(block);
         again != Again::SourceChanged || shown < self.since || self.blocks(sources).any(changed)
     }
 
@@ -96,29 +92,6 @@ impl Stale {
         let end = vertices.end.div_ceil(1 << BLOCK_BITS) as usize;
         let end = end.min(self.changed.len());
         ((vertices.start >> BLOCK_BITS) as usize).min(end)..end
-    }
-
-    /// Notes that an edge changed one of its ends.
-    pub(super) fn change(&self, edge: Edge, again: Again) {
-        let Edge { source, target, .. } = edge;
-        match again {
-            Again::SourceChanged => self.change_block(target),
-            Again::TargetChanged => self.change_block(source),
-            // Which of them it was is not said.
-            Again::EitherChanged => {
-                self.change_block(source);
-                self.change_block(target);
-            }
-            Again::Anytime | Again::Never => {}
-        }
-    }
-
-    fn change_block(&self, vertex: u32) {
-        if let Some(block) = self.changing.get(vertex as usize >> BLOCK_BITS)
-            && !block.load(Ordering::Relaxed)
-        {
-            block.store(true, Ordering::Relaxed);
-        }
     }
 
     /// Notes that a chunk was shown, and how many of its edges were news.
@@ -130,8 +103,8 @@ impl Stale {
 
     /// Ends a pass.
     pub(super) fn end_pass(&mut self) {
-        for (changed, changing) in self.changed.iter_mut().zip(&mut self.changing) {
-            if std::mem::take(changing.get_mut()) {
+        for (changed, changing) in self.changed.iter_mut().zip(self.changing.take()) {
+            if changing {
                 *changed = self.pass;
             }
         }

@@ -1,0 +1,61 @@
+//! Blocks of vertices in which a pass changes something.
+//!
+//! Edges note changes, and passes ask for them: [`crate::schedules::pass`] leaves out edges of which
+//! no end changed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use welter_model::stream::{Again, Edge};
+
+/// Log2 of the vertices of a block.
+pub(crate) const BLOCK_BITS: u32 = 10;
+
+/// A flag for each block of vertices.
+pub(crate) struct ChangedBlocks(Vec<AtomicBool>);
+
+impl ChangedBlocks {
+    /// No changes of so many vertices.
+    pub(crate) fn new(vertices: u64) -> Self {
+        let blocks = vertices.div_ceil(1 << BLOCK_BITS);
+        Self((0..blocks).map(|_| AtomicBool::new(false)).collect())
+    }
+
+    /// Number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether a vertex of a block changed.
+    pub(crate) fn has(&self, block: usize) -> bool {
+        self.0[block].load(Ordering::Relaxed)
+    }
+
+    /// Notes that an edge changed one of its ends.
+    #[inline(always)]
+    pub(crate) fn change(&self, edge: Edge, again: Again) {
+        let Edge { source, target, .. } = edge;
+        match again {
+            Again::SourceChanged => self.change_block(target),
+            Again::TargetChanged => self.change_block(source),
+            // Which of them it was is not said.
+            Again::EitherChanged => {
+                self.change_block(source);
+                self.change_block(target);
+            }
+            Again::Anytime | Again::Never => {}
+        }
+    }
+
+    fn change_block(&self, vertex: u32) {
+        if let Some(block) = self.0.get(vertex as usize >> BLOCK_BITS)
+            && !block.load(Ordering::Relaxed)
+        {
+            block.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the flags of all blocks.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = bool> + '_ {
+        self.0.iter_mut().map(|block| std::mem::take(block.get_mut()))
+    }
+}

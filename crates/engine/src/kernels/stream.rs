@@ -1,0 +1,138 @@
+//! The seam of stream programs.
+//!
+//! A kernel of a stream program has the state of all vertices, the step that is under way and what
+//! settled vertices add up to; a pass decides which edges it is shown, when and by which thread. It
+//! is called for a tile, a run of links or of vertices: an edge calls nothing.
+//!
+//! | program | kernel |
+//! |---|---|
+//! | `model::stream::Stream` | [`StreamKernel`], by [`streaming`](super::streaming) |
+//! | `model::lasting::Checkpointable` | [`ResumableKernel`], likewise |
+//!
+//! Cells are the kernel's own and no column of bytes, unlike values of other programs: threads write
+//! them while others read them, so they are atomic, and no slice of bytes may lie over such. What is
+//! kept of a vertex, and its value, are bytes of a known width.
+
+use std::ops::Range;
+
+use welter_model::lasting::KeptNext;
+use welter_model::limit::Limit;
+use welter_model::stream::{Again, Edge, Link, Next, Seen};
+use welter_store::chunk::Tile;
+
+use crate::EngineError;
+use crate::kernels::changes::ChangedBlocks;
+use crate::kernels::gather::Look;
+use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::shape::StreamShape;
+
+/// Edges of a tile that are shown.
+pub(crate) struct TilePass<'a> {
+    pub(crate) tile: &'a Tile<'a>,
+    pub(crate) coding: Coding,
+    /// The number of the first target.
+    pub(crate) target_base: u32,
+    pub(crate) look: Look,
+    /// Blocks in which edges change something.
+    pub(crate) changed: &'a ChangedBlocks,
+}
+
+/// Counts of edges that were shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) news: u64,
+    pub(crate) changes: u64,
+}
+
+/// The state of some vertices, before the first step.
+pub(crate) trait StatePart: Send {
+    /// Sets it. Vertices that have no degree have no edges.
+    fn init(&mut self, degrees: &[u32]);
+}
+
+/// Calls that passes make of any stream program.
+pub(crate) trait StreamKernel: Sync {
+    /// Widths and capabilities.
+    fn shape(&self) -> &StreamShape;
+
+    /// The passes that a run takes at most.
+    fn limit(&self) -> Limit;
+
+    /// The state of all vertices, each part of it of so many and with the number of its first.
+    fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)>;
+
+    /// The step that is under way, by when edges can be news again in it.
+    fn step(&self) -> Next<Again>;
+
+    /// Ends a step in which this was seen, and begins the next.
+    fn end_step(&mut self, seen: Seen<()>) -> Result<(), EngineError>;
+
+    /// Shows the edges of a tile that are news, and adds them to `found`, if that is there.
+    fn show(
+        &self,
+        edges: &TilePass<'_>,
+        scratch: &mut Scratch,
+        found: Option<&mut Vec<Edge>>,
+    ) -> Shown;
+
+    /// Adds the edges of a tile that are news to `found`.
+    fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>);
+
+    /// Adds edges that are news to `links`, between the components of their ends.
+    fn link(&self, edges: &[Edge], links: &mut Vec<Link>);
+
+    /// Shows links that lie between two components, and adds them to `found`, between these.
+    fn show_links(&self, links: &[Link], found: &mut Vec<Link>) -> Shown;
+
+    /// Learns what there is to learn from all edges that are news.
+    fn rest(&self, edges: Vec<[u32; 2]>);
+
+    /// Settles vertices.
+    fn settle(&self, vertices: Range<usize>);
+
+    /// Sets values of vertices, of which `first` is the number of the first one.
+    fn values(&self, first: usize, values: &mut [u8]);
+}
+
+/// Calls that checkpoints make of a stream program.
+pub(crate) trait ResumableKernel: StreamKernel {
+    /// Bytes in which a vertex is kept.
+    fn kept_bytes(&self) -> usize;
+
+    /// Sets bytes to what is kept of vertices, of which `first` is the number of the first one.
+    fn keep(&self, first: usize, kept: &mut [u8]);
+
+    /// Sets the state of vertices to what was kept of them. Whether that can be, in a graph of so
+    /// many `vertices`.
+    fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool;
+
+    /// The step that is under way, to be kept.
+    fn kept_step(&self) -> KeptNext;
+
+    /// Begins the step of which this was kept. Whether there is one.
+    fn resume(&mut self, kept: KeptNext) -> bool;
+}
+
+/// A kernel with checkpoints, or without.
+pub(crate) enum AnyStream<'k> {
+    Plain(Box<dyn StreamKernel + 'k>),
+    Resumable(Box<dyn ResumableKernel + 'k>),
+}
+
+impl AnyStream<'_> {
+    /// The calls that both have.
+    pub(crate) fn kernel(&self) -> &dyn StreamKernel {
+        match self {
+            Self::Plain(kernel) => &**kernel,
+            Self::Resumable(kernel) => &**kernel,
+        }
+    }
+
+    /// Likewise, to change it.
+    pub(crate) fn kernel_mut(&mut self) -> &mut dyn StreamKernel {
+        match self {
+            Self::Plain(kernel) => &mut **kernel,
+            Self::Resumable(kernel) => &mut **kernel,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The kernel of a stream program.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::sync::Mutex;
+
+use bytemuck::{bytes_of, pod_read_unaligned};
+use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
+use welter_model::limit::Limit;
+use welter_model::program::{Total, Vertex};
+use welter_model::stream::{Again, Edge, Known, Link, Next, Seen, Stream};
+
+use crate::EngineError;
+use crate::kernels::gather::Sides;
+use crate::kernels::kernel::Scratch;
+use crate::kernels::keys::Width;
+use crate::kernels::seam::elements_mut;
+use crate::kernels::shape::StreamShape;
+use crate::kernels::sift::sift_tile;
+use crate::kernels::stream::{ResumableKernel, Shown, StatePart, StreamKernel, TilePass};
+use crate::machine::arena::Buffer;
+use crate::machine::sync::lock;
+
+/// A stream program as a kernel, with all that it learns.
+pub(crate) struct Streaming<'p, S: Stream> {
+    program: &'p S,
+    shape: StreamShape,
+    /// One a vertex, and what a damaged key may name behind them.
+    cells: Buffer<S::Cell>,
+    notes: Buffer<S::Note>,
+    step: Next<S::Step>,
+    /// Sum of what vertices said that were settled in this step.
+    total: Mutex<S::Total>,
+}
+
+impl<'p, S: Stream> Streaming<'p, S> {
+    /// A program before its first step, with room for the state of so many vertices.
+    pub(crate) fn new(program: &'p S, places: usize) -> Result<Self, EngineError> {
+        Ok(Self {
+            program,
+            shape: StreamShape::of::<S>(),
+            cells: Buffer::zeroed(places)?,
+            notes: Buffer::zeroed(places)?,
+            step: program.first(),
+            total: Mutex::default(),
+        })
+    }
+
+    fn known(&self) -> Known<'_, S> {
+        Known { cells: &self.cells, notes: &self.notes }
+    }
+
+    /// The program's own step.
+    fn own_step(&self) -> S::Step {
+        match self.step {
+            Next::Few(step) | Next::Pass(step) | Next::Settle(step) | Next::Rest(step) => {
+                Some(step)
+            }
+            Next::Stop => None,
+        }
+        .expect("a step is under way")
+    }
+
+    /// Hands the edges of a tile that are news to `edge`: source, target and weight.
+    ///
+    /// These are handed on one by one. As an [`Edge`], whose words are stored apart and were then
+    /// loaded as one, each waited for both stores: strong components of R-MAT 22 took 0.87 s
+    /// instead of 0.70.
+    fn sift(
+        &self,
+        edges: &TilePass<'_>,
+        scratch: &mut Scratch,
+        edge: impl Fn(u32, u32, f64) + Copy,
+    ) {
+        let TilePass { tile, coding, target_base, look, .. } = *edges;
+        let (program, step, source_base) = (self.program, self.own_step(), tile.source as u32);
+        let cells = &self.cells[..];
+        let sides = Sides {
+            sources: &cells[source_base as usize..],
+            targets: &cells[target_base as usize..],
+            look,
+        };
+        sift_tile(
+            tile,
+            (coding, &Width),
+            &sides,
+            scratch,
+            #[inline(always)]
+            |source, target| program.news(step, source, target),
+            #[inline(always)]
+            |source, target, weight| edge(source_base + source, target_base + target, weight),
+        );
+    }
+
+    /// Shows the edges of a tile that are news to the program, and to `found`.
+    fn show_each(
+        &self,
+        edges: &TilePass<'_>,
+        scratch: &mut Scratch,
+        found: impl Fn(u32, u32, f64) + Copy,
+    ) -> Shown {
+        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let again = program.again(step);
+        let (news, changes) = (Cell::new(0), Cell::new(0));
+        self.sift(
+            edges,
+            scratch,
+            #[inline(always)]
+            |source, target, weight| {
+                found(source, target, weight);
+                let edge = Edge { source, target, weight };
+                news.set(news.get() + 1);
+                if program.edge(step, known, edge) {
+                    changes.set(changes.get() + 1);
+                    edges.changed.change(edge, again);
+                }
+            },
+        );
+        Shown { news: news.get(), changes: changes.get() }
+    }
+}
+
+/// Cells and notes of some vertices before the first step.
+struct Part<'k, S: Stream> {
+    program: &'k S,
+    first: u64,
+    cells: &'k mut [S::Cell],
+    notes: &'k mut [S::Note],
+}
+
+impl<S: Stream> StatePart for Part<'_, S> {
+    fn init(&mut self, degrees: &[u32]) {
+        let degrees = degrees.iter().copied().chain(std::iter::repeat(0));
+        let state = self.cells.iter_mut().zip(self.notes.iter_mut());
+        for (index, ((cell, note), degree)) in (self.first..).zip(state.zip(degrees)) {
+            (*cell, *note) = self.program.cell(Vertex { index, out_degree: degree.into() });
+        }
+    }
+}
+
+impl<S: Stream> StreamKernel for Streaming<'_, S> {
+    fn shape(&self) -> &StreamShape {
+        &self.shape
+    }
+
+    fn limit(&self) -> Limit {
+        self.program.limit()
+    }
+
+    fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)> {
+        let Self { program, cells, notes, .. } = self;
+        let parts = cells.chunks_mut(vertices).zip(notes.chunks_mut(vertices));
+        parts
+            .enumerate()
+            .map(|(number, (cells, notes))| {
+                let first = number * vertices;
+                let part = Part::<S> { program: *program, first: first as u64, cells, notes };
+                (first, Box::new(part) as Box<dyn StatePart>)
+            })
+            .collect()
+    }
+
+    fn step(&self) -> Next<Again> {
+        let again = |step| self.program.again(step);
+        match self.step {
+            Next::Few(step) => Next::Few(again(step)),
+            Next::Pass(step) => Next::Pass(again(step)),
+            Next::Settle(step) => Next::Settle(again(step)),
+            Next::Rest(step) => Next::Rest(again(step)),
+            Next::Stop => Next::Stop,
+        }
+    }
+
+    fn end_step(&mut self, seen: Seen<()>) -> Result<(), EngineError> {
+        let (step, total) = (self.own_step(), std::mem::take(&mut *lock(&self.total)));
+        let Seen { looked, news, changes, room, kept, .. } = seen;
+        let seen = Seen { looked, news, changes, total, room, kept };
+        // A step may contradict what the end of the program rests on.
+        if let Some(what) = self.program.broken(step, &seen) {
+            return Err(EngineError::Invariant(what));
+        }
+        self.step = self.program.next(step, &seen);
+        Ok(())
+    }
+
+    fn show(
+        &self,
+        edges: &TilePass<'_>,
+        scratch: &mut Scratch,
+        found: Option<&mut Vec<Edge>>,
+    ) -> Shown {
+        let Some(found) = found else { return self.show_each(edges, scratch, |_, _, _| ()) };
+        let found = RefCell::new(found);
+        self.show_each(edges, scratch, |source, target, weight| {
+            found.borrow_mut().push(Edge { source, target, weight });
+        })
+    }
+
+    fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>) {
+        let found = RefCell::new(found);
+        self.sift(edges, scratch, |source, target, weight| {
+            found.borrow_mut().push(Edge { source, target, weight });
+        });
+    }
+
+    fn link(&self, edges: &[Edge], links: &mut Vec<Link>) {
+        let component = |end: u32| self.program.component(&self.cells[end as usize]);
+        links.extend(edges.iter().map(|&edge| {
+            let [one, other] = [edge.source, edge.target].map(component);
+            Link::new(one, other, self.program.rank(edge))
+        }));
+    }
+
+    fn show_links(&self, links: &[Link], found: &mut Vec<Link>) -> Shown {
+        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let mut shown = Shown::default();
+        for link in links {
+            let component = |end: u32| program.component(&known.cells[end as usize]);
+            let [one, other] = link.between.map(component);
+            if one != other {
+                let link = Link::new(one, other, link.rank);
+                found.push(link);
+                shown.news += 1;
+                shown.changes += u64::from(program.link(step, known, link));
+            }
+        }
+        shown
+    }
+
+    fn rest(&self, edges: Vec<[u32; 2]>) {
+        self.program.rest(self.known(), edges);
+    }
+
+    fn settle(&self, vertices: Range<usize>) {
+        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let settled = vertices.map(|vertex| program.settle(step, known, vertex as u32));
+        let sum = settled.fold(S::Total::default(), S::Total::merge);
+        let total = &mut *lock(&self.total);
+        *total = total.merge(sum);
+    }
+
+    fn values(&self, first: usize, values: &mut [u8]) {
+        let known = self.known();
+        for (vertex, value) in (first as u32..).zip(elements_mut::<S::Value>(values)) {
+            *value = self.program.value(known, vertex);
+        }
+    }
+}
+
+impl<S: Checkpointable> ResumableKernel for Streaming<'_, S> {
+    fn kept_bytes(&self) -> usize {
+        size_of::<S::Kept>()
+    }
+
+    fn keep(&self, first: usize, kept: &mut [u8]) {
+        let state = self.cells[first..].iter().zip(&self.notes[first..]);
+        for (kept, (cell, note)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
+            kept.copy_from_slice(bytes_of(&self.program.kept(cell, note)));
+        }
+    }
+
+    fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool {
+        let Self { program, cells, notes, .. } = self;
+        let state = cells[first..].iter_mut().zip(&mut notes[first..]);
+        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (cell, note))| {
+            let restored = program.restored(pod_read_unaligned(kept), vertices);
+            restored.map(|restored| (*cell, *note) = restored).is_some()
+        })
+    }
+
+    fn kept_step(&self) -> KeptNext {
+        encode::<S>(self.step)
+    }
+
+    fn resume(&mut self, kept: KeptNext) -> bool {
+        decode::<S>(kept).map(|step| self.step = step).is_some()
+    }
+}

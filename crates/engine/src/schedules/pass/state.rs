@@ -1,0 +1,69 @@
+//! The state of all vertices of a stream program, a run of them a task, whatever its edges come
+//! from.
+
+use std::sync::Mutex;
+
+use welter_model::stream::Seen;
+use welter_progress::Progress;
+
+use crate::EngineError;
+use crate::kernels::stream::StreamKernel;
+use crate::machine::sync::lock;
+use crate::machine::workers::Workers;
+
+/// Vertices whose state is made or settled in one task.
+pub(crate) const CELLS: usize = 1 << 16;
+
+/// Sets the state of all vertices to that before the first step. Vertices without a degree have no
+/// edges.
+pub(crate) fn init(
+    kernel: &mut dyn StreamKernel,
+    degrees: &[u32],
+    (workers, progress): (&Workers, &Progress),
+) -> Result<(), EngineError> {
+    let parts: Vec<_> = kernel.parts(CELLS).into_iter().map(Mutex::new).collect();
+    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        let (first, part) = &mut *lock(&parts[task]);
+        part.init(degrees.get(*first..).unwrap_or_default());
+        Ok(())
+    })
+}
+
+/// Lets so many vertices be settled.
+pub(crate) fn settle(
+    kernel: &dyn StreamKernel,
+    vertices: usize,
+    (workers, progress): (&Workers, &Progress),
+) -> Result<(), EngineError> {
+    let tasks = vertices.div_ceil(CELLS);
+    workers.tasks(tasks, progress, &workers.states(|| Ok(()))?, |(), task| {
+        kernel.settle(task * CELLS..vertices.min((task + 1) * CELLS));
+        Ok(())
+    })
+}
+
+/// Sets a column of the width of the kernel's values to those of all vertices.
+pub(crate) fn values(
+    kernel: &dyn StreamKernel,
+    column: &mut [u8],
+    (workers, progress): (&Workers, &Progress),
+) -> Result<(), EngineError> {
+    let parts = column.chunks_mut(CELLS * kernel.shape().value);
+    let parts: Vec<Mutex<&mut [u8]>> = parts.map(Mutex::new).collect();
+    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
+        kernel.values(task * CELLS, &mut lock(&parts[task]));
+        Ok(())
+    })
+}
+
+/// Counts of all workers since they were asked last, with room for so many edges.
+pub(crate) fn add_up<'a>(seen: impl Iterator<Item = &'a mut Seen<()>>, room: u64) -> Seen<()> {
+    let mut sum = Seen { room, ..Seen::default() };
+    for seen in seen {
+        let Seen { looked, news, changes, .. } = std::mem::take(seen);
+        sum.looked += looked;
+        sum.news += news;
+        sum.changes += changes;
+    }
+    sum
+}
