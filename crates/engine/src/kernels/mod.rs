@@ -9,7 +9,9 @@
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
 //! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
+//! | `scan`, `buckets` | kernels of straight programs, and updates by range of slots |
 //! | `sift` | edges of a tile that a predicate selects |
+//! | `pairs`, `bits` | edges of the input that one selects, and bits of cells |
 //! | `changes` | blocks of vertices in which a pass changes something |
 //! | `radix` | records in the order of their keys |
 //! | `update_chunk` | updates as they wait on storage or travel |
@@ -21,6 +23,8 @@
 //! Invariant: a key is checked against the columns that it indexes before it indexes them.
 
 pub(crate) mod apply;
+pub(crate) mod bits;
+pub(crate) mod buckets;
 pub(crate) mod changes;
 pub(crate) mod cuts;
 pub(crate) mod ends;
@@ -30,9 +34,11 @@ pub(crate) mod gather;
 pub(crate) mod groups;
 pub(crate) mod kernel;
 pub(crate) mod keys;
+pub(crate) mod pairs;
 pub(crate) mod radix;
 pub(crate) mod record;
 pub(crate) mod records;
+pub(crate) mod scan;
 pub(crate) mod seam;
 pub(crate) mod shape;
 pub(crate) mod sift;

@@ -5,6 +5,7 @@
 
 use welter_model::extended::Extended;
 use welter_model::program::Program;
+use welter_model::straight::Straight;
 use welter_model::stream::Stream;
 
 /// Widths and capabilities of a program, as values.
@@ -151,6 +152,32 @@ impl StreamShape {
             unequal: S::UNEQUAL,
             contracts: S::CONTRACTS,
             passes: S::PASSES,
+        }
+    }
+}
+
+/// Widths of a straight program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScanShape {
+    /// Bytes of the value of a vertex.
+    pub(crate) value: usize,
+    /// Bytes of an accumulator.
+    pub(crate) accum: usize,
+    /// Bytes of the totals.
+    pub(crate) total: usize,
+}
+
+impl ScanShape {
+    /// The shape of a straight program.
+    pub(crate) fn of<P: Straight>() -> Self {
+        const {
+            assert!(size_of::<P::Value>() > 0, "values have a width");
+            assert!(size_of::<P::Accum>() > 0, "accumulators have a width");
+        }
+        Self {
+            value: size_of::<P::Value>(),
+            accum: size_of::<P::Accum>(),
+            total: size_of::<P::Total>(),
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A kernel of a stream program has the state of all vertices, the step that is under way and what
 //! settled vertices add up to; a pass decides which edges it is shown, when and by which thread. It
-//! is called for a tile, a run of links or of vertices: an edge calls nothing.
+//! is called for a tile, a run of edges or of vertices: an edge calls nothing.
 //!
 //! | program | kernel |
 //! |---|---|
 //! | `model::stream::Stream` | [`StreamKernel`], by [`streaming`](super::streaming) |
 //! | `model::lasting::Checkpointable` | [`ResumableKernel`], likewise |
+//! | `model::stream::OverInput` | [`InputKernel`], likewise |
 //!
 //! Cells are the kernel's own and no column of bytes, unlike values of other programs: threads write
 //! them while others read them, so they are atomic, and no slice of bytes may lie over such. What is
@@ -21,10 +22,13 @@ use welter_model::stream::{Again, Edge, Link, Next, Seen};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
+use crate::kernels::bits::BitsPart;
 use crate::kernels::changes::ChangedBlocks;
 use crate::kernels::gather::Look;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{BUFFER, Coding, Scratch};
+use crate::kernels::pairs::PairRun;
 use crate::kernels::shape::StreamShape;
+use crate::kernels::vertices::Vertices;
 
 /// Edges of a tile that are shown.
 pub(crate) struct TilePass<'a> {
@@ -111,6 +115,38 @@ pub(crate) trait ResumableKernel: StreamKernel {
 
     /// Begins the step of which this was kept. Whether there is one.
     fn resume(&mut self, kept: KeptNext) -> bool;
+}
+
+/// Calls that passes over the input make of a stream program. Slots stand for vertices there.
+pub(crate) trait InputKernel: StreamKernel {
+    /// Whether edges that may be news in a later step are kept.
+    fn keeps(&self) -> bool;
+
+    /// Whether bits are looked at before cells are.
+    fn has_bits(&self) -> bool;
+
+    /// Asks the cells of slots for their bits, of which `first` is the first one. Number of slots
+    /// that have a bit as a source.
+    fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64;
+
+    /// Shows the edges of a run that are news.
+    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown;
+
+    /// Notes the places of the edges of a run that are news. Number of these.
+    fn find_news(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;
+
+    /// Notes the places of the edges that are no news, and may be in a later step. Number of these.
+    fn find_later(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;
+
+    /// Whether more passes are to be feared than a graph is worth, after a step in which this was
+    /// seen.
+    fn should_fall_back(&self, seen: &Seen<()>) -> bool;
+
+    /// Passes that can be foreseen, on a graph of so many vertices.
+    fn foreseen(&self, seen: &Seen<()>, vertices: u64) -> u64;
+
+    /// Sets the values of the vertices in some slots.
+    fn slot_values(&self, slots: &[u32], vertices: &Vertices, values: &mut [u8]);
 }
 
 /// A kernel with checkpoints, or without.

@@ -1,5 +1,7 @@
 //! The kernel of a stream program.
 
+mod input;
+
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -59,6 +61,12 @@ impl<'p, S: Stream> Streaming<'p, S> {
             Next::Stop => None,
         }
         .expect("a step is under way")
+    }
+
+    /// Counts of this step, with what vertices said that were settled.
+    fn own_seen(&self, seen: Seen<()>) -> Seen<S::Total> {
+        let Seen { looked, news, changes, room, kept, .. } = seen;
+        Seen { looked, news, changes, total: *lock(&self.total), room, kept }
     }
 
     /// Hands the edges of a tile that are news to `edge`: source, target and weight.
@@ -172,14 +180,13 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn end_step(&mut self, seen: Seen<()>) -> Result<(), EngineError> {
-        let (step, total) = (self.own_step(), std::mem::take(&mut *lock(&self.total)));
-        let Seen { looked, news, changes, room, kept, .. } = seen;
-        let seen = Seen { looked, news, changes, total, room, kept };
+        let (step, seen) = (self.own_step(), self.own_seen(seen));
         // A step may contradict what the end of the program rests on.
         if let Some(what) = self.program.broken(step, &seen) {
             return Err(EngineError::Invariant(what));
         }
         self.step = self.program.next(step, &seen);
+        self.total = Mutex::default();
         Ok(())
     }
 

@@ -18,7 +18,6 @@
 
 mod contract;
 mod contracted;
-mod learnt;
 mod left;
 mod links;
 mod order;
@@ -36,7 +35,7 @@ use welter_model::stream::{Again, Next, Seen, Stream};
 use welter_progress::{Progress, Unit};
 
 use self::order::Share;
-use self::run::{Ended, StreamRun, places};
+use self::run::{StreamRun, places};
 use self::show::{Newer, Writes};
 use self::stale::Stale;
 use crate::EngineError;
@@ -54,8 +53,8 @@ use crate::schedules::limit::check_limit;
 
 pub use self::run::Generation;
 
-pub(crate) use self::learnt::{CELLS, Learnt, add_up, check};
-pub(crate) use self::run::REST_BYTES;
+pub(crate) use self::run::{Ended, REST_BYTES};
+pub(crate) use self::state::{CELLS, add_up, init, settle};
 
 /// Outcome of a stream program.
 #[derive(Debug)]
@@ -69,7 +68,8 @@ pub struct Passed<V: Value> {
 }
 
 impl<V: Value> Passed<V> {
-    fn of(ended: Ended) -> Result<Self, EngineError> {
+    /// Values that have a row, of their type.
+    pub(crate) fn of(ended: Ended) -> Result<Self, EngineError> {
         let Ended { values, passes, left } = ended;
         Ok(Self { values: Values::resident(values.typed()).rows()?, passes, left })
     }

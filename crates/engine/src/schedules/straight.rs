@@ -4,25 +4,21 @@
 //! come from. Programs read them once more: [straight ones](mod@count), to which each edge tells
 //! all at once, and [stream programs](mod@pass) that need few passes.
 
-mod bits;
-mod boxes;
 mod count;
 mod pass;
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use bytemuck::Pod;
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
-use welter_model::program::Total;
 use welter_progress::{Phase, Progress, Unit};
 
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::ingest::marks::Marks;
 use crate::ingest::survey::{self, first_beyond};
-use crate::kernels::apply::repeated;
+use crate::kernels::scan::SlotResults;
 use crate::kernels::vertices::{SEGMENT_BITS, Vertices};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
@@ -174,37 +170,37 @@ impl Graph {
     }
 }
 
-/// The results of all vertices, by their slots, and what these add to the totals.
-fn results<V: Pod + Send, T: Total>(
+/// Makes the results of all vertices, of these widths, a run of slots at a time: values, and the
+/// totals of all runs.
+fn results(
     graph: &Graph,
+    [value, total]: [usize; 2],
     (workers, progress): (&Workers, &Progress),
-    result: impl Fn(u32) -> (V, T) + Sync,
-) -> Result<(Buffer<V>, T), EngineError> {
+    make: impl Fn(SlotResults<'_>) + Sync,
+) -> Result<(Buffer<u8>, Vec<u8>), EngineError> {
     let vertices = &graph.vertices;
-    let mut values = Buffer::<V>::zeroed(vertices.count() as usize)?;
-    let mut column = Slices(&mut values[..]);
     let runs = vertices.segments().div_ceil(RUN);
+    let mut values = Buffer::<u8>::zeroed(vertices.count() as usize * value)?;
+    let mut totals = vec![0; runs * total];
+    let (mut column, mut sums) = (Slices(&mut values[..]), Slices(&mut totals[..]));
     let start = |run: usize| vertices.segment_start((run * RUN).min(vertices.segments()));
     let parts: Vec<_> = (0..runs)
-        .map(|run| Mutex::new((column.take((start(run + 1) - start(run)) as usize), None)))
+        .map(|run| {
+            let width = (start(run + 1) - start(run)) as usize * value;
+            Mutex::new((column.take(width), sums.take(total)))
+        })
         .collect();
-    workers.tasks(runs, progress, &workers.states(|| Ok(()))?, |(), run| {
+    workers.tasks(runs, progress, &workers.states(|| Ok(Vec::new()))?, |slots, run| {
         let (values, total) = &mut *lock(&parts[run]);
         let width = (RUN as u64) << SEGMENT_BITS;
-        let slots = run as u64 * width..vertices.slots().min((run as u64 + 1) * width);
-        let (mut sum, mut last) = (T::default(), T::default());
-        let present = slots.filter(|slot| vertices.number(*slot).is_some());
-        for (value, slot) in values.iter_mut().zip(present) {
-            (*value, last) = result(slot as u32);
-            sum = sum.merge(last);
-        }
+        let all = run as u64 * width..vertices.slots().min((run as u64 + 1) * width);
+        slots.clear();
+        let present = all.filter(|slot| vertices.number(*slot).is_some());
+        slots.extend(present.map(|slot| slot as u32));
         let alike = graph.alike(&(start(run)..start(run + 1)));
-        *total = Some(sum.merge(repeated(last, alike - 1)));
+        make(SlotResults { slots, values, total, alike });
         Ok(())
     })?;
-    let totals = parts
-        .into_iter()
-        .filter_map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner).1);
-    let total = totals.fold(T::default(), T::merge);
-    Ok((values, total))
+    drop(parts);
+    Ok((values, totals))
 }

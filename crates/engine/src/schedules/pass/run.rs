@@ -60,10 +60,10 @@ pub(super) struct Tools {
 }
 
 /// Outcome of a run, of which values are bytes.
-pub(super) struct Ended {
-    pub(super) values: Buffer<u8>,
-    pub(super) passes: u64,
-    pub(super) left: Vec<Generation>,
+pub(crate) struct Ended {
+    pub(crate) values: Buffer<u8>,
+    pub(crate) passes: u64,
+    pub(crate) left: Vec<Generation>,
 }
 
 /// Vertices whose state there is room for: a damaged key names some place of it, and none outside.

@@ -1,8 +1,8 @@
 //! Straight programs on a graph that stays in its input.
 //!
 //! The input is read some parts at a time. The worker that reads a part puts what its edges tell
-//! into boxes, one for each range of slots; then the ranges are shared, and its worker empties
-//! its boxes in the order of the parts. So each vertex is told in the order of the input, whatever
+//! into buckets, one for each range of slots; then the ranges are shared, and its worker empties
+//! its buckets in the order of the parts. So each vertex is told in the order of the input, whatever
 //! the number of workers, there is one column and no atomic operation, and a range stays in the
 //! second-level cache while it is told.
 //!
@@ -11,25 +11,26 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
+use bytemuck::pod_read_unaligned;
 use welter_model::edges::EdgeStream;
-use welter_model::program::Total;
 use welter_model::straight::Straight;
 use welter_progress::{Progress, Unit};
 
-use super::boxes::{Boxes, Cut};
 use super::{read, results};
 use crate::EngineError;
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
 use crate::edges::graph::Input;
+use crate::kernels::buckets::{Cut, UpdateBuckets};
+use crate::kernels::scan::{ScanKernel, Scanning};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::PART_BYTES;
 
 impl Input {
-    /// Parts whose edges go into boxes together: as many as workers may have at a time, by what
+    /// Parts whose edges go into buckets together: as many as workers may have at a time, by what
     /// was planned for each, and one at least.
     fn wave(&self, first: usize, threads: usize) -> Range<usize> {
         let room = (threads * PART_BYTES / size_of::<[u32; 2]>()) as u64;
@@ -59,54 +60,63 @@ pub fn count<P: Straight>(
         let what = "a straight program wants a graph that stays in its input";
         return Err(EngineError::internal(what));
     };
-    input.with(|stream| count_of((graph, input, stream), program, workers, progress))
-}
-
-fn count_of<P: Straight>(
-    (graph, input, stream): (&Graph, &Input, &dyn EdgeStream),
-    program: &P,
-    workers: &Workers,
-    progress: &Progress,
-) -> Result<Outcome<P::Value, P::Total>, EngineError> {
-    let slots = graph.slots();
-    let cut = Cut::of(slots);
-    let mut accums = Buffer::<P::Accum>::zeroed(slots as usize)?;
-    let ranges: Vec<_> = accums.chunks_mut(cut.width()).map(Mutex::new).collect();
-    let idle = workers.states(|| Ok(()))?;
-    let phase = progress.phase("count", Unit::Edges, Some(stream.edges()));
-    let mut total = P::Total::default();
-    let mut boxes: Vec<RwLock<Boxes<P>>> = Vec::new();
-    let ways = if input.reading.undirected { 2 } else { 1 };
-    let mut parts = 0..0;
-    while parts.end < stream.parts() {
-        parts = input.wave(parts.end, workers.threads());
-        boxes.resize_with(boxes.len().max(parts.len()), || RwLock::new(Boxes::new(cut)));
-        for (boxes, edges) in boxes.iter().zip(&input.edges[parts.clone()]) {
-            held(boxes).reserve(*edges as usize * ways);
-        }
-        let (of, tools) = ((stream, slots), (workers, progress, &phase));
-        read(of, parts.clone(), &idle, tools, |(), part, batch| {
-            held(&boxes[part - parts.start]).put(program, input.reading, batch);
-        })?;
-        let full = &boxes[..parts.len()];
-        workers.tasks(ranges.len(), progress, &idle, |(), range| {
-            let accums = &mut *lock(&ranges[range]);
-            for boxes in full {
-                boxes.read().unwrap_or_else(PoisonError::into_inner).tell(program, range, accums);
-            }
-            Ok(())
-        })?;
-        total = full.iter().fold(total, |total, part| total.merge(held(part).emptied(program)));
-    }
-    drop((boxes, ranges, phase));
-    let value = |slot: u32| program.value(slot, accums[slot as usize]);
-    let (values, of_vertices) = results(graph, (workers, progress), value)?;
-    let (values, total) = (Values::resident(values), total.merge(of_vertices));
+    let kernel = Scanning::new(program);
+    let (values, total) =
+        input.with(|stream| scan((graph, input, stream), &kernel, (workers, progress)))?;
+    let values = Values::resident(values.typed());
+    let total = pod_read_unaligned(&total);
     let totals = vec![P::Total::default(), total];
     Ok(Outcome { values, iterations: 1, total, totals, levels: Vec::new() })
 }
 
-/// Boxes that nobody else has.
-fn held<P: Straight>(boxes: &RwLock<Boxes<P>>) -> RwLockWriteGuard<'_, Boxes<P>> {
-    boxes.write().unwrap_or_else(PoisonError::into_inner)
+/// Values of all vertices, and the totals.
+fn scan(
+    (graph, input, stream): (&Graph, &Input, &dyn EdgeStream),
+    kernel: &dyn ScanKernel,
+    (workers, progress): (&Workers, &Progress),
+) -> Result<(Buffer<u8>, Vec<u8>), EngineError> {
+    let (slots, shape) = (graph.slots(), kernel.shape());
+    let cut = Cut::of(slots);
+    let mut accums = Buffer::<u8>::zeroed(slots as usize * shape.accum)?;
+    let ranges: Vec<_> = accums.chunks_mut(cut.width() * shape.accum).map(Mutex::new).collect();
+    let idle = workers.states(|| Ok(()))?;
+    let phase = progress.phase("count", Unit::Edges, Some(stream.edges()));
+    let mut totals = Vec::new();
+    let mut buckets: Vec<RwLock<Box<dyn UpdateBuckets + '_>>> = Vec::new();
+    let ways = if input.reading.undirected { 2 } else { 1 };
+    let mut parts = 0..0;
+    while parts.end < stream.parts() {
+        parts = input.wave(parts.end, workers.threads());
+        buckets.resize_with(buckets.len().max(parts.len()), || RwLock::new(kernel.buckets(cut)));
+        for (buckets, edges) in buckets.iter().zip(&input.edges[parts.clone()]) {
+            held(buckets).reserve(*edges as usize * ways);
+        }
+        let (of, tools) = ((stream, slots), (workers, progress, &phase));
+        read(of, parts.clone(), &idle, tools, |(), part, batch| {
+            held(&buckets[part - parts.start]).put(input.reading, batch);
+        })?;
+        let full = &buckets[..parts.len()];
+        workers.tasks(ranges.len(), progress, &idle, |(), range| {
+            let accums = &mut *lock(&ranges[range]);
+            for buckets in full {
+                buckets.read().unwrap_or_else(PoisonError::into_inner).tell(range, accums);
+            }
+            Ok(())
+        })?;
+        full.iter().for_each(|part| held(part).empty(&mut totals));
+    }
+    drop((buckets, ranges, phase));
+    let widths = [shape.value, shape.total];
+    let (values, of_vertices) = results(graph, widths, (workers, progress), |vertices| {
+        kernel.results(vertices, &accums);
+    })?;
+    let both = [kernel.total(&totals), kernel.total(&of_vertices)].concat();
+    Ok((values, kernel.total(&both)))
+}
+
+/// Buckets that no other worker has.
+fn held<'b, 'k>(
+    buckets: &'b RwLock<Box<dyn UpdateBuckets + 'k>>,
+) -> RwLockWriteGuard<'b, Box<dyn UpdateBuckets + 'k>> {
+    buckets.write().unwrap_or_else(PoisonError::into_inner)
 }

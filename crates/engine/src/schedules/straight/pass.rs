@@ -5,25 +5,29 @@
 //! edges of each vertex are those of the first parts: an input in no order has some of every vertex
 //! there, and one in the order of its sources what it has.
 
+use std::mem::take;
 use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::stream::{Edge, Known, Next, OverInput, Seen, Stream};
-use welter_progress::{Phase, Progress, Unit};
+use welter_model::stream::{Next, OverInput, Seen};
+use welter_progress::{Progress, Unit};
 
-use super::bits::{Bits, End, Looks};
 use super::{read, results};
 use crate::EngineError;
-use crate::columns::results::Values;
 use crate::edges::graph::Graph;
 use crate::edges::keeper::Keeper;
+use crate::kernels::bits::{Bits, End, Looks};
 use crate::kernels::kernel::BUFFER;
+use crate::kernels::pairs::PairRun;
+use crate::kernels::stream::InputKernel;
+use crate::kernels::streaming::Streaming;
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
+use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
-use crate::schedules::pass::{Learnt, Passed, REST_BYTES, add_up, check};
+use crate::schedules::pass::{CELLS, Ended, Passed, REST_BYTES, add_up, init, settle};
 
 /// One in so many parts has the few edges that are shown first.
 const FEW: usize = 16;
@@ -42,37 +46,39 @@ pub fn pass_over<S: OverInput>(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Option<Passed<S::Value>>, EngineError> {
+    let kernel = Box::new(Streaming::new(program, graph.slots() as usize)?);
+    let ended = run((graph, workers, progress), kernel, program.begins())?;
+    ended.map(Passed::of).transpose()
+}
+
+/// Runs a kernel. `begins`: the slots whose edges alone can be news in the first pass, where they
+/// are known.
+fn run(
+    (graph, workers, progress): (&Graph, &Workers, &Progress),
+    kernel: Box<dyn InputKernel + '_>,
+    begins: Option<&[u64]>,
+) -> Result<Option<Ended>, EngineError> {
     let Some(input) = &graph.input else {
         let what = "passes over the input want a graph that stays there";
         return Err(EngineError::internal(what));
     };
     input.with(|stream| {
-        let edges = S::PASSES.map(|passes| passes * stream.edges());
+        let edges = kernel.shape().passes.map(|passes| passes * stream.edges());
         let phase = progress.phase("pass", Unit::Edges, edges);
-        let of = (graph, stream, input.reading);
-        let begun = program.begins().zip(input.begun.as_ref());
+        let context = Context { graph, workers, progress, phase: &phase, checkpoints: None };
+        let begun = begins.zip(input.begun.as_ref());
         let begun = begun.and_then(|(slots, begun)| begun.edges_of(slots));
-        let passes = Passes::new(of, program, workers, (progress, &phase))?;
-        Passes { begun, ..passes }.all()
+        let run = InputRun::new(context, (stream, input.reading), kernel)?;
+        InputRun { begun, ..run }.finish()
     })
 }
 
-/// A few edges, [`BUFFER`] at most.
-struct Run<'a> {
-    pairs: &'a [Pair],
-    weights: Option<&'a [f64]>,
-}
-
 /// A stream program at work.
-struct Passes<'a, S: Stream> {
-    graph: &'a Graph,
+struct InputRun<'a> {
+    context: Context<'a>,
     stream: &'a dyn EdgeStream,
     reading: Reading,
-    program: &'a S,
-    workers: &'a Workers,
-    progress: &'a Progress,
-    phase: &'a Phase,
-    learnt: Learnt<S>,
+    kernel: Box<dyn InputKernel + 'a>,
     /// Bits of the cells of a step, where the program has such.
     bits: Option<Bits>,
     worker_states: Vec<Mutex<WorkerState>>,
@@ -97,15 +103,14 @@ struct WorkerState {
     looks: Looks,
 }
 
-impl<'a, S: OverInput> Passes<'a, S> {
+impl<'a> InputRun<'a> {
     fn new(
-        (graph, stream, reading): (&'a Graph, &'a dyn EdgeStream, Reading),
-        program: &'a S,
-        workers: &'a Workers,
-        (progress, phase): (&'a Progress, &'a Phase),
+        context: Context<'a>,
+        (stream, reading): (&'a dyn EdgeStream, Reading),
+        mut kernel: Box<dyn InputKernel + 'a>,
     ) -> Result<Self, EngineError> {
-        let slots = graph.slots() as usize;
-        let learnt = Learnt::new(program, slots, |_| 0, (workers, progress))?;
+        let Context { graph, workers, progress, .. } = context;
+        init(&mut *kernel, &[], (workers, progress))?;
         let worker_states = workers.states(|| {
             Ok(WorkerState {
                 seen: Seen::default(),
@@ -114,16 +119,13 @@ impl<'a, S: OverInput> Passes<'a, S> {
                 looks: Looks::default(),
             })
         })?;
+        let bits = kernel.has_bits().then(|| Bits::new(graph.slots() as usize)).transpose()?;
         Ok(Self {
-            graph,
+            context,
             stream,
             reading,
-            program,
-            workers,
-            progress,
-            phase,
-            learnt,
-            bits: S::BITS.then(|| Bits::new(slots)).transpose()?,
+            kernel,
+            bits,
             worker_states,
             shown: 0,
             begun: None,
@@ -133,78 +135,60 @@ impl<'a, S: OverInput> Passes<'a, S> {
     }
 
     /// Makes steps until the program stops, or gives up.
-    fn all(mut self) -> Result<Option<Passed<S::Value>>, EngineError> {
-        let mut next = self.program.first();
+    fn finish(mut self) -> Result<Option<Ended>, EngineError> {
+        let graph = self.context.graph;
         loop {
-            let (step, seen) = match next {
-                Next::Few(step) => (step, self.pass(step, true)?),
-                Next::Pass(step) => (step, self.pass(step, false)?),
-                Next::Settle(step) => (step, self.settle(step)?),
-                Next::Rest(step) => (step, self.rest(step)?),
+            let seen = match self.kernel.step() {
+                Next::Few(_) => self.pass(true)?,
+                Next::Pass(_) => self.pass(false)?,
+                Next::Settle(_) => self.settle()?,
+                Next::Rest(_) => self.rest()?,
                 Next::Stop => return self.end().map(Some),
             };
-            if self.program.should_fall_back(step, &seen) {
-                let foreseen = self.program.foreseen(step, &seen, self.graph.vertices());
-                match self.graph.plan.passes_max() {
+            if self.kernel.should_fall_back(&seen) {
+                let foreseen = self.kernel.foreseen(&seen, graph.vertices());
+                match graph.plan.passes_max() {
                     None => return Ok(None),
                     Some(most) if foreseen > most || self.made >= most => {
-                        return Err(self.graph.plan.too_many_passes(self.graph.slots()));
+                        return Err(graph.plan.too_many_passes(graph.slots()));
                     }
                     Some(_) => {}
                 }
             }
-            check(self.program, step, &seen)?;
-            next = self.program.next(step, &seen);
+            self.kernel.end_step(seen)?;
         }
     }
 
-    fn known(&self) -> Known<'_, S> {
-        self.learnt.known()
-    }
-
     /// Shows edges that may be news, and keeps those that may be later.
-    fn pass(&mut self, step: S::Step, few: bool) -> Result<Seen<S::Total>, EngineError> {
+    fn pass(&mut self, few: bool) -> Result<Seen<()>, EngineError> {
         if !few {
             self.begin_pass()?;
         }
         let parts = self.stream.parts();
         let end = if few { parts.div_ceil(FEW) } else { parts };
-        self.ask(step)?;
-        let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
+        self.ask()?;
+        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
         // Nothing can be kept of edges that are not all of them.
-        let keeps = S::KEEPS && !few && self.begun.is_none();
+        let keeps = kernel.keeps() && !few && self.begun.is_none();
         let keeper = Keeper::new(if keeps { self.room() } else { 0 });
-        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
-        let later = |source: &S::Cell, target: &S::Cell| program.later(step, source, target);
         self.each_run(
             self.shown..end,
             #[inline(always)]
-            |WorkerState { seen, edges, found, looks }, Run { pairs, weights }| {
-                let bits = bits.map(|bits| (bits, looks.first(bits, pairs)));
-                for &place in sift(known.cells, (bits, true), pairs, found, news) {
-                    let [source, target] = pairs[place as usize];
-                    let weights = weights.filter(|_| S::WEIGHTED);
-                    let weight = weights.map_or(1.0, |weights| weights[place as usize]);
-                    let edge = Edge { source, target, weight };
-                    let changes = program.edge(step, known, edge);
-                    seen.changes += u64::from(changes);
-                    seen.news += 1;
-                    // What follows need not look at the cells of this target again.
-                    if let Some((bits, _)) = bits.filter(|_| changes)
-                        && let [_, false] = program.bits(step, &known.cells[target as usize])
-                    {
-                        bits.done(target);
-                    }
-                }
-                if S::KEEPS && keeps && keeper.has_all() {
-                    let later = sift(known.cells, (bits, false), pairs, found, later);
-                    keeper.keep(edges, later.iter().map(|&place| pairs[place as usize]));
+            |WorkerState { seen, edges, found, looks }, run| {
+                let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
+                let run = PairRun { bits, ..run };
+                let shown = kernel.show_run(run, found);
+                seen.news += shown.news;
+                seen.changes += shown.changes;
+                if keeps && keeper.has_all() {
+                    let later = kernel.find_later(run, found);
+                    keeper
+                        .keep(edges, found[..later].iter().map(|&place| run.pairs[place as usize]));
                 }
             },
         )?;
         if keeps {
-            let lists =
-                self.worker_states.iter().map(|worker| std::mem::take(&mut lock(worker).edges));
+            let lists = self.worker_states.iter().map(|worker| take(&mut lock(worker).edges));
             let kept = keeper.into_kept(lists);
             // What was kept before is more, but it is all.
             self.kept = kept.or(self.kept.take());
@@ -216,38 +200,45 @@ impl<'a, S: OverInput> Passes<'a, S> {
 
     /// Counts a pass, unless there were too many.
     fn begin_pass(&mut self) -> Result<(), EngineError> {
-        check_limit(self.program.limit(), self.graph, self.made)?;
+        check_limit(self.kernel.limit(), self.context.graph, self.made)?;
         self.made += 1;
         Ok(())
     }
 
     /// Makes the bits of a step.
-    fn ask(&mut self, step: S::Step) -> Result<(), EngineError> {
-        let tools = (self.workers, self.progress);
-        self.bits
-            .iter_mut()
-            .try_for_each(|bits| bits.ask(self.program, step, &self.learnt.cells, tools))
+    fn ask(&mut self) -> Result<(), EngineError> {
+        let (Some(bits), Context { workers, progress, .. }) = (&mut self.bits, self.context) else {
+            return Ok(());
+        };
+        let parts: Vec<_> = bits.parts(CELLS).map(Mutex::new).collect();
+        let counts = workers.states(|| Ok(0))?;
+        workers.tasks(parts.len(), progress, &counts, |count, task| {
+            *count += self.kernel.ask(task * CELLS, &mut lock(&parts[task]));
+            Ok(())
+        })?;
+        drop(parts);
+        bits.fold(counts.iter().map(|count| *lock(count)).sum());
+        Ok(())
     }
 
     /// Hands over the edges that are news.
-    fn rest(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
+    fn rest(&mut self) -> Result<Seen<()>, EngineError> {
         self.begin_pass()?;
-        self.ask(step)?;
-        let (program, known, bits) = (self.program, self.known(), self.bits.as_ref());
-        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
+        self.ask()?;
+        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
         let parts = 0..self.stream.parts();
-        self.each_run(parts, |WorkerState { seen, edges, found, .. }, Run { pairs, .. }| {
-            let bits = bits.map(|bits| (bits, End::Target));
-            let news = sift(known.cells, (bits, true), pairs, found, news);
-            seen.news += news.len() as u64;
-            edges.extend(news.iter().map(|&place| pairs[place as usize]));
+        self.each_run(parts, |WorkerState { seen, edges, found, .. }, run| {
+            let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
+            let news = kernel.find_news(run, found);
+            seen.news += news as u64;
+            edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
         })?;
         let mut edges = Vec::new();
         for worker in &self.worker_states {
-            edges.append(&mut std::mem::take(&mut lock(worker).edges));
+            edges.append(&mut take(&mut lock(worker).edges));
         }
         self.kept = None;
-        self.program.rest(self.known(), edges);
+        self.kernel.rest(edges);
         Ok(self.seen())
     }
 
@@ -255,34 +246,30 @@ impl<'a, S: OverInput> Passes<'a, S> {
     fn each_run(
         &self,
         parts: Range<usize>,
-        show: impl Fn(&mut WorkerState, Run<'_>) + Sync,
+        show: impl Fn(&mut WorkerState, PairRun<'_>) + Sync,
     ) -> Result<(), EngineError> {
+        let Context { graph, workers, progress, phase, .. } = self.context;
         if let Some(kept) = self.begun.or(self.kept.as_deref()) {
             let tasks: Vec<&[Pair]> = kept.iter().flat_map(|list| list.chunks(KEPT)).collect();
-            return self.workers.tasks(
-                tasks.len(),
-                self.progress,
-                &self.worker_states,
-                |worker, task| {
-                    worker.seen.looked += tasks[task].len() as u64;
-                    let batch = Batch { pairs: tasks[task], weights: None };
-                    dispatched(
-                        #[inline(always)]
-                        || {
-                            runs(
-                                Reading::default(),
-                                &batch,
-                                #[inline(always)]
-                                |run| show(worker, run),
-                            );
-                        },
-                    );
-                    Ok(())
-                },
-            );
+            return workers.tasks(tasks.len(), progress, &self.worker_states, |worker, task| {
+                worker.seen.looked += tasks[task].len() as u64;
+                let batch = Batch { pairs: tasks[task], weights: None };
+                dispatched(
+                    #[inline(always)]
+                    || {
+                        runs(
+                            Reading::default(),
+                            &batch,
+                            #[inline(always)]
+                            |run| show(worker, run),
+                        );
+                    },
+                );
+                Ok(())
+            });
         }
-        let of = (self.stream, self.graph.slots());
-        let tools = (self.workers, self.progress, self.phase);
+        let of = (self.stream, graph.slots());
+        let tools = (workers, progress, phase);
         read(of, parts, &self.worker_states, tools, |worker, _, batch| {
             worker.seen.looked += batch.pairs.len() as u64;
             dispatched(
@@ -300,19 +287,19 @@ impl<'a, S: OverInput> Passes<'a, S> {
     }
 
     /// Lets all slots be settled.
-    fn settle(&mut self, step: S::Step) -> Result<Seen<S::Total>, EngineError> {
-        let tools = (self.workers, self.progress);
-        let total = self.learnt.settle(self.program, step, self.learnt.cells.len(), tools)?;
-        Ok(Seen { total, ..self.seen() })
+    fn settle(&mut self) -> Result<Seen<()>, EngineError> {
+        let Context { graph, workers, progress, .. } = self.context;
+        settle(&*self.kernel, graph.slots() as usize, (workers, progress))?;
+        Ok(self.seen())
     }
 
     /// Edges that there is room for.
     fn room(&self) -> u64 {
-        self.graph.plan.free_bytes() / REST_BYTES
+        self.context.graph.plan.free_bytes() / REST_BYTES
     }
 
     /// Counts of all workers since they were asked last.
-    fn seen(&self) -> Seen<S::Total> {
+    fn seen(&self) -> Seen<()> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
         let mut worker_states: Vec<_> = self.worker_states.iter().map(lock).collect();
         let seen = worker_states.iter_mut().map(|worker| &mut worker.seen);
@@ -320,25 +307,24 @@ impl<'a, S: OverInput> Passes<'a, S> {
     }
 
     /// The values.
-    fn end(self) -> Result<Passed<S::Value>, EngineError> {
-        let Self { graph, program, workers, progress, made, .. } = self;
-        let known = self.known();
-        let number = |slot: u32| graph.vertices.index(slot.into()) as u32;
-        let value = |slot| (program.numbered(program.value(known, slot), number), ());
-        let (values, ()) = results(graph, (workers, progress), value)?;
-        let values = Values::resident(values).rows()?;
-        Ok(Passed { values, passes: made, left: Vec::new() })
+    fn end(self) -> Result<Ended, EngineError> {
+        let (Context { graph, workers, progress, .. }, kernel) = (self.context, &*self.kernel);
+        let widths = [kernel.shape().value, 0];
+        let (values, _) = results(graph, widths, (workers, progress), |part| {
+            kernel.slot_values(part.slots, &graph.vertices, part.values);
+        })?;
+        Ok(Ended { values, passes: self.made, left: Vec::new() })
     }
 }
 
 /// Cuts a batch into runs of edges as they are read as a graph, with their weights.
 #[inline(always)]
-fn runs(reading: Reading, batch: &Batch<'_>, mut show: impl FnMut(Run<'_>)) {
+fn runs(reading: Reading, batch: &Batch<'_>, mut show: impl FnMut(PairRun<'_>)) {
     let Reading { undirected, reversed, drop_self_loops, .. } = reading;
     if !(undirected || reversed || drop_self_loops) {
         for (run, pairs) in batch.pairs.chunks(BUFFER).enumerate() {
             let weights = batch.weights.map(|weights| &weights[run * BUFFER..][..pairs.len()]);
-            show(Run { pairs, weights });
+            show(PairRun { pairs, weights, bits: None });
         }
         return;
     }
@@ -365,67 +351,6 @@ fn runs(reading: Reading, batch: &Batch<'_>, mut show: impl FnMut(Run<'_>)) {
             }
         }
         let weights = batch.weights.map(|_| &weighs[..count]);
-        show(Run { pairs: &arcs[..count], weights });
+        show(PairRun { pairs: &arcs[..count], weights, bits: None });
     }
-}
-
-/// Notes the places of the edges that a rule of two cells holds for, without a branch. Where there
-/// are bits, that is asked only of targets with a bit whose sources have one, or have none; the end
-/// that fewer have is looked at first, since each look may be a miss of the cache.
-#[inline(always)]
-fn sift<'f, C>(
-    cells: &[C],
-    (bits, from): (Option<(&Bits, End)>, bool),
-    pairs: &[Pair],
-    found: &'f mut [u32; BUFFER],
-    rule: impl Fn(&C, &C) -> bool,
-) -> &'f [u32] {
-    let rule = |[source, target]: Pair| rule(&cells[source as usize], &cells[target as usize]);
-    let Some((bits, first)) = bits else { return note(pairs, found, rule) };
-    let has = |end, [source, target]: Pair| match end {
-        End::Source => bits.has(end, source) == from,
-        End::Target => bits.has(end, target),
-    };
-    let (first, second) = if from && first == End::Source {
-        (first, End::Target)
-    } else {
-        (End::Target, End::Source)
-    };
-    let count = match bits.few().filter(|_| from) {
-        Some(few) => {
-            let count = note(pairs, found, |[source, _]| few.may_have(source)).len();
-            keep(pairs, &mut found[..count], |pair| has(first, pair))
-        }
-        None => note(pairs, found, |pair| has(first, pair)).len(),
-    };
-    let count = keep(pairs, &mut found[..count], |pair| has(second, pair));
-    let count = keep(pairs, &mut found[..count], rule);
-    &found[..count]
-}
-
-/// Keeps those places whose edges a rule holds for, and says how many they are.
-#[inline(always)]
-fn keep(pairs: &[Pair], found: &mut [u32], rule: impl Fn(Pair) -> bool) -> usize {
-    let mut kept = 0;
-    for number in 0..found.len() {
-        let place = found[number];
-        found[kept] = place;
-        kept += usize::from(rule(pairs[place as usize]));
-    }
-    kept
-}
-
-/// Notes the places of the edges that a rule holds for.
-#[inline(always)]
-fn note<'f>(
-    pairs: &[Pair],
-    found: &'f mut [u32; BUFFER],
-    rule: impl Fn(Pair) -> bool,
-) -> &'f [u32] {
-    let mut count = 0;
-    for (place, pair) in pairs.iter().enumerate() {
-        found[count] = place as u32;
-        count += usize::from(rule(*pair));
-    }
-    &found[..count]
 }

@@ -1,22 +1,23 @@
-//! Boxes: what the edges of a part of the input tell, by ranges of slots.
+//! Buckets: what the edges of a part of the input tell, by ranges of slots.
 //!
-//! A batch of edges is counted by the ranges of their targets first, so each box is a run of one
+//! A batch of edges is counted by the ranges of their targets first, so each bucket is a run of one
 //! column and nothing is moved twice. Which edges tell anything is as good as random, so all write
 //! their place and the next one overwrites it where they told nothing: no branch depends on it.
 
 use std::ops::Range;
 
-use bytemuck::Zeroable;
+use bytemuck::{Zeroable, bytes_of};
 use welter_model::edges::{Batch, Reading};
 use welter_model::straight::Straight;
 
 use crate::kernels::kernel::fetch;
+use crate::kernels::seam::elements_mut;
 use crate::machine::dispatch::dispatched;
 
-/// Ranges that slots are cut into, at most: their boxes are written side by side.
+/// Ranges that slots are cut into, at most: their buckets are written side by side.
 const RANGES: usize = 256;
 
-/// Edges whose updates are put into boxes together: what they write stays in the second-level
+/// Edges whose updates are put into buckets together: what they write stays in the second-level
 /// cache.
 const TOGETHER: usize = 1 << 15;
 
@@ -43,32 +44,39 @@ impl Cut {
     }
 }
 
-/// Updates that the edges of a part told so far.
-pub(crate) struct Boxes<P: Straight> {
+/// Updates that the edges of a part told so far, by range of slots.
+pub(crate) trait UpdateBuckets: Send + Sync {
+    /// Makes room for the updates of so many edges, where there are none.
+    fn reserve(&mut self, edges: usize);
+
+    /// Puts in what the edges of a batch tell.
+    fn put(&mut self, reading: Reading, batch: &Batch<'_>);
+
+    /// Tells the slots of a range what is in its bucket, in the order in which it was put there.
+    fn tell(&self, range: usize, accums: &mut [u8]);
+
+    /// Empties all buckets, and adds to `totals` what their edges add to the totals.
+    fn empty(&mut self, totals: &mut Vec<u8>);
+}
+
+/// Buckets of a straight program.
+pub(crate) struct Buckets<'p, P: Straight> {
+    program: &'p P,
     cut: Cut,
     /// Targets and what they are told; as long as they ever were.
     targets: Vec<u32>,
     updates: Vec<P::Update>,
-    /// Where the box of each range is, batch by batch.
+    /// Where the bucket of each range is, batch by batch.
     places: Vec<Range<u32>>,
     /// Places of the columns that are taken.
     taken: usize,
     sums: P::Sums,
 }
 
-impl<P: Straight> Boxes<P> {
-    pub(crate) fn new(cut: Cut) -> Self {
+impl<'p, P: Straight> Buckets<'p, P> {
+    pub(crate) fn new(program: &'p P, cut: Cut) -> Self {
         let (targets, updates, places) = (Vec::new(), Vec::new(), Vec::new());
-        Self { cut, targets, updates, places, taken: 0, sums: P::Sums::default() }
-    }
-
-    /// Makes room for the updates of so many edges.
-    pub(crate) fn reserve(&mut self, edges: usize) {
-        if self.targets.len() < edges {
-            // Afresh, since nothing is in there: growing would hold both.
-            (self.targets, self.updates) = (Vec::new(), Vec::new());
-            self.grow(edges);
-        }
+        Self { program, cut, targets, updates, places, taken: 0, sums: P::Sums::default() }
     }
 
     fn grow(&mut self, edges: usize) {
@@ -76,34 +84,11 @@ impl<P: Straight> Boxes<P> {
         self.updates.resize(edges, P::Update::zeroed());
     }
 
-    /// Puts in what the edges of a batch tell.
-    pub(crate) fn put(&mut self, program: &P, reading: Reading, batch: &Batch<'_>) {
-        let weights = batch.weights.filter(|_| P::WEIGHTED);
-        let mut done = 0;
-        for pairs in batch.pairs.chunks(TOGETHER) {
-            let weights = weights.map(|weights| &weights[done..done + pairs.len()]);
-            dispatched(
-                #[inline(always)]
-                || match weights {
-                    None => self.put_some(program, reading, pairs, |_| 1.0),
-                    Some(weights) => self.put_some(program, reading, pairs, |edge| weights[edge]),
-                },
-            );
-            done += pairs.len();
-        }
-    }
-
     #[inline(always)]
-    fn put_some(
-        &mut self,
-        program: &P,
-        reading: Reading,
-        pairs: &[[u32; 2]],
-        weight: impl Fn(usize) -> f64,
-    ) {
+    fn put_some(&mut self, reading: Reading, pairs: &[[u32; 2]], weight: impl Fn(usize) -> f64) {
         let Reading { undirected, reversed, drop_self_loops, .. } = reading;
         let (along, against) = (undirected || !reversed, undirected || reversed);
-        let bits = self.cut.bits;
+        let (program, bits) = (self.program, self.cut.bits);
         let mut counts = [0_u32; RANGES + 1];
         for [source, target] in pairs {
             counts[(target >> bits) as usize] += u32::from(along);
@@ -119,14 +104,14 @@ impl<P: Straight> Boxes<P> {
         if self.targets.len() < end as usize {
             self.grow(end as usize);
         }
-        // Here and not in the box, so that sums stay in registers: edges of R-MAT 22 are counted in
+        // Here and not in the bucket, so that sums stay in registers: edges of R-MAT 22 are counted in
         // 0.49 s instead of 0.71 (conductance, 2 threads, in turns).
         let mut sums = std::mem::take(&mut self.sums);
         let (targets, updates) = (&mut self.targets[..], &mut self.updates[..]);
         let mut meet = |source: u32, target: u32, weight: f64| {
             let told = program.edge(source, target, weight, &mut sums);
             let cursor = &mut cursors[(target >> bits) as usize];
-            // Edges that told nothing were counted too, so this place is still in the box.
+            // Edges that told nothing were counted too, so this place is still in the bucket.
             targets[*cursor as usize] = target;
             updates[*cursor as usize] = told.unwrap_or(P::Update::zeroed());
             *cursor += u32::from(told.is_some());
@@ -150,9 +135,35 @@ impl<P: Straight> Boxes<P> {
         );
         self.taken = end as usize;
     }
+}
 
-    /// Tells the slots of a range what is in its boxes, in the order in which it was put there.
-    pub(crate) fn tell(&self, program: &P, range: usize, accums: &mut [P::Accum]) {
+impl<P: Straight> UpdateBuckets for Buckets<'_, P> {
+    fn reserve(&mut self, edges: usize) {
+        if self.targets.len() < edges {
+            // Afresh, since nothing is in there: growing would hold both.
+            (self.targets, self.updates) = (Vec::new(), Vec::new());
+            self.grow(edges);
+        }
+    }
+
+    fn put(&mut self, reading: Reading, batch: &Batch<'_>) {
+        let weights = batch.weights.filter(|_| P::WEIGHTED);
+        let mut done = 0;
+        for pairs in batch.pairs.chunks(TOGETHER) {
+            let weights = weights.map(|weights| &weights[done..done + pairs.len()]);
+            dispatched(
+                #[inline(always)]
+                || match weights {
+                    None => self.put_some(reading, pairs, |_| 1.0),
+                    Some(weights) => self.put_some(reading, pairs, |edge| weights[edge]),
+                },
+            );
+            done += pairs.len();
+        }
+    }
+
+    fn tell(&self, range: usize, accums: &mut [u8]) {
+        let accums = elements_mut::<P::Accum>(accums);
         let first = (range as u32) << self.cut.bits;
         for place in self.places.iter().skip(range).step_by(self.cut.ranges) {
             let place = place.start as usize..place.end as usize;
@@ -162,15 +173,15 @@ impl<P: Straight> Boxes<P> {
                     fetch(accums, (later - first) as usize);
                 }
                 let accum = &mut accums[(target - first) as usize];
-                *accum = program.gather(*accum, *update);
+                *accum = self.program.gather(*accum, *update);
             }
         }
     }
 
-    /// Empties the boxes, and says what their edges add to the totals.
-    pub(crate) fn emptied(&mut self, program: &P) -> P::Total {
+    fn empty(&mut self, totals: &mut Vec<u8>) {
         self.places.clear();
         self.taken = 0;
-        program.total(std::mem::take(&mut self.sums))
+        let total = self.program.total(std::mem::take(&mut self.sums));
+        totals.extend_from_slice(bytes_of(&total));
     }
 }

@@ -6,17 +6,10 @@
 //! Invariant: bits are those of cells before a step, but for targets that no edge can be news to
 //! since: these may lose theirs. Cells may say no before that; they are asked again.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use welter_model::stream::OverInput;
-use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
-use crate::machine::workers::Workers;
-use crate::schedules::pass::CELLS;
 
 /// Bits of the folded table: 16 KiB.
 const FOLDED: usize = 1 << 17;
@@ -24,7 +17,7 @@ const FOLDED: usize = 1 << 17;
 const FEW: u64 = FOLDED as u64 / 16;
 
 /// A bit for each slot: as a source, and as a target.
-pub(super) struct Bits {
+pub(crate) struct Bits {
     sources: Buffer<u64>,
     targets: Buffer<AtomicU64>,
     /// The sources by their low bits, where they are few.
@@ -33,41 +26,20 @@ pub(super) struct Bits {
 
 impl Bits {
     /// No bits of so many slots.
-    pub(super) fn new(slots: usize) -> Result<Self, EngineError> {
+    pub(crate) fn new(slots: usize) -> Result<Self, EngineError> {
         let words = slots.div_ceil(64);
         Ok(Self { sources: Buffer::zeroed(words)?, targets: Buffer::zeroed(words)?, folded: None })
     }
 
-    /// Asks all cells.
-    pub(super) fn ask<S: OverInput>(
-        &mut self,
-        program: &S,
-        step: S::Step,
-        cells: &[S::Cell],
-        (workers, progress): (&Workers, &Progress),
-    ) -> Result<(), EngineError> {
-        let (sources, targets) = (&mut self.sources, &mut self.targets);
-        let words = sources.chunks_mut(CELLS / 64).zip(targets.chunks_mut(CELLS / 64));
-        let parts: Vec<_> = words.zip(cells.chunks(CELLS)).map(Mutex::new).collect();
-        let counts = workers.states(|| Ok(0))?;
-        workers.tasks(parts.len(), progress, &counts, |count, task| {
-            let ((sources, targets), cells) = &mut *lock(&parts[task]);
-            for ((source, target), cells) in
-                sources.iter_mut().zip(targets.iter_mut()).zip(cells.chunks(64))
-            {
-                let mut both = [0_u64; 2];
-                for (place, cell) in cells.iter().enumerate() {
-                    let [one, other] = program.bits(step, cell).map(u64::from);
-                    both[0] |= one << place;
-                    both[1] |= other << place;
-                }
-                *count += u64::from(both[0].count_ones());
-                (*source, *target) = (both[0], both[1].into());
-            }
-            Ok(())
-        })?;
-        let count: u64 = counts.iter().map(|count| *lock(count)).sum();
-        drop(parts);
+    /// The bits of so many slots each, a multiple of 64.
+    pub(crate) fn parts(&mut self, slots: usize) -> impl Iterator<Item = BitsPart<'_>> {
+        let sources = self.sources.chunks_mut(slots / 64);
+        let both = sources.zip(self.targets.chunks_mut(slots / 64));
+        both.map(|(sources, targets)| BitsPart { sources, targets })
+    }
+
+    /// Folds the sources that have a bit, `count` of them, where they are few.
+    pub(crate) fn fold(&mut self, count: u64) {
         self.folded = (count <= FEW).then(|| {
             let mut folded = Box::new([0; FOLDED / 64]);
             for (place, word) in self.sources.iter().enumerate() {
@@ -75,12 +47,11 @@ impl Bits {
             }
             folded
         });
-        Ok(())
     }
 
     /// Whether a slot has a bit as this end of an edge.
     #[inline(always)]
-    pub(super) fn has(&self, end: End, slot: u32) -> bool {
+    pub(crate) fn has(&self, end: End, slot: u32) -> bool {
         let word = slot as usize / 64;
         let word = match end {
             End::Source => self.sources[word],
@@ -91,32 +62,58 @@ impl Bits {
 
     /// Sources by their low bits, where they are few.
     #[inline(always)]
-    pub(super) fn few(&self) -> Option<Few<'_>> {
+    pub(crate) fn few(&self) -> Option<Few<'_>> {
         self.folded.as_deref().map(Few)
     }
 
     /// Takes its bit from a target.
     #[inline(always)]
-    pub(super) fn done(&self, target: u32) {
+    pub(crate) fn done(&self, target: u32) {
         self.targets[target as usize / 64].fetch_and(!(1 << (target % 64)), Relaxed);
+    }
+}
+
+/// The bits of some slots.
+pub(crate) struct BitsPart<'a> {
+    sources: &'a mut [u64],
+    targets: &'a mut [AtomicU64],
+}
+
+impl BitsPart<'_> {
+    /// Asks all cells, and says how many have a bit as a source.
+    #[inline(always)]
+    pub(crate) fn ask<C>(&mut self, cells: &[C], bits: impl Fn(&C) -> [bool; 2]) -> u64 {
+        let mut count = 0;
+        let words = self.sources.iter_mut().zip(self.targets.iter_mut());
+        for ((source, target), cells) in words.zip(cells.chunks(64)) {
+            let mut both = [0_u64; 2];
+            for (place, cell) in cells.iter().enumerate() {
+                let [one, other] = bits(cell).map(u64::from);
+                both[0] |= one << place;
+                both[1] |= other << place;
+            }
+            count += u64::from(both[0].count_ones());
+            (*source, *target) = (both[0], both[1].into());
+        }
+        count
     }
 }
 
 /// Few sources by their low bits.
 #[derive(Clone, Copy)]
-pub(super) struct Few<'a>(&'a [u64; FOLDED / 64]);
+pub(crate) struct Few<'a>(&'a [u64; FOLDED / 64]);
 
 impl Few<'_> {
     /// Whether a slot may have a bit as a source.
     #[inline(always)]
-    pub(super) fn may_have(self, slot: u32) -> bool {
+    pub(crate) fn may_have(self, slot: u32) -> bool {
         self.0[slot as usize % FOLDED / 64] >> (slot % 64) & 1 == 1
     }
 }
 
 /// An end of an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     #[default]
     Source,
     Target,
@@ -125,7 +122,7 @@ pub(super) enum End {
 /// Which end of edges is looked at first: the one that fewer have a bit of, going by a run of edges
 /// now and then.
 #[derive(Default)]
-pub(super) struct Looks {
+pub(crate) struct Looks {
     runs: u32,
     first: End,
 }
@@ -136,7 +133,7 @@ const COUNTED: u32 = 64;
 impl Looks {
     /// The end for the next run.
     #[inline(always)]
-    pub(super) fn first(&mut self, bits: &Bits, pairs: &[[u32; 2]]) -> End {
+    pub(crate) fn first(&mut self, bits: &Bits, pairs: &[[u32; 2]]) -> End {
         if self.runs.is_multiple_of(COUNTED) {
             self.first = fewer(bits, pairs);
         }

@@ -1,0 +1,92 @@
+//! The kernel of a stream program over the input.
+
+use welter_model::stream::{Edge, OverInput, Seen};
+
+use super::Streaming;
+use crate::kernels::bits::BitsPart;
+use crate::kernels::kernel::BUFFER;
+use crate::kernels::pairs::{PairRun, sift_pairs};
+use crate::kernels::seam::elements_mut;
+use crate::kernels::stream::{InputKernel, Shown};
+use crate::kernels::vertices::Vertices;
+use crate::machine::dispatch::dispatched;
+
+impl<S: OverInput> Streaming<'_, S> {
+    #[inline(always)]
+    fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
+        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let weights = run.weights.filter(|_| S::WEIGHTED);
+        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
+        let found = sift_pairs(known.cells, (run.bits, true), run.pairs, found, news);
+        let mut shown = Shown { news: found.len() as u64, changes: 0 };
+        for &place in found {
+            let [source, target] = run.pairs[place as usize];
+            let weight = weights.map_or(1.0, |weights| weights[place as usize]);
+            let changes = program.edge(step, known, Edge { source, target, weight });
+            shown.changes += u64::from(changes);
+            // What follows need not look at the cells of this target again.
+            if let Some((bits, _)) = run.bits.filter(|_| changes)
+                && let [_, false] = program.bits(step, &known.cells[target as usize])
+            {
+                bits.done(target);
+            }
+        }
+        shown
+    }
+}
+
+impl<S: OverInput> InputKernel for Streaming<'_, S> {
+    fn keeps(&self) -> bool {
+        S::KEEPS
+    }
+
+    fn has_bits(&self) -> bool {
+        S::BITS
+    }
+
+    fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64 {
+        let (program, step) = (self.program, self.own_step());
+        bits.ask(&self.cells[first..], |cell| program.bits(step, cell))
+    }
+
+    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
+        dispatched(
+            #[inline(always)]
+            || self.show_pairs(run, found),
+        )
+    }
+
+    fn find_news(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
+        let (program, step, cells) = (self.program, self.own_step(), &self.cells[..]);
+        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
+        dispatched(
+            #[inline(always)]
+            || sift_pairs(cells, (run.bits, true), run.pairs, found, news).len(),
+        )
+    }
+
+    fn find_later(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
+        let (program, step, cells) = (self.program, self.own_step(), &self.cells[..]);
+        let later = |source: &S::Cell, target: &S::Cell| program.later(step, source, target);
+        dispatched(
+            #[inline(always)]
+            || sift_pairs(cells, (run.bits, false), run.pairs, found, later).len(),
+        )
+    }
+
+    fn should_fall_back(&self, seen: &Seen<()>) -> bool {
+        self.program.should_fall_back(self.own_step(), &self.own_seen(*seen))
+    }
+
+    fn foreseen(&self, seen: &Seen<()>, vertices: u64) -> u64 {
+        self.program.foreseen(self.own_step(), &self.own_seen(*seen), vertices)
+    }
+
+    fn slot_values(&self, slots: &[u32], vertices: &Vertices, values: &mut [u8]) {
+        let known = self.known();
+        let number = |slot: u32| vertices.index(slot.into()) as u32;
+        for (&slot, value) in slots.iter().zip(elements_mut::<S::Value>(values)) {
+            *value = self.program.numbered(self.program.value(known, slot), number);
+        }
+    }
+}
