@@ -13,6 +13,7 @@
 //! | `sift` | edges of a tile that a predicate selects |
 //! | `pairs`, `bits` | edges of the input that one selects, and bits of cells |
 //! | `changes` | blocks of vertices in which a pass changes something |
+//! | `triangles` | kernels of programs over triangles |
 //! | `radix` | records in the order of their keys |
 //! | `update_chunk` | updates as they wait on storage or travel |
 //! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
@@ -44,5 +45,6 @@ pub(crate) mod shape;
 pub(crate) mod sift;
 pub(crate) mod stream;
 pub(crate) mod streaming;
+pub(crate) mod triangles;
 pub(crate) mod update_chunk;
 pub(crate) mod vertices;

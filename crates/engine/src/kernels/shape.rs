@@ -4,6 +4,7 @@
 //! here, and here alone these rules are checked, when a program is compiled.
 
 use welter_model::extended::Extended;
+use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::straight::Straight;
 use welter_model::stream::Stream;
@@ -179,5 +180,22 @@ impl ScanShape {
             accum: size_of::<P::Accum>(),
             total: size_of::<P::Total>(),
         }
+    }
+}
+
+/// Widths and capabilities of a program over triangles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TriangleShape {
+    /// Bytes of the value of a vertex.
+    pub(crate) value: usize,
+    /// Whether an edge on the far side counts once for each direction that it has.
+    pub(crate) directed: bool,
+}
+
+impl TriangleShape {
+    /// The shape of a program over triangles.
+    pub(crate) fn of<I: Intersect>() -> Self {
+        const { assert!(size_of::<I::Value>() > 0, "values have a width") }
+        Self { value: size_of::<I::Value>(), directed: I::DIRECTED }
     }
 }

@@ -20,7 +20,6 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
-use welter_model::program::Value;
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
 
@@ -34,6 +33,7 @@ use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
+use crate::kernels::triangles::{TriangleKernel, Triangular};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
@@ -42,6 +42,9 @@ use crate::schedules::intersect::rows::too_long;
 
 /// Vertices that can be ranked: an entry has a bit beside.
 const RANKS_MOST: u64 = 1 << 31;
+
+/// Vertices whose values are made together.
+const VALUES: usize = 1 << 10;
 
 /// Walks over all triangles, and returns the values of all vertices.
 ///
@@ -58,64 +61,94 @@ pub fn intersect<I: Intersect>(
         let what = "triangles take a graph that was read as undirected, of at most 2^31 vertices";
         return Err(EngineError::Unsupported(what.to_owned()));
     }
+    let kernel = Triangular::new(program);
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);
+    let tools = (workers, progress, &phase);
     if let Some(Streamed::Rows(plan)) = graph.plan.streamed() {
-        return spill::run(graph, program, plan, (workers, progress, &phase));
+        return Ok(Values::stored(spill::run(graph, &kernel, plan, tools)?, graph));
     }
-    let room = graph.plan.premises.group_room() as usize / 2;
-    let ranks = rank(graph)?;
-    let driver = TriangleRun { graph, workers, progress, phase: &phase, ranks: &ranks, room };
-    let worker_states = workers.states(|| WorkerState::new(graph, room))?;
-    let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
-    driver.count(&rows.spans, &worker_states)?;
-    let closed = Counts::new(ranks.len())?;
-    while rows.vertices.end < ranks.len() {
-        driver.fill::<I>(&mut rows, &worker_states)?;
-        driver.close::<I>(&rows, &closed, &worker_states)?;
-    }
-    drop((rows, worker_states));
-    let value = |vertex: usize, degree: u32| {
-        program.value(degree.into(), closed.of(ranks[vertex] as usize))
-    };
+    let (ranks, closed) = close(graph, kernel.shape().directed, tools)?;
     match &graph.degrees_stored {
         None => {
-            let mut values = Buffer::zeroed(ranks.len())?;
-            for (vertex, (made, degree)) in values.iter_mut().zip(&*graph.degrees).enumerate() {
-                *made = value(vertex, *degree);
-            }
-            Ok(Values::resident(values))
+            let mut values = Buffer::zeroed(ranks.len() * kernel.shape().value)?;
+            set_values(&kernel, (&ranks, &closed), (0, &graph.degrees), &mut values);
+            Ok(Values::resident(values.typed()))
         }
-        Some(degrees) => store(graph, workers, degrees, value),
+        Some(degrees) => {
+            let stored = store(graph, workers, degrees, (&kernel, &ranks, &closed))?;
+            Ok(Values::stored(stored, graph))
+        }
     }
 }
 
-/// Writes values, made of the numbers of vertices and their degrees, stripe by stripe.
-fn store<V: Value>(
+/// Closes all triangles of a graph in memory. The rank of each vertex, and what was counted by rank.
+fn close(
+    graph: &Graph,
+    directed: bool,
+    (workers, progress, phase): (&Workers, &Progress, &Phase),
+) -> Result<(Buffer<u32>, Counts), EngineError> {
+    let room = graph.plan.premises.group_room() as usize / 2;
+    let ranks = rank(graph)?;
+    let run = TriangleRun { graph, directed, workers, progress, phase, ranks: &ranks, room };
+    let worker_states = workers.states(|| WorkerState::new(graph, directed, room))?;
+    let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
+    run.count(&rows.spans, &worker_states)?;
+    let closed = Counts::new(ranks.len())?;
+    while rows.vertices.end < ranks.len() {
+        run.fill(&mut rows, &worker_states)?;
+        run.close(&rows, &closed, &worker_states)?;
+    }
+    drop((rows, worker_states));
+    Ok((ranks, closed))
+}
+
+/// Sets values of some vertices, of which `first` is the number of the first one, by their degrees
+/// and what was counted by rank.
+fn set_values(
+    kernel: &dyn TriangleKernel,
+    (ranks, closed): (&[u32], &Counts),
+    (first, degrees): (usize, &[u32]),
+    values: &mut [u8],
+) {
+    let mut counts = [0; VALUES];
+    let values = values.chunks_mut(VALUES * kernel.shape().value);
+    let vertices = ranks[first..].chunks(VALUES).zip(degrees.chunks(VALUES));
+    for ((ranks, degrees), values) in vertices.zip(values) {
+        let counts = &mut counts[..ranks.len()];
+        for (count, &rank) in counts.iter_mut().zip(ranks) {
+            *count = closed.of(rank as usize);
+        }
+        kernel.values(degrees, counts, values);
+    }
+}
+
+/// Writes values stripe by stripe.
+fn store(
     graph: &Graph,
     workers: &Workers,
     degrees: &StoredColumn,
-    value: impl Fn(usize, u32) -> V,
-) -> Result<Values<V>, EngineError> {
+    (kernel, ranks, closed): (&dyn TriangleKernel, &[u32], &Counts),
+) -> Result<StoredColumn, EngineError> {
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps values on storage, and the workers were given none";
         return Err(EngineError::internal(what));
     };
-    let stored = graph.column(storage, size_of::<V>())?;
-    let (mut degrees, mut io) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
+    let width = kernel.shape().value;
+    let stored = graph.column(storage, width)?;
+    let (mut degrees, mut io) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::<u8>::new(&stored)?);
     for (number, stripe) in graph.stripes.iter().enumerate() {
         degrees.fetch(number)?;
         let (column, mut values) = (degrees.take(number)?, io.blank()?);
-        let vertices = stripe.vertices.start as usize..stripe.vertices.end as usize;
-        for ((made, degree), vertex) in values.iter_mut().zip(&*column).zip(vertices) {
-            *made = value(vertex, *degree);
-        }
+        let (first, vertices) = (stripe.vertices.start as usize, stripe.width());
+        let values_of = &mut values[..vertices * width];
+        set_values(kernel, (ranks, closed), (first, &column[..vertices]), values_of);
         degrees.done(column);
         io.put(number, values)?;
     }
     io.finish()?;
     drop(io);
-    Ok(Values::stored(stored, graph))
+    Ok(stored)
 }
 
 /// Shows the degrees of all vertices, some at a time.
@@ -172,13 +205,13 @@ struct WorkerState<'g> {
 }
 
 impl<'g> WorkerState<'g> {
-    fn new(graph: &'g Graph, room: usize) -> Result<Self, EngineError> {
+    fn new(graph: &'g Graph, directed: bool, room: usize) -> Result<Self, EngineError> {
         Ok(Self {
             scratch: Scratch::new(),
             chunks: ReadAhead::new(graph)?,
             cursors: Buffer::zeroed(1 << graph.layout.stripe_bits)?,
             passing: Buffer::zeroed(room)?,
-            marks: Marks::new(graph.vertices() as usize)?,
+            marks: Marks::new(graph.vertices() as usize, directed)?,
             packing: Vec::new(),
         })
     }
@@ -186,6 +219,8 @@ impl<'g> WorkerState<'g> {
 
 struct TriangleRun<'a> {
     graph: &'a Graph,
+    /// Whether edges both ways count twice.
+    directed: bool,
     workers: &'a Workers,
     progress: &'a Progress,
     phase: &'a Phase,
@@ -216,7 +251,7 @@ impl TriangleRun<'_> {
     }
 
     /// Fills the next block.
-    fn fill<I: Intersect>(
+    fn fill(
         &self,
         rows: &mut Rows,
         worker_states: &[Mutex<WorkerState<'_>>],
@@ -248,20 +283,20 @@ impl TriangleRun<'_> {
                 // Of one without entries nothing is shown.
                 *cursor = start.map_or(0, |start| start as u32 + 1);
             }
-            self.rows::<I>(at, own, (part, cursors), (scratch, chunks))?;
+            self.rows(at, own, (part, cursors), (scratch, chunks))?;
             let mut rest = &mut **part;
             let starts: Vec<usize> = starts().flatten().collect();
             for start in starts.into_iter().rev() {
                 let row;
                 (rest, row) = std::mem::take(&mut rest).split_at_mut(start);
-                rows::close::<I>(row, packing);
+                rows::close(self.directed, row, packing);
             }
             Ok(())
         })
     }
 
     /// Lets all rows meet those of the block.
-    fn close<I: Intersect>(
+    fn close(
         &self,
         rows: &Rows,
         closed: &Counts,
@@ -279,7 +314,7 @@ impl TriangleRun<'_> {
             let WorkerState { scratch, chunks, cursors, passing, marks, .. } = worker;
             if whole(stripe) {
                 for &rank in &self.ranks[self.own(stripe)] {
-                    marks.close_own::<I>(rank as usize, rows, closed);
+                    marks.close_own(rank as usize, rows, closed);
                 }
                 return Ok(());
             }
@@ -294,12 +329,12 @@ impl TriangleRun<'_> {
                     *cursor = start;
                     start += rows.length(rank as usize) as u32;
                 }
-                self.rows::<I>((stripe, next), piece, part, chunks)?;
+                self.rows((stripe, next), piece, part, chunks)?;
                 let mut start = 0;
                 for &rank in &self.ranks[piece.clone()] {
                     let end = start + rows.length(rank as usize);
                     let row = &passing[start..end];
-                    marks.close::<I>(rank as usize, (row, row.len()), rows, &mut &*closed);
+                    marks.close(rank as usize, (row, row.len()), rows, &mut &*closed);
                     start = end;
                 }
             }
@@ -334,20 +369,20 @@ impl TriangleRun<'_> {
 
     /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe
     /// and the one that the worker asks for then.
-    fn rows<I: Intersect>(
+    fn rows(
         &self,
         at: (usize, Option<usize>),
         own: &Range<usize>,
         (rows, cursors): (&mut [u32], &mut [u32]),
         chunks: (&mut Scratch, &mut ReadAhead<'_>),
     ) -> Result<(), EngineError> {
-        let shift = own.start - self.own(at.0).start;
+        let (shift, directed) = (own.start - self.own(at.0).start, self.directed);
         self.higher(at, chunks, |target, rank, weight| {
             let place = target.wrapping_sub(shift);
             if place < own.len() {
                 let cursor = &mut cursors[place];
                 if let Some(entry) = rows.get_mut(*cursor as usize) {
-                    *entry = rank << 1 | u32::from(I::DIRECTED && weight > 2.5);
+                    *entry = rank << 1 | u32::from(directed && weight > 2.5);
                 }
                 *cursor += 1;
             }

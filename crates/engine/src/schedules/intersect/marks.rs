@@ -1,7 +1,5 @@
 //! The row that is closed, as marks on ranks.
 
-use welter_model::intersect::Intersect;
-
 use super::counts::{Counts, Tell};
 use super::rows::{Row, Rows, Word};
 use crate::EngineError;
@@ -16,6 +14,8 @@ const AHEAD: [usize; 2] = [12, 4];
 const LOW_BITS: u32 = 17;
 
 pub(super) struct Marks {
+    /// Whether edges both ways count twice.
+    directed: bool,
     /// Which ranks the row may have, by their low bits. Most of what it meets is ruled out by this,
     /// where a look at `set` would come from the second-level cache.
     low: Box<[u64; 1 << (LOW_BITS - 6)]>,
@@ -32,35 +32,49 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn new(ranks: usize) -> Result<Self, EngineError> {
+    pub(super) fn new(ranks: usize, directed: bool) -> Result<Self, EngineError> {
         let words = ranks.div_ceil(64);
         let (set, both) = (Buffer::zeroed(words)?, Buffer::zeroed(words)?);
         let low = Box::new([0; 1 << (LOW_BITS - 6)]);
         let places = Buffer::zeroed(words)?;
-        Ok(Self { low, set, both, places, hits: Vec::new(), unpacked: Vec::new() })
+        Ok(Self { directed, low, set, both, places, hits: Vec::new(), unpacked: Vec::new() })
     }
 
     /// Closes a row of the block itself, as [`close`](Self::close) does others.
-    pub(super) fn close_own<I: Intersect>(&mut self, rank: usize, rows: &Rows, closed: &Counts) {
+    pub(super) fn close_own(&mut self, rank: usize, rows: &Rows, closed: &Counts) {
         let mut row = std::mem::take(&mut self.unpacked);
         row.clear();
-        rows.get(rank).unwrap_or_default().unpack::<I>(&mut row);
-        self.close::<I>(rank, (&row, row.len()), rows, &mut &*closed);
+        rows.get(rank).unwrap_or_default().unpack(self.directed, &mut row);
+        self.close(rank, (&row, row.len()), rows, &mut &*closed);
         self.unpacked = row;
     }
 
     /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
     /// whose middle has its row in the block. No other than its first `middles` entries have.
-    pub(super) fn close<I: Intersect>(
+    pub(super) fn close(
+        &mut self,
+        rank: usize,
+        row: (&[u32], usize),
+        rows: &Rows,
+        closed: &mut impl Tell,
+    ) {
+        if row.0.len() < 2 {
+            return;
+        }
+        if self.directed {
+            self.close_as::<true>(rank, row, rows, closed);
+        } else {
+            self.close_as::<false>(rank, row, rows, closed);
+        }
+    }
+
+    fn close_as<const DIRECTED: bool>(
         &mut self,
         rank: usize,
         (row, middles): (&[u32], usize),
         rows: &Rows,
         closed: &mut impl Tell,
     ) {
-        if row.len() < 2 {
-            return;
-        }
         let mut places = 0;
         for &entry in row {
             let bit = 1 << (entry >> 1 & 63);
@@ -71,7 +85,7 @@ impl Marks {
             }
             self.set[word] |= bit;
             self.low[low(entry)] |= bit;
-            if I::DIRECTED && entry & 1 == 1 {
+            if DIRECTED && entry & 1 == 1 {
                 self.both[word] |= bit;
             }
         }
@@ -80,7 +94,7 @@ impl Marks {
         }
         dispatched(
             #[inline(always)]
-            || self.meet_all::<I>(rank, &row[..middles], rows, closed),
+            || self.meet_all::<DIRECTED>(rank, &row[..middles], rows, closed),
         );
         for &entry in row {
             let top = (entry >> 1) as usize;
@@ -97,7 +111,7 @@ impl Marks {
 
     /// Lets the row that is marked meet the rows of these of its entries.
     #[inline(always)]
-    fn meet_all<I: Intersect>(
+    fn meet_all<const DIRECTED: bool>(
         &mut self,
         rank: usize,
         row: &[u32],
@@ -115,7 +129,7 @@ impl Marks {
             }
             let middle = (entry >> 1) as usize;
             let Some(others) = rows.get(middle) else { continue };
-            let (told, far) = self.meet::<I>(others, 1 + (entry & 1));
+            let (told, far) = self.meet::<DIRECTED>(others, 1 + (entry & 1));
             own += far;
             if told > 0 {
                 closed.tell(middle, told);
@@ -129,7 +143,7 @@ impl Marks {
     /// Meets the row of a middle, and says what it is told, and what the lowest is. `near`: how
     /// often the edge between these counts, which the top is told.
     #[inline(always)]
-    fn meet<I: Intersect>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
+    fn meet<const DIRECTED: bool>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
         let (mut told, mut far) = (0, 0);
         for &other in others.entries {
             let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
@@ -137,12 +151,12 @@ impl Marks {
                 self.hits[64 * self.places[word] as usize + bit as usize] += near;
                 far += 1 + u64::from(other & 1);
                 told += 1;
-                if I::DIRECTED {
+                if DIRECTED {
                     told += self.both[word] >> bit & 1;
                 }
             }
         }
-        for Word { index, bits, both } in others.words::<I>() {
+        for Word { index, bits, both } in others.words::<DIRECTED>() {
             let word = index as usize;
             let mut met = self.set[word] & bits;
             if met == 0 {
@@ -150,7 +164,7 @@ impl Marks {
             }
             let count = u64::from(met.count_ones());
             (told, far) = (told + count, far + count);
-            if I::DIRECTED {
+            if DIRECTED {
                 told += u64::from((met & self.both[word]).count_ones());
                 far += u64::from((met & both).count_ones());
             }

@@ -17,7 +17,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bytemuck::Zeroable;
-use welter_model::intersect::Intersect;
 
 use crate::EngineError;
 use crate::kernels::kernel::fetch;
@@ -156,18 +155,28 @@ impl<'r> Row<'r> {
 
     /// Its words.
     #[inline(always)]
-    pub(super) fn words<I: Intersect>(&self) -> impl Iterator<Item = Word> + use<'r, I> {
-        self.words.chunks_exact(width::<I>()).map(|word| {
+    pub(super) fn words<const DIRECTED: bool>(
+        &self,
+    ) -> impl Iterator<Item = Word> + use<'r, DIRECTED> {
+        self.words.chunks_exact(width(DIRECTED)).map(|word| {
             let bits = |at: usize| u64::from(word[at]) | u64::from(word[at + 1]) << 32;
-            let both = if I::DIRECTED { bits(3) } else { 0 };
+            let both = if DIRECTED { bits(3) } else { 0 };
             Word { index: word[0], bits: bits(1), both }
         })
     }
 
     /// Appends all of its entries.
-    pub(super) fn unpack<I: Intersect>(&self, entries: &mut Vec<u32>) {
+    pub(super) fn unpack(&self, directed: bool, entries: &mut Vec<u32>) {
+        if directed {
+            self.unpack_words::<true>(entries);
+        } else {
+            self.unpack_words::<false>(entries);
+        }
+    }
+
+    fn unpack_words<const DIRECTED: bool>(&self, entries: &mut Vec<u32>) {
         entries.extend_from_slice(self.entries);
-        for Word { index, mut bits, both } in self.words::<I>() {
+        for Word { index, mut bits, both } in self.words::<DIRECTED>() {
             while bits != 0 {
                 let bit = bits.trailing_zeros();
                 entries.push(index << 7 | bit << 1 | (both >> bit & 1) as u32);
@@ -188,21 +197,21 @@ pub(super) struct Word {
 }
 
 /// Numbers that a word takes.
-const fn width<I: Intersect>() -> usize {
-    if I::DIRECTED { 5 } else { 3 }
+const fn width(directed: bool) -> usize {
+    if directed { 5 } else { 3 }
 }
 
 /// Packs a row behind the place of its length, which it notes. `words`: any.
-pub(super) fn close<I: Intersect>(row: &mut [u32], words: &mut Vec<u32>) {
+pub(super) fn close(directed: bool, row: &mut [u32], words: &mut Vec<u32>) {
     let [length, entries @ ..] = row else { return };
-    let packed = if pack::<I>(entries, words) { PACKED } else { 0 };
+    let packed = if pack(directed, entries, words) { PACKED } else { 0 };
     *length = entries.len() as u32 | packed;
 }
 
 /// Sorts a plain row, and packs its upper end if that is worth it, in its place. `words`: any.
-pub(super) fn pack<I: Intersect>(row: &mut [u32], words: &mut Vec<u32>) -> bool {
+pub(super) fn pack(directed: bool, row: &mut [u32], words: &mut Vec<u32>) -> bool {
     row.sort_unstable();
-    let Some(split) = split(row, width::<I>()) else { return false };
+    let Some(split) = split(row, width(directed)) else { return false };
     words.clear();
     for entries in row[split..].chunk_by(|one, other| one >> 7 == other >> 7) {
         let (mut bits, mut both) = (0_u64, 0_u64);
@@ -211,7 +220,7 @@ pub(super) fn pack<I: Intersect>(row: &mut [u32], words: &mut Vec<u32>) -> bool 
             both |= u64::from(entry & 1) << (entry >> 1 & 63);
         }
         words.extend([entries[0] >> 7, bits as u32, (bits >> 32) as u32]);
-        if I::DIRECTED {
+        if directed {
             words.extend([both as u32, (both >> 32) as u32]);
         }
     }
@@ -247,39 +256,16 @@ pub(super) fn too_long(plan: &Plan, entries: usize) -> EngineError {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use welter_model::program::Value;
-    use welter_model::table::ColumnData;
 
     use super::*;
 
-    struct Of<const DIRECTED: bool>;
-
-    #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, Zeroable)]
-    #[repr(transparent)]
-    struct Closed(u64);
-
-    impl Value for Closed {
-        fn columns(_: &[Self]) -> Vec<(&'static str, ColumnData)> {
-            Vec::new()
-        }
-    }
-
-    impl<const DIRECTED: bool> Intersect for Of<DIRECTED> {
-        type Value = Closed;
-        const DIRECTED: bool = DIRECTED;
-
-        fn value(&self, _: u64, closed: u64) -> Closed {
-            Closed(closed)
-        }
-    }
-
     /// Packs a row and takes it apart again; says whether it could be packed.
-    fn there_and_back<const DIRECTED: bool>(mut row: Vec<u32>) -> bool {
+    fn there_and_back(directed: bool, mut row: Vec<u32>) -> bool {
         let (mut expected, mut found) = (row.clone(), Vec::new());
         expected.sort_unstable();
-        let is_packed = pack::<Of<DIRECTED>>(&mut row, &mut vec![7]);
+        let is_packed = pack(directed, &mut row, &mut vec![7]);
         let there = if is_packed { Row::packed(&row) } else { Row { entries: &row, words: &[] } };
-        there.unpack::<Of<DIRECTED>>(&mut found);
+        there.unpack(directed, &mut found);
         assert_eq!(found, expected);
         is_packed
     }
@@ -289,8 +275,8 @@ mod tests {
         fn rows_are_what_they_were(
             ranks in prop::collection::btree_map(0_u32..3000, 0_u32..2, 0..400),
         ) {
-            there_and_back::<true>(ranks.iter().map(|(rank, both)| rank << 1 | both).collect());
-            there_and_back::<false>(ranks.keys().map(|rank| rank << 1).collect());
+            there_and_back(true, ranks.iter().map(|(rank, both)| rank << 1 | both).collect());
+            there_and_back(false, ranks.keys().map(|rank| rank << 1).collect());
         }
     }
 
@@ -298,9 +284,9 @@ mod tests {
     fn dense_ends_are_packed() {
         let row: Vec<u32> = (0..100).map(|it| it * 1000).chain((1 << 20..).take(99)).collect();
         let even = |row: &[u32]| row.iter().map(|entry| entry << 1).collect::<Vec<_>>();
-        assert!(there_and_back::<false>(even(&row)));
-        assert!(there_and_back::<true>(even(&row)));
-        assert!(!there_and_back::<false>(even(&row[..100])));
+        assert!(there_and_back(false, even(&row)));
+        assert!(there_and_back(true, even(&row)));
+        assert!(!there_and_back(false, even(&row[..100])));
         assert_eq!(split(&even(&row), 3), Some(100));
     }
 }

@@ -29,7 +29,6 @@ mod worker;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use welter_model::intersect::Intersect;
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
 
@@ -37,10 +36,10 @@ use self::boxes::{COUNTS, ENTRIES, Ledger, ROWS, VALUES, Waiting};
 use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
-use crate::columns::results::Values;
 use crate::columns::updates::Pool;
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
+use crate::kernels::triangles::TriangleKernel;
 use crate::kernels::update_chunk::chunk_bytes;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;
@@ -51,6 +50,8 @@ use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 /// Parts that all steps have in common.
 struct TriangleRun<'a> {
     graph: &'a Graph,
+    /// Whether edges both ways count twice.
+    directed: bool,
     plan: RowsPlan,
     workers: &'a Workers,
     progress: &'a Progress,
@@ -64,12 +65,12 @@ struct TriangleRun<'a> {
 }
 
 /// Walks over all triangles, and puts values on storage.
-pub(super) fn run<I: Intersect>(
+pub(super) fn run(
     graph: &Graph,
-    program: &I,
+    kernel: &dyn TriangleKernel,
     plan: RowsPlan,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
-) -> Result<Values<I::Value>, EngineError> {
+) -> Result<StoredColumn, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
         return Err(EngineError::internal(what));
@@ -80,18 +81,31 @@ pub(super) fn run<I: Intersect>(
     let pool = Pool::in_pieces(storage, graph, piece_bytes(plan, longest)?)?;
     let line = order.ranks().saturating_sub(plan.top as usize);
     let top = Counts::new(order.ranks() - line)?;
-    let driver =
-        TriangleRun { graph, plan, workers, progress, phase, pool, ranks: &ranks, bins, top, line };
-    let places = [driver.bins.len(), driver.bins.len(), driver.bins.len(), graph.stripes.len()];
+    let directed = kernel.shape().directed;
+    let ranks = &ranks;
+    let run = TriangleRun {
+        graph,
+        directed,
+        plan,
+        workers,
+        progress,
+        phase,
+        pool,
+        ranks,
+        bins,
+        top,
+        line,
+    };
+    let places = [run.bins.len(), run.bins.len(), run.bins.len(), graph.stripes.len()];
     let mut waiting = Waiting::new(places);
-    let mut ledger = driver.orient::<I>(&mut waiting)?;
-    let ranges = driver.ranges(&waiting);
-    ledger.add(driver.sweep::<I>(&ranges, &mut waiting)?);
+    let mut ledger = run.orient(&mut waiting)?;
+    let ranges = run.ranges(&waiting);
+    ledger.add(run.sweep(&ranges, &mut waiting)?);
     ledger.check(ENTRIES)?;
     ledger.check(ROWS)?;
-    ledger.add(driver.tell(&mut waiting)?);
+    ledger.add(run.tell(&mut waiting)?);
     ledger.check(COUNTS)?;
-    let (values, read) = driver.values(program, degrees, &mut waiting)?;
+    let (values, read) = run.values(kernel, degrees, &mut waiting)?;
     ledger.add(read);
     ledger.check(VALUES)?;
     Ok(values)

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use welter_model::intersect::Intersect;
-
 use super::TriangleRun;
 use super::boxes::{ENTRIES, Waiting};
 use super::worker::WorkerState;
@@ -16,7 +14,7 @@ use crate::schedules::intersect::counts::Counts;
 use crate::schedules::intersect::rows::{self, Rows, Span};
 
 /// The range that is swept.
-pub(super) struct Here {
+pub(super) struct CurrentRange {
     /// The range of each bin.
     pub(super) range_of: Vec<usize>,
     pub(super) rows: Rows,
@@ -27,7 +25,7 @@ pub(super) struct Here {
     pub(super) ranks: Range<usize>,
 }
 
-impl Here {
+impl CurrentRange {
     /// No range.
     pub(super) fn new(ranges: &[Range<usize>]) -> Result<Self, EngineError> {
         let range_of =
@@ -53,11 +51,11 @@ impl Here {
     /// Begins a range, of these bins. None is in memory.
     pub(super) fn open(
         &mut self,
-        driver: &TriangleRun<'_>,
+        run: &TriangleRun<'_>,
         bins: &Range<usize>,
         waiting: &Waiting,
     ) -> Result<(), EngineError> {
-        let ranks = driver.bins.ranks_of(bins);
+        let ranks = run.bins.ranks_of(bins);
         let entries: u64 = bins.clone().map(|bin| waiting.updates(ENTRIES, bin)).sum();
         // Each row has its length beside.
         self.rows = Rows::new(ranks.len(), ranks.len() + entries as usize)?;
@@ -97,7 +95,7 @@ struct Task<'a> {
 
 impl Task<'_> {
     /// Puts all entries into their rows, and closes these.
-    fn fill<I: Intersect>(&mut self, worker: &mut WorkerState) -> Result<(), EngineError> {
+    fn fill(&mut self, directed: bool, worker: &mut WorkerState) -> Result<(), EngineError> {
         let Self { spans, cursors, entries, first, chunks } = self;
         let met = worker.reader.read(chunks, |targets, found| {
             targets.iter().zip(found).all(|(target, entry)| {
@@ -114,7 +112,7 @@ impl Task<'_> {
         for start in spans.iter().rev().filter_map(Span::start) {
             let row;
             (rest, row) = std::mem::take(&mut rest).split_at_mut(start - *first);
-            rows::close::<I>(row, &mut worker.packing);
+            rows::close(directed, row, &mut worker.packing);
         }
         Ok(())
     }
@@ -125,7 +123,7 @@ impl TriangleRun<'_> {
     pub(super) fn measure(
         &self,
         bins: &Range<usize>,
-        here: &mut Here,
+        here: &mut CurrentRange,
         waiting: &Waiting,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
@@ -153,14 +151,14 @@ impl TriangleRun<'_> {
     }
 
     /// Makes the rows of the range, bin by bin, whose lengths are where their cursors are.
-    pub(super) fn build<I: Intersect>(
+    pub(super) fn build(
         &self,
         bins: &Range<usize>,
-        here: &mut Here,
+        here: &mut CurrentRange,
         waiting: &mut Waiting,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
-        let Here { rows, cursors, ranks, .. } = here;
+        let CurrentRange { rows, cursors, ranks, .. } = here;
         rows.first = ranks.start;
         let mut tasks = Vec::with_capacity(bins.len());
         let (mut rest, mut entries) = (&mut cursors[..ranks.len()], &mut rows.entries[..]);
@@ -181,7 +179,7 @@ impl TriangleRun<'_> {
             first += words;
         }
         self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            lock(&tasks[task]).fill::<I>(worker)
+            lock(&tasks[task]).fill(self.directed, worker)
         })
     }
 }

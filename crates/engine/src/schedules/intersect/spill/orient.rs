@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use welter_model::intersect::Intersect;
 use welter_store::chunk::Chunk;
 
 use super::boxes::{Boxes, ENTRIES, Ledger, Waiting};
@@ -32,10 +31,7 @@ struct WorkerState<'g> {
 
 impl TriangleRun<'_> {
     /// Makes an entry of each edge whose source ranks above its target.
-    pub(super) fn orient<I: Intersect>(
-        &self,
-        waiting: &mut Waiting,
-    ) -> Result<Ledger, EngineError> {
+    pub(super) fn orient(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
         let graph = self.graph;
         let worker_states = self.workers.states(|| {
             Ok(WorkerState {
@@ -61,7 +57,7 @@ impl TriangleRun<'_> {
                 tasks,
                 self.progress,
                 &worker_states,
-                |worker, stripe, next| worker.orient::<I>(self, (stripe, next), &own, sources),
+                |worker, stripe, next| worker.orient(self, (stripe, next), &own, sources),
             )?;
         }
         for worker in &worker_states {
@@ -85,14 +81,14 @@ impl TriangleRun<'_> {
 impl WorkerState<'_> {
     /// Makes the entries of a stripe's edges from a partition, whose ranks are these. `next`: the
     /// stripe that this worker takes then.
-    fn orient<I: Intersect>(
+    fn orient(
         &mut self,
-        driver: &TriangleRun<'_>,
+        run: &TriangleRun<'_>,
         (stripe, next): (usize, Option<usize>),
         own: &Range<u64>,
         sources: &[u32],
     ) -> Result<(), EngineError> {
-        let TriangleRun { graph, bins, phase, .. } = driver;
+        let TriangleRun { graph, directed, bins, phase, .. } = run;
         let Self { scratch, chunks, ranks, writer, entries, met } = self;
         ranks.fetch(stripe)?;
         let column = ranks.take(stripe)?;
@@ -109,7 +105,7 @@ impl WorkerState<'_> {
             *met += 1;
             let Some(&below) = targets.get(target).filter(|below| rank > **below) else { return };
             if written.is_ok() {
-                let both = u32::from(I::DIRECTED && weight > 2.5);
+                let both = u32::from(*directed && weight > 2.5);
                 let bin = bins.of(below);
                 let target = below - bins.ranks(bin).start as u32;
                 written = entries.put(bin, (target, rank << 1 | both), writer);

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use welter_model::intersect::Intersect;
-
-use super::block::Here;
+use super::block::CurrentRange;
 use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
 use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
@@ -23,9 +21,9 @@ const TASK_CHUNKS: usize = 16;
 
 /// Where the corners of the triangles of one row are counted.
 struct Corners<'a, 'd> {
-    driver: &'a TriangleRun<'d>,
-    here: &'a Here,
-    road: &'a mut Outgoing,
+    run: &'a TriangleRun<'d>,
+    here: &'a CurrentRange,
+    outgoing: &'a mut Outgoing,
     /// Triangles counted of a row from elsewhere.
     carried: u64,
     written: Result<(), EngineError>,
@@ -34,21 +32,21 @@ struct Corners<'a, 'd> {
 impl Tell for Corners<'_, '_> {
     #[inline(always)]
     fn tell(&mut self, rank: usize, more: u64) {
-        if rank >= self.driver.line {
-            self.driver.top.add(rank - self.driver.line, more);
+        if rank >= self.run.line {
+            self.run.top.add(rank - self.run.line, more);
         } else if self.here.ranks.contains(&rank) {
             self.here.own.add(rank - self.here.ranks.start, more);
         } else if rank < self.here.ranks.start {
             self.carried += more;
         } else if self.written.is_ok() {
-            self.written = self.driver.told(rank, more, self.road);
+            self.written = self.run.told(rank, more, self.outgoing);
         }
     }
 }
 
 impl TriangleRun<'_> {
     /// Sweeps all ranges. What is counted waits by bin in the end, but for the highest ranks.
-    pub(super) fn sweep<I: Intersect>(
+    pub(super) fn sweep(
         &self,
         ranges: &[Range<usize>],
         waiting: &mut Waiting,
@@ -58,10 +56,10 @@ impl TriangleRun<'_> {
             let bytes = self.plan.box_bytes;
             Ok(WorkerState {
                 reader: Reader::new(&self.pool, arena)?,
-                marks: Marks::new(self.graph.vertices() as usize)?,
+                marks: Marks::new(self.graph.vertices() as usize, self.directed)?,
                 row: Vec::new(),
                 packing: Vec::new(),
-                road: Outgoing {
+                outgoing: Outgoing {
                     writer: Writer::new(&self.pool, arena)?,
                     rows: Boxes::new(ROWS, ranges.len(), bytes),
                     counts: Boxes::new(COUNTS, self.bins.len(), bytes),
@@ -69,10 +67,10 @@ impl TriangleRun<'_> {
                 gathered: Ledger::default(),
             })
         })?;
-        let mut here = Here::new(ranges)?;
+        let mut here = CurrentRange::new(ranges)?;
         for (number, bins) in ranges.iter().enumerate() {
             for worker in &worker_states {
-                let Outgoing { writer, rows, counts } = &mut lock(worker).road;
+                let Outgoing { writer, rows, counts } = &mut lock(worker).outgoing;
                 rows.write(number, writer)?;
                 bins.clone().try_for_each(|bin| counts.write(bin, writer))?;
                 waiting.put(writer.finish()?);
@@ -80,31 +78,31 @@ impl TriangleRun<'_> {
             }
             here.open(self, bins, waiting)?;
             self.measure(bins, &mut here, waiting, &worker_states)?;
-            self.build::<I>(bins, &mut here, waiting, &worker_states)?;
+            self.build(bins, &mut here, waiting, &worker_states)?;
             self.meet(bins, &here, waiting, &worker_states)?;
-            self.close::<I>(&here, &worker_states)?;
-            self.close_arrivals::<I>(waiting.take(ROWS, number), &here, &worker_states)?;
+            self.close(&here, &worker_states)?;
+            self.close_arrivals(waiting.take(ROWS, number), &here, &worker_states)?;
             self.tell_own(bins, &here, &worker_states)?;
             here.shut()?;
             self.settle(2 * number as u32 + 1, waiting, &worker_states)?;
         }
         for worker in &worker_states {
-            let Outgoing { writer, counts, .. } = &mut lock(worker).road;
+            let Outgoing { writer, counts, .. } = &mut lock(worker).outgoing;
             counts.finish(writer)?;
             waiting.put(writer.finish()?);
         }
         Ok(sum(&worker_states, |worker| {
             let mut ledger = worker.gathered;
-            ledger.produced[ROWS as usize] = worker.road.rows.take_produced();
-            ledger.produced[COUNTS as usize] = worker.road.counts.take_produced();
+            ledger.produced[ROWS as usize] = worker.outgoing.rows.take_produced();
+            ledger.produced[COUNTS as usize] = worker.outgoing.counts.take_produced();
             ledger
         }))
     }
 
     /// Closes the rows of the range against each other, and lets them travel on.
-    fn close<I: Intersect>(
+    fn close(
         &self,
-        here: &Here,
+        here: &CurrentRange,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let tasks = here.ranks.len().div_ceil(TASK_RANKS);
@@ -112,20 +110,20 @@ impl TriangleRun<'_> {
             let first = here.ranks.start + task * TASK_RANKS;
             for rank in first..here.ranks.end.min(first + TASK_RANKS) {
                 let Some(packed) = here.rows.get(rank) else { continue };
-                let WorkerState { marks, row, road, .. } = worker;
+                let WorkerState { marks, row, outgoing, .. } = worker;
                 row.clear();
-                packed.unpack::<I>(row);
-                self.pass::<I>((rank, 0), row, here, (marks, road))?;
+                packed.unpack(self.directed, row);
+                self.pass((rank, 0), row, here, (marks, outgoing))?;
             }
             Ok(())
         })
     }
 
     /// Closes the rows that have come from lower ranges.
-    fn close_arrivals<I: Intersect>(
+    fn close_arrivals(
         &self,
         chunks: Vec<UpdateChunk>,
-        here: &Here,
+        here: &CurrentRange,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         let mut tasks = Vec::new();
@@ -136,7 +134,7 @@ impl TriangleRun<'_> {
         self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
             let chunks = std::mem::take(&mut *lock(&tasks[task]));
             let mut passed = Ok(());
-            let WorkerState { reader, marks, road, .. } = worker;
+            let WorkerState { reader, marks, outgoing, .. } = worker;
             let rows = reader.read(&chunks, |mut words, _: &[()]| {
                 while passed.is_ok() && !words.is_empty() {
                     let Some((head, rest)) = words.split_at_checked(ROW_HEAD) else { return false };
@@ -144,7 +142,7 @@ impl TriangleRun<'_> {
                         return false;
                     };
                     let at = (head[0] as usize, u64::from(head[1]));
-                    passed = self.pass::<I>(at, row, here, (marks, road));
+                    passed = self.pass(at, row, here, (marks, outgoing));
                     words = rest;
                 }
                 true
@@ -156,38 +154,43 @@ impl TriangleRun<'_> {
 
     /// Closes a row, and lets what of it lies behind the range travel on. `rank`, and what was
     /// counted of that on the way.
-    fn pass<I: Intersect>(
+    fn pass(
         &self,
         (rank, carried): (usize, u64),
         row: &[u32],
-        here: &Here,
-        (marks, road): (&mut Marks, &mut Outgoing),
+        here: &CurrentRange,
+        (marks, outgoing): (&mut Marks, &mut Outgoing),
     ) -> Result<(), EngineError> {
         let middles = row.partition_point(|entry| ((entry >> 1) as usize) < here.ranks.end);
-        let mut corners = Corners { driver: self, here, road, carried, written: Ok(()) };
+        let mut corners = Corners { run: self, here, outgoing, carried, written: Ok(()) };
         if middles > 0 {
-            marks.close::<I>(rank, (row, middles), &here.rows, &mut corners);
+            marks.close(rank, (row, middles), &here.rows, &mut corners);
         }
         let Corners { mut carried, written, .. } = corners;
         written?;
         let Some([next, _, ..]) = row.get(middles..) else {
-            return self.told(rank, carried, road);
+            return self.told(rank, carried, outgoing);
         };
         if carried > u32::MAX.into() {
-            self.told(rank, carried - u64::from(u32::MAX), road)?;
+            self.told(rank, carried - u64::from(u32::MAX), outgoing)?;
             carried = u32::MAX.into();
         }
         let range = here.range_of[self.bins.of(next >> 1)];
-        road.rows.put_row(range, (rank as u32, carried as u32), &row[middles..], &mut road.writer)
+        outgoing.rows.put_row(
+            range,
+            (rank as u32, carried as u32),
+            &row[middles..],
+            &mut outgoing.writer,
+        )
     }
 
     /// Tells a rank that has its counter elsewhere, or nobody where that is nothing.
-    fn told(&self, rank: usize, mut more: u64, road: &mut Outgoing) -> Result<(), EngineError> {
+    fn told(&self, rank: usize, mut more: u64, outgoing: &mut Outgoing) -> Result<(), EngineError> {
         if rank >= self.line {
             self.top.add(rank - self.line, more);
             return Ok(());
         }
-        let Outgoing { writer, counts, .. } = road;
+        let Outgoing { writer, counts, .. } = outgoing;
         let bin = self.bins.of(rank as u32);
         let target = (rank - self.bins.ranks(bin).start) as u32;
         while more > 0 {
@@ -202,7 +205,7 @@ impl TriangleRun<'_> {
     fn meet(
         &self,
         bins: &Range<usize>,
-        here: &Here,
+        here: &CurrentRange,
         waiting: &mut Waiting,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
@@ -219,12 +222,12 @@ impl TriangleRun<'_> {
     fn tell_own(
         &self,
         bins: &Range<usize>,
-        here: &Here,
+        here: &CurrentRange,
         worker_states: &[Mutex<WorkerState>],
     ) -> Result<(), EngineError> {
         self.workers.tasks(bins.len(), self.progress, worker_states, |worker, task| {
             for rank in self.bins.ranks(bins.start + task) {
-                self.told(rank, here.own.of(rank - here.ranks.start), &mut worker.road)?;
+                self.told(rank, here.own.of(rank - here.ranks.start), &mut worker.outgoing)?;
             }
             Ok(())
         })
@@ -246,12 +249,12 @@ impl TriangleRun<'_> {
             }
             let told = Counts::new(ranks.len())?;
             let worker = &mut *lock(&worker_states[0]);
-            worker.road.counts.window = window;
+            worker.outgoing.counts.window = window;
             worker.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {
-                self.told(rank, told.of(rank - ranks.start), &mut worker.road)?;
+                self.told(rank, told.of(rank - ranks.start), &mut worker.outgoing)?;
             }
-            let Outgoing { writer, counts, .. } = &mut worker.road;
+            let Outgoing { writer, counts, .. } = &mut worker.outgoing;
             counts.write(bin, writer)?;
             waiting.put(writer.finish()?);
         }

@@ -3,15 +3,13 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use welter_model::intersect::Intersect;
-
 use super::boxes::{Boxes, COUNTS, Ledger, VALUES, Waiting};
 use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
-use crate::columns::results::Values;
 use crate::columns::updates::{Reader, Writer};
 use crate::columns::values::{ColumnIo, StoredColumn};
+use crate::kernels::triangles::TriangleKernel;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::schedules::footprint::TOLD_BYTES;
@@ -117,20 +115,21 @@ impl TriangleRun<'_> {
     }
 
     /// Makes the values of all vertices, stripe by stripe.
-    pub(super) fn values<I: Intersect>(
+    pub(super) fn values(
         &self,
-        program: &I,
+        kernel: &dyn TriangleKernel,
         degrees: &StoredColumn,
         waiting: &mut Waiting,
-    ) -> Result<(Values<I::Value>, Ledger), EngineError> {
+    ) -> Result<(StoredColumn, Ledger), EngineError> {
         let graph = self.graph;
         let Some(storage) = self.workers.storage() else {
             let what = "the plan keeps values on storage, and the workers were given none";
             return Err(EngineError::internal(what));
         };
-        let stored = graph.column(storage, size_of::<I::Value>())?;
+        let width = kernel.shape().value;
+        let stored = graph.column(storage, width)?;
         let worker_states = self.workers.states(|| {
-            let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::new(&stored)?);
+            let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::<u8>::new(&stored)?);
             let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
             Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
         })?;
@@ -150,9 +149,7 @@ impl TriangleRun<'_> {
                 })
             })?;
             let (column, mut made) = (degrees.take(stripe)?, values.blank()?);
-            for ((value, degree), closed) in made.iter_mut().zip(&*column).zip(&*told) {
-                *value = program.value((*degree).into(), *closed);
-            }
+            kernel.values(&column[..told.len()], told, &mut made[..told.len() * width]);
             degrees.done(column);
             values.put(stripe, made)
         })?;
@@ -165,6 +162,6 @@ impl TriangleRun<'_> {
             ledger
         });
         drop(worker_states);
-        Ok((Values::stored(stored, graph), ledger))
+        Ok((stored, ledger))
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct WorkerState {
     pub(super) row: Vec<u32>,
     /// Its words before they are put in its place.
     pub(super) packing: Vec<u32>,
-    pub(super) road: Outgoing,
+    pub(super) outgoing: Outgoing,
     pub(super) gathered: Ledger,
 }
 

@@ -1,0 +1,43 @@
+//! Kernels of programs over triangles.
+//!
+//! Which triangles there are does not depend on the program, so its kernel makes values only; loops
+//! over rows ask whether directions count, and are compiled for either answer.
+
+use welter_model::intersect::Intersect;
+
+use crate::kernels::seam::elements_mut;
+use crate::kernels::shape::TriangleShape;
+
+/// Calls that a walk over triangles makes of a program.
+pub(crate) trait TriangleKernel: Sync {
+    /// Widths and capabilities.
+    fn shape(&self) -> &TriangleShape;
+
+    /// Sets values of vertices with so many neighbours each, and edges between these.
+    fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]);
+}
+
+/// A program over triangles as a kernel.
+pub(crate) struct Triangular<'p, I> {
+    program: &'p I,
+    shape: TriangleShape,
+}
+
+impl<'p, I: Intersect> Triangular<'p, I> {
+    pub(crate) fn new(program: &'p I) -> Self {
+        Self { program, shape: TriangleShape::of::<I>() }
+    }
+}
+
+impl<I: Intersect> TriangleKernel for Triangular<'_, I> {
+    fn shape(&self) -> &TriangleShape {
+        &self.shape
+    }
+
+    fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]) {
+        let vertices = neighbours.iter().zip(closed);
+        for (value, (&neighbours, &closed)) in elements_mut(values).iter_mut().zip(vertices) {
+            *value = self.program.value(neighbours.into(), closed);
+        }
+    }
+}
