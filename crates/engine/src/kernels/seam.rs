@@ -10,6 +10,9 @@
 //! |---|---|
 //! | `model::program::Program` | [`FoldKernel`], by [`folded`](super::folded) |
 //! | `model::extended::Extended` | [`ExtendedKernel`], by [`extension`](super::extension) |
+//! | `model::stream::Stream` | [`StreamKernel`](super::stream::StreamKernel) |
+//! | `model::straight::Straight` | [`ScanKernel`](super::scan::ScanKernel) |
+//! | `model::intersect::Intersect` | [`TriangleKernel`](super::triangles::TriangleKernel) |
 //!
 //! Invariant: columns that a kernel is given hold whole elements of the kernel's own widths, and
 //! begin where such elements may begin. Anything else is a bug, on which the kernel panics.

@@ -129,14 +129,14 @@ impl<'p, S: Stream> Streaming<'p, S> {
 }
 
 /// Cells and notes of some vertices before the first step.
-struct Part<'k, S: Stream> {
+struct VertexPart<'k, S: Stream> {
     program: &'k S,
     first: u64,
     cells: &'k mut [S::Cell],
     notes: &'k mut [S::Note],
 }
 
-impl<S: Stream> StatePart for Part<'_, S> {
+impl<S: Stream> StatePart for VertexPart<'_, S> {
     fn init(&mut self, degrees: &[u32]) {
         let degrees = degrees.iter().copied().chain(std::iter::repeat(0));
         let state = self.cells.iter_mut().zip(self.notes.iter_mut());
@@ -162,7 +162,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
             .enumerate()
             .map(|(number, (cells, notes))| {
                 let first = number * vertices;
-                let part = Part::<S> { program: *program, first: first as u64, cells, notes };
+                let part = VertexPart::<S> { program: *program, first: first as u64, cells, notes };
                 (first, Box::new(part) as Box<dyn StatePart>)
             })
             .collect()

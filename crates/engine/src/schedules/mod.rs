@@ -10,6 +10,7 @@
 //! | `traversal`, `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
 //! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
 //! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
+//! | `steps` | the loop of a stream program |
 //! | `pass`, `straight` | passes over the edges, over a graph and over its input |
 //! | `limit` | more iterations than any graph takes |
 //! | `footprint` | what schedules take beside columns and edges |
@@ -41,5 +42,6 @@ pub(crate) mod resident;
 pub(crate) mod run;
 pub(crate) mod sparse;
 pub(crate) mod spill;
+pub(crate) mod steps;
 pub(crate) mod straight;
 pub(crate) mod traversal;

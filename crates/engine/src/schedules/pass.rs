@@ -16,22 +16,21 @@
 //! First edges from about the diagonal instead of the same sources made 24 million edges news on
 //! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
+mod compacted;
 mod contract;
 mod contracted;
-mod left;
 mod links;
 mod order;
 mod resume;
 mod run;
 mod show;
 mod stale;
-mod state;
 
 use std::mem::take;
 
 use welter_model::lasting::Checkpointable;
 use welter_model::program::Value;
-use welter_model::stream::{Again, Next, Seen, Stream};
+use welter_model::stream::{Again, Seen, Stream};
 use welter_progress::{Progress, Unit};
 
 use self::order::Share;
@@ -42,19 +41,16 @@ use crate::EngineError;
 use crate::checkpoint::Checkpoints;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
-use crate::kernels::stream::{AnyStream, Shown};
+use crate::kernels::stream::{AnyStream, Shown, StreamKernel};
 use crate::kernels::streaming::Streaming;
 use crate::machine::affinity::PinnedWorkers;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
-use crate::schedules::limit::check_limit;
-
-pub use self::run::Generation;
-
-pub(crate) use self::run::{Ended, REST_BYTES};
-pub(crate) use self::state::{CELLS, add_up, init, settle};
+use crate::schedules::steps::{
+    Ended, Generation, Passes, REST_BYTES, Showing, add_up, make_steps, values,
+};
 
 /// Outcome of a stream program.
 #[derive(Debug)]
@@ -121,73 +117,18 @@ fn run(
 }
 
 impl StreamRun<'_> {
-    /// Does what comes next, to the end, from the last checkpoint on, if there is one.
+    /// Makes all steps, from the last checkpoint on, if there is one.
     fn finish(mut self) -> Result<Ended, EngineError> {
-        let mut kept = self.restore()?;
-        let Context { graph, workers, .. } = self.context;
-        let _own_cores = PinnedWorkers::new(workers, graph.is_streamed());
-        loop {
-            let passes = self.passes;
-            let seen = match self.kernel.kernel().step() {
-                Next::Few(again) => self.pass(again, true)?,
-                Next::Pass(again) => self.pass(again, false)?,
-                Next::Settle(_) => self.settle()?,
-                Next::Rest(again) => self.rest(again)?,
-                Next::Stop => return self.end(),
-            };
-            self.kernel.kernel_mut().end_step(seen)?;
-            if let Some(kept) = kept.as_mut().filter(|_| self.passes > passes) {
-                self.keep(kept)?;
-            }
-        }
-    }
-
-    /// Shows edges that may be news.
-    fn pass(&mut self, again: Again, few: bool) -> Result<Seen<()>, EngineError> {
-        let share = match (few, self.begun) {
-            (true, _) => Share::Few,
-            (false, true) => Share::Others,
-            (false, false) => Share::All,
-        };
-        if !few {
-            self.begin_pass()?;
-        }
-        self.begun = few;
-        let kernel = self.kernel.kernel();
-        if let Some(contracted) = &self.contracted
-            && again == Again::Never
-        {
-            let newer = self.pass_contracted(contracted)?.map(Newer::Links);
-            return Ok(self.end_pass(newer));
-        }
-        let is_first = self.passes == 1;
-        let contracts = kernel.shape().contracts;
-        let writes = Writes {
-            edges: !is_first && left::pays(self.edges(), share, again),
-            links: !is_first && contracts && contract::pays(self.edges(), share, again),
-        };
-        let newer = self.each_chunk(again, (share, writes), |tools, part| {
-            let mut sum = Shown::default();
-            part.each_tile(kernel.shape(), |tile| {
-                let found = part.is_written.then_some(&mut tools.found);
-                let shown = kernel.show(tile, &mut tools.scratch, found);
-                sum.news += shown.news;
-                sum.changes += shown.changes;
-            });
-            sum
-        })?;
-        Ok(self.end_pass(newer))
-    }
-
-    /// Counts a pass, unless there were too many.
-    fn begin_pass(&mut self) -> Result<(), EngineError> {
-        check_limit(self.kernel.kernel().limit(), self.context.graph, self.passes)?;
-        self.passes += 1;
-        Ok(())
+        let before = self.restore()?;
+        let context = self.context;
+        let _own_cores = PinnedWorkers::new(context.workers, context.graph.is_streamed());
+        let passes = make_steps(&context, &mut self, before)?;
+        let passes = passes.ok_or_else(|| EngineError::internal("passes over a graph gave up"))?;
+        self.end(passes)
     }
 
     /// Goes over to what is newer.
-    fn end_pass(&mut self, newer: Option<Newer>) -> Seen<()> {
+    fn end_pass(&mut self, newer: Option<Newer>) {
         self.stale.end_pass();
         match newer {
             Some(Newer::Edges(graph)) => {
@@ -202,14 +143,68 @@ impl StreamRun<'_> {
             }
             None => {}
         }
-        self.seen()
     }
 
-    /// Hands over the edges that are news.
-    fn rest(&mut self, again: Again) -> Result<Seen<()>, EngineError> {
-        self.begin_pass()?;
+    /// The values.
+    fn end(self, passes: u64) -> Result<Ended, EngineError> {
+        let Self { context, kernel, newer, contracted, left, .. } = self;
+        drop((newer, contracted));
+        let (Context { graph, workers, progress, .. }, kernel) = (context, kernel.kernel());
+        let bytes = graph.vertices() as usize * kernel.shape().value;
+        let mut column = Buffer::used(bytes, &graph.arena)?;
+        graph.arena.drop_columns();
+        values(kernel, &mut column, (workers, progress))?;
+        Ok(Ended { values: column, passes, left })
+    }
+}
+
+impl Passes for StreamRun<'_> {
+    fn kernel(&self) -> &dyn StreamKernel {
+        self.kernel.kernel()
+    }
+
+    fn kernel_mut(&mut self) -> &mut dyn StreamKernel {
+        self.kernel.kernel_mut()
+    }
+
+    fn show(&mut self, step: Showing) -> Result<(), EngineError> {
+        let Showing { again, few, passes } = step;
+        let share = match (few, self.begun) {
+            (true, _) => Share::Few,
+            (false, true) => Share::Others,
+            (false, false) => Share::All,
+        };
+        self.begun = few;
         let kernel = self.kernel.kernel();
-        self.each_chunk(again, (Share::All, Writes::NOTHING), |tools, part| {
+        if let Some(contracted) = &self.contracted
+            && again == Again::Never
+        {
+            let newer = self.pass_contracted(contracted)?.map(Newer::Links);
+            self.end_pass(newer);
+            return Ok(());
+        }
+        let (is_first, contracts) = (passes == 1, kernel.shape().contracts);
+        let writes = Writes {
+            edges: !is_first && compacted::pays(self.edges(), share, again),
+            links: !is_first && contracts && contract::pays(self.edges(), share, again),
+        };
+        let newer = self.each_chunk(step, (share, writes), |tools, part| {
+            let mut sum = Shown::default();
+            part.each_tile(kernel.shape(), |tile| {
+                let found = part.is_written.then_some(&mut tools.found);
+                let shown = kernel.show(tile, &mut tools.scratch, found);
+                sum.news += shown.news;
+                sum.changes += shown.changes;
+            });
+            sum
+        })?;
+        self.end_pass(newer);
+        Ok(())
+    }
+
+    fn rest(&mut self, step: Showing) -> Result<(), EngineError> {
+        let kernel = self.kernel.kernel();
+        self.each_chunk(step, (Share::All, Writes::NOTHING), |tools, part| {
             let before = tools.rest.len();
             part.each_tile(kernel.shape(), |tile| {
                 kernel.find(tile, &mut tools.scratch, &mut tools.found);
@@ -224,27 +219,23 @@ impl StreamRun<'_> {
             edges.append(&mut take(&mut tools.rest));
         }
         self.kernel.kernel().rest(edges);
-        Ok(self.seen())
+        Ok(())
     }
 
-    /// Lets all vertices be settled.
-    fn settle(&mut self) -> Result<Seen<()>, EngineError> {
-        let Context { graph, workers, progress, .. } = self.context;
-        let vertices = graph.vertices() as usize;
-        state::settle(self.kernel.kernel(), vertices, (workers, progress))?;
+    fn places(&self) -> usize {
+        self.context.graph.vertices() as usize
+    }
+
+    fn settled(&mut self) {
         self.stale.begin_anew();
-        Ok(self.seen())
     }
 
-    /// The values.
-    fn end(self) -> Result<Ended, EngineError> {
-        let Self { context, kernel, newer, contracted, passes, left, .. } = self;
-        drop((newer, contracted));
-        let (Context { graph, workers, progress, .. }, kernel) = (context, kernel.kernel());
-        let bytes = graph.vertices() as usize * kernel.shape().value;
-        let mut values = Buffer::used(bytes, &graph.arena)?;
-        graph.arena.drop_columns();
-        state::values(kernel, &mut values, (workers, progress))?;
-        Ok(Ended { values, passes, left })
+    fn seen(&self) -> Seen<()> {
+        let room = self.context.graph.free_bytes() / REST_BYTES;
+        add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.seen), room)
+    }
+
+    fn passed(&mut self, passes: u64) -> Result<(), EngineError> {
+        self.keep(passes)
     }
 }

@@ -25,7 +25,7 @@ use crate::machine::slices::Slices;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::Plan;
-use crate::schedules::pass::REST_BYTES;
+use crate::schedules::steps::REST_BYTES;
 
 pub use self::count::count;
 pub use self::pass::pass_over;

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! It gives up sooner where full tables leave too many. A link takes more bytes than an edge in a
-//! chunk, so where next to nothing is parallel (a path) edges are written as they are ([`left`]);
+//! chunk, so where next to nothing is parallel (a path) edges are written as they are ([`compacted`]);
 //! both ways are tried until a quarter was looked at, and then the smaller one goes on.
 //!
 //! Invariants: links are of all edges between two components, but for those that are no better than
@@ -31,7 +31,7 @@
 //! R-MAT 22, 2 threads of a busy machine, three turns each: 9.9 to 11.8 s without, 10.4 to 12.5
 //! with contraction in the fourth of six passes, which left 6,655 of 62 million edges.
 //!
-//! [`left`]: super::left
+//! [`compacted`]: super::compacted
 
 mod table;
 
@@ -44,8 +44,8 @@ use welter_store::checksum;
 use welter_store::io::Volume;
 
 use self::table::Table;
+use super::compacted::CompactedEdges;
 use super::contracted::{Contracted, Piece};
-use super::left::Left;
 use super::order::Share;
 use crate::EngineError;
 use crate::edges::graph::Graph;
@@ -167,7 +167,7 @@ impl<'g> Contraction<'g> {
     }
 
     /// Lets only one of two ways go on: the one that takes less, as soon as that can be told.
-    pub(super) fn choose(&self, left: &Left<'_>, at_last: bool) {
+    pub(super) fn choose(&self, left: &CompactedEdges<'_>, at_last: bool) {
         let looked = self.looked.load(Ordering::Relaxed);
         let both = !self.is_over() && !left.is_over();
         if both

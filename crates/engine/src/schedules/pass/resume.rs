@@ -5,7 +5,7 @@
 //! what the program does next. That is all there is to know:
 //!
 //! - What is news is told by cells, so a run that goes on reads the graph, and not what was left of
-//!   it (`left`): there are more edges to look at, and none that are news.
+//!   it (`compacted`): there are more edges to look at, and none that are news.
 //! - Which chunks hold no news (`stale`) is forgotten: all of them are looked at once more.
 //!
 //! Invariant: nothing is written while a few edges were shown and the others are still to come,
@@ -16,10 +16,10 @@ use std::path::Path;
 use bytemuck::bytes_of;
 use welter_model::lasting::KeptNext;
 
-use super::run::StreamRun;
+use super::run::{KeptRun, StreamRun};
 use crate::EngineError;
 use crate::checkpoint::{
-    Checkpoints, Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
+    Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
 };
 use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
@@ -28,20 +28,13 @@ use crate::kernels::stream::{AnyStream, ResumableKernel};
 /// Vertices that are kept or restored at a time.
 const PIECE: usize = 1 << 10;
 
-/// Checkpoints of a run, and how far it has come.
-pub(super) struct KeptRun<'a> {
-    checkpoints: &'a Checkpoints,
-    shape: Shape,
-    reached: Reached,
-}
-
-impl<'a> StreamRun<'a> {
-    /// Sets the run to its last checkpoint, if there is one. `None` where it writes none.
-    pub(super) fn restore(&mut self) -> Result<Option<KeptRun<'a>>, EngineError> {
+impl StreamRun<'_> {
+    /// Sets the run to its last checkpoint, if there is one. Number of passes that were made then.
+    pub(super) fn restore(&mut self) -> Result<u64, EngineError> {
         let (graph, checkpoints) = (self.context.graph, self.context.checkpoints);
         let (AnyStream::Resumable(kernel), Some(checkpoints)) = (&mut self.kernel, checkpoints)
         else {
-            return Ok(None);
+            return Ok(0);
         };
         let (kernel, directory) = (&mut **kernel, checkpoints.directory());
         let widths = [kernel.kept_bytes(), size_of::<KeptNext>()];
@@ -54,18 +47,21 @@ impl<'a> StreamRun<'a> {
         if !kernel.resume(reached.total()) {
             return Err(odd(directory));
         }
-        self.passes = reached.iterations;
-        Ok(Some(KeptRun { checkpoints, shape, reached }))
+        let passes = reached.iterations;
+        self.kept = Some(KeptRun { checkpoints, shape, reached });
+        Ok(passes)
     }
 
     /// Notes the end of a pass, and writes a checkpoint if one is due.
-    pub(super) fn keep(&self, kept: &mut KeptRun<'_>) -> Result<(), EngineError> {
-        let AnyStream::Resumable(kernel) = &self.kernel else { return Ok(()) };
+    pub(super) fn keep(&mut self, passes: u64) -> Result<(), EngineError> {
+        let (AnyStream::Resumable(kernel), Some(kept)) = (&self.kernel, &mut self.kept) else {
+            return Ok(());
+        };
         let (kernel, KeptRun { checkpoints, shape, reached }) = (&**kernel, kept);
         let vertices = self.context.graph.vertices();
         let bytes = vertices * kernel.kept_bytes() as u64;
         reached.note(bytes_of(&kernel.kept_step()));
-        if self.begun || !checkpoints.is_due_of(self.passes, bytes) {
+        if self.begun || !checkpoints.is_due_of(passes, bytes) {
             return Ok(());
         }
         let columns = Columns {

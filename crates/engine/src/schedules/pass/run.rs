@@ -7,28 +7,13 @@ use welter_model::stream::{Edge, Seen};
 
 use super::contracted::Contracted;
 use super::stale::Stale;
-use super::state::{add_up, init};
 use crate::EngineError;
+use crate::checkpoint::{Checkpoints, Reached, Shape};
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::Scratch;
 use crate::kernels::stream::AnyStream;
-use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
-
-/// Bytes that an edge takes while all that are left are handed over: its ends in lists that grow
-/// and are joined, and what a program makes of them.
-pub(crate) const REST_BYTES: u64 = 64;
-
-/// Edges that are read instead of the graph, or of an older generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Generation {
-    /// How many.
-    pub edges: u64,
-    /// Of contracted ones, edges that were still news and are not among these, because better ones
-    /// lie between the same two components; `None` where edges are as they were.
-    pub parallel: Option<u64>,
-}
+use crate::schedules::steps::{Generation, init};
 
 /// A stream program at work.
 pub(super) struct StreamRun<'a> {
@@ -44,7 +29,8 @@ pub(super) struct StreamRun<'a> {
     pub(super) left: Vec<Generation>,
     /// Whether a few edges were shown, and not yet the others.
     pub(super) begun: bool,
-    pub(super) passes: u64,
+    /// Checkpoints, where it writes any.
+    pub(super) kept: Option<KeptRun<'a>>,
 }
 
 /// Tools that a worker keeps from pass to pass.
@@ -59,11 +45,11 @@ pub(super) struct Tools {
     pub(super) found: Vec<Edge>,
 }
 
-/// Outcome of a run, of which values are bytes.
-pub(crate) struct Ended {
-    pub(crate) values: Buffer<u8>,
-    pub(crate) passes: u64,
-    pub(crate) left: Vec<Generation>,
+/// Checkpoints of a run, and how far it has come.
+pub(super) struct KeptRun<'a> {
+    pub(super) checkpoints: &'a Checkpoints,
+    pub(super) shape: Shape,
+    pub(super) reached: Reached,
 }
 
 /// Vertices whose state there is room for: a damaged key names some place of it, and none outside.
@@ -88,18 +74,12 @@ impl<'a> StreamRun<'a> {
             contracted: None,
             left: Vec::new(),
             begun: false,
-            passes: 0,
+            kept: None,
         })
     }
 
     /// The graph that passes read.
     pub(super) fn edges(&self) -> &Graph {
         self.newer.as_ref().unwrap_or(self.context.graph)
-    }
-
-    /// Counts of all workers since they were asked last.
-    pub(super) fn seen(&self) -> Seen<()> {
-        let room = self.context.graph.free_bytes() / REST_BYTES;
-        add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.seen), room)
     }
 }

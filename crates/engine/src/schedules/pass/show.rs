@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use welter_model::stream::Again;
 use welter_store::chunk::Chunk;
 
+use super::compacted::{CompactedEdges, Writer};
 use super::contract::{Contraction, Contractor, Reads};
 use super::contracted::Contracted;
-use super::left::{Left, Writer};
 use super::order::{Order, Share};
 use super::run::{StreamRun, Tools};
 use super::stale::Stale;
@@ -20,6 +20,7 @@ use crate::kernels::stream::{Shown, TilePass};
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
+use crate::schedules::steps::Showing;
 
 /// A worker's tools in a pass.
 struct WorkerState<'p> {
@@ -53,16 +54,16 @@ impl StreamRun<'_> {
     /// a new generation, if it was written.
     pub(super) fn each_chunk(
         &self,
-        again: Again,
+        step: Showing,
         (share, writes): (Share, Writes),
         show: impl Fn(&mut Tools, &ChunkPass<'_, '_>) -> Shown + Sync,
     ) -> Result<Option<Newer>, EngineError> {
         let (graph, stale, kernel) = (self.edges(), &self.stale, self.kernel.kernel());
         let Context { workers, progress, phase, .. } = self.context;
-        let weighted = kernel.shape().weighted;
-        let order = Order::new(graph, share, again, self.passes);
+        let (again, weighted) = (step.again, kernel.shape().weighted);
+        let order = Order::new(graph, share, again, step.passes);
         let (left, contraction) = self.begin_writing(writes)?;
-        let keep = left.as_ref().map(Left::keep);
+        let keep = left.as_ref().map(CompactedEdges::keep);
         let tools = std::mem::take(&mut *lock(&self.tools));
         let worker_states = tools.into_iter().map(|tools| {
             let written = left.as_ref().zip(keep.as_ref());
@@ -135,7 +136,7 @@ impl StreamRun<'_> {
     fn begin_writing(
         &self,
         writes: Writes,
-    ) -> Result<(Option<Left<'_>>, Option<Contraction<'_>>), EngineError> {
+    ) -> Result<(Option<CompactedEdges<'_>>, Option<Contraction<'_>>), EngineError> {
         let (graph, workers) = (self.edges(), self.context.workers);
         let is_stored = graph.stored_bytes() > 0;
         if is_stored && (writes.edges || writes.links) {
@@ -157,7 +158,7 @@ impl StreamRun<'_> {
             taken = if contraction.is_some() { free } else { 0 };
         }
         let left = if writes.edges {
-            Left::begin(graph, workers, (free - taken, contraction.is_none()))?
+            CompactedEdges::begin(graph, workers, (free - taken, contraction.is_none()))?
         } else {
             None
         };

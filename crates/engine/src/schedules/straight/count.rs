@@ -103,7 +103,9 @@ fn scan(
             }
             Ok(())
         })?;
-        full.iter().for_each(|part| held(part).empty(&mut totals));
+        for part in full {
+            held(part).empty(&mut totals);
+        }
     }
     drop((buckets, ranges, phase));
     let widths = [shape.value, shape.total];

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::stream::{Next, OverInput, Seen};
+use welter_model::stream::{OverInput, Seen};
 use welter_progress::{Progress, Unit};
 
 use super::{read, results};
@@ -20,14 +20,16 @@ use crate::edges::keeper::Keeper;
 use crate::kernels::bits::{Bits, End, Looks};
 use crate::kernels::kernel::BUFFER;
 use crate::kernels::pairs::PairRun;
-use crate::kernels::stream::InputKernel;
+use crate::kernels::stream::{InputKernel, StreamKernel};
 use crate::kernels::streaming::Streaming;
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
-use crate::schedules::limit::check_limit;
-use crate::schedules::pass::{CELLS, Ended, Passed, REST_BYTES, add_up, init, settle};
+use crate::schedules::pass::Passed;
+use crate::schedules::steps::{
+    CELLS, Ended, Passes, REST_BYTES, Showing, add_up, init, make_steps,
+};
 
 /// One in so many parts has the few edges that are shown first.
 const FEW: usize = 16;
@@ -88,8 +90,6 @@ struct InputRun<'a> {
     begun: Option<&'a [Vec<Pair>]>,
     /// The edges that may still be news, if there is room for them.
     kept: Option<Vec<Vec<Pair>>>,
-    /// How many passes over the edges there were.
-    made: u64,
 }
 
 /// A worker's tools.
@@ -130,79 +130,14 @@ impl<'a> InputRun<'a> {
             shown: 0,
             begun: None,
             kept: None,
-            made: 0,
         })
     }
 
-    /// Makes steps until the program stops, or gives up.
+    /// Makes all steps, unless the program gives up.
     fn finish(mut self) -> Result<Option<Ended>, EngineError> {
-        let graph = self.context.graph;
-        loop {
-            let seen = match self.kernel.step() {
-                Next::Few(_) => self.pass(true)?,
-                Next::Pass(_) => self.pass(false)?,
-                Next::Settle(_) => self.settle()?,
-                Next::Rest(_) => self.rest()?,
-                Next::Stop => return self.end().map(Some),
-            };
-            if self.kernel.should_fall_back(&seen) {
-                let foreseen = self.kernel.foreseen(&seen, graph.vertices());
-                match graph.plan.passes_max() {
-                    None => return Ok(None),
-                    Some(most) if foreseen > most || self.made >= most => {
-                        return Err(graph.plan.too_many_passes(graph.slots()));
-                    }
-                    Some(_) => {}
-                }
-            }
-            self.kernel.end_step(seen)?;
-        }
-    }
-
-    /// Shows edges that may be news, and keeps those that may be later.
-    fn pass(&mut self, few: bool) -> Result<Seen<()>, EngineError> {
-        if !few {
-            self.begin_pass()?;
-        }
-        let parts = self.stream.parts();
-        let end = if few { parts.div_ceil(FEW) } else { parts };
-        self.ask()?;
-        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
-        // Nothing can be kept of edges that are not all of them.
-        let keeps = kernel.keeps() && !few && self.begun.is_none();
-        let keeper = Keeper::new(if keeps { self.room() } else { 0 });
-        self.each_run(
-            self.shown..end,
-            #[inline(always)]
-            |WorkerState { seen, edges, found, looks }, run| {
-                let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
-                let run = PairRun { bits, ..run };
-                let shown = kernel.show_run(run, found);
-                seen.news += shown.news;
-                seen.changes += shown.changes;
-                if keeps && keeper.has_all() {
-                    let later = kernel.find_later(run, found);
-                    keeper
-                        .keep(edges, found[..later].iter().map(|&place| run.pairs[place as usize]));
-                }
-            },
-        )?;
-        if keeps {
-            let lists = self.worker_states.iter().map(|worker| take(&mut lock(worker).edges));
-            let kept = keeper.into_kept(lists);
-            // What was kept before is more, but it is all.
-            self.kept = kept.or(self.kept.take());
-        }
-        self.begun = None;
-        self.shown = if few { end } else { 0 };
-        Ok(self.seen())
-    }
-
-    /// Counts a pass, unless there were too many.
-    fn begin_pass(&mut self) -> Result<(), EngineError> {
-        check_limit(self.kernel.limit(), self.context.graph, self.made)?;
-        self.made += 1;
-        Ok(())
+        let context = self.context;
+        let passes = make_steps(&context, &mut self, 0)?;
+        passes.map(|passes| self.end(passes)).transpose()
     }
 
     /// Makes the bits of a step.
@@ -219,27 +154,6 @@ impl<'a> InputRun<'a> {
         drop(parts);
         bits.fold(counts.iter().map(|count| *lock(count)).sum());
         Ok(())
-    }
-
-    /// Hands over the edges that are news.
-    fn rest(&mut self) -> Result<Seen<()>, EngineError> {
-        self.begin_pass()?;
-        self.ask()?;
-        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
-        let parts = 0..self.stream.parts();
-        self.each_run(parts, |WorkerState { seen, edges, found, .. }, run| {
-            let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
-            let news = kernel.find_news(run, found);
-            seen.news += news as u64;
-            edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
-        })?;
-        let mut edges = Vec::new();
-        for worker in &self.worker_states {
-            edges.append(&mut take(&mut lock(worker).edges));
-        }
-        self.kept = None;
-        self.kernel.rest(edges);
-        Ok(self.seen())
     }
 
     /// Shows the edges of some parts, or those that were kept, in runs of [`BUFFER`] at most.
@@ -286,19 +200,90 @@ impl<'a> InputRun<'a> {
         })
     }
 
-    /// Lets all slots be settled.
-    fn settle(&mut self) -> Result<Seen<()>, EngineError> {
-        let Context { graph, workers, progress, .. } = self.context;
-        settle(&*self.kernel, graph.slots() as usize, (workers, progress))?;
-        Ok(self.seen())
-    }
-
     /// Edges that there is room for.
     fn room(&self) -> u64 {
         self.context.graph.plan.free_bytes() / REST_BYTES
     }
 
-    /// Counts of all workers since they were asked last.
+    /// The values.
+    fn end(self, passes: u64) -> Result<Ended, EngineError> {
+        let (Context { graph, workers, progress, .. }, kernel) = (self.context, &*self.kernel);
+        let widths = [kernel.shape().value, 0];
+        let (values, _) = results(graph, widths, (workers, progress), |part| {
+            kernel.slot_values(part.slots, &graph.vertices, part.values);
+        })?;
+        Ok(Ended { values, passes, left: Vec::new() })
+    }
+}
+
+impl Passes for InputRun<'_> {
+    fn kernel(&self) -> &dyn StreamKernel {
+        &*self.kernel
+    }
+
+    fn kernel_mut(&mut self) -> &mut dyn StreamKernel {
+        &mut *self.kernel
+    }
+
+    /// Shows edges that may be news, and keeps those that may be later.
+    fn show(&mut self, Showing { few, .. }: Showing) -> Result<(), EngineError> {
+        let parts = self.stream.parts();
+        let end = if few { parts.div_ceil(FEW) } else { parts };
+        self.ask()?;
+        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
+        // Nothing can be kept of edges that are not all of them.
+        let keeps = kernel.keeps() && !few && self.begun.is_none();
+        let keeper = Keeper::new(if keeps { self.room() } else { 0 });
+        self.each_run(
+            self.shown..end,
+            #[inline(always)]
+            |WorkerState { seen, edges, found, looks }, run| {
+                let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
+                let run = PairRun { bits, ..run };
+                let shown = kernel.show_run(run, found);
+                seen.news += shown.news;
+                seen.changes += shown.changes;
+                if keeps && keeper.has_all() {
+                    let later = kernel.find_later(run, found);
+                    keeper
+                        .keep(edges, found[..later].iter().map(|&place| run.pairs[place as usize]));
+                }
+            },
+        )?;
+        if keeps {
+            let lists = self.worker_states.iter().map(|worker| take(&mut lock(worker).edges));
+            let kept = keeper.into_kept(lists);
+            // What was kept before is more, but it is all.
+            self.kept = kept.or(self.kept.take());
+        }
+        self.begun = None;
+        self.shown = if few { end } else { 0 };
+        Ok(())
+    }
+
+    fn rest(&mut self, _: Showing) -> Result<(), EngineError> {
+        self.ask()?;
+        let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
+        let parts = 0..self.stream.parts();
+        self.each_run(parts, |WorkerState { seen, edges, found, .. }, run| {
+            let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
+            let news = kernel.find_news(run, found);
+            seen.news += news as u64;
+            edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
+        })?;
+        let mut edges = Vec::new();
+        for worker in &self.worker_states {
+            edges.append(&mut take(&mut lock(worker).edges));
+        }
+        self.kept = None;
+        self.kernel.rest(edges);
+        Ok(())
+    }
+
+    fn places(&self) -> usize {
+        self.context.graph.slots() as usize
+    }
+
     fn seen(&self) -> Seen<()> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
         let mut worker_states: Vec<_> = self.worker_states.iter().map(lock).collect();
@@ -306,14 +291,19 @@ impl<'a> InputRun<'a> {
         Seen { kept, ..add_up(seen, self.room()) }
     }
 
-    /// The values.
-    fn end(self) -> Result<Ended, EngineError> {
-        let (Context { graph, workers, progress, .. }, kernel) = (self.context, &*self.kernel);
-        let widths = [kernel.shape().value, 0];
-        let (values, _) = results(graph, widths, (workers, progress), |part| {
-            kernel.slot_values(part.slots, &graph.vertices, part.values);
-        })?;
-        Ok(Ended { values, passes: self.made, left: Vec::new() })
+    fn gives_up(&mut self, seen: &Seen<()>, passes: u64) -> Result<bool, EngineError> {
+        if !self.kernel.should_fall_back(seen) {
+            return Ok(false);
+        }
+        let graph = self.context.graph;
+        let foreseen = self.kernel.foreseen(seen, graph.vertices());
+        match graph.plan.passes_max() {
+            None => Ok(true),
+            Some(most) if foreseen > most || passes >= most => {
+                Err(graph.plan.too_many_passes(graph.slots()))
+            }
+            Some(_) => Ok(false),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn init(
 }
 
 /// Lets so many vertices be settled.
-pub(crate) fn settle(
+pub(super) fn settle(
     kernel: &dyn StreamKernel,
     vertices: usize,
     (workers, progress): (&Workers, &Progress),

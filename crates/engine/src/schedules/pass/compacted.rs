@@ -57,7 +57,7 @@ pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
 }
 
 /// A new generation that is being written, as workers share it.
-pub(super) struct Left<'g> {
+pub(super) struct CompactedEdges<'g> {
     graph: &'g Graph,
     volume: Arc<Volume>,
     storage: &'g Storage,
@@ -70,7 +70,7 @@ pub(super) struct Left<'g> {
     is_over: AtomicBool,
 }
 
-impl<'g> Left<'g> {
+impl<'g> CompactedEdges<'g> {
     /// Begins one, if there is room: `free` bytes of memory, and on storage. Where it is not the
     /// only way that is tried it is less patient.
     pub(super) fn begin(
@@ -187,7 +187,7 @@ impl<'g> Left<'g> {
 
 /// One worker's part of a generation.
 pub(super) struct Writer<'l> {
-    left: &'l Left<'l>,
+    left: &'l CompactedEdges<'l>,
     keep: &'l Keep<'l>,
     edges: Edges,
     /// Of the chunk that is open.
@@ -204,7 +204,7 @@ enum Edges {
 
 impl<'l> Writer<'l> {
     pub(super) fn new(
-        left: &'l Left<'l>,
+        left: &'l CompactedEdges<'l>,
         keep: &'l Keep<'l>,
         weighted: bool,
     ) -> Result<Self, EngineError> {
