@@ -59,3 +59,29 @@ impl ChangedBlocks {
         self.0.iter_mut().map(|block| std::mem::take(block.get_mut()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_changes_the_blocks_of_the_ends_that_a_step_speaks_of() {
+        let edge = Edge { source: 5, target: 3 << BLOCK_BITS, weight: 1.0 };
+        let cases = [
+            (Again::Anytime, [false, false]),
+            (Again::Never, [false, false]),
+            (Again::SourceChanged, [false, true]),
+            (Again::TargetChanged, [true, false]),
+            (Again::EitherChanged, [true, true]),
+        ];
+        for (again, [source, target]) in cases {
+            let mut blocks = ChangedBlocks::new((3 << BLOCK_BITS) + 1);
+            blocks.change(edge, again);
+            assert_eq!([blocks.has(0), blocks.has(3)], [source, target], "{again:?}");
+            assert!(blocks.take().eq([source, false, false, target]), "{again:?}");
+            assert!(blocks.take().all(|changed| !changed));
+        }
+        // A damaged key names no block, or one that is none.
+        ChangedBlocks::new(1).change(edge, Again::SourceChanged);
+    }
+}

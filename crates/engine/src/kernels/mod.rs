@@ -19,7 +19,8 @@
 //! | `vertices`, `cuts` | numbers of vertices; where the matrix of edges is cut |
 //!
 //! Nothing here knows where a tile comes from, a plan, a run or another thread: functions over
-//! buffers, generic in the program, and objects over bytes.
+//! buffers, generic in the program, and objects over bytes. Kernels of stream programs have the
+//! state of all vertices too, which any thread may change.
 //!
 //! Invariant: a key is checked against the columns that it indexes before it indexes them.
 

@@ -77,3 +77,44 @@ fn note<'f>(
     }
     &found[..count]
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SLOTS: usize = 200;
+
+    proptest! {
+        #[test]
+        fn finds_what_a_plain_loop_finds(
+            pairs in prop::collection::vec([0..SLOTS as u32, 0..SLOTS as u32], 0..300),
+            cells in prop::collection::vec(0_u8..8, SLOTS),
+            from: bool,
+            has_bits: bool,
+            first_target: bool,
+        ) {
+            let asked = |cell: &u8| [cell.is_multiple_of(3), cell.is_multiple_of(2)];
+            let mut bits = Bits::new(SLOTS).unwrap();
+            let mut count = 0;
+            for (part, cells) in bits.parts(128).zip(cells.chunks(128)) {
+                let mut part = part;
+                count += part.ask(cells, asked);
+            }
+            prop_assert_eq!(count, cells.iter().filter(|cell| asked(cell)[0]).count() as u64);
+            bits.fold(count);
+            let first = if first_target { End::Target } else { End::Source };
+            let rule = |source: &u8, target: &u8| source < target;
+            let expected = (0..pairs.len()).filter(|&place| {
+                let [source, target] = pairs[place].map(|slot| &cells[slot as usize]);
+                let may = asked(source)[0] == from && asked(target)[1];
+                rule(source, target) && (may || !has_bits)
+            });
+            let expected: Vec<u32> = expected.map(|place| place as u32).collect();
+            let bits = has_bits.then_some((&bits, first));
+            let mut found = [0; BUFFER];
+            prop_assert_eq!(sift_pairs(&cells, (bits, from), &pairs, &mut found, rule), expected);
+        }
+    }
+}
