@@ -104,8 +104,8 @@ impl<'p, P: Straight> Buckets<'p, P> {
         if self.targets.len() < end as usize {
             self.grow(end as usize);
         }
-        // Here and not in the bucket, so that sums stay in registers: edges of R-MAT 22 are counted in
-        // 0.49 s instead of 0.71 (conductance, 2 threads, in turns).
+        // Here and not in the bucket, so that sums stay in registers: edges of R-MAT 22 are counted
+        // in 0.49 s instead of 0.71 (conductance, 2 threads, in turns).
         let mut sums = std::mem::take(&mut self.sums);
         let (targets, updates) = (&mut self.targets[..], &mut self.updates[..]);
         let mut meet = |source: u32, target: u32, weight: f64| {

@@ -1,7 +1,7 @@
 //! Blocks of vertices in which a pass changes something.
 //!
-//! Edges note changes, and passes ask for them: [`crate::schedules::pass`] leaves out edges of which
-//! no end changed.
+//! Edges note changes, and passes ask for them: [`crate::schedules::pass`] leaves out edges of
+//! which no end changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -10,9 +10,9 @@
 //! | `model::lasting::Checkpointable` | [`ResumableKernel`], likewise |
 //! | `model::stream::OverInput` | [`InputKernel`], likewise |
 //!
-//! Cells are the kernel's own and no column of bytes, unlike values of other programs: threads write
-//! them while others read them, so they are atomic, and no slice of bytes may lie over such. What is
-//! kept of a vertex, and its value, are bytes of a known width.
+//! Cells are the kernel's own and no column of bytes, unlike values of other programs: threads
+//! write them while others read them, so they are atomic, and no slice of bytes may lie over such.
+//! What is kept of a vertex, and its value, are bytes of a known width.
 
 use std::ops::Range;
 

@@ -82,7 +82,7 @@ pub fn intersect<I: Intersect>(
     }
 }
 
-/// Closes all triangles of a graph in memory. The rank of each vertex, and what was counted by rank.
+/// Closes all triangles of a graph in memory. Rank of each vertex, and what was counted by rank.
 fn close(
     graph: &Graph,
     directed: bool,

@@ -1,7 +1,7 @@
 //! The loop of a stream program: steps until it says that it is over.
 //!
-//! It is not the loop of iterations ([`super::iterations`]), and why is in decision 075: a step need
-//! not be a pass, and what comes next the kernel knows, not a column of totals.
+//! It is not the loop of iterations ([`super::iterations`]), and why is in decision 075: a step
+//! need not be a pass, and what comes next the kernel knows, not a column of totals.
 //!
 //! Invariant: passes are counted, and no other step is; so the limit of a program bounds them, and
 //! checkpoints are numbered by them.
@@ -73,7 +73,7 @@ pub(crate) trait Passes {
     fn seen(&self) -> Seen<()>;
 
     /// Whether the run ends without an answer after a step in which this was seen.
-    fn gives_up(&mut self, _seen: &Seen<()>, _passes: u64) -> Result<bool, EngineError> {
+    fn falls_back(&mut self, _seen: &Seen<()>, _passes: u64) -> Result<bool, EngineError> {
         Ok(false)
     }
 
@@ -110,7 +110,7 @@ pub(crate) fn make_steps(
             Next::Stop => return Ok(Some(passes)),
         }
         let seen = run.seen();
-        if run.gives_up(&seen, passes)? {
+        if run.falls_back(&seen, passes)? {
             return Ok(None);
         }
         run.kernel_mut().end_step(seen)?;

@@ -20,8 +20,9 @@
 //! ```
 //!
 //! It gives up sooner where full tables leave too many. A link takes more bytes than an edge in a
-//! chunk, so where next to nothing is parallel (a path) edges are written as they are ([`compacted`]);
-//! both ways are tried until a quarter was looked at, and then the smaller one goes on.
+//! chunk, so where next to nothing is parallel (a path) edges are written as they are
+//! ([`compacted`]); both ways are tried until a quarter was looked at, and then the smaller one
+//! goes on.
 //!
 //! Invariants: links are of all edges between two components, but for those that are no better than
 //! another between the same two · where no table was full no two are between the same components ·

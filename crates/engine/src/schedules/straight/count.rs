@@ -2,9 +2,9 @@
 //!
 //! The input is read some parts at a time. The worker that reads a part puts what its edges tell
 //! into buckets, one for each range of slots; then the ranges are shared, and its worker empties
-//! its buckets in the order of the parts. So each vertex is told in the order of the input, whatever
-//! the number of workers, there is one column and no atomic operation, and a range stays in the
-//! second-level cache while it is told.
+//! its buckets in the order of the parts. So each vertex is told in the order of the input,
+//! whatever the number of workers, there is one column and no atomic operation, and a range stays
+//! in the second-level cache while it is told.
 //!
 //! Invariant: a range's slots belong to one worker at a time.
 

@@ -291,7 +291,7 @@ impl Passes for InputRun<'_> {
         Seen { kept, ..add_up(seen, self.room()) }
     }
 
-    fn gives_up(&mut self, seen: &Seen<()>, passes: u64) -> Result<bool, EngineError> {
+    fn falls_back(&mut self, seen: &Seen<()>, passes: u64) -> Result<bool, EngineError> {
         if !self.kernel.should_fall_back(seen) {
             return Ok(false);
         }
