@@ -1,7 +1,6 @@
 //! The columns of a run in memory, and the parts of them that stripes own.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use bytemuck::cast_slice_mut;
 use welter_model::program::Program;
@@ -12,7 +11,7 @@ use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
-use crate::machine::slices::Slices;
+use crate::machine::slices::{Slices, arranged};
 use crate::machine::storage::Storage;
 
 /// The columns of a run, as bytes.
@@ -49,13 +48,17 @@ pub(crate) struct Elements<'s, P: Program> {
 
 /// The part of the columns that belongs to one stripe.
 pub(crate) struct Part<'a> {
+    /// Number of the stripe.
+    pub(crate) number: usize,
     pub(crate) values: &'a mut [u8],
     pub(crate) columns: StripeColumns<'a>,
+    /// Bytes of states of its edges that are in memory.
+    pub(crate) states: &'a mut [u8],
 }
 
-/// All parts, and the columns that are read meanwhile.
+/// All parts, the largest first, and the columns that are read meanwhile.
 pub(crate) struct Parts<'a> {
-    pub(crate) stripes: Vec<Mutex<Part<'a>>>,
+    pub(crate) stripes: Vec<Part<'a>>,
     pub(crate) stored: Option<&'a StoredColumn>,
     pub(crate) signals: &'a [u8],
     pub(crate) active: &'a [u8],
@@ -155,7 +158,7 @@ impl State {
         let mut signals = Slices(&mut signals_next[..]);
         let mut active = Slices(&mut active_next[..]);
         let mut totals = Slices(&mut self.totals[..]);
-        let parts = graph.stripes.iter().map(|stripe| {
+        let parts = graph.stripes.iter().enumerate().map(|(number, stripe)| {
             let width = stripe.width();
             let flags = if shape.capabilities.frontier { width } else { 0 };
             let columns = StripeColumns {
@@ -166,9 +169,10 @@ impl State {
                 active_count: width as u64,
             };
             let values = values.take(if stored.is_some() { 0 } else { width * shape.value });
-            Mutex::new(Part { values, columns })
+            Part { number, values, columns, states: &mut [] }
         });
-        Parts { stripes: parts.collect(), stored, signals: signals_now, active: active_now }
+        let stripes = arranged(parts, &self.order);
+        Parts { stripes, stored, signals: signals_now, active: active_now }
     }
 
     /// Ends a dense iteration: what was written is what is read next.

@@ -11,8 +11,8 @@
 //! Invariant: no more than [`WINDOWS`] windows are in memory.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use welter_store::io::Queue;
@@ -24,7 +24,6 @@ use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
 use crate::machine::arena::Buffer;
 use crate::machine::storage::DEPTH;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 /// Columns that windows are read from, or that what they will be is written to.
@@ -175,25 +174,23 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         Ok(Self { graph, cuts, signals: PieceReader::new(side.signals)?, active, back, free })
     }
 
-    /// Reads windows of a side in this order while workers meet them. `work`: a worker's part, and
-    /// whether it met all windows; where it did not, another worker knows why.
-    pub(crate) fn pass(
+    /// Reads windows of a side in this order while workers meet them, each with a part of its own.
+    /// `work`: what a worker does, and whether it met all windows; where it did not, another worker
+    /// knows why.
+    pub(crate) fn pass<T: Send>(
         &mut self,
         side: Side<'_>,
         order: impl Iterator<Item = usize> + Send,
-        workers: &Workers,
-        work: impl Fn(usize, &Receiver<Arc<Window<S>>>) -> Result<bool, EngineError> + Sync,
+        (workers, own): (&Workers, impl Iterator<Item = T>),
+        work: impl Fn(usize, T, &Receiver<Arc<Window<S>>>) -> Result<bool, EngineError> + Sync,
     ) -> Result<(), EngineError> {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..workers.threads()).map(|_| channel()).unzip();
-        let receivers: Vec<_> = receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
         let (read, met) = std::thread::scope(|scope| {
             let read = Workers::beside(scope, move || self.run(side, order, &senders))?;
-            let met = workers.each(|worker| {
-                // Taken here, so that it is dropped when the worker ends, whatever ends it.
-                let receiver = lock(&receivers[worker]).take();
-                receiver.map_or(Ok(false), |windows| work(worker, &windows))
-            });
+            // A worker owns its end, so that it is dropped when the worker ends, whatever ends it.
+            let own = own.zip(receivers);
+            let met = workers.each_with(own, |worker, (own, windows)| work(worker, own, &windows));
             Ok::<_, EngineError>((read.join(), met))
         })?;
         read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

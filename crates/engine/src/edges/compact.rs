@@ -7,7 +7,7 @@
 //! to 2.3 (`f32`, 2 threads, twelve runs in turns).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use welter_progress::Progress;
 
@@ -16,7 +16,6 @@ use crate::edges::graph::Stripe;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
 use crate::machine::arena::Arena;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 /// Where in memory the slab of a chunk begins.
@@ -39,17 +38,16 @@ pub(crate) fn compact(
         .filter_map(|place| address(place).map(|from| (from, Arc::clone(&place.extent))))
         .collect();
     let movable: Vec<usize> = extents.keys().copied().collect();
-    let moves: Vec<_> = arena.together(&movable).into_iter().map(Mutex::new).collect();
-    workers.tasks(moves.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        let (from, to) = &mut *lock(&moves[task]);
+    let mut moves = arena.together(&movable);
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(&mut moves, progress, &mut idle, |(), (from, to)| {
         if let Some(bytes) = extents.get(from).and_then(|extent| extent.bytes()) {
             to.bytes_mut().copy_from_slice(bytes);
         }
         Ok(())
     })?;
     extents.clear();
-    let moved = moves.into_iter().filter_map(|moved| moved.into_inner().ok());
-    extents.extend(moved.map(|(from, to)| (from, Arc::new(SlabLocation::Memory(to)))));
+    extents.extend(moves.into_iter().map(|(from, to)| (from, Arc::new(SlabLocation::Memory(to)))));
     for place in stripes.iter_mut().flat_map(|stripe| &mut stripe.chunks) {
         if let Some(extent) = address(place).and_then(|from| extents.get(&from)) {
             place.extent = Arc::clone(extent);

@@ -8,7 +8,6 @@
 //! its band and its place in the keys.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_progress::Progress;
 use welter_store::chunk::{Chunk, Tile};
@@ -21,7 +20,6 @@ use crate::edges::graph::Graph;
 use crate::edges::source_index::SourceIndex;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 const _: () = assert!(TILE_EDGES_MAX <= u16::MAX as usize, "places in a tile have 16 bits");
@@ -48,13 +46,12 @@ pub(crate) fn build_index(
             let (part, after) =
                 std::mem::take(&mut rest).split_at_mut((ends[1] - ends[0]) * PLACES);
             rest = after;
-            Mutex::new(part)
+            part
         })
         .collect();
-    let scratches = workers.states(|| Ok(Scratch::new()))?;
-    workers.tasks(parts.len(), progress, &scratches, |scratch, task| {
-        let stripe = &graph.stripes[task];
-        let mut part = lock(&parts[task]);
+    let mut scratches = workers.per_worker(|| Ok(Scratch::new()))?;
+    let parts = graph.stripes.iter().zip(parts);
+    workers.for_each(parts, progress, &mut scratches, |scratch, (stripe, part)| {
         let mut entries = part.chunks_exact_mut(PLACES);
         for place in &stripe.chunks {
             let chunk = graph.open(stripe, place)?;
@@ -71,7 +68,6 @@ pub(crate) fn build_index(
         }
         Ok(())
     })?;
-    drop(parts);
     Ok(SourceIndex { places, stripes })
 }
 

@@ -4,7 +4,6 @@
 //! where nobody else does and mostly into its own cache.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_progress::{Progress, Unit};
 use welter_store::ChunkError;
@@ -17,7 +16,6 @@ use crate::edges::slab_location::ChunkPlace;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 /// Rows of targets, made at the first call; ascending where the reverse of each edge is an edge
@@ -91,17 +89,16 @@ fn fill(
         .into_iter()
         .map(|part| {
             let edges = span(starts, &part.owned).len();
-            Mutex::new((part, ends.take(edges), weights.take(edges * kind.bytes())))
+            (part, ends.take(edges), weights.take(edges * kind.bytes()))
         })
         .collect();
-    let worker_states = workers.states(|| Ok((Scratch::new(), Vec::new())))?;
-    workers.tasks(parts.len(), progress, &worker_states, |(scratch, next), task| {
-        let (part, ends, weights) = &mut *lock(&parts[task]);
+    let mut worker_states = workers.per_worker(|| Ok((Scratch::new(), Vec::new())))?;
+    workers.for_each(parts, progress, &mut worker_states, |(scratch, next), part| {
+        let (part, ends, weights) = part;
         part.write(graph, starts, ends, (kind, weights), next, scratch)?;
         phase.add(ends.len() as u64);
         Ok(())
     })?;
-    drop(parts);
     Ok(rows)
 }
 
@@ -144,16 +141,14 @@ fn count_targets(
         .map(|stripe| {
             let first = before;
             before += stripe.edges as u32;
-            Mutex::new((first, column.take(stripe.width())))
+            (stripe, first, column.take(stripe.width()))
         })
         .collect();
     if let Some(last) = column.0.last_mut() {
         *last = before;
     }
-    let scratches = workers.states(|| Ok(Scratch::new()))?;
-    workers.tasks(parts.len(), progress, &scratches, |scratch, task| {
-        let (first, counts) = &mut *lock(&parts[task]);
-        let stripe = &graph.stripes[task];
+    let mut scratches = workers.per_worker(|| Ok(Scratch::new()))?;
+    workers.for_each(parts, progress, &mut scratches, |scratch, (stripe, first, counts)| {
         for place in &stripe.chunks {
             let chunk = graph.open(stripe, place)?;
             let coding = Coding { weights: WeightKind::None, ..Coding::all(chunk.label()) };
@@ -168,7 +163,7 @@ fn count_targets(
                 });
             }
         }
-        let mut sum = *first;
+        let mut sum = first;
         for place in counts.iter_mut() {
             sum += std::mem::replace(place, sum);
         }

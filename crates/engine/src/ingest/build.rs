@@ -35,7 +35,6 @@ use crate::kernels::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;
-use crate::machine::sync::lock;
 use crate::machine::throughput::Throughput;
 use crate::machine::trim::trim;
 use crate::machine::workers::Workers;
@@ -372,19 +371,18 @@ fn write_tiles<W: Waiting>(
     let shelves = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {
         let span = Span { number: run as u32, slots: grid.stripes.slots(run, slots) };
-        Mutex::new(Some((span, bins)))
+        (span, bins)
     };
-    let stripes: Vec<_> = bins.into_iter().enumerate().map(stripe).collect();
+    let stripes = bins.into_iter().enumerate().map(stripe);
     let phase = progress.phase("sort", Unit::Edges, Some(edges));
-    let writers = workers.states(|| TileWriter::<W::Record>::new(recipe.keep))?;
+    let mut writers = workers.per_worker(|| TileWriter::<W::Record>::new(recipe.keep))?;
     let window = Window::new(workers.threads());
     std::thread::scope(|scope| {
         if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
             let window = &window;
             Workers::beside(scope, move || slab_location::read_ahead(shelves, source, window))?;
         }
-        let done = workers.tasks(stripes.len(), progress, &writers, |writer, task| {
-            let Some((stripe, bins)) = lock(&stripes[task]).take() else { return Ok(()) };
+        let done = workers.for_each(stripes, progress, &mut writers, |writer, (stripe, bins)| {
             writer.stripe::<W>(recipe, &stripe, bins, |edges| {
                 phase.add(edges);
                 !progress.cancelled()
@@ -395,7 +393,6 @@ fn write_tiles<W: Waiting>(
     })?;
     let mut placed = Vec::new();
     for writer in writers {
-        let writer = writer.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         placed.append(&mut writer.finish(recipe.keep, recipe.arena)?);
     }
     Ok(placed)

@@ -7,7 +7,6 @@
 //! certain when all edges have been binned ([`crate::ingest::marks`]).
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_model::edges::{Batch, EdgeStream, Reading};
@@ -94,7 +93,8 @@ pub(crate) fn slots(
         return Ok(slots);
     }
     let slots = AtomicU64::new(0);
-    workers.tasks(stream.parts(), progress, &workers.states(|| Ok(()))?, |(), part| {
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(0..stream.parts(), progress, &mut idle, |(), part| {
         let mut largest = None;
         stream.read(part, &mut |batch| {
             let batch_max = batch.pairs.iter().map(|pair| pair[0].max(pair[1])).max();
@@ -137,8 +137,8 @@ fn look_at(
     let phase = progress.phase("survey", Unit::Edges, Some(sample.share(stream.edges())));
     let mut all = Look::new(!all_present);
     for round in 0..ROUNDS {
-        let looks = workers.states(|| Ok(Look::new(!all_present)))?;
-        workers.tasks(stream.parts(), progress, &looks, |look, part| {
+        let mut looks = workers.per_worker(|| Ok(Look::new(!all_present)))?;
+        workers.for_each(0..stream.parts(), progress, &mut looks, |look, part| {
             let mut wrong = None;
             stream.sample(part, (sample, round), &mut |batch| {
                 wrong = look.add(batch.pairs, slots).err();
@@ -149,7 +149,7 @@ fn look_at(
             wrong.map_or(Ok(()), |slot| Err(beyond(slot)))
         })?;
         for look in looks {
-            all.merge(look.into_inner().unwrap_or_else(PoisonError::into_inner));
+            all.merge(look);
         }
         all.end_round();
     }

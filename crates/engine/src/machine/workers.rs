@@ -1,7 +1,10 @@
 //! Worker threads, and how they share tasks.
 //!
-//! Tasks are taken from a counter, one task to a worker at a time. What a task produces lands in a
-//! place of its own, so results never depend on who did what.
+//! Parts wait in a queue, and a worker owns each that it takes. What a part produces lands in a place
+//! of its own, which it brings along, so results never depend on who did what.
+//!
+//! Invariant: the state of a worker is its own while parts are worked on; no lock but that of the
+//! queue is ever waited for.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,6 +114,72 @@ impl Workers {
         self.pool.broadcast(|context| work(context.index()))
     }
 
+    /// Gives each worker a part of its own, the first one to the first worker, and returns what they
+    /// made, in the same order.
+    pub(crate) fn each_with<T: Send, R: Send>(
+        &self,
+        parts: impl IntoIterator<Item = T>,
+        work: impl Fn(usize, T) -> Result<R, EngineError> + Sync,
+    ) -> Result<Vec<R>, EngineError> {
+        // The pool shares one function among its threads, so parts are taken out of it.
+        let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+        let made = self.pool.broadcast(|context| {
+            let part = parts.get(context.index()).and_then(|part| lock(part).take());
+            part.map(|part| work(context.index(), part))
+        });
+        made.into_iter().flatten().collect()
+    }
+
+    /// One state a worker, for [`Self::for_each`].
+    pub(crate) fn per_worker<S>(
+        &self,
+        make: impl Fn() -> Result<S, EngineError>,
+    ) -> Result<Vec<S>, EngineError> {
+        (0..self.threads()).map(|_| make()).collect()
+    }
+
+    /// Hands out parts in their order, each to whichever worker is free, which owns it from then
+    /// on; with the state of that worker. Ends at the first error, or when `progress` is cancelled.
+    pub(crate) fn for_each<S: Send, I: IntoIterator<IntoIter: Send, Item: Send>>(
+        &self,
+        parts: I,
+        progress: &Progress,
+        states: &mut [S],
+        work: impl Fn(&mut S, I::Item) -> Result<(), EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let queue = Queue::new(parts);
+        let done = self.each_with(states, |_, state| {
+            while let Some(part) = queue.next() {
+                queue.end_on_error(check(progress).and_then(|()| work(state, part)))?;
+            }
+            Ok(())
+        });
+        done.map(drop)
+    }
+
+    /// Hands out parts as [`Self::for_each`] does, but each worker sees the part that it will do
+    /// next, so that it can prepare for it.
+    pub(crate) fn for_each_ahead<S: Send, I: IntoIterator<IntoIter: Send, Item: Send>>(
+        &self,
+        parts: I,
+        progress: &Progress,
+        states: &mut [S],
+        work: impl Fn(&mut S, I::Item, Option<&I::Item>) -> Result<(), EngineError> + Sync,
+    ) -> Result<(), EngineError> {
+        let queue = Queue::new(parts);
+        let done = self.each_with(states, |_, state| {
+            let mut part = queue.next();
+            while let Some(current) = part {
+                let next = queue.next();
+                let done = check(progress).and_then(|()| work(state, current, next.as_ref()));
+                queue.end_on_error(done)?;
+                part = next;
+            }
+            Ok(())
+        });
+        done.map(drop)
+    }
+
     /// One state a worker, for [`Self::tasks`].
     pub(crate) fn states<S>(
         &self,
@@ -178,6 +247,32 @@ impl Workers {
     }
 }
 
+/// Parts that wait for a worker.
+struct Queue<I>(Mutex<Option<I>>);
+
+impl<I: Iterator> Queue<I> {
+    fn new(parts: impl IntoIterator<IntoIter = I>) -> Self {
+        Self(Mutex::new(Some(parts.into_iter())))
+    }
+
+    fn next(&self) -> Option<I::Item> {
+        lock(&self.0).as_mut()?.next()
+    }
+
+    /// Nothing waits any more once a worker has failed.
+    fn end_on_error(&self, done: Result<(), EngineError>) -> Result<(), EngineError> {
+        if done.is_err() {
+            *lock(&self.0) = None;
+        }
+        done
+    }
+}
+
+/// Ends work that was cancelled.
+fn check(progress: &Progress) -> Result<(), EngineError> {
+    if progress.cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU64;
@@ -211,6 +306,49 @@ mod tests {
         };
         workers.tasks_ahead(40, &Progress::new(), &states, add).unwrap();
         assert_eq!(states.iter().map(|state| lock(state).0).sum::<u64>(), (1 << 40) - 1);
+    }
+
+    #[test]
+    fn a_part_belongs_to_the_worker_that_takes_it() {
+        let workers = Workers::new(3).unwrap();
+        let mut column = [0_u64; 1000];
+        let mut own = workers.per_worker(|| Ok(Vec::new())).unwrap();
+        let parts = column.chunks_mut(7).enumerate();
+        let work = |own: &mut Vec<_>, (number, part): (usize, &mut [u64]), next: Option<&_>| {
+            part.fill(number as u64 + 1);
+            let next: Option<&(usize, &mut [u64])> = next;
+            own.push((number, next.map(|next| next.0)));
+            Ok(())
+        };
+        workers.for_each_ahead(parts, &Progress::new(), &mut own, work).unwrap();
+        assert!(column.iter().zip(0..).all(|(&value, place)| value == place / 7 + 1));
+        for own in &own {
+            // What comes next is what came next, and parts come in their order.
+            assert!(own.windows(2).all(|pair| pair[0].1 == Some(pair[1].0)));
+            assert!(own.is_sorted() && own.last().is_none_or(|last| last.1.is_none()));
+        }
+        assert_eq!(own.iter().map(Vec::len).sum::<usize>(), 1000_usize.div_ceil(7));
+    }
+
+    #[test]
+    fn parts_after_an_error_are_given_up() {
+        let workers = Workers::new(2).unwrap();
+        let mut counts = workers.per_worker(|| Ok(0)).unwrap();
+        let fail = |count: &mut u64, part: u64| {
+            *count += 1;
+            if part == 3 { Err(EngineError::internal("no")) } else { Ok(()) }
+        };
+        // A queue without end: who fails ends it for all.
+        let error = workers.for_each(0.., &Progress::new(), &mut counts, fail).unwrap_err();
+        assert!(matches!(error, EngineError::Internal(_)));
+        assert!(counts.iter().sum::<u64>() > 3);
+    }
+
+    #[test]
+    fn each_worker_gets_the_part_with_its_number() {
+        let workers = Workers::new(3).unwrap();
+        let made = workers.each_with(["a", "b"], |worker, part| Ok((worker, part))).unwrap();
+        assert_eq!(made, [(0, "a"), (1, "b")]);
     }
 
     #[test]

@@ -15,8 +15,6 @@
 mod stripe;
 mod worker;
 
-use std::sync::Mutex;
-
 pub(crate) use self::worker::WorkerState;
 use self::worker::{Columns, finish, put};
 use crate::EngineError;
@@ -27,7 +25,6 @@ use crate::columns::state::{Part, Parts, State};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Masks;
@@ -109,7 +106,7 @@ pub(crate) struct DenseSchedule<'a> {
     tiles: Option<&'a IndexedTiles<'a>>,
     /// Accumulators of a stripe and buffers, made when a stripe is folded first: a search by rows
     /// never needs them.
-    workers: Vec<Mutex<WorkerState<'a>>>,
+    workers: Vec<WorkerState<'a>>,
     shortcuts: Shortcuts<'a>,
     /// Bytes of chunks that are looked at before the run is ended by relaxing, if it ever is.
     due: Option<u64>,
@@ -177,18 +174,17 @@ impl DenseSchedule<'_> {
         let Context { graph, workers, progress, .. } = *self.context;
         let kernel = self.kernel.kernel();
         let Parts { stripes: parts, stored, .. } = self.state.parts(graph);
-        let columns = stored_columns(self.context, stored)?;
-        workers.tasks(parts.len(), progress, &columns, |io, task| {
-            let Part { values, columns } = &mut *lock(&parts[task]);
+        let mut states: Vec<_> = stored_columns(self.context, stored)?;
+        workers.for_each(parts, progress, &mut states, |(io, active), part| {
+            let Part { number, values, mut columns, .. } = part;
             let mut away = io.as_mut().map(ColumnIo::blank).transpose()?;
             let values = away.as_deref_mut().unwrap_or(values);
             let degrees = &graph.degrees[columns.stripe.vertices.start as usize..];
             columns.init((graph, kernel), degrees, values);
-            put(io, task, away)
+            *active += columns.active_count;
+            put(io, number, away)
         })?;
-        finish(&columns)?;
-        let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
-        drop(parts);
+        let active_count = finish(states)?;
         Ok(self.close(active_count))
     }
 
@@ -204,14 +200,19 @@ impl DenseSchedule<'_> {
         let Context { graph, workers, .. } = *self.context;
         if self.workers.is_empty() {
             let shape = self.state.shape;
-            self.workers = workers.states(|| WorkerState::new(graph, &shape))?;
+            self.workers = workers.per_worker(|| WorkerState::new(graph, &shape))?;
         }
         if let Some(regroup) = &mut self.shortcuts.regroup {
             let kernel = self.kernel.kernel();
-            return regroup.iterate((self.context, kernel), &mut self.state, last, &self.workers);
+            return regroup.iterate(
+                (self.context, kernel),
+                &mut self.state,
+                last,
+                &mut self.workers,
+            );
         }
         let (total, level) = self.dense(last, is_first)?;
-        self.looked += self.workers.iter().map(|state| lock(state).take_bytes()).sum::<u64>();
+        self.looked += self.workers.iter_mut().map(WorkerState::take_bytes).sum::<u64>();
         if let Some(traversal) = &mut self.shortcuts.traversal {
             traversal.met_all(self.state.active_count, level)?;
         }
@@ -220,15 +221,18 @@ impl DenseSchedule<'_> {
 
     fn dense(&mut self, last: &[u8], is_first: bool) -> Result<(Vec<u8>, Level), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
-        let (shape, order) = (self.state.shape, self.state.order.clone());
+        let shape = self.state.shape;
         let scattering = self.state.active_count;
         let none = self.kernel.kernel().total(&[]);
         let (resident, lanes) = self.states.as_mut().map(EdgeStates::parts).unzip();
-        let resident: Vec<_> = resident.unwrap_or_default().into_iter().map(Mutex::new).collect();
         let rewriter = || lanes.map(|lanes| Rewriter::new(lanes, is_first)).transpose();
-        let rewriters = workers.states(rewriter)?;
-        let Parts { stripes: parts, stored, signals, active } = self.state.parts(graph);
-        let ios = stored_columns(self.context, stored)?;
+        let mut rewriters = workers.per_worker(rewriter)?;
+        let Parts { stripes: mut parts, stored, signals, active } = self.state.parts(graph);
+        let mut resident = resident.unwrap_or_default();
+        for part in &mut parts {
+            part.states = resident.get_mut(part.number).map(std::mem::take).unwrap_or_default();
+        }
+        let mut ios = stored_columns(self.context, stored)?;
         let has_masks = shape.capabilities.frontier && scattering < graph.vertices();
         let masks = has_masks.then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
@@ -243,36 +247,34 @@ impl DenseSchedule<'_> {
             active,
             last,
             none: &none,
-            resident: &resident,
         };
-        let tools = self.workers.iter().zip(&ios).zip(&rewriters);
-        let tools: Vec<_> = tools.map(Mutex::new).collect();
-        workers.tasks_ahead(
-            parts.len(),
+        let tools = self.workers.iter_mut().zip(&mut ios).zip(&mut rewriters);
+        let mut tools: Vec<_> = tools.collect();
+        workers.for_each_ahead(
+            parts,
             progress,
-            &tools,
-            |((state, io), rewriter), task, next| {
-                let (state, io) = (&mut *lock(state), &mut *lock(io));
-                let at = (order[task], next.map(|task| order[task]));
-                fold.stripe(at, &mut lock(&parts[at.0]), state, io, &mut lock(rewriter))
+            &mut tools,
+            |((state, (io, active)), rewriter), mut part, next| {
+                let at = (part.number, next.map(|next| next.number));
+                fold.stripe(at, &mut part, state, io, rewriter)?;
+                *active += part.columns.active_count;
+                Ok(())
             },
         )?;
-        drop(tools);
-        finish(&ios)?;
-        let mut rewriters = rewriters.iter();
-        rewriters.try_for_each(|it| lock(it).as_mut().map_or(Ok(()), Rewriter::finish))?;
-        let active_count = parts.iter().map(|part| lock(part).columns.active_count).sum();
-        drop(parts);
+        let active_count = finish(ios)?;
+        let mut rewriters = rewriters.iter_mut().flatten();
+        rewriters.try_for_each(Rewriter::finish)?;
         let total = self.close(active_count);
-        let edges = self.workers.iter().map(|state| std::mem::take(&mut lock(state).edges)).sum();
+        let edges = self.workers.iter_mut().map(|state| std::mem::take(&mut state.edges)).sum();
         Ok((total, Level::of(Mode::Dense, scattering, edges)))
     }
 }
 
-/// The columns of values of all workers, where these are on storage.
+/// The columns of values of all workers, where these are on storage, and the vertices that each
+/// worker found active.
 fn stored_columns<'s>(
     context: &Context<'_>,
     stored: Option<&'s StoredColumn>,
 ) -> Result<Columns<'s>, EngineError> {
-    context.workers.states(|| stored.map(ColumnIo::new).transpose())
+    context.workers.per_worker(|| Ok((stored.map(ColumnIo::new).transpose()?, 0)))
 }

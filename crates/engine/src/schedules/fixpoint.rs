@@ -27,7 +27,6 @@
 mod dirty_blocks;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use bytemuck::{bytes_of, cast_slice};
 use welter_model::program::Program;
@@ -47,7 +46,6 @@ use crate::kernels::kernel::{Coding, Scratch};
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
-use crate::machine::sync::lock;
 use crate::plan::{FrontierMode, LISTED_BYTES};
 use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
@@ -154,7 +152,7 @@ pub(crate) fn finish<P: Program>(
 struct Standing<'a, 'f> {
     values: &'a [u8],
     /// By stripe.
-    flags: &'a [Mutex<&'f mut [u8]>],
+    flags: &'a [&'f mut [u8]],
     news: &'a DirtyBlocks<'a>,
 }
 
@@ -166,7 +164,7 @@ impl Standing<'_, '_> {
         let graph = self.news.graph;
         let (bits, untold) = (graph.layout.block_bits, self.news.untold());
         for (stripe, flags) in graph.stripes.iter().zip(self.flags) {
-            let (flags, Range { start, end }) = (lock(flags), stripe.vertices.clone());
+            let Range { start, end } = stripe.vertices;
             let mut first = start;
             while first < end {
                 let block = first >> bits;
@@ -198,11 +196,10 @@ fn run<P: Program>(
     };
     let mut news = DirtyBlocks::new(graph, &active);
     let mut flags = Slices(&mut active[..]);
-    let flags: Vec<_> =
-        graph.stripes.iter().map(|stripe| Mutex::new(flags.take(stripe.width()))).collect();
+    let mut flags: Vec<_> = graph.stripes.iter().map(|stripe| flags.take(stripe.width())).collect();
     let width = size_of::<P::Value>();
-    let worker_states = workers.states(|| WorkerState::<'_, P>::new(graph, cut.words))?;
-    let idle = workers.states(|| Ok(()))?;
+    let mut worker_states = workers.per_worker(|| WorkerState::<'_, P>::new(graph, cut.words))?;
+    let mut idle = workers.per_worker(|| Ok(()))?;
     let nothing = Level::of(Mode::Local, 0, 0);
     let (mut pass, mut began) = (nothing, news.wave);
     let mut regions = regions(graph, worker_states.len());
@@ -218,13 +215,17 @@ fn run<P: Program>(
             regions = self::regions(graph, worker_states.len());
             continue;
         }
-        workers.tasks(wave.len(), progress, &idle, |(), task| {
-            let (number, worker) = (wave[task], &mut *lock(&worker_states[task]));
-            let (values, flags) = (cast_slice(&values), &mut lock(&flags[number]));
-            worker.visit(program, values, &news, number, &cut.parts, flags)
+        // Regions lie one after the other, so a wave's stripes do.
+        let (mut later, mut first) = (flags.iter_mut(), 0);
+        let own = wave.iter().filter_map(|&number| {
+            let skipped = number - std::mem::replace(&mut first, number + 1);
+            later.nth(skipped).map(|flags| (number, flags))
+        });
+        let parts: Vec<_> = own.zip(&mut worker_states).collect();
+        workers.for_each(parts, progress, &mut idle, |(), ((number, flags), worker)| {
+            worker.visit(program, cast_slice(&values), &news, number, &cut.parts, flags)
         })?;
-        for (worker, &number) in worker_states.iter().zip(&wave) {
-            let worker = &mut *lock(worker);
+        for (worker, &number) in worker_states.iter_mut().zip(&wave) {
             let Range { start, end } = graph.stripes[number].vertices;
             let own: &[u8] = cast_slice(&worker.column[..(end - start) as usize]);
             values[start as usize * width..end as usize * width].copy_from_slice(own);

@@ -11,7 +11,6 @@
 //! Invariant: `left` of a vertex that left is its core number, and the thread that brought it down
 //! to `k` is the only one to have it leave. So the answer is the same for any number of threads.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use welter_model::program::Value;
@@ -24,7 +23,6 @@ use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 /// Shares that each worker takes of those who leave at a time.
@@ -60,12 +58,12 @@ pub fn peel<V: Value>(
     for (left, &degree) in left.iter_mut().zip(&*graph.degrees) {
         *left.get_mut() = degree;
     }
-    let worker_states = workers.states(|| Ok(Vec::new()))?;
+    let mut queues = workers.per_worker(|| Ok(Vec::new()))?;
     rounds(&left, &phase, |core, leaving| {
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        Level { rows, left: &left, core }.leave(leaving, workers, progress, &worker_states)
+        Level { rows, left: &left, core }.leave(leaving, workers, progress, &mut queues)
     })?;
     let mut values = Buffer::zeroed(left.len())?;
     for (value_of, left) in values.iter_mut().zip(&*left) {
@@ -126,7 +124,7 @@ impl Level<'_> {
         mut leaving: Vec<u32>,
         workers: &Workers,
         progress: &Progress,
-        queues: &[Mutex<Vec<u32>>],
+        queues: &mut [Vec<u32>],
     ) -> Result<(), EngineError> {
         while !leaving.is_empty() {
             // Waking others takes as long as a few edges.
@@ -135,15 +133,14 @@ impl Level<'_> {
                 break;
             }
             let share = leaving.len().div_ceil(SHARES * workers.threads());
-            let shares: Vec<_> = leaving.chunks(share).collect();
-            workers.tasks(shares.len(), progress, queues, |queue, task| {
-                queue.extend_from_slice(shares[task]);
+            workers.for_each(leaving.chunks(share), progress, queues, |queue, share| {
+                queue.extend_from_slice(share);
                 self.drain(queue, EDGES);
                 Ok(())
             })?;
             leaving.clear();
-            for queue in queues {
-                leaving.append(&mut lock(queue));
+            for queue in &mut *queues {
+                leaving.append(queue);
             }
         }
         Ok(())

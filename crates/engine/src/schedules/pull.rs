@@ -9,7 +9,6 @@
 //! said when the iteration began.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use welter_model::program::Program;
 
@@ -17,7 +16,6 @@ use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
 use crate::schedules::reached::{List, Reached, ranges, with};
@@ -40,9 +38,9 @@ pub(crate) fn iterate<P: Program>(
     let tasks = count.div_ceil(RANGE);
     let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
     let parts = ranges(values, RANGE, &mut lists);
-    let lookers = workers.states(|| Ok(Looker::default()))?;
-    workers.tasks(tasks, progress, &lookers, |looker, task| {
-        with(&parts[task], |range| {
+    let mut lookers = workers.per_worker(|| Ok(Looker::default()))?;
+    workers.for_each(parts, progress, &mut lookers, |looker, part| {
+        with(part, |range| {
             looker.gather(range, |value| !program.settled(value, last), rows, &bits);
             let Looker { waiting, seen } = looker;
             for &Waiting { vertex, active } in &*waiting {
@@ -67,12 +65,10 @@ pub(crate) fn iterate<P: Program>(
         });
         Ok(())
     })?;
-    drop(parts);
     // What vertices say is overwritten only now that nobody asks any more.
-    let columns = signals.chunks_mut(RANGE).zip(flags.chunks_mut(RANGE)).zip(&lists);
-    let parts: Vec<_> = columns.map(Mutex::new).collect();
-    workers.tasks(tasks, progress, &workers.states(|| Ok(()))?, |(), task| {
-        let ((signals, flags), list) = &mut *lock(&parts[task]);
+    let parts = signals.chunks_mut(RANGE).zip(flags.chunks_mut(RANGE)).zip(&lists);
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(parts, progress, &mut idle, |(), ((signals, flags), list)| {
         flags.fill(0);
         for &vertex in &list.changed {
             let place = vertex as usize % RANGE;
@@ -81,11 +77,10 @@ pub(crate) fn iterate<P: Program>(
         }
         Ok(())
     })?;
-    drop(parts);
     let (total, found) = List::concat(&lists);
     *state.active_count = found.len() as u64;
     frontier.replace(found);
-    let edges = lookers.iter().map(|looker| lock(looker).seen).sum();
+    let edges = lookers.iter().map(|looker| looker.seen).sum();
     Ok((total, Level::of(Mode::Pull, active, edges)))
 }
 

@@ -16,7 +16,6 @@ use crate::columns::levels::{Level, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
-use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::PUSH_WAITING;
@@ -138,15 +137,16 @@ fn together<P: Program>(
     let tasks = count.div_ceil(1 << range_bits);
     let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
     let boxes = || Ok((0..tasks).map(|_| Vec::new()).collect::<Vec<Vec<(u32, P::Update)>>>());
-    let outboxes = workers.states(boxes)?;
-    let idle = workers.states(|| Ok(()))?;
+    let mut outboxes = workers.per_worker(boxes)?;
+    let mut idle = workers.per_worker(|| Ok(()))?;
     let (mut done, mut pushed) = (0, 0);
     while done < sources.len() {
         let (batch, edges) = Batch::next(rows, sources, done);
         done = batch.end();
         pushed += edges;
         let values = &state.values[..];
-        workers.tasks(batch.tasks(rows, sources), progress, &outboxes, |outbox, task| {
+        let tasks = 0..batch.tasks(rows, sources);
+        workers.for_each(tasks, progress, &mut outboxes, |outbox, task| {
             batch.each(rows, sources, task, |place, edges| {
                 let signal = signal(program, values, sources[place], said, place);
                 rows.visit(edges, P::WEIGHTED, |target, weight| {
@@ -160,23 +160,18 @@ fn together<P: Program>(
             });
             Ok(())
         })?;
-        let parts = ranges(state.values, 1 << range_bits, &mut lists);
-        let locked: Vec<_> = outboxes.iter().map(lock).collect();
-        let outboxes: Vec<&Vec<_>> = locked.iter().map(|guard| &**guard).collect();
-        workers.tasks(tasks, progress, &idle, |(), task| {
-            with(&parts[task], |range| {
+        let parts = ranges(state.values, 1 << range_bits, &mut lists).enumerate();
+        workers.for_each(parts, progress, &mut idle, |(), (number, part)| {
+            with(part, |range| {
                 for outbox in &outboxes {
-                    for &(target, update) in &outbox[task] {
+                    for &(target, update) in &outbox[number] {
                         range.receive(program, target as usize - range.base, update, last);
                     }
                 }
             });
             Ok(())
         })?;
-        drop(parts);
-        for mut outbox in locked {
-            outbox.iter_mut().for_each(Vec::clear);
-        }
+        outboxes.iter_mut().flatten().for_each(Vec::clear);
     }
     let (total, changed) = List::concat(&lists);
     Ok((total, changed, pushed))

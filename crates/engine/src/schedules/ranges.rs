@@ -22,11 +22,11 @@ mod pass;
 mod worker;
 
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::columns::Columns;
 use self::deal::{Ranges, deal};
-use self::pass::{Pass, StripeOutputs};
+use self::pass::{Part, Pass, RangePart, parts};
 use self::worker::WorkerState;
 use crate::EngineError;
 use crate::checkpoint::{self, Reached, Resume, by_range};
@@ -35,7 +35,6 @@ use crate::columns::levels::{Level, Mode};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::kernels::seam::AnyKernel;
-use crate::machine::sync::lock;
 use crate::plan::RangesPlan;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
@@ -73,7 +72,7 @@ pub(crate) fn run(
     let stored = (&columns.values, columns.side(0).active);
     let reached = resume.restore(graph, stored, states.as_mut())?;
     let each = || WorkerState::new(graph, shape, &columns, plan.stripes);
-    let worker_states = workers.states(each)?;
+    let worker_states = workers.per_worker(each)?;
     let reader = Reader::new(graph, &cuts, columns.asked(shape, 0))?;
     let mut schedule = RangesSchedule {
         context,
@@ -102,7 +101,7 @@ struct RangesSchedule<'a> {
     kernel: AnyKernel<'a>,
     columns: &'a Columns,
     ranges: Ranges,
-    workers: Vec<Mutex<WorkerState<'a>>>,
+    workers: Vec<WorkerState<'a>>,
     reader: Reader<'a, u8>,
     /// States of edges, by lane.
     states: Option<EdgeStates>,
@@ -135,7 +134,9 @@ impl Schedule for RangesSchedule<'_> {
         let is_wanted =
             |window: &usize| masks.is_none_or(|masks| masks.any(cuts.blocks(graph, *window)));
         let windows: Vec<usize> = (0..cuts.len()).filter(is_wanted).collect();
-        let (resident, stored) = self.states.as_mut().map(EdgeStates::parts).unzip();
+        let (states, stored) = self.states.as_mut().map(EdgeStates::parts).unzip();
+        let parts = parts(graph, shape.total, &mut self.totals);
+        let own = dealt(&self.ranges, parts, states.unwrap_or_default());
         let pass = Pass {
             context: self.context,
             kernel: self.kernel,
@@ -145,18 +146,16 @@ impl Schedule for RangesSchedule<'_> {
             last,
             now,
             next: columns.side(self.turn + 1),
-            resident: resident.unwrap_or_default().into_iter().map(Mutex::new).collect(),
             stored,
             is_fresh: self.is_fresh,
-            outputs: StripeOutputs::new(graph, shape.total, &mut self.totals),
+            active: Mutex::new(Masks::none(graph)),
         };
         let order = self.ranges.iter().flat_map(|_| windows.iter().copied());
-        let (ranges, workers) = (&self.ranges, &self.workers);
-        self.reader.pass(now, order, self.context.workers, |worker, windows| {
-            let state = &mut *lock(&workers[worker]);
-            work(worker, &pass, ranges, state, windows)
+        let own = self.workers.iter_mut().zip(own);
+        self.reader.pass(now, order, (self.context.workers, own), |worker, own, windows| {
+            work(worker, &pass, own, windows)
         })?;
-        self.masks = pass.outputs.into_masks();
+        self.masks = pass.active.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.turn += 1;
         self.is_fresh = false;
         let (total, edges) = self.close();
@@ -180,36 +179,39 @@ impl RangesSchedule<'_> {
             return Err(EngineError::internal(what));
         };
         let kernel = self.kernel.kernel();
-        let outputs = StripeOutputs::new(graph, kernel.shape().total, &mut self.totals);
-        let threads = workers.threads();
-        workers.each(|worker| {
-            let state = &mut *lock(&self.workers[worker]);
+        let active = Mutex::new(Masks::none(graph));
+        let mut own: Vec<_> = self.workers.iter_mut().map(|state| (state, Vec::new())).collect();
+        let threads = own.len();
+        for part in parts(graph, kernel.shape().total, &mut self.totals) {
+            own[part.number % threads].1.push(part);
+        }
+        workers.each_with(own, |_, (state, parts)| {
             let mut degrees = ColumnIo::<u32>::new(degrees)?;
-            for stripe in (worker..graph.stripes.len()).step_by(threads) {
+            for part in parts {
                 self.context.check_cancelled()?;
                 if are_there {
-                    state.take_up((graph, kernel), stripe, &outputs)?;
+                    state.take_up((graph, kernel), part, &active)?;
                     continue;
                 }
+                let stripe = part.number;
                 degrees.fetch(stripe)?;
                 let values = state.io.values.blank()?;
                 let column = degrees.take(stripe)?;
-                state.renew(graph, (stripe, values), &outputs, |_, values, columns| {
+                state.renew(graph, (part, values), &active, |_, values, columns| {
                     columns.init((graph, kernel), &column, values);
                 })?;
                 degrees.done(column);
             }
             state.io.finish()
         })?;
-        self.masks = outputs.into_masks();
+        self.masks = active.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(self.close().0)
     }
 
     /// Ends an iteration: its totals, and the edges that were looked at.
     fn close(&mut self) -> (Vec<u8>, u64) {
         let (mut edges, mut active) = (0, 0);
-        for state in &self.workers {
-            let state = &mut *lock(state);
+        for state in &mut self.workers {
             edges += std::mem::take(&mut state.edges);
             active += std::mem::take(&mut state.active);
         }
@@ -218,40 +220,56 @@ impl RangesSchedule<'_> {
     }
 }
 
+/// The stripes of each worker, range by range, and the states of their edges.
+fn dealt<'p>(
+    ranges: &Ranges,
+    parts: Vec<Part<'p>>,
+    states: Vec<&'p mut [u8]>,
+) -> Vec<Vec<RangePart<'p>>> {
+    let threads = ranges.first().map_or(0, Vec::len);
+    let mut parts: Vec<_> = parts.into_iter().map(Some).collect();
+    let mut states = states.into_iter();
+    let mut own: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+    for (worker, stripes) in ranges.iter().flat_map(|range| range.iter().enumerate()) {
+        let stripes = stripes.iter().filter_map(|&stripe| parts[stripe].take()).collect();
+        // Lanes lie in this order.
+        let states = states.next().unwrap_or_default();
+        own[worker].push(RangePart { stripes, states });
+    }
+    own
+}
+
 /// One worker's stripes of all ranges. Whether it met all windows: where it did not, another
 /// worker knows why.
 fn work<'a>(
     worker: usize,
     pass: &Pass<'_, 'a>,
-    ranges: &Ranges,
-    state: &mut WorkerState<'a>,
+    (state, own): (&mut WorkerState<'a>, Vec<RangePart<'_>>),
     windows: &Receiver<Arc<Window<u8>>>,
 ) -> Result<bool, EngineError> {
     let Context { graph, workers, .. } = *pass.context;
     state.io.turn(pass.next)?;
-    let count = graph.stripes.len();
-    let mine = || ranges.iter().map(|range| &range[worker]);
+    let (count, ranges) = (graph.stripes.len(), own.len());
     // A task is a window and a stripe.
-    let tasks = mine().flat_map(|stripes| {
-        let stripes = move |&window| stripes.iter().map(move |stripe| window * count + stripe);
-        pass.windows.iter().flat_map(stripes)
+    let tasks = own.iter().flat_map(|range| {
+        let task =
+            |window: usize| range.stripes.iter().map(move |part| window * count + part.number);
+        pass.windows.iter().flat_map(move |&window| task(window))
     });
-    let mut tasks = tasks.peekable();
+    let tasks: Vec<usize> = tasks.collect();
+    let mut tasks = tasks.into_iter().peekable();
     let mut rewriter = match pass.stored {
         Some(stored) => Some(Rewriter::new(stored, pass.is_fresh)?),
         None => None,
     };
-    for (range, stripes) in mine().enumerate() {
+    for (range, RangePart { stripes, states }) in own.into_iter().enumerate() {
         let number = |range: usize| range * workers.threads() + worker;
-        let next = (range + 1 < ranges.len()).then(|| number(range + 1));
-        let mut resident = pass.resident.get(number(range)).map(lock);
-        let mut lane = match (&mut rewriter, &mut resident) {
-            (Some(rewriter), Some(resident)) => {
-                Some(Lane::begin((number(range), next), resident, rewriter)?)
-            }
-            _ => None,
+        let next = (range + 1 < ranges).then(|| number(range + 1));
+        let mut lane = match &mut rewriter {
+            Some(rewriter) => Some(Lane::begin((number(range), next), states, rewriter)?),
+            None => None,
         };
-        state.begin(pass, stripes)?;
+        state.begin(pass, &stripes)?;
         for _ in pass.windows {
             let Ok(window) = windows.recv() else { return Ok(false) };
             for place in 0..stripes.len() {

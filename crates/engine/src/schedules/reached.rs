@@ -5,11 +5,7 @@
 //!
 //! Invariant: a range's vertices belong to one thread at a time.
 
-use std::sync::Mutex;
-
 use welter_model::program::{Applied, Program, Total};
-
-use crate::machine::sync::lock;
 
 /// Applies an update at once, which a monotone program allows.
 #[inline(always)]
@@ -80,27 +76,27 @@ impl<P: Program> Reached<'_, P> {
 }
 
 /// A range with the place of its list.
-type Part<'a, P> = (Reached<'a, P>, &'a mut List<P>);
+pub(crate) type Part<'a, P> = (Reached<'a, P>, &'a mut List<P>);
 
 /// Values in ranges of so many vertices, each with its list.
 pub(crate) fn ranges<'a, P: Program>(
     values: &'a mut [P::Value],
     width: usize,
     lists: &'a mut [List<P>],
-) -> Vec<Mutex<Part<'a, P>>> {
-    let range = |(number, (values, list))| {
-        Mutex::new((Reached { base: number * width, values, list: List::default() }, list))
-    };
-    values.chunks_mut(width).zip(lists).enumerate().map(range).collect()
+) -> impl Iterator<Item = Part<'a, P>> + Send {
+    values.chunks_mut(width).zip(lists).enumerate().map(move |(number, (values, list))| {
+        (Reached { base: number * width, values, list: List::default() }, list)
+    })
 }
 
 /// Works on a range. Its list comes along and goes back, because lists of neighbours share cache
 /// lines: two workers that wrote to them at every vertex took 116 ms for a pull that takes 37 to 66
 /// now.
-pub(crate) fn with<P: Program>(part: &Mutex<Part<'_, P>>, work: impl FnOnce(&mut Reached<'_, P>)) {
-    let (reached, list) = &mut *lock(part);
-    let Reached { base, values, .. } = reached;
-    let mut own = Reached { base: *base, values, list: std::mem::take(*list) };
-    work(&mut own);
-    **list = own.list;
+pub(crate) fn with<P: Program>(
+    (mut range, list): Part<'_, P>,
+    work: impl FnOnce(&mut Reached<'_, P>),
+) {
+    range.list = std::mem::take(list);
+    work(&mut range);
+    *list = range.list;
 }

@@ -7,7 +7,6 @@
 //!
 //! Invariant: a vertex that is not stale would make of what it hears what it made of it last.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -23,7 +22,6 @@ use crate::kernels::kernel::fetch;
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::dense::WorkerState;
 
@@ -38,7 +36,7 @@ pub(crate) trait RowGroups {
         run: (&Context<'_>, &dyn Kernel),
         state: &mut State,
         last: &[u8],
-        workers: &[Mutex<WorkerState<'_>>],
+        workers: &mut [WorkerState<'_>],
     ) -> Result<(Vec<u8>, Level), EngineError>;
 }
 
@@ -71,17 +69,16 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         (context, kernel): (&Context<'_>, &dyn Kernel),
         state: &mut State,
         last: &[u8],
-        worker_states: &[Mutex<WorkerState<'_>>],
+        worker_states: &mut [WorkerState<'_>],
     ) -> Result<(Vec<u8>, Level), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
-        let (order, active) = (state.order.clone(), state.active_count);
+        let active = state.active_count;
         let Parts { stripes: parts, signals, .. } = state.parts(graph);
         let signals: &[P::Signal] = cast_slice(signals);
-        let news = workers.states(|| Ok(0_u64))?;
-        let states: Vec<_> = worker_states.iter().zip(&news).map(Mutex::new).collect();
-        workers.tasks(parts.len(), progress, &states, |(worker, news), task| {
-            let (worker, news) = (&mut *lock(worker), &mut *lock(news));
-            let Part { values, columns } = &mut *lock(&parts[order[task]]);
+        let mut news = workers.per_worker(|| Ok(0_u64))?;
+        let mut states: Vec<_> = worker_states.iter_mut().zip(&mut news).collect();
+        workers.for_each(parts, progress, &mut states, |(worker, news), part| {
+            let Part { values, mut columns, .. } = part;
             let own = columns.stripe.vertices.clone();
             dispatched(
                 #[inline(always)]
@@ -91,21 +88,18 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
             let first = columns.stripe.vertices.start as usize;
             for (place, now) in cast_slice::<u8, P::Signal>(columns.signals).iter().enumerate() {
                 let is_new = differ(now, &signals[first + place]);
-                *news += u64::from(is_new) * u64::from(graph.degrees[first + place]);
+                **news += u64::from(is_new) * u64::from(graph.degrees[first + place]);
             }
             Ok(())
         })?;
-        drop(states);
-        drop(parts);
         state.swap();
         let total = kernel.total(&state.totals);
-        let news: u64 = news.iter().map(|news| *lock(news)).sum();
+        let news: u64 = news.into_iter().sum();
         self.all = !P::SELECTIVE && news > graph.edges() / TOLD_BELOW;
         if !self.all && news > 0 {
             self.tell(context, &mut state.elements())?;
         }
-        let edges =
-            worker_states.iter().map(|worker| std::mem::take(&mut lock(worker).edges)).sum();
+        let edges = worker_states.iter_mut().map(|worker| std::mem::take(&mut worker.edges)).sum();
         Ok((total, Level::of(Mode::Dense, active, edges)))
     }
 }
@@ -143,9 +137,9 @@ impl<P: Program> Regroup<'_, P> {
         let Context { graph, workers, progress, .. } = *context;
         let Elements { values, signals: [now, before], order, .. } = state;
         let (values, now, before) = (&**values, &**now, &**before);
-        let units = workers.states(|| Ok(()))?;
-        workers.tasks(graph.stripes.len(), progress, &units, |(), task| {
-            for vertex in graph.stripes[order[task]].vertices.clone() {
+        let mut idle = workers.per_worker(|| Ok(()))?;
+        workers.for_each(order.iter(), progress, &mut idle, |(), &stripe| {
+            for vertex in graph.stripes[stripe].vertices.clone() {
                 let [before, now] = [before, now].map(|signals| signals[vertex as usize]);
                 if !differ(&before, &now) {
                     continue;

@@ -7,7 +7,7 @@
 //!
 //! Invariant: between iterations all accumulators are the identity.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use welter_model::program::{Program, Total};
 
@@ -18,7 +18,7 @@ use crate::edges::graph::Graph;
 use crate::edges::index::{IndexedTiles, band_bits};
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::Buffer;
-use crate::machine::slices::Slices;
+use crate::machine::slices::{Slices, arranged};
 use crate::machine::sync::lock;
 use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
@@ -160,13 +160,12 @@ fn together<P: Program>(
     }
 
     let mut column = Slices(&mut accums[..]);
-    let parts =
-        graph.stripes.iter().map(|stripe| Mutex::new((column.take(stripe.width()), Vec::new())));
-    let parts: Vec<_> = parts.collect();
-    let worker_states = workers.states(|| Ok((Scratch::new(), 0_u64)))?;
-    workers.tasks(parts.len(), progress, &worker_states, |(scratch, edges), task| {
-        let stripe = order[task];
-        let (accums, touched) = &mut *lock(&parts[stripe]);
+    let parts = graph.stripes.iter().map(|stripe| (column.take(stripe.width()), Vec::new()));
+    let mut parts: Vec<_> = parts.collect();
+    let mut worker_states = workers.per_worker(|| Ok((Scratch::new(), 0_u64)))?;
+    let largest_first = arranged(parts.iter_mut().enumerate(), order);
+    workers.for_each(largest_first, progress, &mut worker_states, |(scratch, edges), part| {
+        let (stripe, (accums, touched)) = part;
         for indexed in tiles.of_stripe(stripe) {
             let first = indexed.tile.source as usize;
             let coding: Coding = indexed.coding(graph);
@@ -189,7 +188,7 @@ fn together<P: Program>(
         }
         Ok(())
     })?;
-    let edges = worker_states.iter().map(|worker| lock(worker).1).sum();
+    let edges = worker_states.iter().map(|worker| worker.1).sum();
 
     for &source in sources {
         active[source as usize] = 0;
@@ -198,9 +197,9 @@ fn together<P: Program>(
     let mut signals = Slices(&mut signals[..]);
     let mut active = Slices(&mut active[..]);
     let parts = graph.stripes.iter().zip(parts).map(|(stripe, part)| {
-        let (accums, touched) = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (accums, touched) = part;
         let width = stripe.width();
-        Mutex::new(Reached {
+        Reached {
             base: stripe.vertices.start as u32,
             values: values.take(width),
             signals: signals.take(width),
@@ -209,18 +208,18 @@ fn together<P: Program>(
             touched,
             activated: 0,
             total: P::Total::default(),
-        })
+        }
     });
-    let parts: Vec<Mutex<Reached<'_, P>>> = parts.collect();
-    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        lock(&parts[task]).apply(program, last);
+    let mut parts: Vec<Reached<'_, P>> = parts.collect();
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(&mut parts, progress, &mut idle, |(), part| {
+        part.apply(program, last);
         Ok(())
     })?;
     let mut total = P::Total::default();
     let mut touched = Vec::new();
     *state.active_count -= sources.len() as u64;
-    for part in parts {
-        let mut part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for mut part in parts {
         total = total.merge(part.total);
         *state.active_count += part.activated;
         touched.append(&mut part.touched);

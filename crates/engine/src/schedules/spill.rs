@@ -32,12 +32,11 @@ mod signals;
 mod worker;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_model::program::Next;
 
 use self::columns::{Columns, Window};
-use self::gather::{Gather, StepInput, no_states};
+use self::gather::{Gather, Part, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
 use crate::EngineError;
@@ -50,7 +49,6 @@ use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::slices::Slices;
-use crate::machine::sync::lock;
 use crate::plan::SpillPlan;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
@@ -84,7 +82,7 @@ pub(crate) fn run(
     let pool = Pool::new(storage, graph)?;
     let partitions = cut(graph, plan.sources);
     let each = || WorkerState::new((graph, kernel), &columns, degrees, &pool);
-    let worker_states = workers.states(each)?;
+    let worker_states = workers.per_worker(each)?;
     let window = Window::new(graph, shape, &partitions, &columns)?;
     let mut schedule = SpillSchedule {
         context,
@@ -117,7 +115,7 @@ struct SpillSchedule<'a> {
     columns: &'a Columns,
     /// Stripes of each partition.
     partitions: Vec<Range<usize>>,
-    workers: Vec<Mutex<WorkerState<'a>>>,
+    workers: Vec<WorkerState<'a>>,
     window: Window<'a>,
     /// States of edges, by stripe.
     states: Option<EdgeStates>,
@@ -192,23 +190,22 @@ impl SpillSchedule<'_> {
         let (resident, stored) = states.as_mut().map(EdgeStates::parts).unzip();
         let is_fresh = self.is_fresh;
         let rewriter = || stored.map(|stored| Rewriter::new(stored, is_fresh)).transpose();
-        let gather = Gather {
+        let mut gather = Gather {
             basis,
             combined: self.plan.combined,
-            waiting: waiting.into_iter().map(Mutex::new).collect(),
-            resident: resident.unwrap_or_default().into_iter().map(Mutex::new).collect(),
-            rewriters: self.context.workers.states(rewriter)?,
+            waiting: waiting.into_iter(),
+            resident: resident.unwrap_or_default().into_iter(),
+            rewriters: self.context.workers.per_worker(rewriter)?,
         };
         let mut masks = Masks::none(graph);
         let scatters = |schedule: &Self, fused: bool| go_on && schedule.plan.fused == fused;
         for partition in 0..self.partitions.len() {
-            self.gather(partition, &gather)?;
+            self.gather(partition, &mut gather)?;
             if scatters(self, true) {
                 self.scatter(partition, &mut masks)?;
             }
         }
-        let mut rewriters = gather.rewriters.iter();
-        rewriters.try_for_each(|it| lock(it).as_mut().map_or(Ok(()), Rewriter::finish))?;
+        gather.rewriters.iter_mut().flatten().try_for_each(Rewriter::finish)?;
         drop(gather);
         self.states = states;
         for partition in 0..self.partitions.len() {
@@ -224,8 +221,8 @@ impl SpillSchedule<'_> {
     /// Ends an iteration, which gathered `expected` updates, and gives its totals.
     fn close(&mut self, expected: u64) -> Result<Vec<u8>, EngineError> {
         let mut all = Counts::default();
-        for state in &self.workers {
-            all.add(std::mem::take(&mut lock(state).counts));
+        for state in &mut self.workers {
+            all.add(std::mem::take(&mut state.counts));
         }
         if all.gathered != expected {
             let what = format!("{expected} updates were produced, and {} gathered", all.gathered);
@@ -236,7 +233,7 @@ impl SpillSchedule<'_> {
     }
 
     /// Sets the values of a partition, and what its vertices say.
-    fn gather(&mut self, partition: usize, gather: &Gather<'_>) -> Result<(), EngineError> {
+    fn gather(&mut self, partition: usize, gather: &mut Gather<'_>) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let (kernel, shape) = (self.kernel, *self.kernel.kernel().shape());
         let stripes = self.partitions[partition].clone();
@@ -249,35 +246,41 @@ impl SpillSchedule<'_> {
         let (mut signals, mut active) = (Slices(signals), Slices(active));
         let parts = graph.stripes[stripes.clone()].iter().map(|stripe| {
             let flags = if shape.state > 0 { 0 } else { stripe.width() };
-            Mutex::new(StripeColumns {
+            StripeColumns {
                 stripe,
                 signals: signals.take(stripe.width() * shape.signal),
                 active: active.take(flags),
                 totals: totals.take(stripe.segments.len() * shape.total),
                 active_count: stripe.width() as u64,
-            })
+            }
         });
-        let parts: Vec<_> = parts.collect();
-        let tools: Vec<_> = self.workers.iter().zip(&gather.rewriters).map(Mutex::new).collect();
-        workers.tasks_ahead(parts.len(), progress, &tools, |tools, task, next| {
-            let (state, rewriter) = (&mut *lock(tools.0), &mut *lock(tools.1));
-            let columns = &mut *lock(&parts[task]);
-            let at = (stripes.start + task, next.map(|task| stripes.start + task));
-            match (gather.basis, kernel) {
-                (StepInput::Nothing, _) => state.init((graph, kernel.kernel()), at.0, columns)?,
-                (StepInput::Values, _) => state.take_up(kernel.kernel(), at.0, columns)?,
+        // Partitions are gathered in their order, so their stripes are.
+        let Gather { basis, combined, waiting, resident, rewriters } = gather;
+        let part = |(number, columns)| Part {
+            number,
+            columns,
+            waiting: waiting.next().unwrap_or_default(),
+            states: resident.next().unwrap_or_default(),
+        };
+        let parts: Vec<_> = stripes.zip(parts).map(part).collect();
+        let mut tools: Vec<_> = self.workers.iter_mut().zip(rewriters).collect();
+        workers.for_each_ahead(parts, progress, &mut tools, |(state, rewriter), part, next| {
+            let number = part.number;
+            let columns = match (*basis, kernel) {
+                (StepInput::Nothing, _) => state.init((graph, kernel.kernel()), part)?,
+                (StepInput::Values, _) => state.take_up(kernel.kernel(), part)?,
                 (StepInput::Updates(last), AnyKernel::Fold(kernel)) => {
-                    let waiting = std::mem::take(&mut *lock(&gather.waiting[at.0]));
-                    state.apply((graph, kernel), at.0, (waiting, last), columns)?;
+                    state.apply((graph, kernel), part, last)?
                 }
                 (StepInput::Updates(last), AnyKernel::Extended(kernel)) => {
                     let rewriter = rewriter.as_mut().ok_or_else(no_states)?;
-                    state.extend((graph, kernel), at, (gather, rewriter, last), columns)?;
+                    let next = next.map(|next| next.number);
+                    state.extend((graph, kernel), (part, next), (rewriter, *combined), last)?
                 }
-            }
+            };
             state.counts.active += columns.active_count;
-            state.store(at.0, columns)
+            state.store(number, &columns)
         })?;
-        self.workers.iter().try_for_each(|state| lock(state).finish())
+        self.workers.iter_mut().try_for_each(WorkerState::finish)
     }
 }

@@ -1,7 +1,6 @@
 //! What a dense iteration does with a stripe: its edges are folded, and what they made applied.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::worker::{Column, WorkerState, put};
 use crate::EngineError;
@@ -11,7 +10,6 @@ use crate::edges::index::IndexedTiles;
 use crate::edges::slab_location::ChunkPlace;
 use crate::kernels::kernel::{Coding, Sources};
 use crate::kernels::seam::{AnyKernel, Ends, ExtendedKernel, FoldKernel, Said, TileFold};
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
 use crate::schedules::lane::Lane;
@@ -29,8 +27,6 @@ pub(super) struct Fold<'p> {
     pub(super) last: &'p [u8],
     /// The totals of no vertex.
     pub(super) none: &'p [u8],
-    /// Bytes of states of edges that are in memory, by stripe.
-    pub(super) resident: &'p [Mutex<&'p mut [u8]>],
 }
 
 impl Fold<'_> {
@@ -74,7 +70,7 @@ impl Fold<'_> {
                     let what = "edges of an extended program have states";
                     return Err(EngineError::internal(what));
                 };
-                self.extend(kernel, at, state, rewriter)?;
+                self.extend(kernel, at, state, (part.states, rewriter))?;
             }
         }
         if !is_met {
@@ -218,11 +214,10 @@ impl Fold<'_> {
         kernel: &dyn ExtendedKernel,
         at: (usize, Option<usize>),
         state: &mut WorkerState<'_>,
-        rewriter: &mut Rewriter<'_>,
+        (resident, rewriter): (&mut [u8], &mut Rewriter<'_>),
     ) -> Result<(), EngineError> {
         let (graph, shape) = (self.context.graph, kernel.shape());
-        let mut resident = lock(&self.resident[at.0]);
-        let mut lane = Lane::begin(at, &mut resident, rewriter)?;
+        let mut lane = Lane::begin(at, resident, rewriter)?;
         let WorkerState { accums, scratch, chunks, .. } = state;
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
         chunks.stripe(at, all, |stripe, chunk| {

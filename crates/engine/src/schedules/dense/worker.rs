@@ -1,7 +1,5 @@
 //! What a worker has all along: accumulators of a stripe, and buffers.
 
-use std::sync::Mutex;
-
 use crate::EngineError;
 use crate::columns::groups::groups;
 use crate::columns::values::ColumnIo;
@@ -11,7 +9,6 @@ use crate::kernels::groups::Groups;
 use crate::kernels::kernel::Scratch;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 
 /// Accumulators and buffers of a worker.
 pub(crate) struct WorkerState<'g> {
@@ -43,8 +40,8 @@ impl<'g> WorkerState<'g> {
 /// One worker's columns of values, where these are on storage.
 pub(super) type Column<'s> = Option<ColumnIo<'s, u8>>;
 
-/// Columns of values of all workers.
-pub(super) type Columns<'s> = Vec<Mutex<Column<'s>>>;
+/// Columns of values of all workers, and the vertices that each found active.
+pub(super) type Columns<'s> = Vec<(Column<'s>, u64)>;
 
 /// Writes the values of a stripe, where these are on storage.
 pub(super) fn put(
@@ -58,7 +55,10 @@ pub(super) fn put(
     }
 }
 
-/// Waits until all values are written.
-pub(super) fn finish(columns: &Columns<'_>) -> Result<(), EngineError> {
-    columns.iter().try_for_each(|column| lock(column).as_mut().map_or(Ok(()), ColumnIo::finish))
+/// Waits until all values are written: the active vertices.
+pub(super) fn finish(columns: Columns<'_>) -> Result<u64, EngineError> {
+    columns.into_iter().try_fold(0, |active, (column, more)| {
+        column.map_or(Ok(()), |mut column| column.finish())?;
+        Ok(active + more)
+    })
 }

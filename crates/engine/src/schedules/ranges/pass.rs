@@ -1,32 +1,37 @@
-//! What the workers of an iteration by ranges are given, and what they leave.
+//! What the workers of an iteration by ranges share, and what each of them owns.
 
 use std::sync::Mutex;
 
 use crate::columns::edge_states::Stored;
 use crate::columns::windows::{Cuts, Side};
-use crate::edges::graph::Graph;
+use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::AnyKernel;
 use crate::machine::slices::Slices;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
 
-/// Totals and masks that workers leave of each stripe.
-pub(super) struct StripeOutputs<'a> {
-    pub(super) totals: Vec<Mutex<&'a mut [u8]>>,
-    pub(super) masks: Mutex<Masks>,
+/// A stripe of a worker, and where its totals go.
+pub(super) struct Part<'a> {
+    pub(super) number: usize,
+    /// By segment.
+    pub(super) totals: &'a mut [u8],
 }
 
-impl<'a> StripeOutputs<'a> {
-    pub(super) fn new(graph: &Graph, width: usize, totals: &'a mut [u8]) -> Self {
-        let mut totals = Slices(totals);
-        let stripes = graph.stripes.iter();
-        let totals = stripes.map(|stripe| Mutex::new(totals.take(stripe.segments.len() * width)));
-        Self { totals: totals.collect(), masks: Mutex::new(Masks::none(graph)) }
-    }
+/// The parts of all stripes, in their order.
+pub(super) fn parts<'a>(graph: &Graph, width: usize, totals: &'a mut [u8]) -> Vec<Part<'a>> {
+    let mut totals = Slices(totals);
+    let part = |(number, stripe): (usize, &Stripe)| Part {
+        number,
+        totals: totals.take(stripe.segments.len() * width),
+    };
+    graph.stripes.iter().enumerate().map(part).collect()
+}
 
-    pub(super) fn into_masks(self) -> Masks {
-        self.masks.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
+/// Stripes that a worker has in a range, and the states of their edges.
+pub(super) struct RangePart<'a> {
+    pub(super) stripes: Vec<Part<'a>>,
+    /// Bytes of states that are in memory.
+    pub(super) states: &'a mut [u8],
 }
 
 /// Arguments of the folds of an iteration.
@@ -40,9 +45,8 @@ pub(super) struct Pass<'p, 'a> {
     /// The side that is read, and the one that is written.
     pub(super) now: Side<'a>,
     pub(super) next: Side<'a>,
-    /// Bytes of states of edges that are in memory, by lane.
-    pub(super) resident: Vec<Mutex<&'p mut [u8]>>,
     pub(super) stored: Option<&'p Stored>,
     pub(super) is_fresh: bool,
-    pub(super) outputs: StripeOutputs<'p>,
+    /// Which blocks of sources will have an active one.
+    pub(super) active: Mutex<Masks>,
 }

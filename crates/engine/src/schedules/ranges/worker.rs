@@ -1,10 +1,12 @@
 //! What a worker has all along: accumulators of its stripes in a range, and columns on their way.
 
+use std::sync::Mutex;
+
 use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 
 use super::columns::{Columns, WorkerColumns};
-use super::pass::{Pass, StripeOutputs};
+use super::pass::{Part, Pass};
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
 use crate::columns::windows::Window;
@@ -15,6 +17,7 @@ use crate::kernels::seam::{AnyKernel, Ends, Kernel, Said, TileFold};
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
+use crate::schedules::frontier::Masks;
 use crate::schedules::lane::Lane;
 
 /// Accumulators, buffers and counts of a worker.
@@ -60,10 +63,10 @@ impl<'g> WorkerState<'g> {
     pub(super) fn take_up(
         &mut self,
         (graph, kernel): (&Graph, &dyn Kernel),
-        stripe: usize,
-        outputs: &StripeOutputs<'_>,
+        part: Part<'_>,
+        active: &Mutex<Masks>,
     ) -> Result<(), EngineError> {
-        let io = &mut self.io;
+        let (io, stripe) = (&mut self.io, part.number);
         io.values.fetch(stripe)?;
         let values = io.values.take(stripe)?;
         if let Some(io) = &mut io.active {
@@ -72,7 +75,7 @@ impl<'g> WorkerState<'g> {
             self.flags.copy_from_slice(&column);
             io.done(column);
         }
-        self.renew(graph, (stripe, values), outputs, |_, values, columns| {
+        self.renew(graph, (part, values), active, |_, values, columns| {
             columns.resume(kernel, values);
         })
     }
@@ -82,7 +85,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn begin(
         &mut self,
         pass: &Pass<'_, 'g>,
-        stripes: &[usize],
+        stripes: &[Part<'_>],
     ) -> Result<(), EngineError> {
         let graph = pass.context.graph;
         let shape = *pass.kernel.kernel().shape();
@@ -90,7 +93,7 @@ impl<'g> WorkerState<'g> {
         if let AnyKernel::Extended(_) = pass.kernel {
             let signals = &mut self.io.signals;
             signals.turn(pass.now.signals)?;
-            for (place, &stripe) in stripes.iter().enumerate() {
+            for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
                 signals.fetch(stripe)?;
                 let column = signals.take(stripe)?;
                 let bytes = graph.stripes[stripe].width() * shape.signal;
@@ -100,7 +103,7 @@ impl<'g> WorkerState<'g> {
             }
             signals.turn(pass.next.signals)?;
         }
-        for (place, &stripe) in stripes.iter().enumerate() {
+        for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
             let accums = &mut self.accums[(place << bits) * shape.accum..];
             let accums = &mut accums[..graph.stripes[stripe].width() * shape.accum];
             match pass.kernel {
@@ -114,7 +117,7 @@ impl<'g> WorkerState<'g> {
             }
         }
         match stripes.first() {
-            Some(&first) => self.io.values.fetch(first),
+            Some(first) => self.io.values.fetch(first.number),
             None => Ok(()),
         }
     }
@@ -123,17 +126,18 @@ impl<'g> WorkerState<'g> {
     pub(super) fn apply(
         &mut self,
         pass: &Pass<'_, 'g>,
-        stripes: &[usize],
+        stripes: Vec<Part<'_>>,
     ) -> Result<(), EngineError> {
         let (graph, kernel) = (pass.context.graph, pass.kernel.kernel());
         let width = kernel.shape().accum << graph.layout.stripe_bits;
-        for (place, &stripe) in stripes.iter().enumerate() {
-            let values = self.io.values.take(stripe)?;
-            self.renew(graph, (stripe, values), &pass.outputs, |accums, values, columns| {
+        let mut stripes = stripes.into_iter().enumerate().peekable();
+        while let Some((place, part)) = stripes.next() {
+            let values = self.io.values.take(part.number)?;
+            self.renew(graph, (part, values), &pass.active, |accums, values, columns| {
                 columns.apply((graph, kernel), (&accums[place * width..], pass.last), values);
             })?;
-            if let Some(&next) = stripes.get(place + 1) {
-                self.io.values.fetch(next)?;
+            if let Some((_, next)) = stripes.peek() {
+                self.io.values.fetch(next.number)?;
             }
         }
         Ok(())
@@ -143,8 +147,8 @@ impl<'g> WorkerState<'g> {
     pub(super) fn renew(
         &mut self,
         graph: &Graph,
-        (number, mut values): (usize, Buffer<u8>),
-        outputs: &StripeOutputs<'_>,
+        (Part { number, totals }, mut values): (Part<'_>, Buffer<u8>),
+        masks: &Mutex<Masks>,
         applied: impl Fn(&[u8], &mut [u8], &mut StripeColumns<'_>),
     ) -> Result<(), EngineError> {
         let stripe = &graph.stripes[number];
@@ -154,14 +158,14 @@ impl<'g> WorkerState<'g> {
             stripe,
             signals: &mut signals,
             active: &mut *flags,
-            totals: &mut lock(&outputs.totals[number]),
+            totals,
             active_count: stripe.width() as u64,
         };
         applied(accums, &mut values, &mut columns);
         *active += columns.active_count;
         if !flags.is_empty() {
             let own = &flags[..stripe.width()];
-            lock(&outputs.masks).add(graph, stripe.vertices.start, own);
+            lock(masks).add(graph, stripe.vertices.start, own);
         }
         if let Some(io) = &mut io.active {
             let mut column = io.blank()?;

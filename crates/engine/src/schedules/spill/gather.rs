@@ -1,9 +1,10 @@
 //! What stripes are gathered from.
 
-use std::sync::Mutex;
+use std::vec::IntoIter;
 
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
+use crate::columns::renew::StripeColumns;
 use crate::columns::updates::UpdateChunk;
 
 /// Input that the values of an iteration are made from.
@@ -20,11 +21,21 @@ pub(super) enum StepInput<'t> {
 pub(super) struct Gather<'p> {
     pub(super) basis: StepInput<'p>,
     pub(super) combined: bool,
-    pub(super) waiting: Vec<Mutex<Vec<UpdateChunk>>>,
-    /// Bytes of states of edges that are in memory, by stripe.
-    pub(super) resident: Vec<Mutex<&'p mut [u8]>>,
+    /// Updates of the stripes that are still to be gathered, in their order.
+    pub(super) waiting: IntoIter<Vec<UpdateChunk>>,
+    /// Bytes of states of their edges that are in memory.
+    pub(super) resident: IntoIter<&'p mut [u8]>,
     /// Ways along the others, one a worker.
-    pub(super) rewriters: Vec<Mutex<Option<Rewriter<'p>>>>,
+    pub(super) rewriters: Vec<Option<Rewriter<'p>>>,
+}
+
+/// A stripe that is gathered.
+pub(super) struct Part<'p> {
+    pub(super) number: usize,
+    pub(super) columns: StripeColumns<'p>,
+    pub(super) waiting: Vec<UpdateChunk>,
+    /// Bytes of states of its edges that are in memory.
+    pub(super) states: &'p mut [u8],
 }
 
 pub(super) fn no_states() -> EngineError {

@@ -16,7 +16,6 @@ use crate::kernels::kernel::{Coding, Sources};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
 use crate::kernels::update_chunk::Cell;
-use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
 
@@ -32,8 +31,8 @@ impl SpillSchedule<'_> {
             AnyKernel::Fold(kernel) => self.scatter_updates(kernel, partition, masks)?,
             AnyKernel::Extended(_) => self.scatter_signals(partition)?,
         }
-        for state in &self.workers {
-            for chunk in lock(state).writer.finish()? {
+        for state in &mut self.workers {
+            for chunk in state.writer.finish()? {
                 self.waiting[chunk.cell.stripe as usize].push(chunk);
             }
         }
@@ -41,7 +40,7 @@ impl SpillSchedule<'_> {
     }
 
     fn scatter_updates(
-        &self,
+        &mut self,
         kernel: &dyn FoldKernel,
         partition: usize,
         masks: &mut Masks,
@@ -65,8 +64,9 @@ impl SpillSchedule<'_> {
         };
         let all_active = flags.iter().all(|&flag| flag != 0);
         let combined = self.plan.combined && shape.capabilities.combines;
-        let (tasks, turn) = (graph.stripes.len(), self.turn);
-        workers.tasks_ahead(tasks, progress, &self.workers, |state, task, next| {
+        let (tasks, turn) = (0..graph.stripes.len(), self.turn);
+        workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
+            let next = next.copied();
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
             let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
             let mut folded = 0;
@@ -110,15 +110,16 @@ impl SpillSchedule<'_> {
     }
 
     /// Tells all stripes what the sources of a partition say.
-    fn scatter_signals(&self, partition: usize) -> Result<(), EngineError> {
+    fn scatter_signals(&mut self, partition: usize) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let width = self.kernel.kernel().shape().signal;
         let own = vertices(graph, &self.partitions[partition]);
         let (signals, _, _) = self.window.columns();
         let signals = &signals[..(own.end - own.start) as usize * width];
         let wants = |stripe: usize| chunks_from(graph, stripe, &own);
-        let (tasks, turn, once) = (graph.stripes.len(), self.turn, self.plan.combined);
-        workers.tasks_ahead(tasks, progress, &self.workers, |state, task, next| {
+        let (tasks, turn, once) = (0..graph.stripes.len(), self.turn, self.plan.combined);
+        workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
+            let next = next.copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
             let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
             let mut teller = SignalWriter::new(&own, signals, once);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::columns::Columns;
-use super::gather::{Gather, no_states};
+use super::gather::Part;
 use super::signals::SignalReader;
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
@@ -20,7 +20,6 @@ use crate::kernels::keys::{Reach, Width};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{AnyKernel, Ends, ExtendedKernel, FoldKernel, Kernel, Said};
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::schedules::lane::Lane;
 
 /// Accumulators, buffers, columns and counts of a worker.
@@ -99,27 +98,26 @@ impl<'g> WorkerState<'g> {
         })
     }
 
-    pub(super) fn init(
+    pub(super) fn init<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn Kernel),
-        number: usize,
-        columns: &mut StripeColumns<'_>,
-    ) -> Result<(), EngineError> {
+        Part { number, mut columns, .. }: Part<'p>,
+    ) -> Result<StripeColumns<'p>, EngineError> {
         self.degrees.fetch(number)?;
         let mut values = self.values.blank()?;
         let degrees = self.degrees.take(number)?;
         columns.init((graph, kernel), &degrees, &mut values);
         self.degrees.done(degrees);
-        self.values.put(number, values)
+        self.values.put(number, values)?;
+        Ok(columns)
     }
 
     /// Takes values and flags as they are.
-    pub(super) fn take_up(
+    pub(super) fn take_up<'p>(
         &mut self,
         kernel: &dyn Kernel,
-        number: usize,
-        columns: &mut StripeColumns<'_>,
-    ) -> Result<(), EngineError> {
+        Part { number, mut columns, .. }: Part<'p>,
+    ) -> Result<StripeColumns<'p>, EngineError> {
         self.values.fetch(number)?;
         if let Some(active) = &mut self.active {
             active.fetch(number)?;
@@ -130,17 +128,16 @@ impl<'g> WorkerState<'g> {
         let values = self.values.take(number)?;
         columns.resume(kernel, &values);
         self.values.done(values);
-        Ok(())
+        Ok(columns)
     }
 
     /// Gathers the updates of a stripe, which are given up, and applies them.
-    pub(super) fn apply(
+    pub(super) fn apply<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn FoldKernel),
-        number: usize,
-        (mut waiting, last): (Vec<UpdateChunk>, &[u8]),
-        columns: &mut StripeColumns<'_>,
-    ) -> Result<(), EngineError> {
+        Part { number, mut columns, mut waiting, .. }: Part<'p>,
+        last: &[u8],
+    ) -> Result<StripeColumns<'p>, EngineError> {
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
         self.values.fetch(number)?;
         // One worker wrote what a partition has for a stripe, in order.
@@ -172,29 +169,30 @@ impl<'g> WorkerState<'g> {
         drop(waiting);
         columns.apply((graph, kernel), (accums, last), &mut values);
         kernel.clear(accums);
-        self.values.put(number, values)
+        self.values.put(number, values)?;
+        Ok(columns)
     }
 
-    /// Shows the edges of a stripe what both of their ends say, and applies what they tell. `at`:
-    /// the stripe, and the one that the worker will take then.
-    pub(super) fn extend(
+    /// Shows the edges of a stripe what both of their ends say, and applies what they tell. `next`:
+    /// the stripe that the worker will take then. `once`: whether a source spoke once to the stripe.
+    pub(super) fn extend<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn ExtendedKernel),
-        at: (usize, Option<usize>),
-        (gather, rewriter, last): (&Gather<'_>, &mut Rewriter<'_>, &[u8]),
-        columns: &mut StripeColumns<'_>,
-    ) -> Result<(), EngineError> {
+        (part, next): (Part<'p>, Option<usize>),
+        (rewriter, once): (&mut Rewriter<'_>, bool),
+        last: &[u8],
+    ) -> Result<StripeColumns<'p>, EngineError> {
+        let Part { number, mut columns, mut waiting, states } = part;
+        let at = (number, next);
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
         self.values.fetch(at.0)?;
         kernel.clear(&mut self.accums);
-        let mut waiting = std::mem::take(&mut *lock(&gather.waiting[at.0]));
         waiting.sort_by_key(|chunk| chunk.cell.window);
         let mut values = self.values.take(at.0)?;
         let Self { accums, targets, said, scratch, chunks, reader, records, .. } = self;
         kernel.signal(&values[..width * shape.value], &mut targets[..width * shape.signal]);
-        let mut resident = lock(gather.resident.get(at.0).ok_or_else(no_states)?);
-        let mut lane = Lane::begin(at, &mut resident, rewriter)?;
-        let mut listener = SignalReader::new(reader.follow(&waiting), records, gather.combined);
+        let mut lane = Lane::begin(at, states, rewriter)?;
+        let mut listener = SignalReader::new(reader.follow(&waiting), records, once);
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
         chunks.stripe(at, all, |stripe, chunk| {
             let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
@@ -224,7 +222,8 @@ impl<'g> WorkerState<'g> {
         self.counts.gathered += listener.end()?;
         lane.end()?;
         columns.apply((graph, kernel), (&self.accums, last), &mut values);
-        self.values.put(at.0, values)
+        self.values.put(number, values)?;
+        Ok(columns)
     }
 
     /// Stores what the vertices of a stripe say, where scatter or a checkpoint comes later.
