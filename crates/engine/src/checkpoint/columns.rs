@@ -3,7 +3,8 @@
 use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::state::State;
-use crate::columns::values::{ColumnIo, Fill, StoredColumn, Visit};
+use crate::columns::striped::{ColumnWriter, StripedColumn};
+use crate::columns::values::{Fill, StoredColumn, Visit};
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::Kernel;
 
@@ -56,105 +57,69 @@ pub(crate) trait Settable {
     fn finish(&mut self) -> Result<(), EngineError>;
 }
 
-/// The columns of a run whose signals are in memory. Signals follow from values.
-pub(crate) struct Resident<'a> {
-    kernel: &'a dyn Kernel,
+/// The columns of a run. What follows from values is set beside them where it is in memory; else the
+/// run makes it itself.
+pub(crate) struct RunColumns<'a> {
     stripes: &'a [Stripe],
-    values: &'a mut [u8],
-    stored: Option<ColumnIo<'a, u8>>,
-    signals: &'a mut [u8],
-    active: &'a mut [u8],
+    values: ColumnWriter<'a>,
+    /// Signals, and the kernel that makes them of values.
+    signals: Option<(&'a dyn Kernel, &'a mut [u8])>,
+    active: Option<ColumnWriter<'a>>,
     states: Option<&'a mut EdgeStates>,
 }
 
-impl<'a> Resident<'a> {
-    pub(crate) fn new(
+impl<'a> RunColumns<'a> {
+    /// Columns of which signals are in memory.
+    pub(crate) fn resident(
         graph: &'a Graph,
         kernel: &'a dyn Kernel,
         state: &'a mut State,
         states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
-        let State { values, stored, signals: [signals, _], active: [active, _], .. } = state;
-        let stored = stored.as_ref().map(ColumnIo::new).transpose()?;
-        Ok(Self { kernel, stripes: &graph.stripes, values, stored, signals, active, states })
+        let State { values, signals: [signals, _], active: [active, _], .. } = state;
+        Ok(Self {
+            stripes: &graph.stripes,
+            values: values.writer()?,
+            signals: Some((kernel, signals)),
+            active: Some(ColumnWriter::Memory(active, 1)),
+            states,
+        })
     }
 
-    /// The bytes of the vertices of a stripe in a column of this width.
-    fn place(&self, stripe: usize, width: usize) -> std::ops::Range<usize> {
-        let vertices = &self.stripes[stripe].vertices;
-        vertices.start as usize * width..vertices.end as usize * width
-    }
-}
-
-impl Settable for Resident<'_> {
-    fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let shape = self.kernel.shape();
-        let (place, said) = (self.place(stripe, shape.value), self.place(stripe, shape.signal));
-        let mut away = self.stored.as_mut().map(ColumnIo::blank).transpose()?;
-        let values = match &mut away {
-            Some(column) => &mut column[..place.len()],
-            None => &mut self.values[place],
-        };
-        fill(values)?;
-        self.kernel.signal(values, &mut self.signals[said]);
-        match (&mut self.stored, away) {
-            (Some(desk), Some(column)) => desk.put(stripe, column),
-            _ => Ok(()),
-        }
-    }
-
-    fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let place = self.place(stripe, 1);
-        Ok(fill(&mut self.active[place])?)
-    }
-
-    fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        self.states.as_mut().map_or(Ok(()), |states| states.fill(fill))
-    }
-
-    fn finish(&mut self) -> Result<(), EngineError> {
-        self.stored.as_mut().map_or(Ok(()), ColumnIo::finish)
-    }
-}
-
-/// The columns of a run whose signals are not. What follows from them the run makes itself.
-pub(crate) struct Stored<'a> {
-    stripes: &'a [Stripe],
-    values: ColumnIo<'a, u8>,
-    /// Bytes of the value of a vertex.
-    width: usize,
-    active: Option<ColumnIo<'a, u8>>,
-    states: Option<&'a mut EdgeStates>,
-}
-
-impl<'a> Stored<'a> {
-    pub(crate) fn new(
+    /// Columns on storage.
+    pub(crate) fn stored(
         graph: &'a Graph,
         values: &'a StoredColumn,
         active: Option<&'a StoredColumn>,
         states: Option<&'a mut EdgeStates>,
     ) -> Result<Self, EngineError> {
-        let active = active.map(ColumnIo::new).transpose()?;
-        let (width, values) = (values.elements::<u8>(), ColumnIo::new(values)?);
-        Ok(Self { stripes: &graph.stripes, values, width, active, states })
+        let active = active.map(ColumnWriter::stored).transpose()?;
+        let values = ColumnWriter::stored(values)?;
+        Ok(Self { stripes: &graph.stripes, values, signals: None, active, states })
     }
 }
 
-impl Settable for Stored<'_> {
+impl Settable for RunColumns<'_> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let mut column = self.values.blank()?;
-        fill(&mut column[..self.stripes[stripe].width() * self.width])?;
-        self.values.put(stripe, column)
+        let Self { stripes, values, signals, .. } = self;
+        let vertices = &stripes[stripe].vertices;
+        values.set((stripe, vertices), |values| {
+            fill(values)?;
+            if let Some((kernel, signals)) = signals {
+                let width = kernel.shape().signal;
+                let own = vertices.start as usize * width..vertices.end as usize * width;
+                kernel.signal(values, &mut signals[own]);
+            }
+            Ok(())
+        })
     }
 
     fn active(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
-        let Some(desk) = &mut self.active else {
+        let Some(active) = &mut self.active else {
             let what = "a run with a frontier does not keep who is active";
             return Err(EngineError::internal(what));
         };
-        let mut column = desk.blank()?;
-        fill(&mut column[..self.stripes[stripe].width()])?;
-        desk.put(stripe, column)
+        active.set((stripe, &self.stripes[stripe].vertices), |flags| Ok(fill(flags)?))
     }
 
     fn states(&mut self, fill: &mut Fill<'_>) -> Result<(), EngineError> {
@@ -163,7 +128,16 @@ impl Settable for Stored<'_> {
 
     fn finish(&mut self) -> Result<(), EngineError> {
         self.values.finish()?;
-        self.active.as_mut().map_or(Ok(()), ColumnIo::finish)
+        self.active.as_mut().map_or(Ok(()), ColumnWriter::finish)
+    }
+}
+
+impl<'a> From<&'a StripedColumn> for Column<'a> {
+    fn from(column: &'a StripedColumn) -> Self {
+        match column {
+            StripedColumn::Memory { bytes, .. } => Self::Memory(bytes),
+            StripedColumn::Storage(stored) => Self::Storage(stored),
+        }
     }
 }
 
@@ -174,10 +148,7 @@ impl State {
         graph: &Graph,
         states: Option<&'a EdgeStates>,
     ) -> Columns<'a> {
-        let values = match &self.stored {
-            Some(stored) => Column::Storage(stored),
-            None => Column::Memory(&self.values[..]),
-        };
+        let values = Column::from(&self.values);
         let has_flags = self.shape.capabilities.frontier;
         let flags = if has_flags { graph.vertices() as usize } else { 0 };
         let active = Column::Memory(&self.active[0][..flags]);

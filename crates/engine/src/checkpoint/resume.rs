@@ -6,7 +6,7 @@
 //! with states goes on only where the plan lays them out alike.
 
 use super::{
-    Checkpoints, Columns, Reached, Settable, Shape, Stored, refuse_relaxing, restore_columns,
+    Checkpoints, Columns, Reached, RunColumns, Settable, Shape, refuse_relaxing, restore_columns,
     write_columns,
 };
 use crate::EngineError;
@@ -64,7 +64,7 @@ impl<'c> Resume<'c> {
         if self.kept.is_none() {
             return Ok(None);
         }
-        let reached = self.restore_to(graph, Stored::new(graph, values, active, states)?)?;
+        let reached = self.restore_to(graph, RunColumns::stored(graph, values, active, states)?)?;
         if reached.as_ref().is_some_and(|reached| self.must_relax(reached)) {
             return Err(refuse_relaxing());
         }

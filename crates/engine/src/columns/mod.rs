@@ -3,7 +3,8 @@
 //! | file | what it has |
 //! |---|---|
 //! | `state`, `renew`, `results` | values, signals and accumulators, renewed and read |
-//! | `values`, `windows` | columns on storage, and the windows of them that are in memory |
+//! | `striped` | columns in memory or on storage, that schedules do not tell apart |
+//! | `values`, `windows` | columns on storage, and the windows of sources that are in memory |
 //! | `edge_states` | states of edges, in the order of the chunks |
 //! | `groups`, `updates` | room for updates by destination; updates on storage |
 //! | `outcome`, `levels`, `totals` | what a run leaves, and what its iterations did and summed up |
@@ -23,6 +24,7 @@ pub(crate) mod outcome;
 pub(crate) mod renew;
 pub(crate) mod results;
 pub(crate) mod state;
+pub(crate) mod striped;
 pub(crate) mod totals;
 pub(crate) mod updates;
 pub(crate) mod values;

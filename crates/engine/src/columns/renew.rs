@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::{Kernel, Segment};
+use crate::kernels::shape::KernelShape;
 
 /// Columns of a stripe that follow from the values of its vertices, as bytes.
 pub(crate) struct StripeColumns<'a> {
@@ -51,6 +52,17 @@ impl StripeColumns<'_> {
         if shape.capabilities.frontier {
             self.active_count = self.active[..width].iter().map(|flag| u64::from(*flag)).sum();
         }
+    }
+
+    /// No update came: in a monotone program vertices are what they were, and silent. `signals`:
+    /// what all of them said last. `none`: the totals of no vertex.
+    pub(crate) fn stay(&mut self, shape: &KernelShape, signals: &[u8], none: &[u8]) {
+        let (width, Range { start, end }) = (shape.signal, self.stripe.vertices.clone());
+        self.signals.copy_from_slice(&signals[start as usize * width..end as usize * width]);
+        self.active.fill(0);
+        let totals = self.totals.chunks_exact_mut(none.len().max(1));
+        totals.for_each(|total| total.copy_from_slice(none));
+        self.active_count = 0;
     }
 
     /// Hands the columns of each segment to `each`, which says how many of its vertices are active.

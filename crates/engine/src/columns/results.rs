@@ -19,6 +19,7 @@ use welter_model::table::{Column, Columns};
 use welter_store::io::VolumeStats;
 
 use crate::EngineError;
+use crate::columns::striped::StripedColumn;
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
 use crate::machine::arena::Buffer;
@@ -74,6 +75,14 @@ impl<V: Pod + Send> Values<V> {
             Place::Storage(shelf) => shelf.list(self.count, V::is_listed)?,
         };
         Ok(self)
+    }
+
+    /// The values of a column.
+    pub(crate) fn of(column: StripedColumn, graph: &Graph) -> Self {
+        match column {
+            StripedColumn::Memory { bytes, .. } => Self::resident(bytes.typed()),
+            StripedColumn::Storage(stored) => Self::stored(stored, graph),
+        }
     }
 
     pub(crate) fn stored(stored: StoredColumn, graph: &Graph) -> Self {

@@ -1,13 +1,11 @@
 //! The columns of a run in memory, and the parts of them that stripes own.
 
-use std::ops::Range;
-
 use bytemuck::cast_slice_mut;
 use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
-use crate::columns::values::StoredColumn;
+use crate::columns::striped::{ColumnPart, ColumnPlace, StripedColumn};
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
@@ -17,9 +15,8 @@ use crate::machine::storage::Storage;
 /// The columns of a run, as bytes.
 pub(crate) struct State {
     pub(crate) shape: KernelShape,
-    pub(crate) values: Buffer<u8>,
-    /// Where values are instead, when they do not fit in memory.
-    pub(crate) stored: Option<StoredColumn>,
+    /// On storage when they do not fit in memory.
+    pub(crate) values: StripedColumn,
     /// Signals that scatter reads, and those that the next dense iteration will read.
     pub(crate) signals: [Buffer<u8>; 2],
     /// Flags of active vertices, likewise, for programs whose vertices fall inactive; empty
@@ -50,7 +47,7 @@ pub(crate) struct Elements<'s, P: Program> {
 pub(crate) struct Part<'a> {
     /// Number of the stripe.
     pub(crate) number: usize,
-    pub(crate) values: &'a mut [u8],
+    pub(crate) values: ColumnPart<'a>,
     pub(crate) columns: StripeColumns<'a>,
     /// Bytes of states of its edges that are in memory.
     pub(crate) states: &'a mut [u8],
@@ -59,24 +56,10 @@ pub(crate) struct Part<'a> {
 /// All parts, the largest first, and the columns that are read meanwhile.
 pub(crate) struct Parts<'a> {
     pub(crate) stripes: Vec<Part<'a>>,
-    pub(crate) stored: Option<&'a StoredColumn>,
+    /// Where values are opened.
+    pub(crate) values: ColumnPlace<'a>,
     pub(crate) signals: &'a [u8],
     pub(crate) active: &'a [u8],
-}
-
-impl Part<'_> {
-    /// No update came: in a monotone program vertices are what they were, and silent. `signals`:
-    /// what all of them said last. `none`: the totals of no vertex.
-    pub(crate) fn stay(&mut self, shape: &KernelShape, signals: &[u8], none: &[u8]) {
-        let width = shape.signal;
-        let StripeColumns { stripe, signals: own, active, totals, active_count } =
-            &mut self.columns;
-        let Range { start, end } = stripe.vertices;
-        own.copy_from_slice(&signals[start as usize * width..end as usize * width]);
-        active.fill(0);
-        totals.chunks_exact_mut(none.len().max(1)).for_each(|total| total.copy_from_slice(none));
-        *active_count = 0;
-    }
 }
 
 impl State {
@@ -99,14 +82,10 @@ impl State {
         // a dense iteration what the next one reads. Of the padding only a damaged key reads.
         let arena = &graph.arena;
         let away = graph.plan.storage().is_some_and(|storage| storage.state.values_stored());
-        let stored = storage.filter(|_| away);
-        let stored = stored.map(|storage| graph.column(storage, shape.value));
-        let stored = stored.transpose()?;
         let signals = || Buffer::used(padded * shape.signal, arena);
         let state = Self {
             shape: *shape,
-            values: Buffer::used(if stored.is_some() { 0 } else { count * shape.value }, arena)?,
-            stored,
+            values: StripedColumn::new(graph, storage.filter(|_| away), shape.value)?,
             signals: [signals()?, signals()?],
             active: [Buffer::used(flags, arena)?, Buffer::used(flags, arena)?],
             accums: Buffer::zeroed(0)?,
@@ -123,8 +102,7 @@ impl State {
         let none = || Buffer::zeroed(0);
         let empty = Self {
             shape: self.shape,
-            values: none()?,
-            stored: None,
+            values: StripedColumn::empty(self.shape.value)?,
             signals: [none()?, none()?],
             active: [none()?, none()?],
             accums: none()?,
@@ -139,7 +117,7 @@ impl State {
     pub(crate) fn elements<P: Program>(&mut self) -> Elements<'_, P> {
         let Self { values, signals: [now, next], active: [active, silent], accums, .. } = self;
         Elements {
-            values: cast_slice_mut(values),
+            values: values.elements_mut(),
             signals: [cast_slice_mut(now), cast_slice_mut(next)],
             active: [active, silent],
             accums: cast_slice_mut(accums),
@@ -153,26 +131,25 @@ impl State {
         let shape = self.shape;
         let [signals_now, signals_next] = &mut self.signals;
         let [active_now, active_next] = &mut self.active;
-        let stored = self.stored.as_ref();
-        let mut values = Slices(&mut self.values[..]);
+        let (parts, place) = self.values.parts(graph);
         let mut signals = Slices(&mut signals_next[..]);
         let mut active = Slices(&mut active_next[..]);
         let mut totals = Slices(&mut self.totals[..]);
-        let parts = graph.stripes.iter().enumerate().map(|(number, stripe)| {
-            let width = stripe.width();
-            let flags = if shape.capabilities.frontier { width } else { 0 };
-            let columns = StripeColumns {
-                stripe,
-                signals: signals.take(width * shape.signal),
-                active: active.take(flags),
-                totals: totals.take(stripe.segments.len() * shape.total),
-                active_count: width as u64,
-            };
-            let values = values.take(if stored.is_some() { 0 } else { width * shape.value });
-            Part { number, values, columns, states: &mut [] }
-        });
+        let parts =
+            graph.stripes.iter().zip(parts).enumerate().map(|(number, (stripe, values))| {
+                let width = stripe.width();
+                let flags = if shape.capabilities.frontier { width } else { 0 };
+                let columns = StripeColumns {
+                    stripe,
+                    signals: signals.take(width * shape.signal),
+                    active: active.take(flags),
+                    totals: totals.take(stripe.segments.len() * shape.total),
+                    active_count: width as u64,
+                };
+                Part { number, values, columns, states: &mut [] }
+            });
         let stripes = arranged(parts, &self.order);
-        Parts { stripes, stored, signals: signals_now, active: active_now }
+        Parts { stripes, values: place, signals: signals_now, active: active_now }
     }
 
     /// Ends a dense iteration: what was written is what is read next.

@@ -22,6 +22,7 @@ use crate::columns::footprint::{PIECE, WINDOWS};
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
+use crate::kernels::kernel::Sources;
 use crate::machine::arena::Buffer;
 use crate::machine::storage::DEPTH;
 use crate::machine::workers::Workers;
@@ -67,6 +68,11 @@ impl Cuts {
         Self { bounds, reach }
     }
 
+    /// One window of all sources.
+    pub(crate) fn whole(graph: &Graph) -> Self {
+        Self::new(graph, u64::MAX)
+    }
+
     /// Number of windows.
     pub(crate) fn len(&self) -> usize {
         self.bounds.len() - 1
@@ -109,34 +115,68 @@ impl Cuts {
     }
 }
 
-/// The signals of a window, and who is active, where that is asked for.
-pub(crate) struct Window<S: Pod + Send> {
-    /// The first source.
-    pub(crate) first: u64,
-    columns: Option<Columns<S>>,
-    back: Sender<Columns<S>>,
+/// Columns of a run of sources, in memory: signals, and flags of active vertices where edges ask
+/// for them.
+#[derive(Clone, Copy)]
+pub(crate) struct SourceWindow<'a> {
+    /// Number of the source that columns begin with; it wraps where they have room before vertex 0.
+    first: u64,
+    signals: &'a [u8],
+    active: Option<&'a [u8]>,
+    /// Bytes of a signal.
+    width: usize,
+    /// Number of sources.
+    count: usize,
 }
 
-struct Columns<S: Pod + Send> {
-    signals: Buffer<S>,
+impl<'a> SourceWindow<'a> {
+    /// A window of signals of `width` bytes each.
+    pub(crate) fn new(
+        first: u64,
+        (signals, width): (&'a [u8], usize),
+        active: Option<&'a [u8]>,
+    ) -> Self {
+        Self { first, signals, active, width, count: signals.len() / width.max(1) }
+    }
+
+    /// Columns from a source on, of `reach` sources or of those that are left.
+    #[inline]
+    pub(crate) fn sources(&self, first: u64, reach: usize) -> Sources<'a, u8> {
+        let start = first.wrapping_sub(self.first) as usize;
+        let end = (start + reach).min(self.count);
+        let signals = &self.signals[start * self.width..end * self.width];
+        Sources { signals, active: self.active.map(|active| &active[start..end]) }
+    }
+}
+
+/// The signals of a window, and who is active, where that is asked for.
+pub(crate) struct Window {
+    /// The first source.
+    first: u64,
+    columns: Option<Columns>,
+    back: Sender<Columns>,
+}
+
+struct Columns {
+    signals: Buffer<u8>,
     active: Buffer<u8>,
     is_active_known: bool,
 }
 
-impl<S: Pod + Send> Window<S> {
-    /// Signals from the first source on.
-    pub(crate) fn signals(&self) -> &[S] {
-        self.columns.as_ref().map_or(&[], |columns| &columns.signals)
-    }
-
-    /// Whether sources are active, from the first one on, where that was asked for.
-    pub(crate) fn active(&self) -> Option<&[u8]> {
-        let columns = self.columns.as_ref().filter(|columns| columns.is_active_known);
-        columns.map(|columns| &columns.active[..])
+impl Window {
+    /// The columns, with signals of `width` bytes.
+    pub(crate) fn sources(&self, width: usize) -> SourceWindow<'_> {
+        let (signals, active) = match &self.columns {
+            Some(Columns { signals, active, is_active_known }) => {
+                (&signals[..], is_active_known.then_some(&active[..]))
+            }
+            None => (&[][..], None),
+        };
+        SourceWindow::new(self.first, (signals, width), active)
     }
 }
 
-impl<S: Pod + Send> Drop for Window<S> {
+impl Drop for Window {
     fn drop(&mut self) {
         if let Some(columns) = self.columns.take() {
             // Nobody waits for it when the iteration is over.
@@ -146,16 +186,16 @@ impl<S: Pod + Send> Drop for Window<S> {
 }
 
 /// A reader of windows.
-pub(crate) struct Reader<'a, S: Pod + Send> {
+pub(crate) struct Reader<'a> {
     graph: &'a Graph,
     pub(crate) cuts: &'a Cuts,
-    signals: PieceReader<S>,
+    signals: PieceReader<u8>,
     active: Option<PieceReader<u8>>,
-    back: Sender<Columns<S>>,
-    free: Receiver<Columns<S>>,
+    back: Sender<Columns>,
+    free: Receiver<Columns>,
 }
 
-impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
+impl<'a> Reader<'a> {
     pub(crate) fn new(
         graph: &'a Graph,
         cuts: &'a Cuts,
@@ -163,7 +203,7 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
     ) -> Result<Self, EngineError> {
         let (back, free) = std::sync::mpsc::channel();
         let sources = cuts.column(graph);
-        let elements = sources * side.signals.elements::<S>();
+        let elements = sources * side.signals.elements::<u8>();
         for _ in 0..WINDOWS.min(cuts.len()) {
             let flags = if side.active.is_some() { sources } else { 0 };
             let (signals, active) = (Buffer::zeroed(elements)?, Buffer::zeroed(flags)?);
@@ -182,7 +222,7 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         side: Side<'_>,
         order: impl Iterator<Item = usize> + Send,
         (workers, own): (&Workers, impl Iterator<Item = T>),
-        work: impl Fn(usize, T, &Receiver<Arc<Window<S>>>) -> Result<bool, EngineError> + Sync,
+        work: impl Fn(usize, T, &Receiver<Arc<Window>>) -> Result<bool, EngineError> + Sync,
     ) -> Result<(), EngineError> {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..workers.threads()).map(|_| channel()).unzip();
@@ -206,7 +246,7 @@ impl<'a, S: Pod + Send + Sync> Reader<'a, S> {
         &mut self,
         side: Side<'_>,
         windows: impl Iterator<Item = usize>,
-        workers: &[Sender<Arc<Window<S>>>],
+        workers: &[Sender<Arc<Window>>],
     ) -> Result<(), EngineError> {
         for window in windows {
             let Ok(mut columns) = self.free.recv() else { return Ok(()) };

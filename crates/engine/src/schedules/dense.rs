@@ -16,16 +16,17 @@ mod stripe;
 mod worker;
 
 pub(crate) use self::worker::WorkerState;
-use self::worker::{Columns, finish, put};
 use crate::EngineError;
-use crate::checkpoint::{self, BY_STRIPE, Reached, Resident, Resume};
+use crate::checkpoint::{self, BY_STRIPE, Reached, Resume, RunColumns};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::{Part, Parts, State};
-use crate::columns::values::{ColumnIo, StoredColumn};
+use crate::columns::striped::{ColumnPlace, PartIo, StripedColumn};
+use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
 use crate::schedules::context::Context;
+use crate::schedules::edge_fold::EdgeFold;
 use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Masks;
 use crate::schedules::iterations::{Schedule, Step, iterate};
@@ -61,11 +62,12 @@ pub(crate) fn run(
     };
     let mut state = State::new(graph, shape, workers.storage())?;
     let resume = Resume::new(checkpoints, graph, shape, (&lanes, BY_STRIPE))?;
-    let columns = Resident::new(graph, kernel.kernel(), &mut state, states.as_mut())?;
+    let columns = RunColumns::resident(graph, kernel.kernel(), &mut state, states.as_mut())?;
     let reached = resume.restore_to(graph, columns)?;
     let is_kept = reached.is_some();
     let mut schedule = DenseSchedule {
         context,
+        window: Cuts::whole(graph),
         kernel,
         resume: &resume,
         state,
@@ -99,6 +101,8 @@ pub(crate) fn run(
 pub(crate) struct DenseSchedule<'a> {
     context: &'a Context<'a>,
     kernel: AnyKernel<'a>,
+    /// One window of all sources.
+    window: Cuts,
     resume: &'a Resume<'a>,
     state: State,
     /// States of edges, by stripe.
@@ -163,7 +167,9 @@ impl Schedule for DenseSchedule<'_> {
         self.workers.clear();
         reached.lookups = traversal.lookups();
         let columns = self.state.take()?;
-        self.state.values = traversal.relax(&cut, columns, reached, self.resume)?;
+        let bytes = traversal.relax(&cut, columns, reached, self.resume)?;
+        let width = self.state.shape.value;
+        self.state.values = StripedColumn::Memory { bytes, width };
         Ok(true)
     }
 }
@@ -173,18 +179,17 @@ impl DenseSchedule<'_> {
     fn init(&mut self) -> Result<Vec<u8>, EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let kernel = self.kernel.kernel();
-        let Parts { stripes: parts, stored, .. } = self.state.parts(graph);
-        let mut states: Vec<_> = stored_columns(self.context, stored)?;
-        workers.for_each(parts, progress, &mut states, |(io, active), part| {
-            let Part { number, values, mut columns, .. } = part;
-            let mut away = io.as_mut().map(ColumnIo::blank).transpose()?;
-            let values = away.as_deref_mut().unwrap_or(values);
+        let Parts { stripes: parts, values: place, .. } = self.state.parts(graph);
+        let mut ios = part_ios(self.context, place)?;
+        workers.for_each(parts, progress, &mut ios, |(io, active), part| {
+            let Part { mut values, mut columns, .. } = part;
+            io.open_blank(&mut values)?;
             let degrees = &graph.degrees[columns.stripe.vertices.start as usize..];
-            columns.init((graph, kernel), degrees, values);
+            columns.init((graph, kernel), degrees, &mut values);
             *active += columns.active_count;
-            put(io, number, away)
+            io.put(values)
         })?;
-        let active_count = finish(states)?;
+        let active_count = finish(ios)?;
         Ok(self.close(active_count))
     }
 
@@ -227,24 +232,28 @@ impl DenseSchedule<'_> {
         let (resident, lanes) = self.states.as_mut().map(EdgeStates::parts).unzip();
         let rewriter = || lanes.map(|lanes| Rewriter::new(lanes, is_first)).transpose();
         let mut rewriters = workers.per_worker(rewriter)?;
-        let Parts { stripes: mut parts, stored, signals, active } = self.state.parts(graph);
+        let Parts { stripes: mut parts, values: place, signals, active } = self.state.parts(graph);
         let mut resident = resident.unwrap_or_default();
         for part in &mut parts {
             part.states = resident.get_mut(part.number).map(std::mem::take).unwrap_or_default();
         }
-        let mut ios = stored_columns(self.context, stored)?;
+        let mut ios = part_ios(self.context, place)?;
         let has_masks = shape.capabilities.frontier && scattering < graph.vertices();
         let masks = has_masks.then(|| Masks::of_flags(graph, active));
         // An update of an inactive vertex does no harm in a monotone program, and a branch at every
         // edge would.
         let active = (masks.is_some() && !shape.capabilities.monotone).then_some(active);
         let fold = stripe::Fold {
-            context: self.context,
-            kernel: self.kernel,
+            edges: EdgeFold {
+                graph,
+                kernel: self.kernel,
+                cuts: &self.window,
+                masks: masks.as_ref(),
+                is_short: false,
+            },
             tiles: self.tiles,
-            masks: masks.as_ref(),
+            window: SourceWindow::new(0, (signals, shape.signal), active),
             signals,
-            active,
             last,
             none: &none,
         };
@@ -254,10 +263,9 @@ impl DenseSchedule<'_> {
             parts,
             progress,
             &mut tools,
-            |((state, (io, active)), rewriter), mut part, next| {
-                let at = (part.number, next.map(|next| next.number));
-                fold.stripe(at, &mut part, state, io, rewriter)?;
-                *active += part.columns.active_count;
+            |((state, (io, active)), rewriter), part, next| {
+                let next = next.map(|next| next.number);
+                *active += fold.stripe((part, next), state, io, rewriter)?;
                 Ok(())
             },
         )?;
@@ -265,16 +273,26 @@ impl DenseSchedule<'_> {
         let mut rewriters = rewriters.iter_mut().flatten();
         rewriters.try_for_each(Rewriter::finish)?;
         let total = self.close(active_count);
-        let edges = self.workers.iter_mut().map(|state| std::mem::take(&mut state.edges)).sum();
+        let edges =
+            self.workers.iter_mut().map(|state| std::mem::take(&mut state.reader.edges)).sum();
         Ok((total, Level::of(Mode::Dense, scattering, edges)))
     }
 }
 
-/// The columns of values of all workers, where these are on storage, and the vertices that each
-/// worker found active.
-fn stored_columns<'s>(
+/// The ways of all workers to values, and the vertices that each finds active.
+type PartIos<'s> = Vec<(PartIo<'s>, u64)>;
+
+fn part_ios<'s>(
     context: &Context<'_>,
-    stored: Option<&'s StoredColumn>,
-) -> Result<Columns<'s>, EngineError> {
-    context.workers.per_worker(|| Ok((stored.map(ColumnIo::new).transpose()?, 0)))
+    values: ColumnPlace<'s>,
+) -> Result<PartIos<'s>, EngineError> {
+    context.workers.per_worker(|| Ok((values.io()?, 0)))
+}
+
+/// Waits until all values are written: the active vertices.
+fn finish(ios: PartIos<'_>) -> Result<u64, EngineError> {
+    ios.into_iter().try_fold(0, |active, (mut io, more)| {
+        io.finish()?;
+        Ok(active + more)
+    })
 }

@@ -108,7 +108,7 @@ impl Cut {
         let signals = 2 * state.signals[0].len() as u64;
         let accums = threads * ((shape.accum as u64) << graph.layout.stripe_bits);
         let mut free = spare + signals + state.active[1].len() as u64 + accums;
-        if state.stored.is_some() {
+        if state.values.is_stored() {
             free = (free + threads * COLUMNS as u64 * width * value)
                 .checked_sub(graph.vertices() * value)?;
         }
@@ -187,13 +187,10 @@ fn run<P: Program>(
     mut done: impl FnMut(Level, &Standing<'_, '_>) -> Result<(), EngineError>,
 ) -> Result<Buffer<u8>, EngineError> {
     let (Context { graph, workers, progress, .. }, program) = (*tools.0, tools.1);
-    let State { values, stored, signals, active: [mut active, silent], accums, .. } = state;
+    let State { values, signals, active: [mut active, silent], accums, .. } = state;
     drop((signals, silent, accums));
     graph.arena.drop_columns();
-    let mut values = match stored {
-        None => values,
-        Some(stored) => stored.whole()?,
-    };
+    let mut values = values.into_memory()?;
     let mut news = DirtyBlocks::new(graph, &active);
     let mut flags = Slices(&mut active[..]);
     let mut flags: Vec<_> = graph.stripes.iter().map(|stripe| flags.take(stripe.width())).collect();

@@ -22,6 +22,7 @@
 
 pub(crate) mod context;
 pub(crate) mod dense;
+pub(crate) mod edge_fold;
 pub(crate) mod fixpoint;
 pub(crate) mod footprint;
 pub(crate) mod frontier;

@@ -37,6 +37,7 @@ use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::kernels::seam::AnyKernel;
 use crate::plan::RangesPlan;
 use crate::schedules::context::Context;
+use crate::schedules::edge_fold::EdgeFold;
 use crate::schedules::frontier::Masks;
 use crate::schedules::iterations::{Schedule, Step, iterate};
 use crate::schedules::lane::Lane;
@@ -102,7 +103,7 @@ struct RangesSchedule<'a> {
     columns: &'a Columns,
     ranges: Ranges,
     workers: Vec<WorkerState<'a>>,
-    reader: Reader<'a, u8>,
+    reader: Reader<'a>,
     /// States of edges, by lane.
     states: Option<EdgeStates>,
     /// Whether no state of an edge was written yet.
@@ -139,10 +140,14 @@ impl Schedule for RangesSchedule<'_> {
         let own = dealt(&self.ranges, parts, states.unwrap_or_default());
         let pass = Pass {
             context: self.context,
-            kernel: self.kernel,
-            cuts,
+            edges: EdgeFold {
+                graph,
+                kernel: self.kernel,
+                cuts,
+                masks,
+                is_short: graph.window_margin() < graph.signal_padding() as u64,
+            },
             windows: &windows,
-            masks,
             last,
             now,
             next: columns.side(self.turn + 1),
@@ -212,7 +217,7 @@ impl RangesSchedule<'_> {
     fn close(&mut self) -> (Vec<u8>, u64) {
         let (mut edges, mut active) = (0, 0);
         for state in &mut self.workers {
-            edges += std::mem::take(&mut state.edges);
+            edges += std::mem::take(&mut state.reader.edges);
             active += std::mem::take(&mut state.active);
         }
         self.active_count = active;
@@ -245,19 +250,18 @@ fn work<'a>(
     worker: usize,
     pass: &Pass<'_, 'a>,
     (state, own): (&mut WorkerState<'a>, Vec<RangePart<'_>>),
-    windows: &Receiver<Arc<Window<u8>>>,
+    windows: &Receiver<Arc<Window>>,
 ) -> Result<bool, EngineError> {
-    let Context { graph, workers, .. } = *pass.context;
+    let workers = pass.context.workers;
     state.io.turn(pass.next)?;
-    let (count, ranges) = (graph.stripes.len(), own.len());
-    // A task is a window and a stripe.
-    let tasks = own.iter().flat_map(|range| {
-        let task =
-            |window: usize| range.stripes.iter().map(move |part| window * count + part.number);
+    let ranges = own.len();
+    let numbers = |range: &RangePart<'_>| range.stripes.iter().map(|part| part.number).collect();
+    let numbers: Vec<Vec<usize>> = own.iter().map(numbers).collect();
+    let tasks = numbers.iter().flat_map(|stripes| {
+        let task = |window| stripes.iter().map(move |&stripe| pass.edges.task(window, stripe));
         pass.windows.iter().flat_map(move |&window| task(window))
     });
-    let tasks: Vec<usize> = tasks.collect();
-    let mut tasks = tasks.into_iter().peekable();
+    let mut tasks = tasks.peekable();
     let mut rewriter = match pass.stored {
         Some(stored) => Some(Rewriter::new(stored, pass.is_fresh)?),
         None => None,
@@ -276,7 +280,7 @@ fn work<'a>(
                 pass.context.check_cancelled()?;
                 if let Some(task) = tasks.next() {
                     let at = (task, tasks.peek().copied());
-                    state.fold(pass, at, place, &window, lane.as_mut())?;
+                    state.fold(pass, (at, place), &window, lane.as_mut())?;
                 }
             }
         }

@@ -78,13 +78,13 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         let mut news = workers.per_worker(|| Ok(0_u64))?;
         let mut states: Vec<_> = worker_states.iter_mut().zip(&mut news).collect();
         workers.for_each(parts, progress, &mut states, |(worker, news), part| {
-            let Part { values, mut columns, .. } = part;
+            let Part { mut values, mut columns, .. } = part;
             let own = columns.stripe.vertices.clone();
             dispatched(
                 #[inline(always)]
-                || self.meet(own, cast_slice(values), signals, worker),
+                || self.meet(own, cast_slice(&values), signals, worker),
             );
-            columns.apply((graph, kernel), (&worker.accums, last), values);
+            columns.apply((graph, kernel), (&worker.accums, last), &mut values);
             let first = columns.stripe.vertices.start as usize;
             for (place, now) in cast_slice::<u8, P::Signal>(columns.signals).iter().enumerate() {
                 let is_new = differ(now, &signals[first + place]);
@@ -99,7 +99,8 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         if !self.all && news > 0 {
             self.tell(context, &mut state.elements())?;
         }
-        let edges = worker_states.iter_mut().map(|worker| std::mem::take(&mut worker.edges)).sum();
+        let edges =
+            worker_states.iter_mut().map(|worker| std::mem::take(&mut worker.reader.edges)).sum();
         Ok((total, Level::of(Mode::Dense, active, edges)))
     }
 }
@@ -114,12 +115,12 @@ impl<P: Program> Regroup<'_, P> {
         signals: &[P::Signal],
         worker: &mut WorkerState<'_>,
     ) {
-        let WorkerState { accums, groups, edges, .. } = worker;
+        let WorkerState { accums, groups, reader } = worker;
         let accums: &mut [P::Accum] = cast_slice_mut(accums);
         for ((vertex, value), accum) in own.zip(values).zip(accums) {
             let stale = &self.stale[vertex as usize];
             *accum = if self.all || stale.swap(0, Relaxed) != 0 {
-                *edges += self.rows.range(vertex as u32).len() as u64;
+                reader.edges += self.rows.range(vertex as u32).len() as u64;
                 let row = self.rows.ends_ahead(vertex as u32, AHEAD);
                 let row = row.filter_map(|(end, ahead)| {
                     fetch(signals, ahead as usize);

@@ -15,14 +15,13 @@ use crate::checkpoint::{Checkpoints, Reached};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::columns::state::State;
-use crate::columns::values::StoredColumn;
+use crate::columns::striped::StripedColumn;
 use crate::edges::graph::Graph;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::extension::Extension;
 use crate::kernels::folded::Folded;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::affinity::PinnedWorkers;
-use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
 
@@ -139,13 +138,11 @@ fn by_route<V: Value, T: Pod>(
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
     let own_cores = PinnedWorkers::new(workers, graph.is_streamed());
     let ended = match graph.plan.streamed() {
-        None => in_memory(&context).map(|(reached, state)| (reached, Left::of(state, graph))),
-        Some(Streamed::Ranges(plan)) => {
-            ranges::run(&context, kernel, plan).map(|(reached, it)| (reached, Left::Storage(it)))
-        }
-        Some(Streamed::Spill(plan)) => {
-            spill::run(&context, kernel, plan).map(|(reached, it)| (reached, Left::Storage(it)))
-        }
+        None => in_memory(&context).map(|(reached, state)| (reached, values(state, graph))),
+        Some(Streamed::Ranges(plan)) => ranges::run(&context, kernel, plan)
+            .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
+        Some(Streamed::Spill(plan)) => spill::run(&context, kernel, plan)
+            .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
         Some(Streamed::Rows(_)) => {
             Err(EngineError::internal("the graph was planned for a program over triangles"))
         }
@@ -153,27 +150,16 @@ fn by_route<V: Value, T: Pod>(
     drop(own_cores);
     // Results may be written where bins and states of edges were.
     workers.settle();
-    let (reached, left) = ended?;
-    let values = match left {
-        Left::Memory(values) => Values::resident(values.typed()),
-        Left::Storage(stored) => Values::stored(stored, graph),
-    };
-    Ok(reached.outcome(values.rows()?))
+    let (reached, values) = ended?;
+    Ok(reached.outcome(Values::of(values, graph).rows()?))
 }
 
-/// Values that a run left.
-enum Left {
-    Memory(Buffer<u8>),
-    Storage(StoredColumn),
-}
-
-impl Left {
-    /// The values of all vertices; all other columns go first.
-    fn of(state: State, graph: &Graph) -> Self {
-        let State { values, stored, signals, active, accums, .. } = state;
-        let Some(stored) = stored else { return Self::Memory(values) };
-        drop((values, signals, active, accums));
+/// The values of all vertices; all other columns go first.
+fn values(state: State, graph: &Graph) -> StripedColumn {
+    let State { values, signals, active, accums, .. } = state;
+    if values.is_stored() {
+        drop((signals, active, accums));
         graph.arena.drop_columns();
-        Self::Storage(stored)
     }
+    values
 }

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use crate::columns::edge_states::Stored;
-use crate::columns::windows::{Cuts, Side};
+use crate::columns::windows::Side;
 use crate::edges::graph::{Graph, Stripe};
-use crate::kernels::seam::AnyKernel;
 use crate::machine::slices::Slices;
 use crate::schedules::context::Context;
+use crate::schedules::edge_fold::EdgeFold;
 use crate::schedules::frontier::Masks;
 
 /// A stripe of a worker, and where its totals go.
@@ -37,10 +37,8 @@ pub(super) struct RangePart<'a> {
 /// Arguments of the folds of an iteration.
 pub(super) struct Pass<'p, 'a> {
     pub(super) context: &'p Context<'a>,
-    pub(super) kernel: AnyKernel<'a>,
-    pub(super) cuts: &'p Cuts,
+    pub(super) edges: EdgeFold<'p>,
     pub(super) windows: &'p [usize],
-    pub(super) masks: Option<&'p Masks>,
     pub(super) last: &'p [u8],
     /// The side that is read, and the one that is written.
     pub(super) now: Side<'a>,

@@ -2,21 +2,17 @@
 
 use std::sync::Mutex;
 
-use welter_store::ChunkError;
-use welter_store::chunk::Chunk;
-
 use super::columns::{Columns, WorkerColumns};
 use super::pass::{Part, Pass};
 use crate::EngineError;
 use crate::columns::renew::StripeColumns;
 use crate::columns::windows::Window;
 use crate::edges::graph::{Graph, Stripe};
-use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch, Sources};
-use crate::kernels::seam::{AnyKernel, Ends, Kernel, Said, TileFold};
+use crate::kernels::seam::{AnyKernel, Kernel};
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
+use crate::schedules::edge_fold::{EdgeReader, Targets};
 use crate::schedules::frontier::Masks;
 use crate::schedules::lane::Lane;
 
@@ -27,10 +23,7 @@ pub(super) struct WorkerState<'g> {
     /// Signals of these stripes, at the same places, where edges look at their targets.
     targets: Buffer<u8>,
     flags: Buffer<u8>,
-    scratch: Scratch,
-    chunks: ReadAhead<'g>,
-    /// Edges that were looked at.
-    pub(super) edges: u64,
+    pub(super) reader: EdgeReader<'g>,
     /// Vertices that are active now.
     pub(super) active: u64,
     pub(super) io: WorkerColumns<'g>,
@@ -51,9 +44,7 @@ impl<'g> WorkerState<'g> {
             accums: Buffer::zeroed(width * shape.accum)?,
             targets: Buffer::zeroed(targets)?,
             flags: Buffer::in_order(flags)?,
-            scratch: Scratch::new(),
-            chunks: ReadAhead::new(graph)?,
-            edges: 0,
+            reader: EdgeReader::new(graph)?,
             active: 0,
             io: WorkerColumns::new(columns)?,
         })
@@ -88,9 +79,9 @@ impl<'g> WorkerState<'g> {
         stripes: &[Part<'_>],
     ) -> Result<(), EngineError> {
         let graph = pass.context.graph;
-        let shape = *pass.kernel.kernel().shape();
+        let shape = *pass.edges.kernel.kernel().shape();
         let bits = graph.layout.stripe_bits;
-        if let AnyKernel::Extended(_) = pass.kernel {
+        if let AnyKernel::Extended(_) = pass.edges.kernel {
             let signals = &mut self.io.signals;
             signals.turn(pass.now.signals)?;
             for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
@@ -106,7 +97,7 @@ impl<'g> WorkerState<'g> {
         for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
             let accums = &mut self.accums[(place << bits) * shape.accum..];
             let accums = &mut accums[..graph.stripes[stripe].width() * shape.accum];
-            match pass.kernel {
+            match pass.edges.kernel {
                 AnyKernel::Fold(kernel) if shape.capabilities.knows_target => {
                     self.io.values.fetch(stripe)?;
                     let values = self.io.values.take(stripe)?;
@@ -128,7 +119,7 @@ impl<'g> WorkerState<'g> {
         pass: &Pass<'_, 'g>,
         stripes: Vec<Part<'_>>,
     ) -> Result<(), EngineError> {
-        let (graph, kernel) = (pass.context.graph, pass.kernel.kernel());
+        let (graph, kernel) = (pass.context.graph, pass.edges.kernel.kernel());
         let width = kernel.shape().accum << graph.layout.stripe_bits;
         let mut stripes = stripes.into_iter().enumerate().peekable();
         while let Some((place, part)) = stripes.next() {
@@ -176,70 +167,21 @@ impl<'g> WorkerState<'g> {
         io.values.put(number, values)
     }
 
-    /// Folds the edges of a task, a window and a stripe, into the accumulators at a place. `at`:
-    /// its number, and that of the task that the worker will fold then.
+    /// Folds the edges of a task into the accumulators at a place. `at`: its number, and that of the
+    /// task that the worker will fold then.
     pub(super) fn fold(
         &mut self,
         pass: &Pass<'_, '_>,
-        at: (usize, Option<usize>),
-        place: usize,
-        window: &Window<u8>,
-        mut lane: Option<&mut Lane<'_, '_>>,
+        (at, place): ((usize, Option<usize>), usize),
+        window: &Window,
+        lane: Option<&mut Lane<'_, '_>>,
     ) -> Result<(), EngineError> {
-        let (graph, cuts) = (pass.context.graph, pass.cuts);
-        let shape = *pass.kernel.kernel().shape();
-        let count = graph.stripes.len();
-        let wanted = |sources: std::ops::Range<u64>| {
-            pass.masks.is_none_or(|masks| masks.any(graph.blocks(sources)))
+        let shape = *pass.edges.kernel.kernel().shape();
+        let first = place << pass.edges.graph.layout.stripe_bits;
+        let targets = Targets {
+            accums: &mut self.accums[first * shape.accum..],
+            signals: self.targets.get(first * shape.signal..).unwrap_or_default(),
         };
-        let wants = |task: usize| {
-            let stripe = &graph.stripes[task % count];
-            let chunks = cuts.chunks(stripe, task / count);
-            (task % count, chunks.filter(|&chunk| wanted(stripe.chunks[chunk].sources.clone())))
-        };
-        let begins = cuts.begins(at.0 / count);
-        let Self { accums, targets, scratch, chunks, edges, .. } = self;
-        let first = place << graph.layout.stripe_bits;
-        let accums = &mut accums[first * shape.accum..];
-        let is_short = graph.window_margin() < graph.signal_padding() as u64;
-        chunks.parts(at, wants, |stripe, place, chunk: Chunk<'_>| {
-            let reach = chunk.block_width() as usize;
-            let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
-            for (tile, named) in graph.tiles_of(&chunk) {
-                if !begins.contains(&tile.source) || !wanted(named) {
-                    continue;
-                }
-                let source = (tile.source - window.first) as usize;
-                let end = (source + reach).min(window.signals().len() / shape.signal);
-                let signals = &window.signals()[source * shape.signal..end * shape.signal];
-                *edges += tile.edges as u64;
-                let outside = match (pass.kernel, lane.as_deref_mut()) {
-                    (AnyKernel::Fold(kernel), _) => {
-                        let active = window.active().map(|active| &active[source..end]);
-                        let sources = Sources { signals, active };
-                        let edges = 0..tile.edges;
-                        let run = TileFold { tile: &tile, edges, coding, is_short, sources };
-                        kernel.fold(run, accums, scratch)
-                    }
-                    (AnyKernel::Extended(kernel), Some(lane)) if !is_short => {
-                        let base = [tile.source as usize, stripe.vertices.start as usize];
-                        let targets = &targets[first * shape.signal..];
-                        let ends = Ends { base, said: Said::Sources(signals), targets };
-                        lane.tile(kernel, (&tile, coding), ends, accums, scratch)?;
-                        None
-                    }
-                    _ => {
-                        let what = "edges of extended programs have states, and wide windows";
-                        return Err(EngineError::internal(what));
-                    }
-                };
-                if let Some(key) = outside {
-                    let (what, value) = ("key of an edge", key.into());
-                    let error = ChunkError::Field { what, offset: 0, value };
-                    return Err(Graph::damaged(place, error));
-                }
-            }
-            Ok(())
-        })
+        self.reader.fold(&pass.edges, at, window.sources(shape.signal), targets, lane)
     }
 }

@@ -7,7 +7,7 @@ use crate::EngineError;
 use crate::checkpoint::{self, Column};
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::StoredColumn;
-use crate::columns::windows::{PieceReader, Side};
+use crate::columns::windows::{PieceReader, Side, SourceWindow};
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
@@ -95,9 +95,22 @@ impl<'c> Window<'c> {
         Ok(Self { signals, active, margin, width: shape.signal, stored })
     }
 
-    /// Signals and flags with the rooms on both sides, and how wide these are.
-    pub(super) fn columns(&self) -> (&[u8], &[u8], usize) {
-        (&self.signals, &self.active, self.margin)
+    /// The columns, whose own sources begin with `first`, with the rooms on both sides; with flags
+    /// where some source is not active, and without.
+    pub(super) fn sources(&self, first: u64) -> [SourceWindow<'_>; 2] {
+        let first = first.wrapping_sub(self.margin as u64);
+        let signals = (&self.signals[..], self.width);
+        [Some(&self.active[..]), None].map(|active| SourceWindow::new(first, signals, active))
+    }
+
+    /// Flags of `count` sources of the partition.
+    pub(super) fn flags(&self, count: usize) -> &[u8] {
+        &self.active[self.margin..][..count]
+    }
+
+    /// Signals of `count` sources of the partition.
+    pub(super) fn signals(&self, count: usize) -> &[u8] {
+        &self.signals[self.margin * self.width..][..count * self.width]
     }
 
     /// Signals and flags of the partition's own sources.

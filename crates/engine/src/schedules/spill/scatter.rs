@@ -12,7 +12,7 @@ use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::Writer;
 use crate::edges::graph::Graph;
-use crate::kernels::kernel::{Coding, Sources};
+use crate::kernels::kernel::Coding;
 use crate::kernels::records::Records;
 use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
 use crate::kernels::update_chunk::Cell;
@@ -48,8 +48,8 @@ impl SpillSchedule<'_> {
         let Context { graph, workers, progress, .. } = *self.context;
         let shape = *kernel.shape();
         let own = vertices(graph, &self.partitions[partition]);
-        let (signals, active, margin) = self.window.columns();
-        let flags = &active[margin..][..(own.end - own.start) as usize];
+        let flags = self.window.flags((own.end - own.start) as usize);
+        let [with_flags, without] = self.window.sources(own.start);
         masks.add(graph, own.start, flags);
         let masks = &*masks;
         let reach = if graph.layout.wide_tiles {
@@ -78,12 +78,9 @@ impl SpillSchedule<'_> {
                     if !meets || !masks.any(graph.blocks(ends.clone())) {
                         continue;
                     }
-                    let first = (tile.source + margin as u64 - own.start) as usize;
-                    let sources = first..first + margin;
                     let inside = ends.start >= own.start && ends.end <= own.end;
-                    let flags = (!inside || !all_active).then(|| &active[sources.clone()]);
-                    let bytes = sources.start * shape.signal..sources.end * shape.signal;
-                    let sources = Sources { signals: &signals[bytes], active: flags };
+                    let window = if inside && all_active { without } else { with_flags };
+                    let sources = window.sources(tile.source, graph.signal_padding());
                     if combined {
                         let (tile, edges) = (&tile, 0..tile.edges);
                         let run = TileFold { tile, edges, coding, is_short: false, sources };
@@ -112,10 +109,8 @@ impl SpillSchedule<'_> {
     /// Tells all stripes what the sources of a partition say.
     fn scatter_signals(&mut self, partition: usize) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
-        let width = self.kernel.kernel().shape().signal;
         let own = vertices(graph, &self.partitions[partition]);
-        let (signals, _, _) = self.window.columns();
-        let signals = &signals[..(own.end - own.start) as usize * width];
+        let signals = self.window.signals((own.end - own.start) as usize);
         let wants = |stripe: usize| chunks_from(graph, stripe, &own);
         let (tasks, turn, once) = (0..graph.stripes.len(), self.turn, self.plan.combined);
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
