@@ -17,6 +17,7 @@ use crate::EngineError;
 use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::edges::graph::Graph;
 use crate::kernels::records::Records;
+use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{self, Cell, Records as ChunkRecords, SECTION, chunk_bytes};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{DEPTH, Storage};
@@ -115,7 +116,7 @@ impl Writer {
 
     /// Writes all records, and says how many updates they stand for: for `updates` together, or for
     /// one each.
-    pub(crate) fn put_all(
+    fn put_all(
         &mut self,
         cell: Cell,
         records: &mut Records,
@@ -189,6 +190,56 @@ impl Writer {
         self.close()?;
         while self.queue.wait()?.is_some() {}
         Ok(std::mem::take(&mut self.chunks))
+    }
+}
+
+/// Update chunks of a cell as a place where updates wait.
+pub(crate) struct ChunkSink<'w> {
+    writer: &'w mut Writer,
+    /// Records that are no chunk yet.
+    records: &'w mut Records,
+    cell: Cell,
+    /// Updates that what is written next stands for; `None` for one each.
+    updates: Option<u64>,
+    /// Updates that all chunks stand for.
+    written: u64,
+}
+
+impl<'w> ChunkSink<'w> {
+    /// A sink whose records stand for one update each.
+    pub(crate) fn new((writer, records): (&'w mut Writer, &'w mut Records), cell: Cell) -> Self {
+        records.clear();
+        Self { writer, records, cell, updates: None, written: 0 }
+    }
+
+    /// Lets the records that come stand for so many updates together.
+    pub(crate) fn stand_for(&mut self, updates: u64) {
+        self.updates = Some(updates);
+    }
+
+    fn write(&mut self) -> Result<(), EngineError> {
+        let written = self.writer.put_all(self.cell, self.records, self.updates)?;
+        // All updates are said of what is written first.
+        self.updates = self.updates.map(|updates| updates - written);
+        self.written += written;
+        Ok(())
+    }
+
+    /// Writes the records that are left, and says how many updates all stand for.
+    pub(crate) fn finish(mut self) -> Result<u64, EngineError> {
+        self.write()?;
+        Ok(self.written)
+    }
+}
+
+impl Sink for ChunkSink<'_> {
+    fn room(&mut self, most: usize) -> Result<Room<'_>, EngineError> {
+        Ok(Room::Run(self.records.room(most)))
+    }
+
+    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
+        self.records.keep(count);
+        if self.records.is_full() { self.write() } else { Ok(()) }
     }
 }
 

@@ -8,11 +8,11 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::kernels::apply::{Vertices, fill, repeated};
 use crate::kernels::groups::Groups;
-use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile, scatter_tile};
-use crate::kernels::keys::Width;
-use crate::kernels::records::Records;
+use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
+use crate::kernels::scatter;
 use crate::kernels::seam::{FoldKernel, Kernel, Segment, TileFold, elements, elements_mut};
 use crate::kernels::shape::KernelShape;
+use crate::kernels::sink::Sink;
 use crate::machine::dispatch::dispatched;
 
 /// A fold program as a kernel.
@@ -114,35 +114,16 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
 
     fn scatter(
         &self,
-        (tile, coding): (&Tile<'_>, Coding),
+        edges: (&Tile<'_>, Coding),
         sources: Sources<'_, u8>,
         scratch: &mut Scratch,
-        records: &mut Records,
-    ) {
-        let (program, edges) = (self.program, (coding, &Width));
-        if P::COMBINABLE {
-            scatter_tile(program, tile, edges, typed(sources), scratch, |target, update| {
-                records.push(target, &program.gather(program.identity(), update));
-            });
-        } else {
-            scatter_tile(program, tile, edges, typed(sources), scratch, |target, update| {
-                records.push(target, &update);
-            });
-        }
+        sink: &mut dyn Sink,
+    ) -> Result<(), EngineError> {
+        scatter::scatter(self.program, edges, typed(sources), scratch, sink)
     }
 
-    fn drain(&self, accums: &mut [u8], from: usize, records: &mut Records) -> Option<usize> {
-        let identity = self.program.identity();
-        let accums = elements_mut::<P::Accum>(accums);
-        for (target, accum) in accums.iter_mut().enumerate().skip(from) {
-            if *accum != identity {
-                records.push(target as u32, &std::mem::replace(accum, identity));
-                if records.is_full() {
-                    return Some(target + 1);
-                }
-            }
-        }
-        None
+    fn drain(&self, accums: &mut [u8], sink: &mut dyn Sink) -> Result<(), EngineError> {
+        scatter::drain::<P::Accum>(elements_mut(accums), self.program.identity(), sink)
     }
 
     fn merge(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
@@ -153,16 +134,6 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
     fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
         let (records, accums) = (elements(records), elements_mut(accums));
         fold(targets, records, accums, |accum, update| self.program.gather(accum, update))
-    }
-
-    fn put_tile(
-        &self,
-        (tile, coding): (&Tile<'_>, Coding),
-        sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
-        groups: &mut Groups,
-    ) {
-        groups.put_tile(self.program, tile, coding, typed(sources), scratch);
     }
 
     fn put(&self, (targets, records): (&[u32], &[u8]), groups: &mut Groups) {

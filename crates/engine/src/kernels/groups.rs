@@ -13,10 +13,10 @@ use std::ops::Range;
 use bytemuck::{Pod, cast_slice_mut};
 use welter_model::program::Program;
 use welter_model::tally::Tally;
-use welter_store::chunk::Tile;
 
 use crate::EngineError;
-use crate::kernels::kernel::{Coding, Scratch, Sources, fetch};
+use crate::kernels::kernel::{Sources, fetch};
+use crate::kernels::keys::Keys;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
 
@@ -85,29 +85,27 @@ impl Groups {
         Piece { updates, cursors: &mut self.cursors, targets: self.piece.clone() }
     }
 
-    /// Puts the updates of a tile that are meant for the piece where they belong.
-    pub(crate) fn put_tile<P: Program>(
+    /// Puts the updates of some edges that are meant for the piece where they belong.
+    pub(crate) fn put_keys<P: Program>(
         &mut self,
         program: &P,
-        tile: &Tile<'_>,
-        coding: Coding,
+        keys: Keys<'_>,
+        weights: Option<&[f64]>,
         sources: Sources<'_, P::Signal>,
-        scratch: &mut Scratch,
     ) {
-        let mask = (1_u32 << coding.target_bits) - 1;
+        let (target_bits, mask) = (keys.target_bits(), keys.mask());
         let mut piece = self.piece::<P::Update>();
-        coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            for (edge, &key) in keys.iter().enumerate() {
-                // Few edges of a narrow stripe have the same source, or sources near each other.
-                let ahead = keys.get(edge + AHEAD).unwrap_or(&key);
-                fetch(sources.signals, (ahead >> coding.target_bits) as usize);
-                let signal = sources.signals[(key >> coding.target_bits) as usize];
-                let weight = weights.map_or(1.0, |weights| weights[edge]);
-                if let Some(update) = program.scatter(signal, weight) {
-                    piece.put((key & mask) as usize, update);
-                }
+        let keys = keys.keys();
+        for (edge, &key) in keys.iter().enumerate() {
+            // Few edges of a narrow stripe have the same source, or sources near each other.
+            let ahead = keys.get(edge + AHEAD).unwrap_or(&key);
+            fetch(sources.signals, (ahead >> target_bits) as usize);
+            let signal = sources.signals[(key >> target_bits) as usize];
+            let weight = weights.map_or(1.0, |weights| weights[edge]);
+            if let Some(update) = program.scatter(signal, weight) {
+                piece.put((key & mask) as usize, update);
             }
-        });
+        }
     }
 
     /// Lets the accumulators of a stripe meet the updates of the piece. `values`: of the stripe.

@@ -8,6 +8,7 @@
 //! | `stream`, `streaming` | kernels of stream programs as passes see them, and those |
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
 //! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
+//! | `scatter`, `sink` | updates that wait, and the places where they do |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `scan`, `buckets` | kernels of straight programs, and updates by range of slots |
 //! | `sift` | edges of a tile that a predicate selects |
@@ -41,9 +42,11 @@ pub(crate) mod radix;
 pub(crate) mod record;
 pub(crate) mod records;
 pub(crate) mod scan;
+pub(crate) mod scatter;
 pub(crate) mod seam;
 pub(crate) mod shape;
 pub(crate) mod sift;
+pub(crate) mod sink;
 pub(crate) mod stream;
 pub(crate) mod streaming;
 pub(crate) mod triangles;

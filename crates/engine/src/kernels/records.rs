@@ -1,12 +1,19 @@
 //! Updates that are about to be written: destinations, and a record for each.
 
-use bytemuck::{Pod, bytes_of};
+use bytemuck::{cast_slice, cast_slice_mut};
 
-/// Records of one width.
+use crate::kernels::sink::RecordRun;
+
+/// Bytes to whose multiples records are aligned.
+pub(crate) const RECORD_ALIGN: usize = align_of::<u64>();
+
+/// Records of one width, in memory that is made once.
 #[derive(Debug)]
 pub(crate) struct Records {
     targets: Vec<u32>,
-    bytes: Vec<u8>,
+    /// Bytes of the records.
+    words: Vec<u64>,
+    len: usize,
     /// Bytes of a record.
     width: usize,
     /// Number of records that fill a chunk.
@@ -17,8 +24,8 @@ impl Records {
     /// Room for records of `width` bytes: for `most`, which fill a chunk, and `beyond`.
     pub(crate) fn new(width: usize, most: usize, beyond: usize) -> Self {
         let room = most + beyond;
-        let (targets, bytes) = (Vec::with_capacity(room), Vec::with_capacity(room * width));
-        Self { targets, bytes, width, most }
+        let words = (room * width).div_ceil(RECORD_ALIGN);
+        Self { targets: vec![0; room], words: vec![0; words], len: 0, width, most }
     }
 
     /// Bytes of a record.
@@ -28,53 +35,56 @@ impl Records {
 
     /// Number of records.
     pub(crate) fn len(&self) -> usize {
-        self.targets.len()
+        self.len
     }
 
-    /// Appends a record.
-    #[inline(always)]
-    pub(crate) fn push<R: Pod>(&mut self, target: u32, record: &R) {
-        debug_assert_eq!(size_of::<R>(), self.width);
-        self.targets.push(target);
-        self.bytes.extend_from_slice(bytes_of(record));
+    /// Room for up to `most` more records.
+    pub(crate) fn room(&mut self, most: usize) -> RecordRun<'_> {
+        let end = self.targets.len().min(self.len + most);
+        let bytes = self.len * self.width..end * self.width;
+        let records = &mut cast_slice_mut(&mut self.words)[bytes];
+        RecordRun { targets: &mut self.targets[self.len..end], records }
     }
 
-    /// Appends the bytes of a record.
-    #[inline(always)]
-    pub(crate) fn push_bytes(&mut self, target: u32, record: &[u8]) {
-        debug_assert_eq!(record.len(), self.width);
-        self.targets.push(target);
-        self.bytes.extend_from_slice(record);
+    /// Keeps the first `count` records of the room that was handed out last.
+    pub(crate) fn keep(&mut self, count: usize) {
+        self.len += count;
+        assert!(self.len <= self.targets.len(), "records are kept where there was room for them");
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &cast_slice(&self.words)[..self.len * self.width]
     }
 
     /// The record at a place, and its destination.
     #[inline(always)]
     pub(crate) fn get(&self, place: usize) -> Option<(u32, &[u8])> {
-        let target = *self.targets.get(place)?;
-        Some((target, &self.bytes[place * self.width..][..self.width]))
+        let target = *self.targets[..self.len].get(place)?;
+        Some((target, &self.bytes()[place * self.width..][..self.width]))
     }
 
     /// Records from a place on, as many as `most`.
     pub(crate) fn part(&self, first: usize, most: usize) -> (&[u32], &[u8]) {
-        let end = self.len().min(first + most);
-        (&self.targets[first..end], &self.bytes[first * self.width..end * self.width])
+        let end = self.len.min(first + most);
+        (&self.targets[first..end], &self.bytes()[first * self.width..end * self.width])
     }
 
-    /// Holds those of a chunk instead.
+    /// Holds those of a chunk instead, of which there are no more than fill one.
     pub(crate) fn hold(&mut self, (targets, bytes): (&[u32], &[u8])) {
         self.clear();
-        self.targets.extend_from_slice(targets);
-        self.bytes.extend_from_slice(bytes);
+        let room = self.room(targets.len());
+        room.targets.copy_from_slice(targets);
+        room.records.copy_from_slice(bytes);
+        self.keep(targets.len());
     }
 
     /// Holds none any more.
     pub(crate) fn clear(&mut self) {
-        self.targets.clear();
-        self.bytes.clear();
+        self.len = 0;
     }
 
     /// Whether they fill a chunk.
     pub(crate) fn is_full(&self) -> bool {
-        self.len() >= self.most
+        self.len >= self.most
     }
 }

@@ -28,8 +28,8 @@ use crate::EngineError;
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, Scratch, Sources};
 use crate::kernels::keys::Keys;
-use crate::kernels::records::Records;
 use crate::kernels::shape::KernelShape;
+use crate::kernels::sink::Sink;
 
 /// Columns of the vertices of a segment, and where its totals go.
 pub(crate) struct Segment<'a> {
@@ -89,34 +89,24 @@ pub(crate) trait FoldKernel: Kernel {
     /// Folds edges into accumulators. A key that leads outside of columns, if there is one.
     fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32>;
 
-    /// Makes a record of the update of each edge of a tile: the update, or the accumulator that has
-    /// met it alone.
+    /// Puts a record of the update of each edge of a tile into a sink: the update, or the
+    /// accumulator that has met it alone.
     fn scatter(
         &self,
         edges: (&Tile<'_>, Coding),
         sources: Sources<'_, u8>,
         scratch: &mut Scratch,
-        records: &mut Records,
-    );
+        sink: &mut dyn Sink,
+    ) -> Result<(), EngineError>;
 
-    /// Moves accumulators from a place on that have met an update to records, until these are full,
-    /// and clears them. The place to continue at, where that is not the end.
-    fn drain(&self, accums: &mut [u8], from: usize, records: &mut Records) -> Option<usize>;
+    /// Moves accumulators that have met an update to a sink, and clears them.
+    fn drain(&self, accums: &mut [u8], sink: &mut dyn Sink) -> Result<(), EngineError>;
 
     /// Merges accumulators into those of their destinations. Whether all have one.
     fn merge(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool;
 
     /// Gathers updates. Whether all have a destination.
     fn gather(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool;
-
-    /// Puts the updates of a tile that are meant for a piece beside those of their destinations.
-    fn put_tile(
-        &self,
-        edges: (&Tile<'_>, Coding),
-        sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
-        groups: &mut Groups,
-    );
 
     /// Puts updates beside those of their destinations.
     fn put(&self, records: (&[u32], &[u8]), groups: &mut Groups);

@@ -9,6 +9,8 @@ use welter_model::program::Program;
 use welter_model::straight::Straight;
 use welter_model::stream::Stream;
 
+use crate::kernels::records::RECORD_ALIGN;
+
 /// Widths and capabilities of a program, as values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelShape {
@@ -60,6 +62,7 @@ impl KernelShape {
             );
             assert!(P::MONOTONE || !P::ORDER_INDEPENDENT, "monotone programs alone are relaxed");
             assert!(!(P::GROUPS && P::FRONTIER), "a program that groups has no frontier");
+            assert!(!(P::GROUPS && P::COMBINABLE), "updates that are grouped are not merged");
             assert!(
                 !(P::ACCUM_FROM_VALUE && (P::MONOTONE || P::GROUPS)),
                 "accumulators know no target"
@@ -70,6 +73,10 @@ impl KernelShape {
             );
             assert!(size_of::<P::Accum>() > 0, "accumulators have a width");
             assert!(P::COMBINABLE || size_of::<P::Update>() > 0, "updates that wait have a width");
+            assert!(
+                align_of::<P::Accum>() <= RECORD_ALIGN && align_of::<P::Update>() <= RECORD_ALIGN,
+                "records lie where the widest number may"
+            );
         }
         Self {
             value: size_of::<P::Value>(),

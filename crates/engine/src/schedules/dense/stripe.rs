@@ -149,7 +149,7 @@ impl Fold<'_> {
                     let coding = Coding::weighted(chunk.label(), weighted);
                     for tile in chunk.tiles() {
                         let sources = self.window.sources(tile.source, reach);
-                        kernel.put_tile((&tile, coding), sources, scratch, groups);
+                        kernel.scatter((&tile, coding), sources, scratch, groups)?;
                         *edges += tile.edges as u64;
                     }
                     Ok(())

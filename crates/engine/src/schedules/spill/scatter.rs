@@ -10,10 +10,9 @@ use super::partitions::vertices;
 use super::signals::SignalWriter;
 use super::worker::WorkerState;
 use crate::EngineError;
-use crate::columns::updates::Writer;
+use crate::columns::updates::ChunkSink;
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::Coding;
-use crate::kernels::records::Records;
 use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
 use crate::kernels::update_chunk::Cell;
 use crate::schedules::context::Context;
@@ -70,6 +69,7 @@ impl SpillSchedule<'_> {
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
             let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
             let mut folded = 0;
+            let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
                 for tile in chunk.tiles() {
@@ -87,21 +87,18 @@ impl SpillSchedule<'_> {
                         kernel.fold(run, accums, scratch);
                         folded += tile.edges as u64;
                     } else {
-                        kernel.scatter((&tile, coding), sources, scratch, records);
-                        if records.is_full() {
-                            counts.produced += writer.put_all(cell, records, None)?;
-                        }
+                        kernel.scatter((&tile, coding), sources, scratch, &mut sink)?;
                     }
                     counts.edges += tile.edges as u64;
                 }
                 Ok(())
             })?;
-            counts.produced += if combined {
+            if combined && folded > 0 {
+                sink.stand_for(folded);
                 let accums = &mut accums[..graph.stripes[task].width() * shape.accum];
-                combine(kernel, accums, cell, folded, records, writer)?
-            } else {
-                writer.put_all(cell, records, None)?
-            };
+                kernel.drain(accums, &mut sink)?;
+            }
+            counts.produced += sink.finish()?;
             Ok(())
         })
     }
@@ -110,6 +107,7 @@ impl SpillSchedule<'_> {
     fn scatter_signals(&mut self, partition: usize) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let own = vertices(graph, &self.partitions[partition]);
+        let width = self.kernel.kernel().shape().signal;
         let signals = self.window.signals((own.end - own.start) as usize);
         let wants = |stripe: usize| chunks_from(graph, stripe, &own);
         let (tasks, turn, once) = (0..graph.stripes.len(), self.turn, self.plan.combined);
@@ -117,8 +115,8 @@ impl SpillSchedule<'_> {
             let next = next.copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
             let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
-            let mut teller = SignalWriter::new(&own, signals, once);
-            records.clear();
+            let mut teller = SignalWriter::new(&own, (signals, width), once);
+            let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), false);
                 for tile in chunk.tiles() {
@@ -126,16 +124,17 @@ impl SpillSchedule<'_> {
                     if tile.source >= own.end || end <= own.start {
                         continue;
                     }
+                    let (first, mut done) = ((tile.source, coding.target_bits), Ok(()));
                     coding.keys(&tile, 0..tile.edges, scratch, |keys, _| {
-                        teller.tell(keys, (tile.source, coding.target_bits), records);
+                        if done.is_ok() {
+                            done = teller.tell(keys, first, &mut sink);
+                        }
                     });
-                    if records.is_full() {
-                        counts.produced += writer.put_all(cell, records, None)?;
-                    }
+                    done?;
                 }
                 Ok(())
             })?;
-            counts.produced += writer.put_all(cell, records, None)?;
+            counts.produced += sink.finish()?;
             Ok(())
         })
     }
@@ -147,25 +146,4 @@ fn chunks_from(graph: &Graph, stripe: usize, own: &Range<u64>) -> Range<usize> {
     let first = chunks.partition_point(|place| place.sources.end <= own.start);
     let end = chunks.partition_point(|place| place.sources.start < own.end);
     first..end.max(first)
-}
-
-/// Writes what was touched of a stripe's accumulators, in which `edges` were folded, and makes them
-/// the identity again. How many updates that stands for.
-fn combine(
-    kernel: &dyn FoldKernel,
-    accums: &mut [u8],
-    cell: Cell,
-    edges: u64,
-    records: &mut Records,
-    writer: &mut Writer,
-) -> Result<u64, EngineError> {
-    // All of the edges are said of what is written first.
-    let (mut left, mut written) = (edges, 0);
-    let mut place = (edges > 0).then_some(0);
-    while let Some(from) = place {
-        place = kernel.drain(accums, from, records);
-        written += writer.put_all(cell, records, Some(left))?;
-        left = 0;
-    }
-    Ok(written)
 }

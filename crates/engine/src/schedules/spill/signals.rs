@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::EngineError;
 use crate::columns::updates::Incoming;
 use crate::kernels::records::Records;
+use crate::kernels::sink::{RecordRun, Sink};
 
 /// No vertex has this number.
 const NOBODY: u64 = u64::MAX;
@@ -24,6 +25,8 @@ pub(super) struct SignalWriter<'a> {
     /// The sources of the partition, and what they say.
     pub(super) own: &'a Range<u64>,
     pub(super) signals: &'a [u8],
+    /// Bytes of a signal.
+    width: usize,
     /// Whether a stripe is told once.
     once: bool,
     /// The source that spoke last.
@@ -31,30 +34,45 @@ pub(super) struct SignalWriter<'a> {
 }
 
 impl<'a> SignalWriter<'a> {
-    pub(super) fn new(own: &'a Range<u64>, signals: &'a [u8], once: bool) -> Self {
-        Self { own, signals, once, last: NOBODY }
+    pub(super) fn new(
+        own: &'a Range<u64>,
+        (signals, width): (&'a [u8], usize),
+        once: bool,
+    ) -> Self {
+        Self { own, signals, width, once, last: NOBODY }
     }
 
     /// Makes records of what those sources of some keys say that are the partition's own. `first`:
     /// the source that keys count from.
     pub(super) fn tell(
         &mut self,
-        keys: &[u32],
+        mut keys: &[u32],
         (first, target_bits): (u64, u32),
-        records: &mut Records,
-    ) {
-        let width = records.width();
-        for &key in keys {
-            let source = first + u64::from(key >> target_bits);
-            if source == self.last || !self.own.contains(&source) {
-                continue;
+        sink: &mut dyn Sink,
+    ) -> Result<(), EngineError> {
+        let width = self.width;
+        while !keys.is_empty() {
+            let RecordRun { targets, records } = sink.room(keys.len())?.run()?;
+            let (now, later) = keys.split_at(keys.len().min(targets.len()));
+            let mut made = 0;
+            for &key in now {
+                let source = first + u64::from(key >> target_bits);
+                if source == self.last || !self.own.contains(&source) {
+                    continue;
+                }
+                let place = (source - self.own.start) as usize * width;
+                let signal = &self.signals[place..place + width];
+                targets[made] = source as u32;
+                records[made * width..][..width].copy_from_slice(signal);
+                made += 1;
+                if self.once {
+                    self.last = source;
+                }
             }
-            let place = (source - self.own.start) as usize * width;
-            records.push_bytes(source as u32, &self.signals[place..place + width]);
-            if self.once {
-                self.last = source;
-            }
+            sink.keep(made)?;
+            keys = later;
         }
+        Ok(())
     }
 }
 
