@@ -23,6 +23,7 @@
 //! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
 //! | `storage`, `straight`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
+mod account;
 mod edges;
 mod forecast;
 mod groups;

@@ -2,7 +2,42 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
+use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::kernels::update_chunk::{HEADER_BYTES, SECTION};
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::storage::DEPTH;
+
+/// Bytes of a worker's way to columns that have `width` bytes a vertex together, of a stripe with
+/// 2^`stripe_bits` vertices.
+pub(crate) fn column_io(width: u64, stripe_bits: u32) -> u64 {
+    (COLUMNS as u64 * width) << stripe_bits
+}
+
+/// Bytes of a reader that reads columns with `width` bytes a vertex piece by piece.
+pub(crate) fn piece_reader(width: u64) -> u64 {
+    (DEPTH * PIECE) as u64 * width
+}
+
+/// Bytes of all windows of `sources` sources, of `width` bytes each.
+pub(crate) fn windows(sources: u64, width: u64) -> u64 {
+    WINDOWS as u64 * sources * width
+}
+
+/// Bytes of the slabs of a writer that are filled or on their way to storage.
+pub(crate) fn slab_writer() -> u64 {
+    (DEPTH as u64 + 1) * SLAB_BYTES as u64
+}
+
+/// Bytes of a worker's records that are no update chunk yet, `width` each with their destinations:
+/// those that fill one, and those of a tile.
+pub(crate) fn records(width: u64) -> u64 {
+    SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * width
+}
+
+/// Bytes that tell where so many update chunks lie, in lists that may have twice the room.
+pub(crate) fn chunk_lists(chunks: u64) -> u64 {
+    2 * chunks * CHUNK_ENTRY_BYTES
+}
 
 /// Columns of values that a worker has in memory: one is looked at, one is being written.
 pub(crate) const COLUMNS: usize = 2;

@@ -20,7 +20,7 @@ use super::stored::StoragePlan;
 use super::streamed::Streamed;
 use super::{Access, Plan, relaxing};
 use crate::EngineError;
-use crate::columns::footprint::COLUMNS;
+use crate::columns::footprint;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::layout::EdgeLayout;
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -226,7 +226,7 @@ fn memory_of(
     let beside = count * program.beside();
     let state = if values_stored {
         // Values are read whole when all else is done.
-        let columns = threads * COLUMNS as u64 * (program.value << stripe_bits);
+        let columns = threads * footprint::column_io(program.value, stripe_bits);
         values.max(signals + columns + beside)
     } else {
         values + signals + beside

@@ -4,10 +4,10 @@
 //! destinations reads all signals once more, every chunk that stays in memory is not read again:
 //! of all numbers of ranges the one is taken that reads least.
 
+use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::traffic::Traffic;
-use crate::columns::footprint::{COLUMNS, PIECE, WINDOWS};
-use crate::machine::storage::DEPTH;
+use crate::columns::footprint;
 
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;
@@ -56,22 +56,24 @@ impl RangesPlan {
 
     /// Bytes of state in memory, but for the accumulators of one stripe a worker.
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
-        let (layout, bits, threads) =
-            (premises.program, premises.edges.stripe_bits, premises.threads as u64);
+        let (layout, bits) = (premises.program, premises.edges.stripe_bits);
         let scattered = layout.signal() + layout.active();
         let padding =
             premises.edges.window_margin(layout.signal()) + (1 << premises.edges.block_bits);
-        let windows = WINDOWS as u64 * (self.window_sources + padding) * scattered;
-        let pieces = (DEPTH * PIECE) as u64 * scattered;
-        // And the degrees, at first.
-        let columns = COLUMNS as u64 * (layout.value + scattered + 4) + layout.active();
         let accums = (self.stripes as u64 - 1) * layout.accum();
         let masks = if premises.program.has_frontier() {
             (premises.vertices >> premises.edges.block_bits) * 16
         } else {
             0
         };
-        windows + pieces + masks + threads * ((columns + accums) << bits)
+        MemoryAccount::new(premises.threads)
+            .shared(footprint::windows(self.window_sources + padding, scattered))
+            .shared(footprint::piece_reader(scattered))
+            .shared(masks)
+            // And the degrees, at first.
+            .each_worker(footprint::column_io(layout.value + scattered + 4, bits))
+            .each_worker((layout.active() + accums) << bits)
+            .bytes()
     }
 
     /// Bytes that signals move in an iteration in which all vertices are active, and values beside

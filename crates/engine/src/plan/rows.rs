@@ -5,12 +5,11 @@
 
 use welter_store::io::ALIGN;
 
+use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::settings::StorageMode;
 use super::traffic::Traffic;
-use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE};
-use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, PIECE};
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD_BYTES};
 
 /// Bytes of the rows of a range, at least, unless a user says so.
@@ -99,22 +98,24 @@ impl RowsPlan {
 
     /// Bytes of state in memory, but for what is read ahead.
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
-        let (bits, threads, vertices) =
-            (premises.edges.stripe_bits, premises.threads as u64, premises.vertices);
-        let slab = SLAB_BYTES as u64;
-        let written = (DEPTH as u64 + 1) * slab;
+        let (bits, vertices) = (premises.edges.stripe_bits, premises.vertices);
         let boxes = |places: u64| places * self.box_bytes as u64;
-        let columns = |bytes: u64| (COLUMNS as u64 * bytes) << bits;
-        let window = self.sources.min(vertices).max(1 << bits) * 4 + (DEPTH * PIECE) as u64 * 4;
-        let order = columns(8) + PIECE as u64 * 4;
-        let orient = window + threads * (columns(4) + boxes(self.bins) + written);
-        let row = 4 * row_bytes(premises);
-        let swept = premises.marks_bytes() + boxes(self.bins + self.ranges + 2) + written + row;
-        let sweep = self.rows_bytes + threads * swept;
-        let tell = self.rows_bytes + threads * (columns(4) + boxes(1) + written);
-        let values = threads * (columns(4 + premises.program.value) + (TOLD_BYTES << bits));
-        let listed = 2 * self.chunks(premises) * CHUNK_ENTRY_BYTES;
-        listed + 4 * self.top + order.max(orient).max(sweep).max(tell).max(values)
+        let columns = |bytes: u64| footprint::column_io(bytes, bits);
+        let phase = MemoryAccount::new(premises.threads);
+        let written = phase.each_worker(footprint::slab_writer());
+        let order = phase.shared(columns(8) + PIECE as u64 * 4);
+        let orient = written
+            .shared(self.sources.min(vertices).max(1 << bits) * 4 + footprint::piece_reader(4))
+            .each_worker(columns(4) + boxes(self.bins));
+        let sweep = written
+            .shared(self.rows_bytes)
+            .each_worker(premises.marks_bytes() + 4 * row_bytes(premises))
+            .each_worker(boxes(self.bins + self.ranges + 2));
+        let tell = written.shared(self.rows_bytes).each_worker(columns(4) + boxes(1));
+        let values = phase.each_worker(columns(4 + premises.program.value) + (TOLD_BYTES << bits));
+        let phases = [order, orient, sweep, tell, values].map(MemoryAccount::bytes);
+        let listed = footprint::chunk_lists(self.chunks(premises));
+        listed + 4 * self.top + phases.into_iter().max().unwrap_or(0)
     }
 
     /// Chunks that may wait at a time, by what is in them: entries, rows, counts, and what vertices

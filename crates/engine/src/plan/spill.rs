@@ -3,13 +3,12 @@
 //! In extended programs records are what sources say, one for each stripe that a source has edges
 //! to, or for each edge.
 
+use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::traffic::Traffic;
-use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, COLUMNS, PIECE, SLAB_REST};
-use crate::edges::footprint::TILE_EDGES_MAX;
+use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::kernel::BUFFER;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
 
 /// Sources of the narrowest partition, unless a stripe is wider.
 const SOURCES_LEAST: u64 = 1 << 16;
@@ -45,25 +44,25 @@ impl SpillPlan {
 
     /// Bytes of state in memory, but for the accumulators of a stripe and what is read ahead.
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
-        let (layout, bits, threads) =
-            (premises.program, premises.edges.stripe_bits, premises.threads as u64);
+        let (layout, bits) = (premises.program, premises.edges.stripe_bits);
         let extended = layout.is_extended();
         // Who is active, and room for the sources that tiles have beside the partition.
         let (flag, margin) = if extended { (0, 0) } else { (1, 2 * premises.edges.key_sources()) };
         let room = self.sources.min(premises.vertices).max(1 << bits) + margin;
-        let window = room * (layout.signal() + flag);
-        let stored = if self.fused { 0 } else { layout.signal() + layout.active() };
-        let pieces = (DEPTH * PIECE) as u64 * stored;
+        let between = if self.fused { 0 } else { layout.signal() + layout.active() };
         // Checkpoints say who is active, so that is stored where they are written.
-        let stored = stored.max(layout.active());
-        let columns = COLUMNS as u64 * (layout.value + 4 + stored);
-        let record = layout.record();
+        let stored = between.max(layout.active());
         let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
-        let waiting = SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * record + said;
-        let written = (DEPTH as u64 + 1) * SLAB_BYTES as u64;
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
-        let entries = 2 * self.chunks(premises) * CHUNK_ENTRY_BYTES;
-        window + pieces + masks + entries + threads * ((columns << bits) + waiting + written)
+        MemoryAccount::new(premises.threads)
+            .shared(room * (layout.signal() + flag))
+            .shared(footprint::piece_reader(between))
+            .shared(masks)
+            .shared(footprint::chunk_lists(self.chunks(premises)))
+            .each_worker(footprint::column_io(layout.value + 4 + stored, bits))
+            .each_worker(footprint::records(layout.record()) + said)
+            .each_worker(footprint::slab_writer())
+            .bytes()
     }
 
     /// Records of an iteration: of each cell as many as it has edges, or destinations that these

@@ -12,7 +12,7 @@ use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
 use super::streamed::Streamed;
 use super::{Access, Forecast, Plan, relaxing};
-use crate::columns::footprint::COLUMNS;
+use crate::columns::footprint;
 use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
@@ -117,7 +117,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let signals = program.columns(vertices, stripe_bits);
     let chunks = premises.chunk_bytes(stripes);
     let values = vertices * program.value;
-    let columns = threads * COLUMNS as u64 * (program.value << stripe_bits);
+    let columns = threads * footprint::column_io(program.value, stripe_bits);
     let state = signals + flags + vertices * program.beside();
     let (away, resident) = (state + columns, state + values);
     let forced = matches!(settings.storage, StorageMode::Always { values: true, .. });
