@@ -57,8 +57,8 @@ pub(crate) trait Settable {
     fn finish(&mut self) -> Result<(), EngineError>;
 }
 
-/// The columns of a run. What follows from values is set beside them where it is in memory; else the
-/// run makes it itself.
+/// The columns of a run. What follows from values is set beside them where it is in memory; else
+/// the run makes it itself.
 pub(crate) struct RunColumns<'a> {
     stripes: &'a [Stripe],
     values: ColumnWriter<'a>,

@@ -1,8 +1,8 @@
 //! Columns of vertices, in memory or on storage, that schedules use without telling these apart.
 //!
-//! A schedule takes a column apart by stripe. A worker opens the [part](ColumnPart) of a stripe with
-//! its [`PartIo`], changes it, and puts it back: in memory nothing is moved by that, and on storage
-//! it is read ahead, verified, and written behind.
+//! A schedule takes a column apart by stripe. A worker opens the [part](ColumnPart) of a stripe
+//! with its [`PartIo`], changes it, and puts it back: in memory nothing is moved by that, and on
+//! storage it is read ahead, verified, and written behind.
 //!
 //! Invariant: a part in memory is open all along; one on storage has no bytes while it is closed.
 

@@ -1,7 +1,7 @@
 //! Worker threads, and how they share tasks.
 //!
-//! Parts wait in a queue, and a worker owns each that it takes. What a part produces lands in a place
-//! of its own, which it brings along, so results never depend on who did what.
+//! Parts wait in a queue, and a worker owns each that it takes. What a part produces lands in a
+//! place of its own, which it brings along, so results never depend on who did what.
 //!
 //! Invariant: the state of a worker is its own while parts are worked on; no lock but that of the
 //! queue is ever waited for.
@@ -114,8 +114,8 @@ impl Workers {
         self.pool.broadcast(|context| work(context.index()))
     }
 
-    /// Gives each worker a part of its own, the first one to the first worker, and returns what they
-    /// made, in the same order.
+    /// Gives each worker a part of its own, the first one to the first worker, and returns what
+    /// they made, in the same order.
     pub(crate) fn each_with<T: Send, R: Send>(
         &self,
         parts: impl IntoIterator<Item = T>,

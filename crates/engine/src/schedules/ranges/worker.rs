@@ -167,8 +167,8 @@ impl<'g> WorkerState<'g> {
         io.values.put(number, values)
     }
 
-    /// Folds the edges of a task into the accumulators at a place. `at`: its number, and that of the
-    /// task that the worker will fold then.
+    /// Folds the edges of a task into the accumulators at a place. `at`: its number, and that of
+    /// the task that the worker will fold then.
     pub(super) fn fold(
         &mut self,
         pass: &Pass<'_, '_>,

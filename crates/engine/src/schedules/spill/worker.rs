@@ -174,7 +174,8 @@ impl<'g> WorkerState<'g> {
     }
 
     /// Shows the edges of a stripe what both of their ends say, and applies what they tell. `next`:
-    /// the stripe that the worker will take then. `once`: whether a source spoke once to the stripe.
+    /// the stripe that the worker will take then. `once`: whether a source spoke once to the
+    /// stripe.
     pub(super) fn extend<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn ExtendedKernel),
