@@ -15,7 +15,8 @@
 //! rejects; they are here to be measured.
 //!
 //! **Invariant:** the accumulators that are applied are those of the master and of every stealer
-//! that it accepted, each once. **Invariant:** only the master applies.
+//! that it accepted, each once. Asserted in `Owned::received`; checked in `is_whole`.
+//! **Invariant:** only the master applies. Asserted in `ComputationEngine::advance_task`.
 
 use std::collections::VecDeque;
 
@@ -155,7 +156,9 @@ impl Owned {
         // One that comes again after its accumulators were taken has an entry for each time.
         let is_missing =
             |stealer: &&mut Stealer| stealer.rank == from && stealer.help != Help::HandedOver;
-        if let Some(stealer) = self.stealers.iter_mut().find(is_missing) {
+        let stealer = self.stealers.iter_mut().find(is_missing);
+        assert!(stealer.is_some() || cx.config.has(Bug::NotCollected), "each hands over once");
+        if let Some(stealer) = stealer {
             stealer.help = Help::HandedOver;
         }
         self.received.push_back(payload);

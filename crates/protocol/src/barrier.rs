@@ -6,7 +6,8 @@
 //! ```
 //!
 //! **Invariant:** no machine begins step `s + 1` before all have arrived at the end of `s`, and all
-//! begin it with the same decision.
+//! begin it with the same decision. Asserted in `Barrier::arrive`, `Barrier::close` and
+//! `Barrier::audit`; checked by the simulator in `Barriers::work`.
 
 use std::collections::BTreeMap;
 
@@ -32,15 +33,18 @@ impl Barrier {
 
     /// A machine has arrived; returns how many have.
     pub(crate) fn arrive(&mut self, from: Rank, worked: Worked, made: Vec<Made>) -> usize {
-        self.arrived.insert(from, worked);
+        assert!(self.arrived.insert(from, worked).is_none(), "a machine arrives once");
         self.made.extend(made);
         self.arrived.len()
     }
 
-    /// Outcomes of all partitions, in their order, so that sums of floats come out equal.
-    pub(crate) fn partitions(&mut self) -> Vec<Made> {
+    /// Outcomes of all partitions, `count` of them, in their order, so that sums of floats come out
+    /// equal.
+    pub(crate) fn partitions(&mut self, count: u32) -> Vec<Made> {
         let mut made = std::mem::take(&mut self.made);
         made.sort_by_key(|one| one.partition);
+        let partitions = made.iter().map(|one| one.partition);
+        assert!(partitions.eq(0..count), "each partition is made once");
         made
     }
 
@@ -52,13 +56,15 @@ impl Barrier {
         stored: [Sum; 2],
         parts: Vec<Part>,
     ) -> usize {
-        self.closed.insert(from, (served, stored));
+        let before = self.closed.insert(from, (served, stored));
+        assert!(before.is_none(), "a machine closes a step once");
         self.parts.extend(parts);
         self.closed.len()
     }
 
     /// Checks the sums of the step against each other. `made`: updates of the scatter before.
     pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
+        assert!(self.arrived.keys().eq(self.closed.keys()), "who closes has arrived");
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         if self.step.phase == Phase::Ingest {
             return audit_ingest(&worked, &self.edges()).map(|()| 0);

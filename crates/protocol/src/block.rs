@@ -12,7 +12,8 @@
 //!
 //! **Invariant:** `open(seal(b), p, b.name) = p`, and `open` of anything else is an error: a block
 //! that is damaged, torn, stale or lies in another one's place is never taken for the one asked
-//! for.
+//! for. Asserted in `block::seal`; checked in `block::open`. Tested by
+//! `another_block_is_not_taken_for_the_one_asked_for`.
 
 use crate::names::{Block, BlockName, Epoch, Kind, Role};
 use crate::payload::{Buffer, Payload, checksum};
@@ -57,6 +58,7 @@ pub fn seal(block: &Block) -> [u8; HEADER_BYTES] {
     put(56, &name.source.unwrap_or(NO_SOURCE).to_le_bytes());
     let sum = checksum(&bytes[..64]);
     bytes[64..].copy_from_slice(&sum.to_le_bytes());
+    debug_assert_eq!(header(&bytes), Some(*block), "a header says what its block is");
     bytes
 }
 

@@ -15,12 +15,13 @@
 //! chunks at a time as it has cores for (`Config::streams`) while pulls for the next ones are open.
 //!
 //! **Invariant:** what is no stream is alone: a cell is left, and a partition flushed or applied,
-//! when all chunks that were begun are streamed.
+//! when all chunks that were begun are streamed. Asserted in `ComputationEngine::advance`.
 //!
 //! **Invariant:** no piece of the input is read and no chunk streamed while as many bytes are under
-//! way to storage as the window of stores allows ([`storing`]).
+//! way to storage as the window of stores allows ([`storing`]). Checked in `Storing::is_full`, and
+//! by the simulator in `Stores::effect`.
 //! **Invariant:** an engine arrives only when every chunk that it was handed is streamed and every
-//! block that it made is stored.
+//! block that it made is stored. Asserted in `ComputationEngine::arrive`.
 
 mod loading;
 mod stealing;
@@ -143,6 +144,7 @@ impl ComputationEngine {
             self.advance_task(cx, step);
         }
         let works = self.working.is_some();
+        assert!(!works || self.streaming.is_empty(), "what is no stream is alone");
         let spent = self.task.as_ref().map_or(Spent::Idle, |task| task.spent(works));
         self.clock.turn(cx.now, spent);
     }
@@ -189,6 +191,7 @@ impl ComputationEngine {
                         return;
                     }
                     if let Some((block, payload)) = task.pulls.next() {
+                        assert!(!task.needs_signals(), "signals are there before chunks are");
                         let token = cx.work(Work::Stream { block, payload });
                         self.streaming.insert(token, block);
                         if streams > 0 {
@@ -213,6 +216,7 @@ impl ComputationEngine {
                     self.working = Some(cx.work(Work::HandOver));
                 }
                 Stage::Collecting => {
+                    assert!(!task.stolen, "only a master applies");
                     let Some(owned) = self.owned.get_mut(&partition) else { return };
                     if let Some(payload) = owned.merge() {
                         cx.counters.count(Path::Merged);
@@ -266,6 +270,9 @@ impl ComputationEngine {
         if !self.storing.is_empty() && !cx.config.has(Bug::StoresNotAwaited) {
             return;
         }
+        assert!(self.task.is_none() && self.waiting.is_empty(), "all partitions are done");
+        assert!(self.streaming.is_empty() && self.placing.is_empty(), "all chunks are streamed");
+        assert!(self.rounds.have_ended(), "no master needs help");
         self.arrived = true;
         let (worked, made) = (self.worked, std::mem::take(&mut self.made));
         cx.send(0, Message::Arrive { step, worked, made });

@@ -71,6 +71,7 @@ impl Context {
 
     /// Leaves everything behind that belongs to the present epoch.
     pub(crate) fn enter(&mut self, epoch: Epoch) {
+        assert!(epoch > self.epoch, "epochs never go back");
         self.epoch = epoch;
         self.local.clear();
         self.needs_new_epoch = false;

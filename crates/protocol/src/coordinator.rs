@@ -14,8 +14,9 @@
 //! those who join bring along, so a successor of it goes on like any restarted machine.
 //!
 //! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
-//! **Invariant:** a checkpoint is told of only when its manifest is durable here and, where copies
-//! are kept, on the machine that mirrors this one.
+//! Asserted in `Coordinator::install`. **Invariant:** a checkpoint is told of only when its
+//! manifest is durable here and, where copies are kept, on the machine that mirrors this one.
+//! Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -164,6 +165,7 @@ impl Coordinator {
 
     /// Goes back to the newest checkpoint that can be had.
     fn install(&mut self, cx: &mut Context) {
+        assert_eq!(self.joined.len(), cx.machines(), "all have left the epochs before");
         let usable = |one: &&Arc<Manifest>| !self.unusable.contains(&one.state());
         let mut usable = self.found.values().rev().filter(usable);
         let newest = usable.next().cloned();
@@ -207,6 +209,7 @@ impl Coordinator {
             };
             self.directory.add(cx.machines(), from, (kind, iteration, cell), count);
         }
+        assert!(self.joined.contains(&from), "who installs has joined");
         self.installed.insert(from, lost);
         if self.installed.len() < cx.machines() {
             return false;
@@ -332,7 +335,7 @@ impl Coordinator {
         let decides = !step.phase.stores() && !self.edges_only_now();
         if decides {
             let iterations = step.iteration + u32::from(step.phase != Phase::Ingest);
-            let made = self.barrier.partitions();
+            let made = self.barrier.partitions(cx.config.partitions.count());
             self.active = made.iter().map(|one| one.active).collect();
             let totals = made.into_iter().map(|one| (one.partition, one.total)).collect();
             let control = self.control.clone();

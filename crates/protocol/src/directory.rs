@@ -12,7 +12,8 @@
 //! machines become many.
 //!
 //! **Invariant:** as many engines are sent to a storage engine in a step as it has chunks, at most:
-//! so each pull finds a chunk, unless what is left has no active source.
+//! so each pull finds a chunk, unless what is left has no active source. Asserted in
+//! `Directory::find`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -136,6 +137,7 @@ impl Directory {
         let engine = (!engines.is_empty()).then(|| *cx.random.pick(&engines));
         if let Some(engine) = engine {
             shelf.left[engine] -= 1;
+            assert!(shelf.left[engine] < shelf.all[engine], "an engine has what it is asked for");
         }
         cx.send(from, Message::Found { step, cell, engine });
     }

@@ -13,7 +13,8 @@
 //!
 //! **Invariant:** every wait is bounded by `patience`: of an answer to a message (each is
 //! acknowledged, so a cut between any two machines is seen by the one that sends), of the machine's
-//! own disk and its own program ([`Waits`]), and of signs of life ([`crate::membership`]).
+//! own disk and its own program ([`Waits`]), and of signs of life ([`crate::membership`]). Checked
+//! in `Machine::watch` and `Membership::tick`, and by the simulator in `progress::judge`.
 
 use std::collections::BTreeMap;
 

@@ -26,6 +26,8 @@
 //! opens(b)  =>  sum over chunks of the generation of records = edges of the input, each time
 //!               |{ values of v }| = 1 for all v < V
 //! ```
+//!
+//! Checked in `audit_ingest`; asserted in `Ingest::degrees` and `Barrier::partitions`.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +73,8 @@ impl Ingest {
     }
 
     pub(crate) fn degrees(&mut self, from: Rank, partition: u32, payload: Payload) {
-        self.degrees.entry(partition).or_default().insert(from, payload);
+        let before = self.degrees.entry(partition).or_default().insert(from, payload);
+        assert!(before.is_none(), "a machine counts the edges of a partition once");
     }
 
     /// The next partition whose degrees are all known.

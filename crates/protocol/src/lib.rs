@@ -19,7 +19,8 @@
 //! | (not in the paper) | [`channel`], [`ack`], [`audit`], [`wire`], [`payload`] |
 //!
 //! **Invariant:** two runs that are shown the same events do the same. There is no map here whose
-//! order is not that of its keys, and every random number comes from a seed.
+//! order is not that of its keys, and every random number comes from a seed. Tested by
+//! `a_seed_does_again_what_it_did`.
 
 mod accumulators;
 pub mod ack;

@@ -7,6 +7,7 @@
 //!
 //! **Invariant:** what a machine does depends on its configuration and on the events alone, in
 //! their order: no clock, no thread, no file, no socket, no number that the seed does not decide.
+//! Tested by `a_seed_does_again_what_it_did`.
 
 use std::sync::Arc;
 

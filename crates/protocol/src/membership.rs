@@ -21,6 +21,9 @@
 //!                     any epoch                          if it says why the run ends
 //! ```
 //!
+//! Asserted in `Context::enter`; checked in `Machine::envelope`, and by the simulator in
+//! `fencing::delivered`. Tested by `a_roster_never_goes_back`.
+//!
 //! An answer that gives a sign of life is no effect; nor is that a coordinator learns from whatever
 //! a *new* process says that there is one, and begins an epoch. So a machine that was paused or cut
 //! off and is thought dead can do no harm when it comes back: it is *fenced*, and ends when it

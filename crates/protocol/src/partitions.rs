@@ -14,6 +14,8 @@
 //! for all p:       |partition p| <= w  and  w * bytes of a vertex <= memory
 //! for all r < m:   |{ p : master of p = r }| = P / m
 //! ```
+//!
+//! Tested by `every_vertex_is_in_one_partition_and_no_smaller_multiple_does`.
 
 use std::ops::Range;
 
@@ -138,6 +140,7 @@ mod tests {
                         (0..machines).flat_map(|rank| cut.of_master(rank)).collect();
                     owned.sort_unstable();
                     assert_eq!(owned, (0..cut.count()).collect::<Vec<_>>());
+                    assert_eq!(cut.of_master(0).count(), cut.count() as usize / machines);
                 }
             }
         }

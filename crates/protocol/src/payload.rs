@@ -17,6 +17,10 @@
 //! payload p      =>   p.hash() = checksum(p)
 //! buffer b       =>   address(b) = 0 and |b.room()| = 0, both modulo PAGE_BYTES, |b| <= |b.room()|
 //! ```
+//!
+//! Checked in `Buffer::open`. Tested by `buffers_are_whole_pages_where_devices_want_them`,
+//! `bytes_that_were_read_are_compared_with_the_sum_that_was_made` and
+//! `checksums_are_those_that_the_program_made`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};

@@ -8,7 +8,7 @@
 //! mirrors          one machine further
 //! ```
 //!
-//! **Invariant:** of edges and updates nobody but the engine that has a chunk knows where it is: no
+//! Of edges and updates nobody but the engine that has a chunk knows where it is: no
 //! directory. Pulls therefore name a partition, and never a chunk. (But for
 //! [`Placement::Directory`], an ablation.)
 //!

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! **Invariant:** one pull at a time is open at an engine. A "none" holds for the rest of the step:
-//! nothing is added to what a step streams once it has begun.
+//! nothing is added to what a step streams once it has begun. Asserted in `Pulls::ask` and
+//! `ChunkSet::add`. (A directory may say that an engine has several.)
 
 use std::collections::VecDeque;
 
@@ -70,6 +71,8 @@ impl Pulls {
     }
 
     fn ask(&mut self, cx: &mut Context, engine: Rank, (step, cell, active): (Step, Cell, u64)) {
+        let again = self.directory.is_none() && self.asked.contains(&engine);
+        assert!(!again, "one pull is open at an engine");
         let pull = Pull { step, cell, active, sent: cx.now };
         self.asked.push(engine);
         cx.send(engine, Message::Pull(pull));

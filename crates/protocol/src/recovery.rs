@@ -12,7 +12,8 @@
 //! have the manifest's sums, and all of these are durable. So what was found or restored is synced,
 //! whichever machine wrote it: a copy may have been written in an epoch that ended before it was
 //! synced. The same holds for the manifest itself where manifests lie, on rank 0 and the machine
-//! that mirrors it.
+//! that mirrors it. Checked in `lacking`, and by the simulator in `Checkpoints::persisted`;
+//! asserted in `Recovery::finish`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,7 +56,9 @@ impl Recovery {
         install: Install,
         (lacks_manifest, mut old): (bool, Vec<Arc<Manifest>>),
     ) {
-        cx.roster = install.roster;
+        for (known, told) in cx.roster.iter_mut().zip(install.roster) {
+            *known = told.max(*known);
+        }
         let kept = install.previous.into_iter().chain(install.manifest.clone());
         old.extend(storage.install(cx, Kept::of(kept)));
         self.old = old;
@@ -181,6 +184,8 @@ impl Recovery {
         if std::mem::replace(&mut self.answered, true) {
             return;
         }
+        assert!(self.answers == 0 && self.copies == 0, "all copies have come");
+        assert!(self.writing.is_empty(), "all copies are written");
         let mut lost = Lost::default();
         if let Some(manifest) = &self.manifest {
             lost = lacking(cx, storage, manifest, Role::Primary);
@@ -223,5 +228,21 @@ fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Rol
         edges: Some(&Sum::of(edges)) != manifest.edges.get(owner),
         vertices: !here.into_iter().all(has),
         updates: scattered.is_some_and(|made| Some(&Sum::of(updates)) != made.chunks.get(owner)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::of_two;
+
+    #[test]
+    fn a_roster_never_goes_back() {
+        let mut cx = Context::new(Arc::new(of_two()), 1, 1);
+        cx.roster = vec![3, 1];
+        let install = Install { roster: vec![2, 4], manifest: None, previous: None };
+        let mut storage = StorageEngine::default();
+        Recovery::default().install(&mut cx, &mut storage, install, (false, Vec::new()));
+        assert_eq!(cx.roster, [3, 4], "it had heard of a newer process than the coordinator");
     }
 }

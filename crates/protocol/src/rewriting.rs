@@ -20,7 +20,8 @@
 //! and turns from one partition of sources to the next.
 //!
 //! **Invariant:** in a step edges of one generation are handed out, and only edges of the next one
-//! are stored. **Invariant:** when the step ends both generations have as many chunks.
+//! are stored. Asserted in `ComputationEngine::store_rewritten`. **Invariant:** when the step ends
+//! both generations have as many chunks. Checked in `is_whole`.
 
 use crate::audit::Sum;
 use crate::config::Config;

@@ -13,6 +13,7 @@
 //! engine sees, cancels.
 //!
 //! **Invariant:** `alpha = 0` accepts nothing, and `D = 0` is never helped with, whatever `alpha`.
+//! Tested by `the_criterion_at_its_boundaries`; checked by the simulator in `Stealing::effect`.
 
 use std::collections::VecDeque;
 
@@ -76,6 +77,11 @@ impl Rounds {
     pub(crate) fn propose(&mut self) -> Option<u32> {
         self.proposed = self.left.pop_front();
         self.proposed
+    }
+
+    /// Whether nobody is left to be asked, or to answer.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.left.is_empty() && self.proposed.is_none()
     }
 
     /// A master has answered.

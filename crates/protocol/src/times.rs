@@ -8,7 +8,8 @@
 //! idle      waits: at barriers, for answers to proposals, for masters or stealers
 //! ```
 //!
-//! **Invariant:** at each time it is at one of these: their sum is the time since it began.
+//! **Invariant:** at each time it is at one of these: their sum is the time since it began. Tested
+//! by `times_add_up_from_when_the_clock_began`.
 
 use crate::names::Time;
 

@@ -12,7 +12,8 @@
 //! in the paper): as many more keep it busy.
 //!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
-//! uniformly among those that have not said "none"; so there are at most `m` of them.
+//! uniformly among those that have not said "none"; so there are at most `m` of them. Asserted
+//! in `Pulls::ask`. (But for a directory, which says at whom.)
 
 use crate::names::{Rank, Time};
 use crate::random::Random;

@@ -16,8 +16,11 @@
 //!
 //! **Invariant:** `open(seal(e)) = e`; an envelope has one form; and `open` of anything else is an
 //! error, without a panic and without room for more than came, or than a head that is whole says.
-//! **Invariant:** no byte of a payload is copied, and none is looked at but to be summed once where
-//! it arrives; its sum is that of who made it.
+//! Tested by `every_message_has_one_form_and_comes_back`, `any_bytes` and
+//! `every_flipped_bit_and_every_missing_byte_is_seen`; checked in `Opening::of` and
+//! `Opening::open`. **Invariant:** no byte of a payload is copied, and none is looked at but to be
+//! summed once where it arrives; its sum is that of who made it. Tested by
+//! `payloads_are_sent_as_they_are_and_stay_where_they_were_read`.
 //!
 //! Not here: who may speak. A checksum tells damage, and no intent; frames of strangers are for the
 //! transport to refuse. Ranks are checked against the size of the cluster, because they are places

@@ -16,11 +16,16 @@
 //! streams at a time <= Config::streams
 //! ```
 //!
+//! Tested by `work_of_a_new_epoch_waits_for_that_of_the_one_before` and
+//! `as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for`; checked by the simulator in
+//! `Works::effect`.
+//!
 //! The checksum of what the program makes comes with it ([`Payload::hash`]): none is made in a step
 //! of the machine, which would take most of its time.
 //!
 //! **Invariant:** `made = sum of records of what was filled`, over a scatter phase: records that
-//! stand for several updates, because these were combined, say for how many.
+//! stand for several updates, because these were combined, say for how many. Checked in `audit`,
+//! and by the simulator in `Mass::work`.
 
 use std::collections::BTreeSet;
 

@@ -11,8 +11,10 @@
 //! the control carries is the edges, and not the cells: so a program has its cells as it likes.
 //!
 //! **Invariant:** all who replay the same control have the same cells, and are at the same step.
+//! Tested by `who_sees_which_edges_does_not_matter`.
 //! **Invariant:** an edge that was not kept would teach the real cells nothing, because they learn
-//! all that the cells knew to which it was shown.
+//! all that the cells knew to which it was shown. Tested by
+//! `who_sees_which_edges_does_not_matter`.
 
 use std::cell::RefCell;
 

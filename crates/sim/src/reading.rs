@@ -10,7 +10,7 @@
 //!
 //! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
 //! there are more cells than bins may be open. Where more may, cells have several, by the part of
-//! their partition that sources are in.
+//! their partition that sources are in. Checked in `Bins::work`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

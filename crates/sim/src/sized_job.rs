@@ -16,7 +16,8 @@
 //! half of each range of ids more often than into the upper one.
 //!
 //! **Invariant:** no constant of a model is fitted to the time of a run: times follow from sizes
-//! and from the speeds of the schedule, as they do with contents.
+//! and from the speeds of the schedule, as they do with contents. Tested by
+//! `sizes_alone_take_as_long_as_contents`.
 //!
 //! Modelled are programs that stream all edges in each iteration, on route `spill`. Targets of
 //! edges are as if they did not depend on the sources.

@@ -19,6 +19,8 @@
 //! arrives(i, s)  =>  for all p not of i: the last answer for (i, s, p) is no,
 //!                    and was given at or after begins(master(p), s)
 //! ```
+//!
+//! Asserted in `ComputationEngine::arrive`. Tested by `a_proposal_before_the_step_waits_for_it`.
 
 use super::ComputationEngine;
 use crate::config::Handover;

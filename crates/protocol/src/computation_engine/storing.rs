@@ -13,7 +13,8 @@
 //! for all t:   sum of bytes(b) over storing(t)  <  w + s n
 //! ```
 //!
-//! So a storage engine has at most `w + s n` bytes of each computation engine in its queue.
+//! So a storage engine has at most `w + s n` bytes of each computation engine in its queue. Checked
+//! in `Storing::is_full`, and by the simulator in `Stores::effect`.
 //!
 //! **Invariant:** who arrives has all that it made on storage, twice where it is kept twice:
 //!
@@ -21,6 +22,8 @@
 //! arrives(i, s) at t  =>  storing_i(t) = {}
 //! made(b, i, s)       =>  for all role in copies(b): stored(b, role) <= arrives(i, s)
 //! ```
+//!
+//! Checked in `ComputationEngine::arrive`; its sums are asserted in `Storing::remove`.
 
 use super::ComputationEngine;
 use crate::checkpoint::vertices;
@@ -78,6 +81,7 @@ impl ComputationEngine {
         (old, rewritten): (Block, Option<Payload>),
     ) {
         if let Some(payload) = rewritten {
+            assert_eq!(old.name.iteration, step.iteration, "edges of one generation are streamed");
             cx.counters.count(Path::Rewritten);
             let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
             let block = Block::of(name, old.records, old.sources, &payload);

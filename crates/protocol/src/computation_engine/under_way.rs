@@ -23,6 +23,7 @@ impl Storing {
 
     pub(super) fn remove(&mut self, name: &BlockName) {
         self.bytes -= self.blocks.remove(name).unwrap_or(0);
+        assert!(self.bytes == 0 || !self.blocks.is_empty(), "room is that of blocks");
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -14,6 +14,7 @@
 //! **Invariant:** each chunk is handed out at most once in an (epoch, step), to the first that
 //! asks, master or stealer. A cursor is reset by the first *pull* of a step, not when the engine
 //! hears of the step: else a pull that overtakes the beginning would be told "none" too early.
+//! Asserted in `ChunkSet::take`; checked by the simulator in `ExactlyOnce::work`.
 
 use crate::audit::{Served, Sum};
 use crate::config::Sets;
@@ -35,6 +36,7 @@ pub(super) struct ChunkSet {
 impl ChunkSet {
     /// A chunk was stored.
     pub(super) fn add(&mut self, block: Block) {
+        assert!(self.step.is_none(), "nothing is added to what a step streams");
         self.all.add(&block);
         self.blocks.push(block);
     }
@@ -79,6 +81,8 @@ impl ChunkSet {
             self.left_bytes = self.left_bytes.saturating_sub(block.bytes.into());
         }
         self.handed.add(&block);
+        let all = self.handed.count as usize + self.left.len();
+        assert!(forgets || all == self.blocks.len(), "a chunk is handed out once");
         Some(block)
     }
 

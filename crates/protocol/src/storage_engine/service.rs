@@ -10,10 +10,11 @@
 //!
 //! **Invariant:** with a depth of 1 `service`, which computation engines take for `R_storage` of
 //! equation 1 ([`crate::window`]), has no wait for other requests in it. With more, it is what one
-//! takes of as many that share the disk.
+//! takes of as many that share the disk. Tested by
+//! `what_is_measured_as_service_has_no_wait_in_it`; checked by the simulator in `Windows::effect`.
 //!
 //! **Invariant:** who is told that so many copies were sent is told so after all of them, and of
-//! those alone that could be read.
+//! those alone that could be read. Tested by `the_end_of_copies_comes_after_all_of_them`.
 
 use super::StorageEngine;
 use super::requests::{Request, Wanted};

@@ -8,7 +8,7 @@
 //! A payload has no bytes here: it travels beside the form, one at most.
 //!
 //! **Invariant:** nothing is allocated for more elements than there are bytes left, whatever a
-//! length says.
+//! length says. Tested by `lengths_are_bounded_by_what_came`.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ impl Wire for Bytes {
 /// Beside the form: a message with two of them has none.
 impl Wire for Payload {
     fn put(&self, to: &mut Form) {
-        debug_assert!(to.payload.is_none(), "a message carries one payload");
+        assert!(to.payload.is_none(), "a message carries one payload");
         to.payload = Some(self.clone());
     }
 

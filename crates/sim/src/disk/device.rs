@@ -13,7 +13,8 @@
 //! Deletions take no place and no bus, only a latency. Requests on different blocks overtake each
 //! other, the more so as some take many latencies.
 //!
-//! **Invariant:** requests on one block end in the order in which they were made.
+//! **Invariant:** requests on one block end in the order in which they were made. Tested by
+//! `requests_on_one_block_are_in_order_and_others_overtake`.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! **Invariant:** what [`Dealer::rest`] hands out makes the sum of all records of chunks that of
-//! all that was dealt.
+//! all that was dealt. Tested by `nothing_is_lost_or_made_up`.
 
 use welter_protocol::partitions::Partitions;
 
