@@ -17,6 +17,9 @@
 //! - Nothing here knows a socket. Files are volumes, which hold slabs of bytes, and beside them
 //!   what [`kept`] writes.
 //!
+//! Tested by `every_task_is_done_once`, `the_order_of_sums_is_as_stated`, `spmv_of_merged_edges`
+//! and `every_task_gives_the_same_bits_as_in_memory`.
+//!
 //! # Example
 //! Four edges are ingested and ranked. The *plan* says beforehand what that takes of the machine,
 //! and is refused where it does not fit; [`Workers`] are its threads.

@@ -1,7 +1,9 @@
 //! The manifest of a directory of checkpoints: what the run is, and which checkpoints there are.
 //!
 //! Invariant: a manifest that was decoded makes sense in itself. What it says of the graph and of
-//! the program is checked against these before anything is read by it.
+//! the program is checked against these before anything is read by it. Checked in
+//! `Manifest::decode` and `restore::belongs`. Tested by `what_makes_no_sense_is_refused` and
+//! `another_graph_or_program_is_refused`.
 
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_store::StoreError;

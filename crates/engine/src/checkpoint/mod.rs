@@ -13,7 +13,9 @@
 //! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
 //! one before is kept until the next one is committed, and is gone on from when a file of the last
 //! one is not what was written · after a call that failed nothing is written any more · one process
-//! at a time: it holds a lock on the directory.
+//! at a time: it holds a lock on the directory. Checked in `lock_directory`. Tested by
+//! `a_kill_leaves_the_old_checkpoint_or_the_new_one`, `only_the_last_two_are_kept`,
+//! `every_route_falls_back` and `after_a_sync_that_failed_nothing_is_tried_again`.
 
 mod columns;
 mod files;

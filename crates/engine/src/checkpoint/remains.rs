@@ -5,7 +5,8 @@
 //! as in an empty one.
 //!
 //! Invariant: what is removed is ours: a file that was being written is named so, and one that is
-//! named as a state is opened and says that it is one. The directory is locked.
+//! named as a state is opened and says that it is one. The directory is locked. Checked in
+//! `is_left`.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -10,6 +10,8 @@
 //!
 //! Invariants: what is read is what was written last: the checksums of all pieces are in memory ·
 //! all states are zeros before they were written · a worker has at most `STATE_SLABS` slabs.
+//! Checked in `Stored::verified`; asserted in `Rewriter::issue`. Tested by
+//! `states_move_once_there_and_once_back`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
-use crate::columns::footprint::STATES_IN_FLIGHT;
+use crate::columns::footprint::{STATE_SLABS, STATES_IN_FLIGHT};
 use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::Graph;
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
@@ -311,6 +313,7 @@ impl<'s> Rewriter<'s> {
             }
             self.issued += 1;
         }
+        assert!(self.issued + self.writing < STATE_SLABS, "as many slabs as are planned for");
         Ok(())
     }
 

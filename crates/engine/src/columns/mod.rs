@@ -13,7 +13,8 @@
 //!
 //! Nothing here knows in which order edges are visited.
 //!
-//! Invariant: a stripe's part of a column belongs to one worker at a time.
+//! Invariant: a stripe's part of a column belongs to one worker at a time. Checked in
+//! `State::parts`, by a lock on each.
 
 pub mod chunks;
 pub(crate) mod edge_states;

@@ -5,7 +5,8 @@
 //! millions of iterations, so not all can be.
 //!
 //! Invariant: the list takes 1 MiB at most, however many iterations there are. Plans have that as
-//! part of a worker's buffers, half of which are for making chunks.
+//! part of a worker's buffers, half of which are for making chunks. Tested by
+//! `the_first_ones_and_the_last_are_kept_within_a_mebibyte`.
 
 use bytemuck::{Pod, pod_read_unaligned};
 

@@ -4,7 +4,8 @@
 //! place is used again when all of its chunks were gathered.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
-//! that were written: a place that was used before holds another turn.
+//! that were written: a place that was used before holds another turn. Checked in `Incoming::next`.
+//! Tested by `a_bit_that_is_another_one_is_found`.
 
 use std::collections::VecDeque;
 use std::ops::Range;

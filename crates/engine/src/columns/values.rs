@@ -6,7 +6,9 @@
 //! edges and stay, unless even they do not fit ([`crate::schedules::ranges`]): then they lie here
 //! too, and are read piece by piece.
 //!
-//! Invariant: what is read is what was written last: checksums of all pieces are in memory.
+//! Invariant: what is read is what was written last: checksums of all pieces are in memory. Checked
+//! in `StoredColumn::verify` and `StoredColumn::verify_piece`. Tested by
+//! `a_bit_that_is_another_one_is_found`.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -8,7 +8,8 @@
 //! beyond, so more is read than the window: as far as a tile reaches, but not past the end of the
 //! source partition, where every tile ends.
 //!
-//! Invariant: no more than [`WINDOWS`] windows are in memory.
+//! Invariant: no more than [`WINDOWS`] windows are in memory. Checked in `Reader::new`: there are
+//! as many columns for them.
 
 use std::ops::Range;
 use std::sync::Arc;

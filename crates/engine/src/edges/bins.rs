@@ -5,7 +5,8 @@
 //! other lot: when a lot is written into chunks, its slabs are free, and the next chunks go there.
 //!
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
-//! consecutive runs, and a bin is the concatenation of what the workers put there).
+//! consecutive runs, and a bin is the concatenation of what the workers put there). Tested by
+//! `the_first_of_many_wins_wherever_it_lies` and `each_bin_has_its_segments_in_their_order`.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! that begin there. A level with few active sources then reads about the edges of their bands.
 //!
 //! Invariant: blocks begin at multiples of their width, so that a vertex's number tells its block,
-//! its band and its place in the keys.
+//! its band and its place in the keys. Tested by `where_rows_do_not_fit_bands_do` and `depths`.
 
 use std::ops::Range;
 

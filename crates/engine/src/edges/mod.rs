@@ -16,7 +16,8 @@
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
 //!
-//! Invariant: a chunk never changes once it is written.
+//! Invariant: a chunk never changes once it is written. Tested by
+//! `chunks_hold_what_they_held_after_they_moved`.
 
 pub(crate) mod begun;
 pub(crate) mod bins;

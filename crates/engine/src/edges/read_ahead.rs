@@ -7,7 +7,7 @@
 //!
 //! Invariant: a worker holds at most as many slabs that are read or waiting as the plan says, which
 //! is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more that
-//! it looks at.
+//! it looks at. Asserted in `ReadAhead::issue`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -290,6 +290,7 @@ impl<'g> ReadAhead<'g> {
             queue.read(&stored.volume, place, self.graph.arena.take()?, tag)?;
             self.issued += 1;
         }
+        assert!(self.issued <= self.window, "as many slabs as the plan says");
         Ok(())
     }
 

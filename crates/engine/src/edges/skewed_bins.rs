@@ -5,7 +5,8 @@
 //! of one that is larger each bin reads its own segments only, some pages of a slab at a time.
 //! Segments of a full bin are next to each other mostly; of others single pages are read.
 //!
-//! Invariant: a segment is handed out only if its checksum is that of what was written.
+//! Invariant: a segment is handed out only if its checksum is that of what was written. Checked in
+//! `SkewedBins::read`. Tested by `a_bit_of_them_that_is_another_one_is_found`.
 
 use welter_store::checksum;
 use welter_store::io::{ALIGN, Place};

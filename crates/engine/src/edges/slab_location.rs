@@ -5,7 +5,8 @@
 //! slab where it was made and read into a slab again.
 //!
 //! Invariant: what is read back is what was written: chunks are verified when they are read, bins
-//! by the checksum that is kept here.
+//! by the checksum that is kept here. Checked in `slab_location::load` and `ReadAhead::stripe`.
+//! Tested by `a_bit_that_is_another_one_is_found`.
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};

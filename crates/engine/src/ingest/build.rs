@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use welter_store::random_number;
 
-use welter_model::edges::{EdgeStream, Reading};
+use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
 use welter_store::io::{Closing, IoOptions, Volume};
@@ -364,7 +364,7 @@ fn write_tiles<W: Waiting>(
     progress: &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError> {
     let slots = recipe.vertices.slots();
-    let edges = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
+    let edges: u64 = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
     if recipe.bins.is_some() {
         leave_large_lots(&bins, &grid.lots, recipe.plan.lot_bytes_most());
     }
@@ -395,6 +395,9 @@ fn write_tiles<W: Waiting>(
     for writer in writers {
         placed.append(&mut writer.finish(recipe.keep, recipe.arena)?);
     }
+    let in_tiles: u64 = placed.iter().map(|place| place.edges).sum();
+    let all_are = in_tiles == edges || recipe.duplicates != Duplicates::Keep;
+    assert!(all_are, "every edge is in one tile");
     Ok(placed)
 }
 

@@ -8,7 +8,8 @@
 //!
 //! Nothing here knows a program.
 //!
-//! Invariant: every edge of the stream is in one tile; counts before and after are compared.
+//! Invariant: every edge of the stream is in one tile; of edges that are not merged, counts before
+//! and after are compared. Asserted in `write_tiles`. Tested by `every_reading_is_what_a_map_says`.
 
 pub(crate) mod build;
 pub(crate) mod marks;

@@ -3,7 +3,7 @@
 //! Beyond checksums it is looked at whether the files agree: every edge begins in its partition
 //! and ends in its stripe, and degrees are the numbers of edges that leave each vertex.
 //!
-//! Invariant: memory is a column of counts, the columns themselves, and a few slabs a worker.
+//! Memory is that of a column of counts, the columns themselves, and a few slabs a worker.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use welter_store::sealed::offset_in_file;

@@ -6,7 +6,8 @@
 //! being made, and removes the former.
 //!
 //! Invariant: nothing is removed but directories with such a name that nobody has a lock on, and
-//! in which there is nothing but files of ours.
+//! in which there is nothing but files of ours. Checked in `draft::lock` and `is_ours`. Tested by
+//! `what_is_there_or_not_ours_is_not_touched`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

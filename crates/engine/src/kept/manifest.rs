@@ -1,7 +1,8 @@
 //! The manifest of a kept graph: what the graph is, and which files it consists of.
 //!
 //! Invariant: a manifest that was decoded makes sense in itself: counts are not larger than what
-//! the format can hold, names are names of files of ours and no paths.
+//! the format can hold, names are names of files of ours and no paths. Checked in
+//! `Manifest::decode`.
 
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_model::edges::{Duplicates, Reading};

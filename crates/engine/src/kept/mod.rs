@@ -15,7 +15,9 @@
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
 //! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is
 //! padding that `check` holds to be zero · nothing is believed by its position: every file and
-//! every chunk says which graph and generation it belongs to.
+//! every chunk says which graph and generation it belongs to. Checked in `Kept::chunk`. Tested by
+//! `a_kill_leaves_nothing_that_opens_and_the_next_ingest_clears_it`,
+//! `a_flipped_bit_is_found_wherever_it_is` and `files_of_another_graph_are_found`.
 
 mod check;
 mod columns;

@@ -5,6 +5,7 @@
 //! Slots are the numbers of vertices, so every slot is one.
 //!
 //! Invariant: of a graph whose edges have no direction each edge comes once, from its lower end.
+//! Tested by `undirected_edges_come_once_from_their_lower_end`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

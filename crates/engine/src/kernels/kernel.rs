@@ -26,7 +26,10 @@
 //! signals ahead changed nothing.
 //!
 //! Invariant: no key, right or wrong, leads outside the columns: either these are as long as what a
-//! key can tell apart, or keys are checked against them first ([`crate::kernels::keys`]).
+//! key can tell apart, or keys are checked against them first ([`crate::kernels::keys`]). Tested by
+//! `no_key_leads_outside_columns_of_its_width`,
+//! `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside` and
+//! `keys_that_lead_outside_are_errors`.
 #![expect(unsafe_code, reason = "indexes columns that keys lead nowhere outside of")]
 
 use std::ops::Range;

@@ -23,7 +23,9 @@
 //! buffers, generic in the program, and objects over bytes. Kernels of stream programs have the
 //! state of all vertices too, which any thread may change.
 //!
-//! Invariant: a key is checked against the columns that it indexes before it indexes them.
+//! Invariant: a key is checked against the columns that it indexes before it indexes them. Tested
+//! by `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside` and
+//! `keys_that_lead_outside_are_errors`.
 
 pub(crate) mod apply;
 pub(crate) mod bits;

@@ -15,7 +15,8 @@
 //! | `model::intersect::Intersect` | [`TriangleKernel`](super::triangles::TriangleKernel) |
 //!
 //! Invariant: columns that a kernel is given hold whole elements of the kernel's own widths, and
-//! begin where such elements may begin. Anything else is a bug, on which the kernel panics.
+//! begin where such elements may begin. Anything else is a bug, on which the kernel panics. Checked
+//! in `seam::elements` and `seam::elements_mut`.
 
 use std::ops::Range;
 

@@ -7,6 +7,7 @@
 //! edge at a time.
 //!
 //! Invariant: as in [`crate::kernels::kernel`], no key, right or wrong, leads outside the cells.
+//! Checked in `Cells::of`. Tested by `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside`.
 #![expect(unsafe_code, reason = "indexes cells that keys lead nowhere outside of")]
 
 use welter_store::chunk::Tile;

@@ -7,7 +7,8 @@
 //! L2 each) this took the kernel from 1.5 to 1.2 ns per edge and core, on unscrambled ids from
 //! 1.8 to 1.2.
 //!
-//! Invariant: `index(slot)` is the number of vertices in slots below `slot`.
+//! Invariant: `index(slot)` is the number of vertices in slots below `slot`. Tested by
+//! `vertices_are_numbered_in_the_order_of_their_slots`.
 
 use std::sync::Arc;
 

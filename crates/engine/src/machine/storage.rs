@@ -1,6 +1,8 @@
 //! Storage: where bytes go that do not fit in memory, slab by slab.
 //!
-//! Invariant: what is written here has room, or is refused before the first byte of it.
+//! Invariant: what is written here has room, or is refused before the first byte of it. Checked in
+//! `Storage::scratch`. Tested by `too_little_room_is_known_before_anything_is_read` and
+//! `the_state_of_a_run_takes_what_its_plan_says`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! place of its own, which it brings along, so results never depend on who did what.
 //!
 //! Invariant: the state of a worker is its own while parts are worked on; no lock but that of the
-//! queue is ever waited for.
+//! queue is ever waited for. Tested by `a_part_belongs_to_the_worker_that_takes_it`.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -23,6 +23,10 @@
 //!   continues from it tells all of these to all, which is more than has to be and never less.
 //! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
 //!   more.
+//!
+//! Tested by `vertices_that_wait_for_another_part_of_their_stripe_are_kept`,
+//! `a_run_that_relaxes_parts_is_gone_on_with_from_every_pass` and
+//! `no_run_takes_more_than_its_plan_and_its_budget_say`.
 
 mod dirty_blocks;
 

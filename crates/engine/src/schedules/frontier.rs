@@ -7,7 +7,8 @@
 //! Invariants, while `listed`: an active vertex stands in the bucket of its urgency. Where a vertex
 //! can become active more than once it may stand in others too, or twice in its own, and has its
 //! flag set; an entry of a vertex without the flag, or of another urgency, is void. Where one
-//! update is enough every entry counts, and rows need no flags.
+//! update is enough every entry counts, and rows need no flags. Tested by `distances`, `depths` and
+//! `rows_read_each_edge_about_once`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -9,7 +9,8 @@
 //!
 //! What is counted are integers, so the answer is the same for any blocks and threads.
 //!
-//! Invariant: ranks are a permutation, and a row has as many entries as were counted.
+//! Invariant: ranks are a permutation, and a row has as many entries as were counted. Asserted in
+//! `intersect::rank`. Tested by `pairs_of_neighbours_are_those_of_a_plain_loop`.
 
 mod counts;
 mod marks;
@@ -188,6 +189,7 @@ fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
         }
         Ok(())
     })?;
+    assert_eq!(next[graph.degree_max as usize] as usize, ranks.len(), "each rank is one vertex's");
     Ok(ranks)
 }
 

@@ -10,6 +10,7 @@
 //!
 //! Invariant: `left` of a vertex that left is its core number, and the thread that brought it down
 //! to `k` is the only one to have it leave. So the answer is the same for any number of threads.
+//! Tested by `core_numbers_are_those_of_peeling` and `many_leave_at_a_time`.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -5,7 +5,8 @@
 //! emptied every so often, so they stay in the cache. Signals and flags change only when all edges
 //! have been looked at, so what an iteration does depends on no order.
 //!
-//! Invariant: a range's vertices belong to one thread at a time.
+//! Invariant: a range's vertices belong to one thread at a time. Checked in `reached::with`, by a
+//! lock on each.
 
 use std::ops::{ControlFlow, Range};
 

@@ -6,6 +6,7 @@
 //! vertices in the first of some tens of iterations, and labels within a few.
 //!
 //! Invariant: a vertex that is not stale would make of what it hears what it made of it last.
+//! Tested by `communities_are_those_of_a_plain_loop` and `core_numbers_are_those_of_peeling`.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

@@ -3,7 +3,8 @@
 //!
 //! Chunks hold their edges by rising sources, so that rows are made as edges come.
 //!
-//! Invariant: never more than [`words`] says, which is what the caller has made room for.
+//! Invariant: never more than [`words`] says, which is what the caller has made room for. Checked
+//! in `Resident::push`. Tested by `rows_are_what_was_pushed`.
 
 use std::ops::Range;
 

@@ -4,7 +4,8 @@
 //! need not be a pass, and what comes next the kernel knows, not a column of totals.
 //!
 //! Invariant: passes are counted, and no other step is; so the limit of a program bounds them, and
-//! checkpoints are numbered by them.
+//! checkpoints are numbered by them. Checked in `check_limit`. Tested by
+//! `a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input`.
 
 mod state;
 

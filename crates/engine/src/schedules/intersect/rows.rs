@@ -11,7 +11,8 @@
 //! word:        rank / 64, a bit for each rank (2 x 32), the same of edges both ways if they count
 //! ```
 //!
-//! Invariant: a packed row takes no more room than the plain one, so it lies in its place.
+//! Invariant: a packed row takes no more room than the plain one, so it lies in its place. Tested
+//! by `rows_are_what_they_were` and `dense_ends_are_packed`.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

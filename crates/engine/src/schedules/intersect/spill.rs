@@ -17,6 +17,8 @@
 //! entries do, added up before and once more where much waits.
 //!
 //! Invariant: what was written at each step is what was read, and each edge and vertex is met once.
+//! Tested by `rows_travel_where_there_is_more_than_one_of_everything` and
+//! `what_is_missing_is_an_error`.
 
 mod block;
 pub(crate) mod boxes;

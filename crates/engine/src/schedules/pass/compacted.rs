@@ -19,7 +19,9 @@
 //!
 //! Invariants: a generation holds all edges that can still be news · nothing is written unless
 //! there is room for all of it before, on storage and for the buffers of all workers in memory;
-//! where there is none, passes read what they read before.
+//! where there is none, passes read what they read before. Tested by
+//! `what_is_left_is_written_and_less_is_read` and
+//! `no_run_takes_more_than_its_plan_and_its_budget_say`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -9,7 +9,8 @@
 //! - Which chunks hold no news (`stale`) is forgotten: all of them are looked at once more.
 //!
 //! Invariant: nothing is written while a few edges were shown and the others are still to come,
-//! since the others are shown without those.
+//! since the others are shown without those. Tested by
+//! `a_run_that_goes_on_ends_as_an_undisturbed_one`.
 
 use std::path::Path;
 

@@ -6,7 +6,8 @@
 //! whatever the number of workers, there is one column and no atomic operation, and a range stays
 //! in the second-level cache while it is told.
 //!
-//! Invariant: a range's slots belong to one worker at a time.
+//! Invariant: a range's slots belong to one worker at a time. Checked in `scan`, by a lock on
+//! each.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
