@@ -8,7 +8,8 @@
 //!
 //! Invariants: a failed fsync is never tried again, because the kernel has dropped what it could
 //! not write and would say that all is well · whatever fails before the rename, the temporary file
-//! is removed.
+//! is removed. Tested by `a_file_is_replaced_or_stays` and
+//! `after_a_sync_that_failed_nothing_is_tried_again`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

@@ -1,6 +1,8 @@
 //! What can be wrong with a chunk, and with files.
 //!
 //! Invariant: the text of every [`StoreError`] names the file, and the offset where there is one.
+//! Tested by `the_error_says_what_is_damaged_and_where`, `the_place_of_the_damage_is_told` and
+//! `a_full_disk_is_told_by_its_directory`.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

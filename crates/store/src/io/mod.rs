@@ -12,7 +12,9 @@
 //! without direct I/O, so that a volume can be read elsewhere · memory that a request uses belongs
 //! to the queue until the request is done, also where the queue is dropped before · short reads
 //! and writes are continued · a read that meets the end of a file is damage ([`StoreError::Ended`])
-//! and not an error of the device.
+//! and not an error of the device. Tested by `places_are_aligned_and_spread_over_all_folders`,
+//! `a_queue_that_is_dropped_has_written_what_it_began`,
+//! `calls_that_are_interrupted_or_do_less_are_continued` and `a_file_that_was_cut_short_is_damage`.
 
 mod at_once;
 mod blocking;

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the kernel knows addresses only inside memory that `flights` owns, and an entry of
 //! `flights` is emptied after the kernel's last word on it. If the ring cannot be asked any more,
-//! what is in flight is leaked rather than freed.
+//! what is in flight is leaked rather than freed. Tested by
+//! `a_queue_that_is_dropped_has_written_what_it_began`; checked in `Ring::drop`.
 #![expect(unsafe_code, reason = "hands addresses of memory that is owned here to the kernel")]
 
 use std::collections::VecDeque;

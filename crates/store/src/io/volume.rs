@@ -5,7 +5,8 @@
 //! lock, and a place that was handed out stays true for as long as the files are there.
 //!
 //! Invariant: after a failed fsync every call fails. The kernel has dropped what it could not
-//! write, and a second fsync would say that all is well.
+//! write, and a second fsync would say that all is well. Tested by
+//! `nothing_is_trusted_after_a_failed_sync`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -12,7 +12,8 @@
 //! to read a column in pieces, and to reach into its middle.
 //!
 //! Invariants: nothing is handed out before its checksum was seen to be right · nothing is
-//! allocated by a length that was not checked against the size of the file.
+//! allocated by a length that was not checked against the size of the file. Tested by
+//! `every_flipped_bit_is_noticed` and `a_forged_head_is_held_against_the_file`.
 //!
 //! ```
 //! use welter_store::sealed::{Identity, seal, unseal};
