@@ -6,6 +6,7 @@
 //! `cargo xtask tidy`.
 
 mod circles;
+mod invariants;
 mod layers;
 mod links;
 mod openings;
@@ -75,6 +76,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(openings::check(&sources));
     findings.extend(words::check(&sources));
     findings.extend(circles::check(&sources));
+    findings.extend(invariants::check(&sources));
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));
     findings.extend(sources.iter().flat_map(layers::check_manifest));
