@@ -19,10 +19,9 @@ use welter_testing::graph::Graph;
 use welter_testing::plain::{components, forest, strong_components};
 use welter_testing::reading::read_as;
 
-use crate::extended_job::ExtendedJob;
-use crate::fold_job::FoldJob;
 use crate::intersect_job::intersect_job;
 use crate::job::Job;
+use crate::kernel_job::KernelJob;
 use crate::phases::Colours;
 use crate::stream_job::StreamJob;
 
@@ -77,24 +76,24 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
     match name {
         "pagerank" => {
             let program = PageRank::<f64>::new(vertices, 0.85, iterations, 0.0, Dangling::Spread);
-            Arc::new(FoldJob::new("pagerank", graph, program))
+            Arc::new(KernelJob::new("pagerank", graph, program))
         }
-        "bfs" => Arc::new(FoldJob::new("bfs", graph, Bfs::new(sources))),
-        "bfs-tree" => Arc::new(FoldJob::new("bfs-tree", graph, BfsTree::new(sources))),
-        "sssp" => Arc::new(FoldJob::new("sssp", graph, Sssp::<f64>::new(sources, 1.0))),
+        "bfs" => Arc::new(KernelJob::new("bfs", graph, Bfs::new(sources))),
+        "bfs-tree" => Arc::new(KernelJob::new("bfs-tree", graph, BfsTree::new(sources))),
+        "sssp" => Arc::new(KernelJob::new("sssp", graph, Sssp::<f64>::new(sources, 1.0))),
         "spmv" => {
             let program = Spmv::<f64>::new(Vector::Random { seed }, iterations);
-            Arc::new(FoldJob::new("spmv", graph, program))
+            Arc::new(KernelJob::new("spmv", graph, program))
         }
-        "mis" => Arc::new(FoldJob::new("mis", &both(), Mis::new(seed))),
-        "cdlp" => Arc::new(FoldJob::new("cdlp", &both(), Grouped(Cdlp::new(iterations)))),
-        "kcore" => Arc::new(FoldJob::new("kcore", &both(), Grouped(KCore))),
+        "mis" => Arc::new(KernelJob::new("mis", &both(), Mis::new(seed))),
+        "cdlp" => Arc::new(KernelJob::new("cdlp", &both(), Grouped(Cdlp::new(iterations)))),
+        "kcore" => Arc::new(KernelJob::new("kcore", &both(), Grouped(KCore))),
         "hyperball" => {
-            Arc::new(FoldJob::new("hyperball", graph, HyperBall::<16>::new(seed, Some(4))))
+            Arc::new(KernelJob::new("hyperball", graph, HyperBall::<16>::new(seed, Some(4))))
         }
         "conductance" => {
             let sides = Sides::of(vertices, 0..vertices / 2);
-            Arc::new(FoldJob::new("conductance", &both(), Conductance::<u32>::new(sides)))
+            Arc::new(KernelJob::new("conductance", &both(), Conductance::<u32>::new(sides)))
         }
         "als" => {
             // Edges run from the first half to the second.
@@ -107,19 +106,19 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let rated = read_as(&rated, Reading { undirected: true, ..Reading::default() });
             let sides = Sides::of(slots as u64, u64::from(users)..slots as u64);
             let program = Als4::new(sides, 0.1, iterations, seed);
-            Arc::new(FoldJob::within(1e-6, "als", &rated, program))
+            Arc::new(KernelJob::within(1e-6, "als", &rated, program))
         }
         "bp" => {
             let Some(potential) = Potential::<2>::coupled(0.6) else {
                 unreachable!("0.6 lies between 0 and 1")
             };
             let program = BeliefPropagation::new(potential, iterations, 0.0);
-            Arc::new(FoldJob::new("bp", &both(), program))
+            Arc::new(KernelJob::new("bp", &both(), program))
         }
         "colours" => {
             let directions = Duplicates::Directions;
             let ways = read_as(graph, Reading { duplicates: directions, ..Reading::default() });
-            Arc::new(FoldJob::new("colours", &ways, Colours))
+            Arc::new(KernelJob::new("colours", &ways, Colours))
         }
         "sum-product" => {
             let Some(program) = Potential::<2>::coupled(0.6)
@@ -131,7 +130,7 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let prior = |vertex: u64| [1.0, (1 + mix(seed ^ vertex) % 64) as f64 / 8.0];
             let program = program.with_priors((0..vertices).map(prior).collect());
             // Messages are kept as 32-bit numbers.
-            Arc::new(ExtendedJob::within(1e-4, "sum-product", &both(), program))
+            Arc::new(KernelJob::extended(1e-4, "sum-product", &both(), program))
         }
         "walk" => {
             let mut sums = vec![0.0; graph.slots()];
@@ -141,14 +140,14 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let jumps = sums.iter().map(|sum| 1.0 + sum % 3.0).collect();
             let walk = Walk::new(vertices, 0.85, iterations, 0.0).weighted(sums).jumping(jumps);
             let Some(walk) = walk else { unreachable!("there are vertices") };
-            Arc::new(FoldJob::new("walk", graph, walk))
+            Arc::new(KernelJob::new("walk", graph, walk))
         }
         "forest-labels" => {
-            Arc::new(FoldJob::new("forest-labels", &both(), ForestLabels::default()))
+            Arc::new(KernelJob::new("forest-labels", &both(), ForestLabels::default()))
         }
         "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
         "triangles" | "lcc" => triangles(name, graph),
-        _ => Arc::new(FoldJob::new("labels", &both(), LabelPropagation)),
+        _ => Arc::new(KernelJob::new("labels", &both(), LabelPropagation)),
     }
 }
 

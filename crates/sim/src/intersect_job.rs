@@ -22,7 +22,7 @@ use welter_model::table::ColumnData;
 use welter_testing::graph::Graph;
 use welter_testing::plain::closed;
 
-use crate::fold_job::{FoldJob, numbers};
+use crate::kernel_job::{KernelJob, numbers};
 
 /// Vertices in a block.
 const BLOCK: u32 = 16;
@@ -32,7 +32,7 @@ pub fn intersect_job<I: Intersect + Copy + Send + 'static>(
     name: &'static str,
     [given, read]: [&Graph; 2],
     program: I,
-) -> FoldJob<Blocks<I>> {
+) -> KernelJob {
     let of = |(neighbours, edges, pairs): (usize, usize, usize)| {
         let closed = if I::DIRECTED { edges } else { pairs };
         program.value(neighbours as u64, closed as u64)
@@ -50,7 +50,7 @@ pub fn intersect_job<I: Intersect + Copy + Send + 'static>(
         Err(format!("{found:?} are not {expected:?}"))
     };
     let blocks = (read.slots() as u64).div_ceil(BLOCK.into());
-    FoldJob::judged(name, read, Blocks { blocks, program }, Box::new(judge))
+    KernelJob::judged(name, read, Blocks { blocks, program }, Box::new(judge))
 }
 
 /// The fold program.

@@ -1,96 +1,11 @@
 //! What a simulated cluster computes, without its types: the seam between schedules and programs.
 //!
-//! A schedule is compiled once, not once a program, so kernels see bytes. They run on the spot, on
-//! real graphs: chunks are those of the store, and what is done with them the engine does
-//! ([`welter_engine::chunks`]).
+//! A schedule is compiled once, not once a program, so workers see bytes. They run on the spot, on
+//! real graphs, and are those that real machines have ([`welter_worker`]). Oracles and planted bugs
+//! are on this side.
 
-use welter_engine::{EngineError, chunks};
-use welter_protocol::config::Route;
-use welter_protocol::names::Cell;
-use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
-use welter_protocol::{Outcome, Payload, Work};
-use welter_store::header::{CellId, Encoding};
-
-/// How a job is cut for a cluster.
-#[derive(Clone, Copy, Debug)]
-pub struct Cut {
-    /// Streaming partitions.
-    pub partitions: Partitions,
-    /// Where updates wait.
-    pub route: Route,
-    /// How edges are written.
-    pub encoding: Encoding,
-    /// Records in a chunk of edges or updates.
-    pub chunk_records: u32,
-    /// Vertices in a chunk of a vertex set.
-    pub chunk_vertices: u64,
-    /// Whether a vertex keeps its edges close: else they are dealt out at random over the input.
-    pub piece_edges: usize,
-    /// Bins of edges that a machine has open at a time, as [`welter_protocol::Config`] says.
-    pub bins_open_max: u64,
-    /// Parts of a source partition that have bins of their own, as far as bins suffice: a power of
-    /// two up to 64. What no active source needs is left out by chunks, so these should have few
-    /// sources.
-    pub source_parts: u64,
-    /// Whether updates for one destination are merged in the buffer of a chunk, where the program
-    /// can.
-    pub combines: bool,
-    /// A bug to be found.
-    pub planted: Option<Bug>,
-}
-
-impl Cut {
-    /// Whether edges that are binned by both their ends are binned by one after the other.
-    pub(crate) fn splits(&self, by_cells: bool) -> bool {
-        let many = self.partitions.cells() > self.bins_open_max;
-        by_cells && many && self.planted != Some(Bug::BinsUnbounded)
-    }
-
-    /// Parts of a source partition that have bins of their own in the last pass over the input.
-    fn parts(&self, by_cells: bool) -> u64 {
-        let partitions = self.partitions.count().into();
-        let at_once = by_cells && !self.splits(by_cells);
-        let cells = if at_once { self.partitions.cells() } else { partitions };
-        let most = (self.bins_open_max / cells).clamp(1, self.source_parts);
-        // Whole ranges, so that no chunk has some of one and some of the next.
-        1 << most.ilog2()
-    }
-
-    /// The part of its partition that a source is in.
-    pub(crate) fn part_of(&self, source: u64, by_cells: bool) -> u64 {
-        let width = self.partitions.width();
-        source % width * self.parts(by_cells) / width
-    }
-
-    /// The bit of a vertex among the 64 ranges of its partition.
-    pub(crate) fn range_of(&self, vertex: u64) -> u64 {
-        let width = self.partitions.width();
-        1 << (vertex % width * 64 / width)
-    }
-
-    /// A cell of a graph as chunks have it. Where edges are binned by their sources alone, one
-    /// stripe is as wide as the graph.
-    pub(crate) fn chunk_cell(&self, graph: u64, cell: Cell) -> chunks::Cell {
-        let partitions = &self.partitions;
-        let source_partition = cell.sources();
-        let (stripe, targets) = match cell.source {
-            Some(_) => (cell.partition, partitions.range(cell.partition)),
-            None => (0, 0..partitions.vertices()),
-        };
-        let sources = partitions.range(source_partition);
-        chunks::Cell { graph, id: CellId { source_partition, stripe }, sources, targets }
-    }
-
-    /// A vertex set, of vertices of so many bytes, as chunks: at least one.
-    pub(crate) fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Payload> {
-        if set.is_empty() {
-            return vec![Payload::default()];
-        }
-        let chunk_bytes = self.chunk_vertices as usize * vertex_bytes;
-        set.chunks(chunk_bytes).map(Payload::from).collect()
-    }
-}
+pub use welter_worker::{Cut, Worker};
 
 /// A program on a graph, and what its result must be.
 pub trait Job: Send + Sync {
@@ -108,25 +23,13 @@ pub trait Job: Send + Sync {
         false
     }
 
-    /// The part of a computation engine that is the program's own.
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker>;
+    /// The part of a computation engine that is the program's own, with a planted bug if that is
+    /// one of workers.
+    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;
 
     /// Compares the vertex sets of all partitions, after so many iterations, with the reference.
     ///
     /// # Errors
     /// What is wrong.
     fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String>;
-}
-
-/// The kernels of one machine, with what is in its memory.
-pub trait Worker {
-    /// Does what is asked.
-    ///
-    /// # Errors
-    /// When a chunk is not what was written for what it was pulled for. The protocol hands out none
-    /// that is damaged, so that is a failure of the schedule.
-    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError>;
-
-    /// Records that the last piece of work looked at, from which its time follows.
-    fn looked_at(&self) -> u64;
 }

@@ -24,28 +24,27 @@
 //! assert_eq!(World::run(&schedule, false).hash, report.hash);
 //! ```
 
-mod bins;
 pub mod campaign;
 pub mod catalogue;
 pub mod checkers;
 pub mod clock;
 pub mod describe;
 pub mod disk;
-pub mod extended_job;
 pub mod faults;
 pub mod figures;
-pub mod fold_job;
 pub mod happened;
 pub mod hunt;
+mod input;
 pub mod intersect_job;
 pub mod job;
+pub mod kernel_job;
 pub mod network;
 mod passes;
 pub mod phases;
 pub mod planted;
-mod reading;
 pub mod replay;
 pub mod schedule;
 pub mod sized_job;
 pub mod stream_job;
+mod tampered;
 pub mod world;

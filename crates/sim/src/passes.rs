@@ -24,8 +24,7 @@ use welter_engine::chunks::{Pulled, Scratch};
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{Edge, Known, Next, Seen, Stream};
 use welter_protocol::names::Bytes;
-
-use crate::reading::numbers;
+use welter_worker::ingest::numbers;
 
 /// One of so many sources has its edges among the few.
 const FEW: u32 = 4;
@@ -109,7 +108,7 @@ impl Log {
             bytes = rest;
             Some(part)
         };
-        let degrees = numbers(take(4).unwrap_or_default());
+        let degrees = numbers(take(4).unwrap_or_default()).collect();
         let passes = std::iter::from_fn(|| take(1)).map(Learnt::decode).collect();
         Self { degrees, passes }
     }

@@ -1,6 +1,9 @@
 //! The planted bugs, and those that simulated devices have.
 
+use welter_protocol::Config;
 use welter_protocol::planted::Bug;
+
+use crate::job::Cut;
 
 /// All bugs.
 pub const BUGS: [Bug; 44] = [
@@ -49,6 +52,15 @@ pub const BUGS: [Bug; 44] = [
     Bug::NotRestored,
     Bug::OlderProcess,
 ];
+
+/// How workers are told to cut: edges that are binned by both ends are so at once, however many bins
+/// that takes.
+pub fn cut(config: &Config, cut: Cut) -> Cut {
+    if config.planted != Some(Bug::BinsUnbounded) || !config.by_cells() {
+        return cut;
+    }
+    Cut { bins_open_max: cut.bins_open_max.max(cut.partitions.cells()), ..cut }
+}
 
 /// Whether disks say that blocks are durable when they are not.
 pub fn lies(bug: Option<Bug>) -> bool {

@@ -116,7 +116,6 @@ impl Schedule {
         // By the seed itself, so that it moves none of the draws that other schedules know.
         let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
         let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
-        let planted = wishes.bug;
         let cut = Cut {
             partitions,
             route,
@@ -127,7 +126,6 @@ impl Schedule {
             bins_open_max,
             source_parts,
             combines,
-            planted,
         };
         let config = Self::config(random, &*job, &cut, wishes);
         let calm = wishes.calm || random.chance(150);

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use welter_engine::EngineError;
 use welter_protocol::names::{Bytes, Phase, Step};
+use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
@@ -109,7 +110,7 @@ impl Job for SizedJob {
         self.vertex_bytes
     }
 
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
+    fn worker(&self, cut: Cut, rank: usize, _: Option<Bug>) -> Box<dyn Worker> {
         let machines = cut.partitions.machines() as u64;
         let share = |rank: u64| self.edges * rank / machines;
         let rank = rank as u64;

@@ -21,19 +21,21 @@ use welter_model::program::Value;
 use welter_model::stream::Stream;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Bytes, Cell, Phase};
+use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 use welter_testing::graph::Graph;
+use welter_worker::ingest::{Ingest, degrees, numbers as counts};
 
-use crate::fold_job::numbers;
+use crate::input::Edges;
 use crate::job::{Cut, Job, Worker};
+use crate::kernel_job::numbers;
 use crate::passes::{Knowledge, Learnt, Log};
-use crate::reading::{Input, Reading, degrees};
 
 /// A stream program on a graph whose slots are all vertices.
 pub struct StreamJob<S: Stream> {
     program: Arc<S>,
-    input: Arc<Input>,
+    input: Arc<Edges>,
     name: &'static str,
     /// The rows of the result, in their order.
     expected: Vec<Vec<f64>>,
@@ -43,7 +45,7 @@ impl<S: Stream + Send + 'static> StreamJob<S> {
     /// Of a graph as it is to be read; the result must have these rows, in any order if it is a
     /// list.
     pub fn new(name: &'static str, graph: &Graph, program: S, expected: Vec<Vec<f64>>) -> Self {
-        Self { program: Arc::new(program), input: Input::of(graph, S::WEIGHTED), name, expected }
+        Self { program: Arc::new(program), input: Edges::of(graph, S::WEIGHTED), name, expected }
     }
 }
 
@@ -60,10 +62,15 @@ impl<S: Stream + Send + 'static> Job for StreamJob<S> {
         size_of::<S::Value>() as u64
     }
 
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
+    fn worker(&self, cut: Cut, rank: usize, _: Option<Bug>) -> Box<dyn Worker> {
         Box::new(StreamWorker {
             program: self.program.clone(),
-            reading: Reading::new(self.input.clone(), cut, rank, None),
+            ingest: Ingest::new(
+                self.input.share(&cut, rank),
+                cut,
+                (self.input.graph, S::WEIGHTED),
+                None,
+            ),
             vertices: self.input.vertices,
             graph: self.input.graph,
             cut,
@@ -97,7 +104,7 @@ impl<S: Stream + Send + 'static> Job for StreamJob<S> {
 
 struct StreamWorker<S: Stream> {
     program: Arc<S>,
-    reading: Reading,
+    ingest: Ingest,
     vertices: u64,
     /// Number of the graph.
     graph: u64,
@@ -114,17 +121,18 @@ struct StreamWorker<S: Stream> {
     looked_at: u64,
 }
 
-impl<S: Stream> Worker for StreamWorker<S> {
+impl<S: Stream + Send> Worker for StreamWorker<S> {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
-        if let Some(outcome) = self.reading.splits(work, &mut self.looked_at)? {
+        if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
             return Ok(outcome);
         }
         let outcome = match work {
-            Work::Ingest { first } => self.reading.piece(*first, &mut self.looked_at)?,
+            Work::Ingest { first } => self.ingest.piece(*first, &mut self.looked_at)?,
             Work::Init { partition, degrees: counts } => {
                 self.partition = *partition;
-                let degrees = degrees(counts);
+                let range = self.cut.partitions.range(*partition);
+                let degrees = degrees(counts, (range.end - range.start) as usize)?;
                 self.made(Bytes::from(bytemuck::cast_slice(&degrees)), |_| S::Value::zeroed())
             }
             Work::Open { step, partition, control, .. } => {
@@ -229,7 +237,7 @@ impl<S: Stream> StreamWorker<S> {
     fn decide(&self, iterations: u32, control: &[u8], totals: &[(u32, Bytes)]) -> Outcome {
         let mut log = Log::decode(control);
         if iterations == 0 {
-            let degrees = totals.iter().flat_map(|(_, degrees)| crate::reading::numbers(degrees));
+            let degrees = totals.iter().flat_map(|(_, degrees)| counts(degrees));
             log = Log { degrees: degrees.collect(), passes: Vec::new() };
             return Outcome::Decided { goes_on: true, control: log.encode() };
         }

@@ -15,8 +15,8 @@ use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
 use welter_protocol::times::Times;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -73,9 +73,8 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
-    let job = Arc::new(FoldJob::new("pagerank", &graph, program));
+    let job = Arc::new(KernelJob::new("pagerank", &graph, program));
     let mut schedule = Schedule::calm(job, cut);
     let config = Arc::make_mut(&mut schedule.config);
     (config.bias, config.handover) = (bias, handover);

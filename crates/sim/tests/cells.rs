@@ -9,8 +9,8 @@ use welter_protocol::config::Route;
 use welter_protocol::counters::Path;
 use welter_protocol::partitions::Partitions;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -34,9 +34,8 @@ fn path() -> Schedule {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
-    Schedule::calm(Arc::new(FoldJob::new("bfs", &graph, Bfs::new(vec![0]))), cut)
+    Schedule::calm(Arc::new(KernelJob::new("bfs", &graph, Bfs::new(vec![0]))), cut)
 }
 
 /// Text behind `what` in a line of the trace that has it.

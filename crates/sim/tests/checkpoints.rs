@@ -15,8 +15,8 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::faults::Fault;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
 use welter_store::header::Encoding;
@@ -36,10 +36,9 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
-    let job = Arc::new(FoldJob::new("pagerank", &graph, program));
+    let job = Arc::new(KernelJob::new("pagerank", &graph, program));
     let mut schedule = Schedule::calm(job, cut);
     let config = Arc::make_mut(&mut schedule.config);
     config.scatter_checkpoints = scatter_checkpoints;

@@ -12,8 +12,8 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -33,10 +33,9 @@ fn measure(combines: bool) -> (usize, f64) {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines,
-        planted: None,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
-    let job = Arc::new(FoldJob::new("pagerank", &graph, program));
+    let job = Arc::new(KernelJob::new("pagerank", &graph, program));
     let report = World::run(&Schedule::calm(job, cut), true);
     assert_eq!((report.failure, report.end), (None, End::Finished));
     let chunks = report.trace.iter().filter(|line| line.contains(" -> writes Updates")).count();

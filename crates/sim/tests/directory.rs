@@ -12,8 +12,8 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::random::Random;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -42,10 +42,9 @@ fn measure(machines: usize, placement: Placement) -> f64 {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
-    let mut schedule = Schedule::calm(Arc::new(FoldJob::new("pagerank", &graph, program)), cut);
+    let mut schedule = Schedule::calm(Arc::new(KernelJob::new("pagerank", &graph, program)), cut);
     Arc::make_mut(&mut schedule.config).placement = placement;
     let report = World::run(&schedule, false);
     assert_eq!((report.failure, report.end), (None, End::Finished), "{machines} machines");

@@ -13,8 +13,8 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::disk::device::Speed;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -36,10 +36,9 @@ fn schedule() -> Schedule {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
-    Schedule::calm(Arc::new(FoldJob::new("pagerank", &graph, program)), cut)
+    Schedule::calm(Arc::new(KernelJob::new("pagerank", &graph, program)), cut)
 }
 
 /// Virtual milliseconds.

@@ -12,9 +12,9 @@ use welter_protocol::placement::vertex_engine;
 use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
-use welter_sim::extended_job::ExtendedJob;
 use welter_sim::faults::Fault;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
 use welter_store::header::Encoding;
@@ -38,13 +38,12 @@ fn run(route: Route, copies: Copies, crash: Option<(&str, Fault)>) -> Report {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
     let potential = Potential::<2>::coupled(0.55).expect("a share");
     let program = SumProduct::<2, 1>::new(potential, 4, 0.0).expect("a potential");
     let priors = (0..vertices).map(|vertex| [1.0, 1.0 + vertex as f64 / 50.0]).collect();
     let program = program.with_priors(priors);
-    let job = Arc::new(ExtendedJob::within(1e-3, "sum-product", &graph, program));
+    let job = Arc::new(KernelJob::extended(1e-3, "sum-product", &graph, program));
     let mut schedule = Schedule::calm(job, cut);
     let config = Arc::make_mut(&mut schedule.config);
     config.copies = copies;

@@ -11,8 +11,8 @@ use welter_protocol::config::Route;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::{Cut, Job};
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::sized_job::{Profile, Recorded, SizedJob, Spread};
 use welter_sim::world::World;
@@ -35,7 +35,6 @@ fn cut(machines: usize) -> Cut {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: false,
-        planted: None,
     }
 }
 
@@ -47,7 +46,7 @@ fn job(machines: usize) -> Arc<dyn Job> {
     let pairs = (0..EDGES * machines as u64).map(|_| [end(), end()]).collect();
     let graph = Graph::new(vertices as usize, pairs);
     let program = PageRank::<f64>::new(vertices, 0.85, 3, 0.0, Dangling::Spread);
-    Arc::new(FoldJob::new("pagerank", &graph, program))
+    Arc::new(KernelJob::new("pagerank", &graph, program))
 }
 
 fn sizes(machines: usize, profile: &Profile) -> Arc<dyn Job> {

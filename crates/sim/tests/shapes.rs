@@ -11,8 +11,8 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{Before, MILLIS, Schedule};
 use welter_sim::world::{Report, World};
 use welter_store::header::Encoding;
@@ -31,10 +31,9 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: true,
-        planted: None,
     };
     let mut schedule =
-        Schedule::calm(Arc::new(FoldJob::new("bfs", &graph, Bfs::new(vec![1]))), cut);
+        Schedule::calm(Arc::new(KernelJob::new("bfs", &graph, Bfs::new(vec![1]))), cut);
     Arc::make_mut(&mut schedule.config).loss = loss;
     schedule
 }

@@ -22,12 +22,13 @@ use welter_progress::Progress;
 use welter_protocol::config::Route;
 use welter_protocol::names::Kind;
 use welter_protocol::partitions::Partitions;
+use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;
 use welter_protocol::{Outcome, Work};
 use welter_sim::checkers::progress::End;
 use welter_sim::figures::recorder::rmat;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::{Cut, Job, Worker};
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
 use welter_store::header::Encoding;
@@ -80,8 +81,9 @@ impl Job for Counted {
         self.inner.vertex_bytes()
     }
 
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
-        Box::new(Counting { inner: self.inner.worker(cut, rank), streamed: self.streamed.clone() })
+    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+        let (inner, streamed) = (self.inner.worker(cut, rank, bug), self.streamed.clone());
+        Box::new(Counting { inner, streamed })
     }
 
     fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
@@ -128,10 +130,9 @@ fn cluster(graph: &Pairs, route: Route, source_parts: u64, bins_open_max: u64) -
         bins_open_max,
         source_parts,
         combines: true,
-        planted: None,
     };
     let streamed: Arc<[AtomicU64; 2]> = Arc::default();
-    let inner = Arc::new(FoldJob::new("bfs", graph, Bfs::new(vec![0])));
+    let inner = Arc::new(KernelJob::new("bfs", graph, Bfs::new(vec![0])));
     let mut schedule = Schedule::calm(Arc::new(Counted { inner, streamed: streamed.clone() }), cut);
     schedule.record_nanos = 10;
     let report = World::run(&schedule, false);

@@ -10,8 +10,8 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
 use welter_sim::checkers::progress::End;
-use welter_sim::fold_job::FoldJob;
 use welter_sim::job::Cut;
+use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::{Report, World};
 use welter_store::header::Encoding;
@@ -38,10 +38,9 @@ fn run(targets: u64, bins_open_max: u64, bias: Bias) -> Report {
         bins_open_max,
         source_parts: 1,
         combines: false,
-        planted: None,
     };
     let mut schedule =
-        Schedule::calm(Arc::new(FoldJob::new("bfs", &graph, Bfs::new(vec![0]))), cut);
+        Schedule::calm(Arc::new(KernelJob::new("bfs", &graph, Bfs::new(vec![0]))), cut);
     Arc::make_mut(&mut schedule.config).bias = bias;
     let report = World::run(&schedule, true);
     assert_eq!((&report.failure, report.end), (&None, End::Finished));

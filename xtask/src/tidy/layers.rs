@@ -41,11 +41,16 @@ const LAYERS: &[Layer] = &[
         may_use_others: None,
     },
     Layer { folder: "crates/protocol", may_use: Some(&[]), may_use_others: PURE },
-    // Judges the protocol, and runs the programs of `algorithms` by the kernels of `engine` against
-    // the oracles of `testing`.
+    Layer {
+        folder: "crates/worker",
+        may_use: Some(&["model", "store", "engine", "protocol"]),
+        may_use_others: Some(&["bytemuck", "foldhash", "hashbrown"]),
+    },
+    // Judges the protocol, and runs the programs of `algorithms` on workers against the oracles of
+    // `testing`.
     Layer {
         folder: "crates/sim",
-        may_use: Some(&["model", "algorithms", "store", "engine", "protocol", "testing"]),
+        may_use: Some(&["model", "algorithms", "store", "engine", "protocol", "worker", "testing"]),
         may_use_others: PURE,
     },
     // For tests and benchmarks only: nobody else names it. It runs what it judges.
@@ -67,8 +72,8 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// Crates that know no file, socket, clock, thread or environment, also not in their tests.
-const PURE_SOURCES: [&str; 4] =
-    ["crates/model/", "crates/algorithms/", "crates/protocol/", "crates/sim/"];
+const PURE_SOURCES: [&str; 5] =
+    ["crates/model/", "crates/algorithms/", "crates/protocol/", "crates/worker/", "crates/sim/"];
 
 /// But the commands of the simulator, and its threads, which run whole schedules each alone in one.
 const NOT_PURE: [&str; 3] = [
@@ -123,7 +128,7 @@ pub(super) fn check_manifest(source: &Source) -> Vec<Finding> {
 }
 
 /// The true names of the packages that the code (not the tests) of a manifest depends on.
-fn dependencies(manifest: &Table) -> Vec<&str> {
+pub(super) fn dependencies(manifest: &Table) -> Vec<&str> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let per_target =
         targets.into_iter().flat_map(|table| table.values()).filter_map(Value::as_table);

@@ -3,23 +3,26 @@
 //! On one machine the routes know where chunks lie, and their columns are padded to what a key can
 //! tell apart. A machine of a cluster pulls chunks from others (Chaos, section 4), as bytes that
 //! may be anything, and holds columns as short as a partition. So here a chunk is opened before it
-//! is used, and keys are checked against the columns (`keys`); the loops over edges are those
-//! of the routes.
+//! is used, and keys are checked against the columns (`keys`). A [`Kernel`] is that of the routes,
+//! but that it owns its program, as a worker does.
 //!
 //! | step of Chaos | here | kernel |
 //! |---|---|---|
 //! | pre-processing: edges of a cell become a chunk | [`EdgeWriter`] | `tiles` |
-//! | scatter | [`Pulled::scatter`], [`write_updates`] | `kernel`, `update_chunk` |
-//! | gather | [`gather`], [`group`], [`gather_extended`] | `groups` |
-//! | both at once (route `fold`) | [`Pulled::fold`] | `kernel` |
-//! | apply | [`init`], [`apply`], and of extended programs | `renew` |
+//! | scatter | [`Pulled::scatter`], [`write_updates`] | `folded`, `update_chunk` |
+//! | gather | [`gather`], [`group`], [`gather_extended`] | `folded`, `groups` |
+//! | both at once (route `fold`) | [`Pulled::fold`] | `folded` |
+//! | a stealer hands over | [`touched`] | `folded` |
+//! | apply | [`init`], [`apply`] | `folded`, `extension` |
 //! | a stream program sees edges | [`Pulled::sift`] | `sift` |
-//! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extended` |
+//! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extension` |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
 //! is of the cell that was asked for, or an error. Checked in `Cell::open`. Tested by
 //! `damaged_chunks_are_errors` and `keys_that_lead_outside_are_errors`.
 
+mod column;
+mod kernel;
 mod pulled;
 mod updates;
 mod vertices;
@@ -33,12 +36,14 @@ use welter_store::header::{CellId, KEY_BITS};
 
 use crate::EngineError;
 
+pub use self::column::Column;
+pub use self::kernel::{ALIGN, ExtendedKernel, FoldKernel, Kernel};
 pub use self::pulled::{Pulled, states, with_states};
 pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
-pub use self::vertices::{apply, apply_extended, init, init_extended};
+pub use self::vertices::{Renewed, Vertices, apply, init};
 pub use self::writer::{EdgeWriter, Form};
-pub use crate::kernels::apply::{Renewed, Vertices};
 pub use crate::kernels::kernel::{Scratch, Sources};
+pub use crate::kernels::shape::{Capabilities, KernelShape};
 pub use crate::kernels::update_chunk::{Cell as UpdateCell, Records};
 
 /// A cell: edges from a source partition to a stripe, which a chunk does not leave.

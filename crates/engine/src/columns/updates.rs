@@ -167,7 +167,7 @@ impl Writer {
         };
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
-        update_chunk::write_of(width, bytes, (self.pool.graph, cell), records, updates);
+        update_chunk::write(width, bytes, (self.pool.graph, cell), records, updates);
         let spot = Arc::clone(&open.1);
         self.chunks.push(UpdateChunk { spot, range: range.clone(), cell, updates });
         (self.open, self.filled) = (Some(open), range.end);
@@ -313,10 +313,7 @@ pub(crate) struct Incoming<'r> {
 
 impl Incoming<'_> {
     /// The records of the next chunk, whose accumulators have `width` bytes.
-    pub(crate) fn next(
-        &mut self,
-        width: usize,
-    ) -> Result<Option<ChunkRecords<'_, u8>>, EngineError> {
+    pub(crate) fn next(&mut self, width: usize) -> Result<Option<ChunkRecords<'_>>, EngineError> {
         if self.held.is_some() && self.shown == self.runs[self.number].len() {
             // Its memory is free before more is asked for.
             self.held = None;
@@ -334,7 +331,7 @@ impl Incoming<'_> {
         let at = (self.reader.pool.graph, chunk.cell);
         let records = self.held.as_ref().and_then(|(slab, start)| {
             let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-            update_chunk::open_of(width, bytes)
+            update_chunk::open(width, bytes)
         });
         match records.filter(|records| (records.graph, records.cell) == at) {
             Some(records) => Ok(Some(records)),

@@ -4,24 +4,24 @@ use welter_model::program::{Applied, Program, Total};
 
 /// Columns of some consecutive vertices.
 #[derive(Debug)]
-pub struct Vertices<'a, P: Program> {
+pub(crate) struct Vertices<'a, P: Program> {
     /// Values of the vertices.
-    pub values: &'a mut [P::Value],
+    pub(crate) values: &'a mut [P::Value],
     /// Signals of the vertices.
-    pub signals: &'a mut [P::Signal],
+    pub(crate) signals: &'a mut [P::Signal],
     /// Which of them are active, in a program whose vertices fall inactive; else nothing.
-    pub active: &'a mut [u8],
+    pub(crate) active: &'a mut [u8],
 }
 
 /// Totals of vertices that were renewed, and how many are active.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Renewed<T> {
+pub(crate) struct Renewed<T> {
     /// The total of all.
-    pub total: T,
+    pub(crate) total: T,
     /// Total of the last vertex.
     pub(crate) last: T,
     /// How many are active, in a program whose vertices fall inactive.
-    pub active: u64,
+    pub(crate) active: u64,
 }
 
 impl<P: Program> Vertices<'_, P> {

@@ -1,5 +1,7 @@
 //! The kernel of an extended program.
 
+use std::ops::Deref;
+
 use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::extended::Extended;
 use welter_model::limit::Limit;
@@ -7,19 +9,20 @@ use welter_model::program::{Next, Total, Vertex};
 
 use crate::kernels::apply::{fill, repeated};
 use crate::kernels::ends::{self, renew};
-use crate::kernels::folded::merged;
+use crate::kernels::folded::{fold, merged};
 use crate::kernels::keys::Keys;
 use crate::kernels::seam::{Ends, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut};
 use crate::kernels::shape::KernelShape;
+use crate::kernels::sink::RecordRun;
 
-/// An extended program as a kernel.
-pub(crate) struct Extension<'p, E> {
-    program: &'p E,
+/// An extended program as a kernel, by a reference that a run borrows or a worker owns.
+pub(crate) struct Extension<R> {
+    program: R,
     shape: KernelShape,
 }
 
-impl<'p, E: Extended> Extension<'p, E> {
-    pub(crate) fn new(program: &'p E) -> Self {
+impl<E: Extended, R: Deref<Target = E>> Extension<R> {
+    pub(crate) fn new(program: R) -> Self {
         Self { program, shape: KernelShape::of_extended::<E>() }
     }
 
@@ -32,13 +35,13 @@ impl<'p, E: Extended> Extension<'p, E> {
         let Segment { values, signals, total, alike, .. } = vertices;
         let values = elements_mut::<E::Value>(values);
         let active = values.len() as u64;
-        let [sum, last] = renew(self.program, values, elements_mut(signals), applied);
+        let [sum, last] = renew(&*self.program, values, elements_mut(signals), applied);
         total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
         active
     }
 }
 
-impl<E: Extended> Kernel for Extension<'_, E> {
+impl<E: Extended, R: Deref<Target = E> + Sync> Kernel for Extension<R> {
     fn shape(&self) -> &KernelShape {
         &self.shape
     }
@@ -78,7 +81,7 @@ impl<E: Extended> Kernel for Extension<'_, E> {
     }
 }
 
-impl<E: Extended> ExtendedKernel for Extension<'_, E> {
+impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
     fn extend(
         &self,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
@@ -86,14 +89,9 @@ impl<E: Extended> ExtendedKernel for Extension<'_, E> {
         states: &mut [u8],
         accums: &mut [u8],
     ) {
-        let program = self.program;
+        let program = &*self.program;
         let accums = &mut elements_mut::<E::Accum>(accums)[..keys.targets()];
-        let said = match ends.said {
-            Said::Sources(signals) => ends::Said::Sources(elements(signals)),
-            Said::Edges(signals) => ends::Said::Edges(elements(signals)),
-        };
-        let ends = ends::Ends { program, base: ends.base, said, targets: elements(ends.targets) };
-        ends.run(
+        typed(program, ends).run(
             keys,
             weights,
             elements_mut(states),
@@ -101,4 +99,40 @@ impl<E: Extended> ExtendedKernel for Extension<'_, E> {
             |target, update| accums[target] = program.gather(accums[target], update),
         );
     }
+
+    fn tell(
+        &self,
+        (keys, weights): (Keys<'_>, Option<&[f64]>),
+        ends: Ends<'_>,
+        states: &mut [u8],
+        run: RecordRun<'_>,
+    ) -> usize {
+        let (targets, records) = (run.targets, elements_mut(run.records));
+        let mut told = 0;
+        typed(&*self.program, ends).run(
+            keys,
+            weights,
+            elements_mut(states),
+            #[inline(always)]
+            |target, update| {
+                (targets[told], records[told]) = (target as u32, update);
+                told += 1;
+            },
+        );
+        told
+    }
+
+    fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
+        let (records, accums) = (elements(records), elements_mut(accums));
+        fold(targets, records, accums, |accum, update| self.program.gather(accum, update))
+    }
+}
+
+/// Signals at the ends of edges, of their type.
+fn typed<'a, E: Extended>(program: &'a E, ends: Ends<'a>) -> ends::Ends<'a, E> {
+    let said = match ends.said {
+        Said::Sources(signals) => ends::Said::Sources(elements(signals)),
+        Said::Edges(signals) => ends::Said::Edges(elements(signals)),
+    };
+    ends::Ends { program, base: ends.base, said, targets: elements(ends.targets) }
 }

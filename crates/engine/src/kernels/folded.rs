@@ -1,5 +1,7 @@
 //! The kernel of a fold program.
 
+use std::ops::Deref;
+
 use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Vertex};
@@ -15,14 +17,14 @@ use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::Sink;
 use crate::machine::dispatch::dispatched;
 
-/// A fold program as a kernel.
-pub(crate) struct Folded<'p, P> {
-    program: &'p P,
+/// A fold program as a kernel, by a reference that a run borrows or a worker owns.
+pub(crate) struct Folded<R> {
+    program: R,
     shape: KernelShape,
 }
 
-impl<'p, P: Program> Folded<'p, P> {
-    pub(crate) fn new(program: &'p P) -> Self {
+impl<P: Program, R: Deref<Target = P>> Folded<R> {
+    pub(crate) fn new(program: R) -> Self {
         Self { program, shape: KernelShape::of::<P>() }
     }
 }
@@ -45,7 +47,7 @@ fn renew<P: Program>(
     renewed.active
 }
 
-impl<P: Program> Kernel for Folded<'_, P> {
+impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
     fn shape(&self) -> &KernelShape {
         &self.shape
     }
@@ -63,7 +65,7 @@ impl<P: Program> Kernel for Folded<'_, P> {
     }
 
     fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
-        let program = self.program;
+        let program = &*self.program;
         renew(
             program,
             vertices,
@@ -76,7 +78,7 @@ impl<P: Program> Kernel for Folded<'_, P> {
     }
 
     fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
-        let (program, accums) = (self.program, elements::<P::Accum>(accums));
+        let (program, accums) = (&*self.program, elements::<P::Accum>(accums));
         let last: P::Total = pod_read_unaligned(last);
         renew(
             program,
@@ -97,7 +99,7 @@ impl<P: Program> Kernel for Folded<'_, P> {
     }
 }
 
-impl<P: Program> FoldKernel for Folded<'_, P> {
+impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
     fn begin(&self, values: &[u8], accums: &mut [u8]) {
         fill(elements_mut(accums), elements(values), |value: &P::Value| self.program.begin(value));
     }
@@ -106,9 +108,9 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
         let TileFold { tile, edges, coding, is_short, sources } = edges;
         let (sources, accums) = (typed(sources), elements_mut(accums));
         if is_short {
-            return fold_short(self.program, tile, coding, sources, accums, scratch);
+            return fold_short(&*self.program, tile, coding, sources, accums, scratch);
         }
-        fold_tile(self.program, tile, edges, coding, sources, accums, scratch);
+        fold_tile(&*self.program, tile, edges, coding, sources, accums, scratch);
         None
     }
 
@@ -119,7 +121,7 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
         scratch: &mut Scratch,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError> {
-        scatter::scatter(self.program, edges, typed(sources), scratch, sink)
+        scatter::scatter(&*self.program, edges, typed(sources), scratch, sink)
     }
 
     fn drain(&self, accums: &mut [u8], sink: &mut dyn Sink) -> Result<(), EngineError> {
@@ -150,7 +152,7 @@ impl<P: Program> FoldKernel for Folded<'_, P> {
         values: &[u8],
         accums: &mut [u8],
     ) -> Result<(), EngineError> {
-        groups.meet(self.program, degrees, elements(values), elements_mut(accums))
+        groups.meet(&*self.program, degrees, elements(values), elements_mut(accums))
     }
 }
 

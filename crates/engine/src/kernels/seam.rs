@@ -30,7 +30,7 @@ use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, Scratch, Sources};
 use crate::kernels::keys::Keys;
 use crate::kernels::shape::KernelShape;
-use crate::kernels::sink::Sink;
+use crate::kernels::sink::{RecordRun, Sink};
 
 /// Columns of the vertices of a segment, and where its totals go.
 pub(crate) struct Segment<'a> {
@@ -150,6 +150,19 @@ pub(crate) trait ExtendedKernel: Kernel {
         states: &mut [u8],
         accums: &mut [u8],
     );
+
+    /// Shows edges with as many states, which they may change, and fills a run with what each tells
+    /// its target. Number of records.
+    fn tell(
+        &self,
+        edges: (Keys<'_>, Option<&[f64]>),
+        ends: Ends<'_>,
+        states: &mut [u8],
+        run: RecordRun<'_>,
+    ) -> usize;
+
+    /// Gathers what edges told. Whether all have a destination.
+    fn gather(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool;
 }
 
 /// A kernel of either kind.

@@ -13,45 +13,51 @@ use crate::kernels::records::RECORD_ALIGN;
 
 /// Widths and capabilities of a program, as values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KernelShape {
+pub struct KernelShape {
     /// Bytes of the value of a vertex.
-    pub(crate) value: usize,
+    pub value: usize,
     /// Bytes of the signal of a vertex.
-    pub(crate) signal: usize,
+    pub signal: usize,
     /// Bytes of an update.
-    pub(crate) update: usize,
+    pub update: usize,
     /// Bytes of an accumulator.
-    pub(crate) accum: usize,
+    pub accum: usize,
     /// Bytes of the totals.
-    pub(crate) total: usize,
+    pub total: usize,
     /// Bytes of the state of an edge; 0 where edges have none.
-    pub(crate) state: usize,
-    pub(crate) capabilities: Capabilities,
+    pub state: usize,
+    /// What a schedule may do with it.
+    pub capabilities: Capabilities,
 }
 
 /// Properties of a program that a schedule may use, or must respect.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a constant of the program's type")]
-pub(crate) struct Capabilities {
+pub struct Capabilities {
     /// Whether edges look at their weights.
-    pub(crate) weighted: bool,
+    pub weighted: bool,
     /// Whether vertices may fall inactive.
-    pub(crate) frontier: bool,
+    pub frontier: bool,
     /// Whether values only ever move towards the answer.
-    pub(crate) monotone: bool,
+    pub monotone: bool,
     /// Whether relaxing edges until nothing changes gives the answer.
-    pub(crate) relaxes: bool,
+    pub relaxes: bool,
     /// Whether only relaxing continues from values that were relaxed.
-    pub(crate) must_relax: bool,
+    pub must_relax: bool,
     /// Whether the updates of a vertex wait for each other.
-    pub(crate) groups: bool,
+    pub groups: bool,
     /// Whether accumulators begin from the value of their vertex.
-    pub(crate) knows_target: bool,
+    pub knows_target: bool,
     /// Whether updates may be merged before they meet an accumulator of their destination.
-    pub(crate) combines: bool,
+    pub combines: bool,
 }
 
 impl KernelShape {
+    /// Bytes of a record that waits: an accumulator where the program combines, else an update.
+    pub fn record(&self) -> usize {
+        if self.capabilities.combines { self.accum } else { self.update }
+    }
+
     /// The shape of a fold program.
     pub(crate) fn of<P: Program>() -> Self {
         const {
@@ -106,6 +112,7 @@ impl KernelShape {
                 "columns have a width"
             );
             assert!(size_of::<E::Accum>() > 0, "accumulators have a width");
+            assert!(size_of::<E::Update>() > 0, "updates that wait have a width");
             assert!(size_of::<E::State>() > 0, "edges of an extended program have a state");
         }
         Self {

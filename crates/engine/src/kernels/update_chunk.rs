@@ -48,7 +48,7 @@ pub struct Cell {
 
 /// The records of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub struct Records<'b, A> {
+pub struct Records<'b> {
     pub(crate) graph: u64,
     /// Where they are to be.
     pub cell: Cell,
@@ -56,8 +56,8 @@ pub struct Records<'b, A> {
     pub updates: u64,
     /// Destinations, relative to the stripe.
     pub targets: &'b [u32],
-    /// Accumulator for each target.
-    pub accums: &'b [A],
+    /// Accumulator for each target, as bytes.
+    pub accums: &'b [u8],
 }
 
 /// Bytes of a chunk of so many records, whose accumulators have `width` bytes.
@@ -72,19 +72,9 @@ fn sections(width: usize, records: usize) -> [usize; 2] {
     [second, end]
 }
 
-/// Writes a chunk into as many bytes as it has.
-pub(crate) fn write<A: Pod>(
-    bytes: &mut [u8],
-    at: (u64, Cell),
-    (targets, accums): (&[u32], &[A]),
-    updates: u64,
-) {
-    write_of(size_of::<A>(), bytes, at, (targets, cast_slice(accums)), updates);
-}
-
-/// Writes a chunk whose accumulators are the bytes of as many as there are targets, of `width`
-/// bytes each.
-pub(crate) fn write_of(
+/// Writes a chunk into as many bytes as it has. Its accumulators are the bytes of as many as there
+/// are targets, `width` each.
+pub(crate) fn write(
     width: usize,
     bytes: &mut [u8],
     (graph, cell): (u64, Cell),
@@ -112,16 +102,9 @@ pub(crate) fn write_of(
     bytes[..HEADER_BYTES].copy_from_slice(bytes_of(&header));
 }
 
-/// The records of a chunk, if its bytes are those that were written, and aligned as accumulators
-/// are.
-pub(crate) fn open<A: Pod>(bytes: &[u8]) -> Option<Records<'_, A>> {
-    let Records { graph, cell, updates, targets, accums } = open_of(size_of::<A>(), bytes)?;
-    let accums = try_cast_slice(accums).ok()?;
-    Some(Records { graph, cell, updates, targets, accums })
-}
-
-/// The records of a chunk, with the bytes of their accumulators, `width` each.
-pub(crate) fn open_of(width: usize, bytes: &[u8]) -> Option<Records<'_, u8>> {
+/// The records of a chunk, with the bytes of their accumulators, `width` each, if its bytes are
+/// those that were written.
+pub(crate) fn open(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
     let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
     let records = header.records as usize;
     let [second, end] = sections(width, records);

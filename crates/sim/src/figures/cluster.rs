@@ -141,7 +141,6 @@ impl Setting {
             bins_open_max: u64::MAX,
             source_parts: 1,
             combines: false,
-            planted: None,
         };
         let size = |bytes| Size { bytes, records: 1 };
         let parts = |&updates: &u32| [1_000_000, u64::from(updates)];

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_engine::EngineError;
 use welter_protocol::names::{Phase, Step};
+use welter_protocol::planted::Bug;
 use welter_protocol::{Outcome, Work};
 
 use super::{Profile, touched};
@@ -45,8 +46,8 @@ impl Job for Recorded {
         self.inner.vertex_bytes()
     }
 
-    fn worker(&self, cut: Cut, rank: usize) -> Box<dyn Worker> {
-        let (inner, profile) = (self.inner.worker(cut, rank), self.profile.clone());
+    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+        let (inner, profile) = (self.inner.worker(cut, rank, bug), self.profile.clone());
         Box::new(Recorder { inner, profile, step: None, gathered: 0, cut, partition: 0 })
     }
 

@@ -35,7 +35,8 @@ impl World<'_> {
         self.disks[disk].overtakes(planted::overtakes(bug));
         let incarnation = self.incarnations[rank];
         let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
-        let worker = self.schedule.job.worker(self.schedule.cut, rank);
+        let cut = planted::cut(&self.schedule.config, self.schedule.cut);
+        let worker = self.schedule.job.worker(cut, rank, bug);
         let at = self.processes.len();
         self.processes.push(Process {
             rank,

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use proptest::prelude::*;
@@ -26,12 +27,12 @@ fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
 }
 
 /// Bit by bit, or of floats nearly.
-fn agrees<P: Program>(graph: &Graph, program: &P, way: Way, floats: bool)
+fn agrees<P>(graph: &Graph, program: P, way: Way, floats: bool)
 where
-    P::Value: Debug,
+    P: Program<Value: Debug> + Send + 'static,
 {
-    let expected = interpret(graph, program);
-    let found = run(graph, program, way);
+    let expected = interpret(graph, &program);
+    let found = run(graph, Arc::new(program), way);
     if floats {
         let error = welter_testing::relative_error(&numbers(expected.values), &numbers(found));
         assert!(error < 1e-9, "{error}");
@@ -46,14 +47,14 @@ proptest! {
         graph in dense_graphs(70, 500), way in ways(),
     ) {
         let vertices = graph.slots() as u64;
-        agrees(&graph, &Bfs::new(vec![0]), way, false);
-        agrees(&graph, &HyperBall::<16>::new(1, Some(3)), way, false);
-        agrees(&graph, &Sssp::<f64>::new(vec![0], 1.0), way, false);
+        agrees(&graph, Bfs::new(vec![0]), way, false);
+        agrees(&graph, HyperBall::<16>::new(1, Some(3)), way, false);
+        agrees(&graph, Sssp::<f64>::new(vec![0], 1.0), way, false);
         let ranks = PageRank::<f64>::new(vertices, 0.85, 4, 0.0, Dangling::Spread);
-        agrees(&graph, &ranks, way, true);
+        agrees(&graph, ranks, way, true);
         let both = read_as(&graph, Reading { undirected: true, ..Reading::default() });
-        agrees(&both, &Grouped(Cdlp::new(3)), way, false);
-        agrees(&both, &ForestLabels::default(), way, false);
+        agrees(&both, Grouped(Cdlp::new(3)), way, false);
+        agrees(&both, ForestLabels::default(), way, false);
     }
 
     #[test]
@@ -69,7 +70,7 @@ proptest! {
         let priors = (0..graph.slots()).map(|vertex| [1.0, 1.0 + vertex as f64 / 9.0]).collect();
         let program = SumProduct::<2, 1>::new(potential, 3, 0.0).unwrap().with_priors(priors);
         let expected = interpret_extended(&graph, &program);
-        let found = extend(&graph, &program, way);
+        let found = extend(&graph, Arc::new(program), way);
         let error = welter_testing::relative_error(&expected.numbers(), &numbers(found));
         prop_assert!(error < 1e-4, "{}", error);
     }

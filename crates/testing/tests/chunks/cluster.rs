@@ -1,13 +1,16 @@
 //! A cluster of one machine, by hand: a graph in chunks, and programs that run by these alone.
 
-use bytemuck::{Zeroable, cast_slice};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
 use proptest::prelude::*;
 use proptest::sample::select;
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Cell, EdgeWriter, Form, Scratch, Sources, UpdateCell, Vertices, apply, apply_extended, gather,
-    gather_extended, group, init, init_extended, open_updates, states, touched, with_states,
-    write_updates,
+    Cell, Column, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Scratch, Sources,
+    UpdateCell, Vertices, apply, gather, gather_extended, group, init, open_updates, states,
+    touched, with_states, write_updates,
 };
 use welter_model::extended::Extended;
 use welter_model::program::{Next, Program};
@@ -41,7 +44,7 @@ pub(crate) fn ways() -> impl Strategy<Value = Way> {
 }
 
 /// The ranges that vertices are cut into.
-pub(crate) fn cut(vertices: u64, parts: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
+pub(crate) fn cut(vertices: u64, parts: u64) -> impl Iterator<Item = Range<u64>> {
     let width = vertices.div_ceil(parts);
     (0..parts).map(move |part| (part * width).min(vertices)..((part + 1) * width).min(vertices))
 }
@@ -96,119 +99,138 @@ pub(crate) fn degrees(graph: &Graph) -> Vec<u32> {
     degrees
 }
 
+/// Bytes of a column from a vertex to another.
+pub(crate) fn part<'a>(column: &'a [u8], width: usize, vertices: &Range<u64>) -> &'a [u8] {
+    &column[vertices.start as usize * width..vertices.end as usize * width]
+}
+
 /// Runs a program by its chunks.
-pub(crate) fn run<P: Program>(graph: &Graph, program: &P, way: Way) -> Vec<P::Value> {
+pub(crate) fn run<P>(graph: &Graph, program: Arc<P>, way: Way) -> Vec<P::Value>
+where
+    P: Program + Send + 'static,
+{
     let cells = chunks(graph, way, P::WEIGHTED);
+    let fold = FoldKernel::of(program);
+    let (kernel, shape) = (Kernel::Fold(fold.clone()), *fold.shape());
     let count = graph.slots();
     let scratch = &mut Scratch::default();
-    let mut values = vec![P::Value::zeroed(); count];
-    let mut signals = vec![P::Signal::zeroed(); count];
+    let [mut values, mut signals] =
+        [shape.value, shape.signal].map(|width| Column::zeroed(count * width));
     let mut active = vec![1; if P::FRONTIER { count } else { 0 }];
-    let columns = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
-    let mut made = init(program, 0, &degrees(graph), columns);
+    let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
+    let mut made = init(&kernel, 0, &degrees(graph), vertices);
     let mut turn = 0;
     let all = |active: u64| if P::FRONTIER { active } else { count as u64 };
-    while program.next(turn, &made.total) == Next::Iterate && all(made.active) > 0 {
-        let mut accums = vec![program.identity(); count];
+    while kernel.next(turn, &made.total) == Next::Iterate && all(made.active) > 0 {
+        let mut accums = Column::zeroed(count * shape.accum);
+        kernel.clear(&mut accums);
         for (stripe, targets) in cut(count as u64, way.parts[1]).enumerate() {
-            let own = targets.start as usize..targets.end as usize;
+            let own = targets.start as usize * shape.accum..targets.end as usize * shape.accum;
             let at = UpdateCell { turn, stripe: stripe as u32, window: 0 };
-            let (accums, mut told) = (&mut accums[own.clone()], (Vec::new(), Vec::new()));
+            let accums = &mut accums[own];
+            let mut told = (Vec::new(), Column::default());
             for (cell, chunks) in cells.iter().filter(|(cell, _)| cell.targets == targets) {
-                let from = cell.sources.start as usize..cell.sources.end as usize;
-                let sources = Sources {
-                    signals: &signals[from.clone()],
-                    active: P::FRONTIER.then(|| &active[from]),
-                };
+                let signals = part(&signals, shape.signal, &cell.sources);
+                let active = P::FRONTIER.then(|| part(&active, 1, &cell.sources));
+                let sources = Sources { signals, active };
                 for bytes in chunks {
                     let pulled = cell.open(cast_slice(bytes)).expect(WRITTEN);
                     if !P::COMBINABLE || way.spills {
-                        let put = |target: u64, update| {
-                            told.0.push((target - targets.start) as u32);
-                            told.1.push(update);
+                        let put = |targets: &[u32], records: &[u8]| {
+                            told.0.extend_from_slice(targets);
+                            told.1.extend(records);
                         };
-                        pulled.scatter(program, sources, scratch, put).expect(WRITTEN);
+                        pulled.scatter(&fold, sources, scratch, put).expect(WRITTEN);
                     } else {
                         // A stealer takes every chunk, and hands over what it has.
-                        let mut own = vec![program.identity(); accums.len()];
-                        pulled.fold(program, sources, &mut own, scratch).expect(WRITTEN);
-                        let (targets, own) = touched(program, &own);
-                        hand_over(program, at, (&targets, &own), accums).expect(WRITTEN);
+                        let mut own = Column::zeroed(accums.len());
+                        kernel.clear(&mut own);
+                        pulled.fold(&fold, sources, &mut own, scratch).expect(WRITTEN);
+                        let bytes = touched(&fold, (7, at), &mut own).expect(WRITTEN);
+                        hand_over(&fold, at, &aligned(&bytes), accums).expect(WRITTEN);
+                        let nothing = touched(&fold, (7, at), &mut own).expect(WRITTEN);
+                        hand_over(&fold, at, &aligned(&nothing), accums).expect(WRITTEN);
                     }
                 }
             }
+            let updates = told.0.len() as u64;
+            let bytes = write_updates(shape.record(), (7, at), (&told.0, &told.1), updates);
+            let bytes = aligned(&bytes);
             if P::COMBINABLE {
-                let update = |update: &P::Update| program.gather(program.identity(), *update);
-                let updates: Vec<_> = told.1.iter().map(update).collect();
-                hand_over(program, at, (&told.0, &updates), accums).expect(WRITTEN);
+                hand_over(&fold, at, &bytes, accums).expect(WRITTEN);
             } else {
-                let bytes =
-                    aligned(&write_updates((7, at), (&told.0, &told.1), told.0.len() as u64));
-                let met = open_updates::<P::Update>((7, at), cast_slice(&bytes)).expect(WRITTEN);
-                group(program, (at, met.targets, met.accums), &values[own], accums).expect(WRITTEN);
+                let met = open_updates(shape.record(), (7, at), cast_slice(&bytes)).expect(WRITTEN);
+                let own = part(&values, shape.value, &targets);
+                group(&fold, (at, met.targets, met.accums), own, accums).expect(WRITTEN);
             }
         }
-        let columns = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
-        made = apply(program, &made.total, &accums, columns);
+        let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
+        made = apply(&kernel, &made.total, &accums, vertices);
         turn += 1;
     }
-    values
+    cast_slice(&values).to_vec()
 }
 
-/// Updates as a chunk, that accumulators meet.
-pub(crate) fn hand_over<P: Program>(
-    program: &P,
+/// Lets accumulators meet a chunk of updates.
+fn hand_over(
+    kernel: &FoldKernel,
     at: UpdateCell,
-    (targets, updates): (&[u32], &[P::Accum]),
-    accums: &mut [P::Accum],
+    bytes: &Bytes,
+    accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    let bytes = aligned(&write_updates((7, at), (targets, updates), targets.len() as u64));
-    let records = open_updates((7, at), cast_slice(&bytes))?;
-    assert_eq!(records.updates, targets.len() as u64);
-    gather(program, &records, accums)
+    let records = open_updates(kernel.shape().accum, (7, at), cast_slice(bytes))?;
+    assert_eq!(records.updates, records.targets.len() as u64);
+    gather(kernel, &records, accums)
 }
 
 /// Runs an extended program by its chunks, and what lies behind them.
-pub(crate) fn extend<E: Extended>(graph: &Graph, program: &E, way: Way) -> Vec<E::Value> {
+pub(crate) fn extend<E>(graph: &Graph, program: Arc<E>, way: Way) -> Vec<E::Value>
+where
+    E: Extended + Send + 'static,
+{
     let count = graph.slots();
+    let extended = ExtendedKernel::of(program);
+    let (kernel, shape) = (Kernel::Extended(extended.clone()), *extended.shape());
     let mut cells = chunks(graph, way, E::WEIGHTED);
     for (cell, chunks) in &mut cells {
         for bytes in chunks {
             let edges = cell.open(cast_slice(bytes)).expect(WRITTEN).edges() as usize;
-            *bytes = aligned(&with_states(cast_slice(bytes), &vec![E::State::zeroed(); edges]));
+            *bytes = aligned(&with_states(cast_slice(bytes), &vec![0; edges * shape.state]));
         }
     }
-    let mut values = vec![E::Value::zeroed(); count];
-    let mut signals = vec![E::Signal::zeroed(); count];
-    let mut total = init_extended(program, 0, &degrees(graph), (&mut values, &mut signals));
+    let [mut values, mut signals] =
+        [shape.value, shape.signal].map(|width| Column::zeroed(count * width));
+    let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut [] };
+    let mut made = init(&kernel, 0, &degrees(graph), vertices);
     let mut turn = 0;
-    while program.next(turn, &total) == Next::Iterate {
-        let mut accums = vec![program.identity(); count];
+    while kernel.next(turn, &made.total) == Next::Iterate {
+        let mut accums = Column::zeroed(count * shape.accum);
+        kernel.clear(&mut accums);
         for (cell, chunks) in &mut cells {
-            let of =
-                |range: &std::ops::Range<u64>| &signals[range.start as usize..range.end as usize];
             for bytes in chunks {
                 let all = cast_slice(bytes);
-                let size = cell.open(all).expect(WRITTEN).bytes();
-                let (pulled, held) = states::<E::State>(cell, all).expect(WRITTEN);
-                let mut held = held.to_vec();
+                let (pulled, held) = states(shape.state, cell, all).expect(WRITTEN);
+                let mut states = Column::default();
+                states.extend(held);
                 let at = UpdateCell { turn, stripe: cell.id.stripe, window: 0 };
-                let mut told = (Vec::new(), Vec::new());
-                let tell = |target: usize, update| {
-                    told.0.push(target as u32);
-                    told.1.push(update);
+                let mut told = (Vec::new(), Column::default());
+                let put = |targets: &[u32], updates: &[u8]| {
+                    told.0.extend_from_slice(targets);
+                    told.1.extend(updates);
                 };
-                let (ends, scratch) =
-                    ([of(&cell.sources), of(&cell.targets)], &mut Scratch::default());
-                pulled.extend(program, ends, &mut held, scratch, tell).expect(WRITTEN);
-                let own = &mut accums[cell.targets.start as usize..cell.targets.end as usize];
-                gather_extended(program, (at, &told.0, &told.1), own).expect(WRITTEN);
-                let rewritten = with_states(&all[..size], &held);
-                *bytes = aligned(&rewritten);
+                let ends = [&cell.sources, &cell.targets];
+                let ends = ends.map(|range| part(&signals, shape.signal, range));
+                let scratch = &mut Scratch::default();
+                pulled.extend(&extended, ends, &mut states, scratch, put).expect(WRITTEN);
+                let own = cell.targets.start as usize * shape.accum;
+                let own = &mut accums[own..cell.targets.end as usize * shape.accum];
+                gather_extended(&extended, (at, &told.0, &told.1), own).expect(WRITTEN);
+                *bytes = aligned(&with_states(&all[..pulled.bytes()], &states));
             }
         }
-        total = apply_extended(program, &total, &accums, (&mut values, &mut signals));
+        let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut [] };
+        made = apply(&kernel, &made.total, &accums, vertices);
         turn += 1;
     }
-    values
+    cast_slice(&values).to_vec()
 }

@@ -1,16 +1,17 @@
 //! Chunks that are damaged, forged, or of another cell, and columns that are too short: errors, and
 //! nothing worse.
 
-use bytemuck::{Zeroable, cast_slice};
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
 use proptest::prelude::*;
 use welter_algorithms::bp::Potential;
 use welter_algorithms::{Bfs, SumProduct};
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Cell, EdgeWriter, Form, Scratch, Sources, UpdateCell, open_updates, write_updates,
+    Cell, Column, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Scratch, Sources,
+    UpdateCell, Vertices, init, open_updates, write_updates,
 };
-use welter_model::extended::Extended;
-use welter_model::program::{Program, Vertex};
 use welter_model::stream::Edge;
 use welter_store::ChunkBuilder;
 use welter_store::header::{CellId, Encoding, Label};
@@ -65,25 +66,33 @@ proptest! {
             u64::from(tile_source) + u64::from(key >> target_bits) < sources && target < targets
         });
         let scratch = &mut Scratch::default();
-        let bfs = Bfs::new(vec![0]);
-        let signal = bfs.signal(&bfs.init(Vertex { index: 0, out_degree: 1 }).value);
-        let signals = vec![signal; sources as usize];
-        let mut accums = vec![bfs.identity(); targets as usize];
-        let said = Sources { signals: &signals, active: None };
-        prop_assert_eq!(pulled.fold(&bfs, said, &mut accums, scratch).is_ok(), is_inside);
-        let put = |target, _| assert!(cell.targets.contains(&target));
-        prop_assert_eq!(pulled.scatter(&bfs, said, scratch, put).is_ok(), is_inside);
+        let search = FoldKernel::of(Arc::new(Bfs::new(vec![0])));
+        let signals = said(&Kernel::Fold(search.clone()), sources);
+        let mut accums = Column::zeroed(targets as usize * search.shape().accum);
+        let from = Sources { signals: &signals, active: None };
+        prop_assert_eq!(pulled.fold(&search, from, &mut accums, scratch).is_ok(), is_inside);
+        let put = |inside: &[u32], _: &[u8]| {
+            assert!(inside.iter().all(|target| u64::from(*target) < targets));
+        };
+        prop_assert_eq!(pulled.scatter(&search, from, scratch, put).is_ok(), is_inside);
         let potential = Potential::<2>::coupled(0.6).unwrap();
         let beliefs = SumProduct::<2, 1>::new(potential, 3, 0.0).unwrap();
-        let beliefs = beliefs.with_priors(vec![[1.0, 1.0]]);
-        let (value, _) = beliefs.init(Vertex { index: 0, out_degree: 1 });
-        let said = |count: u64| vec![beliefs.signal(&value); count as usize];
-        let mut states = vec![Zeroable::zeroed(); keys.len()];
-        let ends = [&said(sources)[..], &said(targets)[..]];
-        let extended = pulled.extend(&beliefs, ends, &mut states, scratch, |_, _| {});
+        let beliefs = beliefs.with_priors(vec![[1.0, 1.0]; 50]);
+        let beliefs = ExtendedKernel::of(Arc::new(beliefs));
+        let ends = [sources, targets].map(|count| said(&Kernel::Extended(beliefs.clone()), count));
+        let ends = [&*ends[0], &*ends[1]];
+        let width = beliefs.shape().state;
+        let mut states = Column::zeroed(keys.len() * width);
+        let put = |inside: &[u32], _: &[u8]| {
+            assert!(inside.iter().all(|target| u64::from(*target) < targets));
+        };
+        let extended = pulled.extend(&beliefs, ends, &mut states, scratch, put);
         prop_assert_eq!(extended.is_ok(), is_inside);
-        let short = pulled.extend(&beliefs, ends, &mut states[1..], scratch, |_, _| {});
-        prop_assert!(short.is_err());
+        for short in [width, width - 1] {
+            let short = &mut states[short..];
+            let shown = pulled.extend(&beliefs, ends, short, scratch, |_, _| {});
+            prop_assert!(shown.is_err());
+        }
     }
 
     #[test]
@@ -91,24 +100,40 @@ proptest! {
         records in prop::collection::vec((0_u32..9, any::<u64>()), 0..40), bit: prop::sample::Index,
     ) {
         let (targets, accums): (Vec<u32>, Vec<u64>) = records.into_iter().unzip();
-        let at = UpdateCell { turn: 3, stripe: 1, window: 2 };
-        let mut bytes = aligned(&write_updates((7, at), (&targets, &accums), 99));
-        let found = open_updates::<u64>((7, at), cast_slice(&bytes)).unwrap();
-        prop_assert_eq!((found.targets, found.accums), (&targets[..], &accums[..]));
+        let (at, accums) = (UpdateCell { turn: 3, stripe: 1, window: 2 }, cast_slice(&accums));
+        let mut bytes = aligned(&write_updates(8, (7, at), (&targets, accums), 99));
+        let found = open_updates(8, (7, at), cast_slice(&bytes)).unwrap();
+        prop_assert_eq!((found.targets, found.accums), (&targets[..], accums));
         prop_assert_eq!((found.cell, found.updates), (at, 99));
         for other in [
             (8, at),
             (7, UpdateCell { turn: 4, ..at }),
             (7, UpdateCell { stripe: 0, ..at }),
         ] {
-            prop_assert!(open_updates::<u64>(other, cast_slice(&bytes)).is_err());
+            prop_assert!(open_updates(8, other, cast_slice(&bytes)).is_err());
         }
-        prop_assert!(open_updates::<u32>((7, at), cast_slice(&bytes)).is_err());
+        prop_assert!(open_updates(4, (7, at), cast_slice(&bytes)).is_err());
         let bit = bit.index(64 * bytes.len());
+        // Aligned as no column is.
+        let mut moved = vec![0];
+        moved.extend(&bytes);
+        let moved = &cast_slice::<u64, u8>(&moved)[7..];
+        prop_assert!(open_updates(8, (7, at), &moved[..8 * bytes.len()]).is_err());
         bytes[bit / 64] ^= 1 << (bit % 64);
-        prop_assert!(open_updates::<u64>((7, at), cast_slice(&bytes)).is_err());
-        prop_assert!(open_updates::<u64>((7, at), &cast_slice(&bytes)[..bit / 8]).is_err());
+        prop_assert!(open_updates(8, (7, at), cast_slice(&bytes)).is_err());
+        prop_assert!(open_updates(8, (7, at), &cast_slice(&bytes)[..bit / 8]).is_err());
     }
+}
+
+/// Signals of so many vertices.
+fn said(kernel: &Kernel, count: u64) -> Column {
+    let shape = *kernel.shape();
+    let [mut values, mut signals] =
+        [shape.value, shape.signal].map(|width| Column::zeroed(count as usize * width));
+    let mut active = vec![1; if shape.capabilities.frontier { count as usize } else { 0 }];
+    let columns = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
+    init(kernel, 0, &vec![1; count as usize], columns);
+    signals
 }
 
 #[test]
@@ -119,16 +144,16 @@ fn columns_that_are_too_short_are_errors() {
         let way = Way { form, parts: [1, 1], chunk_edges: 100, spills: false };
         let (cell, chunks) = &chunks(&graph, way, false)[0];
         let pulled = cell.open(cast_slice(&chunks[0])).unwrap();
-        let program = Bfs::new(vec![0]);
-        let signal = program.signal(&program.init(Vertex { index: 0, out_degree: 1 }).value);
+        let search = FoldKernel::of(Arc::new(Bfs::new(vec![0])));
         let scratch = &mut Scratch::default();
         for (sources, flags, targets, fits) in
-            [(40, 40, 40, true), (39, 40, 40, false), (40, 39, 40, false), (40, 40, 39, false)]
+            [(40_u64, 40, 40, true), (39, 40, 40, false), (40, 39, 40, false), (40, 40, 39, false)]
         {
-            let (signals, active) = (vec![signal; sources], vec![1; flags]);
-            let said = Sources { signals: &signals, active: Some(&active) };
-            let mut accums = vec![program.identity(); targets];
-            let folded = pulled.fold(&program, said, &mut accums, scratch);
+            let signals = said(&Kernel::Fold(search.clone()), sources);
+            let active = vec![1; flags];
+            let from = Sources { signals: &signals, active: Some(&active) };
+            let mut accums = Column::zeroed(targets * search.shape().accum);
+            let folded = pulled.fold(&search, from, &mut accums, scratch);
             assert_eq!(folded.is_ok(), fits, "{sources} {flags} {targets}");
         }
         let narrow = Cell { targets: 0..64, ..cell.clone() };

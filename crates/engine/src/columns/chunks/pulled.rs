@@ -1,19 +1,20 @@
 //! Edges of a chunk that was pulled: folded, scattered, or shown.
 
-use bytemuck::{Pod, cast_slice, try_cast_slice};
-use welter_model::extended::Extended;
-use welter_model::program::Program;
+use std::ops::Range;
+
 use welter_model::stream::{Again, Edge, Stream};
 use welter_store::chunk::{Chunk, Tile};
 use welter_store::{ChunkError, checksum};
 
-use super::Cell;
+use super::{Cell, ExtendedKernel, FoldKernel, KernelShape};
 use crate::EngineError;
-use crate::kernels::ends::{Ends, Said};
 use crate::kernels::gather::{Look, Sides};
-use crate::kernels::kernel::{Coding, Scratch, Sources, fold_within, scatter_tile};
+use crate::kernels::kernel::{Coding, Scratch, Sources};
 use crate::kernels::keys::{Columns, Reach};
+use crate::kernels::records::Records;
+use crate::kernels::seam::{Ends, Said, TileFold};
 use crate::kernels::sift::sift_tile;
+use crate::kernels::sink::{Room, Sink};
 
 /// A chunk of a cell, whole, whose keys may still be anything.
 #[derive(Clone, Copy, Debug)]
@@ -37,39 +38,55 @@ impl<'b> Pulled<'_, 'b> {
     ///
     /// # Errors
     /// When an edge leads outside these columns. Some edges were folded then.
-    pub fn fold<P: Program>(
+    pub fn fold(
         &self,
-        program: &P,
-        sources: Sources<'_, P::Signal>,
-        accums: &mut [P::Accum],
+        kernel: &FoldKernel,
+        sources: Sources<'_, u8>,
+        accums: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), EngineError> {
-        let coding = Coding::of::<P>(self.chunk.label());
-        self.tiles([known(&sources), accums.len()], |tile, place, columns| {
-            let (edges, sources) = (0..tile.edges, from(&sources, place));
-            fold_within(program, tile, edges, (coding, columns), sources, accums, scratch);
+        let shape = kernel.shape();
+        let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
+        let known = known(shape, &sources);
+        self.tiles(known, |tile, place| {
+            let (sources, edges) = (part(shape, &sources, place..known), 0..tile.edges);
+            let run = TileFold { tile, edges, coding, is_short: true, sources };
+            kernel.0.fold(run, accums, scratch)
         })
     }
 
-    /// Hands the updates of all edges to `put`, with their destinations.
+    /// Makes a record of the update of each edge, and hands them to `put`, some at a time:
+    /// destinations, relative to the stripe, and as many records, which are updates, or, in a
+    /// program that combines, accumulators that have met one.
     ///
     /// # Errors
     /// When an edge leads outside the sources or the stripe. Some were scattered then.
-    pub fn scatter<P: Program>(
+    pub fn scatter(
         &self,
-        program: &P,
-        sources: Sources<'_, P::Signal>,
+        kernel: &FoldKernel,
+        sources: Sources<'_, u8>,
         scratch: &mut Scratch,
-        mut put: impl FnMut(u64, P::Update),
+        put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
-        let coding = Coding::of::<P>(self.chunk.label());
-        let first = self.cell.targets.start;
-        let width = self.cell.targets.end - first;
-        self.tiles([known(&sources), width as usize], |tile, place, columns| {
-            let put = |target: u32, update| put(first + u64::from(target), update);
-            let sources = from(&sources, place);
-            scatter_tile(program, tile, (coding, columns), sources, scratch, put);
-        })
+        let shape = kernel.shape();
+        let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
+        let targets = (self.cell.targets.end - self.cell.targets.start) as usize;
+        let (mut sink, mut done) = (Outlet::new(shape.record(), put), Ok(()));
+        let known = known(shape, &sources);
+        self.tiles(known, |tile, place| {
+            // The kernel takes keys as they are, so all of a tile are looked at first.
+            let columns = Columns::new([known - place, targets]);
+            coding.keys(tile, 0..tile.edges, scratch, |keys, _| {
+                columns.hold(keys, coding.target_bits);
+            });
+            if columns.outside().is_none() && done.is_ok() {
+                let sources = part(shape, &sources, place..known);
+                done = kernel.0.scatter((tile, coding), sources, scratch, &mut sink);
+            }
+            columns.outside()
+        })?;
+        sink.hand_out();
+        done
     }
 
     /// Hands the edges to `show` that are news to the cells of all vertices.
@@ -94,12 +111,13 @@ impl<'b> Pulled<'_, 'b> {
             Again::Anytime | Again::Never => Look::Runs,
             _ => Look::Up,
         };
-        self.tiles([sources.len(), targets.len()], |tile, place, columns| {
+        self.tiles(sources.len(), |tile, place| {
             let sides = Sides { sources: &sources[place..], targets, look };
+            let columns = Columns::new([sides.sources.len(), targets.len()]);
             let base = tile.source as u32;
             sift_tile(
                 tile,
-                (coding, columns),
+                (coding, &columns),
                 &sides,
                 scratch,
                 #[inline(always)]
@@ -110,56 +128,65 @@ impl<'b> Pulled<'_, 'b> {
                     show(Edge { source: base + source, target, weight });
                 },
             );
+            columns.outside()
         })
     }
 
-    /// Shows all edges what their ends say, with their states, and hands what they tell to `tell`,
-    /// with the place of their destination in the stripe. `ends`: what the sources and the
-    /// destinations of the cell say.
+    /// Shows all edges what their ends say, with their states, and hands what they tell to `put`,
+    /// some at a time: destinations, relative to the stripe, and as many updates. `ends`: what the
+    /// sources and the destinations of the cell say.
     ///
     /// # Errors
     /// When an edge leads outside these columns, or there are not as many states as edges. Some
     /// were shown then.
-    pub fn extend<E: Extended>(
+    pub fn extend(
         &self,
-        program: &E,
-        [sources, targets]: [&[E::Signal]; 2],
-        states: &mut [E::State],
+        kernel: &ExtendedKernel,
+        [sources, targets]: [&[u8]; 2],
+        states: &mut [u8],
         scratch: &mut Scratch,
-        mut tell: impl FnMut(usize, E::Update),
+        mut put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
-        if states.len() as u64 != self.edges() {
-            return Err(self.other_states(states.len()));
-        }
-        let coding = Coding::weighted(self.chunk.label(), E::WEIGHTED);
+        let shape = kernel.shape();
+        self.has_states(shape.state, states)?;
+        let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
+        let lengths = [sources, targets].map(|signals| signals.len() / shape.signal);
         let mut rest = states;
-        self.tiles([sources.len(), targets.len()], |tile, place, columns| {
+        self.tiles(lengths[0], |tile, place| {
+            let columns = Columns::new([lengths[0] - place, lengths[1]]);
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
-            let said = Said::Sources(&sources[place..]);
-            let ends = Ends { program, base, said, targets };
+            let said = Said::Sources(&sources[place * shape.signal..]);
+            let ends = Ends { base, said, targets };
+            let mut records = Records::new(shape.update, tile.edges, 0);
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-                let (states, left) = std::mem::take(&mut rest).split_at_mut(keys.len());
+                let own = keys.len() * shape.state;
+                let (states, left) = std::mem::take(&mut rest).split_at_mut(own);
                 rest = left;
                 let keys = columns.hold(keys, coding.target_bits);
-                ends.run(keys, weights, states, &mut tell);
+                let told =
+                    kernel.0.tell((keys, weights), ends, states, records.room(keys.keys().len()));
+                records.keep(told);
             });
+            let (targets, updates) = records.part(0, records.len());
+            put(targets, updates);
+            columns.outside()
         })
     }
 
-    /// Hands each tile to `each`, with the place of its first source in a column of the cell's, and
-    /// what its keys must not leave.
+    /// Hands each tile to `each`, with the place of its first source in a column of so many of the
+    /// cell's. That says which key leads outside of columns, if one does.
     fn tiles(
         &self,
-        [sources, targets]: [usize; 2],
-        mut each: impl FnMut(&Tile<'b>, usize, &Columns),
+        sources: usize,
+        mut each: impl FnMut(&Tile<'b>, usize) -> Option<u32>,
     ) -> Result<(), EngineError> {
         for tile in self.chunk.tiles() {
             // No tile begins before the base of its chunk, which is that of the cell.
             let place = tile.source - self.cell.sources.start;
-            let left = (sources as u64).checked_sub(place).ok_or_else(|| self.outside(place))?;
-            let columns = Columns::new([left as usize, targets]);
-            each(&tile, place as usize, &columns);
-            if let Some(key) = columns.outside() {
+            if place > sources as u64 {
+                return Err(self.outside(place));
+            }
+            if let Some(key) = each(&tile, place as usize) {
                 return Err(self.outside(key.into()));
             }
         }
@@ -170,54 +197,95 @@ impl<'b> Pulled<'_, 'b> {
         self.cell.failed(ChunkError::Field { what: "key of an edge", offset: 0, value })
     }
 
-    fn other_states(&self, states: usize) -> EngineError {
+    /// Whether there are as many states as edges.
+    fn has_states(&self, width: usize, states: &[u8]) -> Result<(), EngineError> {
+        let count = states.len() as u64 / width as u64;
+        if states.len().is_multiple_of(width) && count == self.edges() {
+            return Ok(());
+        }
         let (what, offset) = ("number of states of edges", self.bytes() as u64);
-        self.cell.failed(ChunkError::Field { what, offset, value: states as u64 })
+        Err(self.cell.failed(ChunkError::Field { what, offset, value: count }))
     }
 }
 
-/// Sources that something is known of.
-fn known<S>(sources: &Sources<'_, S>) -> usize {
+/// Number of sources that something is known of.
+fn known(shape: &KernelShape, sources: &Sources<'_, u8>) -> usize {
     let flags = sources.active.map_or(usize::MAX, <[u8]>::len);
-    sources.signals.len().min(flags)
+    flags.min(sources.signals.len() / shape.signal)
 }
 
-/// Sources from a place on.
-fn from<'a, S>(sources: &Sources<'a, S>, place: usize) -> Sources<'a, S> {
-    let Sources { signals, active } = *sources;
-    Sources { signals: &signals[place..], active: active.map(|active| &active[place..]) }
+/// Some of the sources.
+fn part<'a>(
+    shape: &KernelShape,
+    sources: &Sources<'a, u8>,
+    places: Range<usize>,
+) -> Sources<'a, u8> {
+    let signals = &sources.signals[places.start * shape.signal..places.end * shape.signal];
+    Sources { signals, active: sources.active.map(|active| &active[places]) }
+}
+
+/// Records that an outlet holds before it hands them out.
+const OUTLET_RECORDS: usize = 1024;
+
+/// A sink that hands records out, run by run.
+struct Outlet<F> {
+    records: Records,
+    put: F,
+}
+
+impl<F: FnMut(&[u32], &[u8])> Outlet<F> {
+    fn new(width: usize, put: F) -> Self {
+        Self { records: Records::new(width, OUTLET_RECORDS, 0), put }
+    }
+
+    fn hand_out(&mut self) {
+        let (targets, records) = self.records.part(0, self.records.len());
+        (self.put)(targets, records);
+        self.records.clear();
+    }
+}
+
+impl<F: FnMut(&[u32], &[u8])> Sink for Outlet<F> {
+    fn room(&mut self, most: usize) -> Result<Room<'_>, EngineError> {
+        if self.records.is_full() {
+            self.hand_out();
+        }
+        Ok(Room::Run(self.records.room(most)))
+    }
+
+    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
+        self.records.keep(count);
+        Ok(())
+    }
 }
 
 /// Bytes between a chunk and the states of its edges: their checksum, and zeros.
 const STATES_HEAD_BYTES: usize = 8;
 
 /// A chunk with the states of its edges behind it, in the order in which they are shown.
-pub fn with_states<S: Pod>(chunk: &[u8], states: &[S]) -> Vec<u8> {
-    let states: &[u8] = cast_slice(states);
+pub fn with_states(chunk: &[u8], states: &[u8]) -> Vec<u8> {
     let checksum = u64::from(checksum::of(states)).to_le_bytes();
     [chunk, &checksum, states].concat()
 }
 
-/// The chunk at the front of some bytes, and the states behind it.
+/// The chunk at the front of some bytes, and the states behind it, of `width` bytes each.
 ///
 /// # Errors
 /// As [`Cell::open`], and when the states are not what was written.
-pub fn states<'c, 'b, S: Pod>(
+pub fn states<'c, 'b>(
+    width: usize,
     cell: &'c Cell,
     bytes: &'b [u8],
-) -> Result<(Pulled<'c, 'b>, &'b [S]), EngineError> {
+) -> Result<(Pulled<'c, 'b>, &'b [u8]), EngineError> {
     let pulled = cell.open(bytes)?;
     let offset = pulled.bytes();
     let behind = bytes[offset..].split_at_checked(STATES_HEAD_BYTES);
     let states = behind
         .filter(|(checksum, states)| *checksum == u64::from(checksum::of(states)).to_le_bytes());
-    let states = states.and_then(|(_, states)| try_cast_slice::<u8, S>(states).ok());
-    match states {
-        Some(states) if states.len() as u64 == pulled.edges() => Ok((pulled, states)),
-        Some(states) => Err(pulled.other_states(states.len())),
-        None => {
-            let error = ChunkError::Checksum { what: "states of edges", offset: offset as u64 };
-            Err(cell.failed(error))
-        }
-    }
+    let Some((_, states)) = states else {
+        let error = ChunkError::Checksum { what: "states of edges", offset: offset as u64 };
+        return Err(cell.failed(error));
+    };
+    pulled.has_states(width, states)?;
+    Ok((pulled, states))
 }

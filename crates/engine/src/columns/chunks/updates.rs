@@ -1,41 +1,41 @@
 //! Updates that were pulled, or handed over by a stealer: written, and met.
 
-use bytemuck::Pod;
-use welter_model::extended::Extended;
-use welter_model::program::Program;
-
-use super::{Records, UpdateCell};
+use super::{ALIGN, ExtendedKernel, FoldKernel, Records, UpdateCell};
 use crate::EngineError;
-use crate::kernels::folded::fold;
 use crate::kernels::groups::Groups;
+use crate::kernels::records;
+use crate::kernels::seam;
+use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{self, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
 
-/// The bytes of an update chunk, whose records stand for so many updates. Targets are relative to
-/// the stripe.
-pub fn write_updates<A: Pod>(
+/// The bytes of an update chunk, whose records stand for so many updates: targets, relative to the
+/// stripe, and as many records of `width` bytes.
+pub fn write_updates(
+    width: usize,
     (graph, cell): (u64, UpdateCell),
-    records: (&[u32], &[A]),
+    records: (&[u32], &[u8]),
     updates: u64,
 ) -> Vec<u8> {
-    let mut bytes = vec![0; chunk_bytes(size_of::<A>(), records.0.len())];
-    update_chunk::write(&mut bytes, (graph, cell), records, updates);
+    let mut bytes = vec![0; chunk_bytes(width, records.0.len())];
+    update_chunk::write(width, &mut bytes, (graph, cell), records, updates);
     bytes
 }
 
-/// The records of an update chunk that was asked for, from whatever partition they come. The bytes
-/// must be aligned as accumulators are.
+/// The records, of `width` bytes, of an update chunk that was asked for, from whatever partition
+/// they come. The bytes must be aligned to [`ALIGN`].
 ///
 /// # Errors
 /// When they are not what was written, or are of another graph, iteration or stripe.
-pub fn open_updates<A: Pod>(
+pub fn open_updates(
+    width: usize,
     (graph, cell): (u64, UpdateCell),
     bytes: &[u8],
-) -> Result<Records<'_, A>, EngineError> {
-    let Some(records) = update_chunk::open::<A>(bytes) else {
-        return Err(failed(cell, "they are not what was written"));
-    };
+) -> Result<Records<'_>, EngineError> {
+    let is_aligned = bytes.as_ptr().addr().is_multiple_of(ALIGN);
+    let records = update_chunk::open(width, bytes).filter(|_| is_aligned);
+    let records = records.ok_or_else(|| failed(cell, "they are not what was written"))?;
     let found = UpdateCell { window: cell.window, ..records.cell };
     if (records.graph, found) == (graph, cell) {
         return Ok(records);
@@ -47,16 +47,12 @@ pub fn open_updates<A: Pod>(
 ///
 /// # Errors
 /// When one is for a destination outside. Some were met then.
-pub fn gather<P: Program>(
-    program: &P,
-    records: &Records<'_, P::Accum>,
-    accums: &mut [P::Accum],
+pub fn gather(
+    kernel: &FoldKernel,
+    records: &Records<'_>,
+    accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    let merge = |accum, other| program.merge(accum, other);
-    if fold(records.targets, records.accums, accums, merge) {
-        return Ok(());
-    }
-    Err(failed(records.cell, OUTSIDE))
+    met(records.cell, kernel.merge((records.targets, records.accums), accums))
 }
 
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
@@ -64,20 +60,30 @@ pub fn gather<P: Program>(
 ///
 /// # Errors
 /// When an update is for a destination outside. Some were met then.
-pub fn gather_extended<E: Extended>(
-    program: &E,
-    (cell, targets, updates): (UpdateCell, &[u32], &[E::Update]),
-    accums: &mut [E::Accum],
+pub fn gather_extended(
+    kernel: &ExtendedKernel,
+    (cell, targets, updates): (UpdateCell, &[u32], &[u8]),
+    accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    let is_met = fold(targets, updates, accums, |accum, update| program.gather(accum, update));
-    if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
+    met(cell, kernel.0.gather((targets, updates), accums))
 }
 
-/// Destinations that were touched, and their accumulators: what a stealer hands over.
-pub fn touched<P: Program>(program: &P, accums: &[P::Accum]) -> (Vec<u32>, Vec<P::Accum>) {
-    let identity = program.identity();
-    let touched = accums.iter().enumerate().filter(|(_, accum)| **accum != identity);
-    touched.map(|(target, accum)| (target as u32, *accum)).unzip()
+/// What a stealer hands over: destinations that were touched, and their accumulators, as an update
+/// chunk that counts each as one. The accumulators are cleared.
+///
+/// # Errors
+/// None that is not a bug.
+pub fn touched(
+    kernel: &FoldKernel,
+    at: (u64, UpdateCell),
+    accums: &mut [u8],
+) -> Result<Vec<u8>, EngineError> {
+    let width = kernel.shape().accum;
+    let count = accums.len() / width;
+    let mut touched = Touched(records::Records::new(width, count, 0));
+    kernel.0.drain(accums, &mut touched)?;
+    let Touched(records) = touched;
+    Ok(write_updates(width, at, records.part(0, count), records.len() as u64))
 }
 
 /// Lets accumulators of a stripe meet all updates that an iteration has for it, in a program that
@@ -85,32 +91,56 @@ pub fn touched<P: Program>(program: &P, accums: &[P::Accum]) -> (Vec<u32>, Vec<P
 ///
 /// # Errors
 /// When one is for a destination outside, or memory runs out.
-pub fn group<P: Program>(
-    program: &P,
-    (cell, targets, updates): (UpdateCell, &[u32], &[P::Update]),
-    values: &[P::Value],
-    accums: &mut [P::Accum],
+pub fn group(
+    kernel: &FoldKernel,
+    (cell, targets, updates): (UpdateCell, &[u32], &[u8]),
+    values: &[u8],
+    accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    if P::ACCUM_FROM_VALUE {
-        for (accum, value) in accums.iter_mut().zip(values) {
-            *accum = program.begin(value);
-        }
-        let is_met = fold(targets, updates, accums, |accum, it| program.gather(accum, it));
-        return if is_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) };
+    let shape = kernel.shape();
+    if shape.capabilities.knows_target {
+        kernel.0.begin(values, accums);
+        return met(cell, seam::FoldKernel::gather(&*kernel.0, (targets, updates), accums));
     }
-    let width = values.len().min(accums.len());
+    let width = (values.len() / shape.value).min(accums.len() / shape.accum);
     let mut counts = vec![0; width];
     for &target in targets {
         let count = counts.get_mut(target as usize);
         *count.ok_or_else(|| failed(cell, OUTSIDE))? += 1;
     }
-    let mut groups = Groups::holding(size_of::<P::Update>(), updates.len(), width)?;
+    let mut groups = Groups::holding(shape.update, targets.len(), width)?;
     groups.open(&counts, &(0..width));
-    let mut piece = groups.piece::<P::Update>();
-    for (&target, &update) in targets.iter().zip(updates) {
-        piece.put(target as usize, update);
+    kernel.0.put((targets, updates), &mut groups);
+    kernel.0.group(&mut groups, &counts, values, accums)
+}
+
+/// A sink with room for all accumulators.
+struct Touched(records::Records);
+
+impl Sink for Touched {
+    fn room(&mut self, most: usize) -> Result<Room<'_>, EngineError> {
+        Ok(Room::Run(self.0.room(most)))
     }
-    groups.meet(program, &counts, values, accums)
+
+    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
+        self.0.keep(count);
+        Ok(())
+    }
+}
+
+impl FoldKernel {
+    /// Merges accumulators into those at places of a column. Whether all have one: some were
+    /// merged in either case.
+    ///
+    /// # Panics
+    /// When a column is not of whole elements, or not aligned, which is a bug of the caller.
+    pub fn merge(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool {
+        self.0.merge(records, accums)
+    }
+}
+
+fn met(cell: UpdateCell, are_met: bool) -> Result<(), EngineError> {
+    if are_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
 fn failed(cell: UpdateCell, what: &'static str) -> EngineError {

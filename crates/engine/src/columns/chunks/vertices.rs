@@ -1,79 +1,60 @@
 //! Vertices of a partition: their first values, and those that an iteration gives them.
 
-use welter_model::extended::Extended;
-use welter_model::program::{Program, Vertex};
+use super::Kernel;
+use crate::kernels::seam::Segment;
 
-use super::{Renewed, Vertices};
-use crate::kernels::ends::renew;
-use crate::machine::dispatch::dispatched;
+/// Columns of consecutive vertices.
+#[derive(Debug)]
+pub struct Vertices<'a> {
+    /// Values of the vertices.
+    pub values: &'a mut [u8],
+    /// Signals of the vertices.
+    pub signals: &'a mut [u8],
+    /// Flags of the active ones, in a program whose vertices fall inactive; else nothing.
+    pub active: &'a mut [u8],
+}
+
+/// Totals of vertices that were renewed, and how many are active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renewed {
+    /// The total of all.
+    pub total: Vec<u8>,
+    /// Number of active vertices, in a program whose vertices fall inactive.
+    pub active: u64,
+}
 
 /// Sets the values of vertices before the first iteration. `first`: the number of the first one;
 /// `degrees`: edges that leave each.
 ///
 /// # Panics
-/// When there are fewer degrees than vertices, which is a bug of the caller.
-pub fn init<P: Program>(
-    program: &P,
-    first: u64,
-    degrees: &[u32],
-    vertices: Vertices<'_, P>,
-) -> Renewed<P::Total> {
-    dispatched(
-        #[inline(always)]
-        || {
-            vertices.renew(program, |place, _| {
-                let out_degree = degrees[place].into();
-                program.init(Vertex { index: first + place as u64, out_degree })
-            })
-        },
-    )
+/// When there are fewer degrees than vertices, or columns are not of one length, which is a bug of
+/// the caller.
+pub fn init(kernel: &Kernel, first: u64, degrees: &[u32], vertices: Vertices<'_>) -> Renewed {
+    renewed(kernel, vertices, |segment| kernel.object().init(segment, first, degrees))
 }
 
 /// Sets what an iteration makes of the values of vertices and of what was gathered for them.
 /// `last`: the totals of the iteration before.
 ///
 /// # Panics
-/// When there are fewer accumulators than vertices, which is a bug of the caller.
-pub fn apply<P: Program>(
-    program: &P,
-    last: &P::Total,
-    accums: &[P::Accum],
-    vertices: Vertices<'_, P>,
-) -> Renewed<P::Total> {
-    dispatched(
-        #[inline(always)]
-        || vertices.renew(program, |place, value| program.apply(value, accums[place], last)),
-    )
+/// When there are fewer accumulators than vertices, or columns are not of one length, which is a
+/// bug of the caller.
+pub fn apply(kernel: &Kernel, last: &[u8], accums: &[u8], vertices: Vertices<'_>) -> Renewed {
+    renewed(kernel, vertices, |segment| kernel.object().apply(segment, accums, last))
 }
 
-/// As [`init`], of an extended program: values, and what they say. The total.
-///
-/// # Panics
-/// When there are fewer degrees than vertices, which is a bug of the caller.
-pub fn init_extended<E: Extended>(
-    program: &E,
-    first: u64,
-    degrees: &[u32],
-    (values, signals): (&mut [E::Value], &mut [E::Signal]),
-) -> E::Total {
-    let [total, _] = renew(program, values, signals, |place, _| {
-        let out_degree = degrees[place].into();
-        program.init(Vertex { index: first + place as u64, out_degree })
-    });
-    total
-}
-
-/// As [`apply`], of an extended program: values, and what they say. The total.
-///
-/// # Panics
-/// When there are fewer accumulators than vertices, which is a bug of the caller.
-pub fn apply_extended<E: Extended>(
-    program: &E,
-    last: &E::Total,
-    accums: &[E::Accum],
-    (values, signals): (&mut [E::Value], &mut [E::Signal]),
-) -> E::Total {
-    let applied = |place: usize, value| program.apply(value, accums[place], last);
-    let [total, _] = renew(program, values, signals, applied);
-    total
+fn renewed(
+    kernel: &Kernel,
+    vertices: Vertices<'_>,
+    renew: impl FnOnce(Segment<'_>) -> u64,
+) -> Renewed {
+    let Vertices { values, signals, active } = vertices;
+    let shape = kernel.shape();
+    let count = values.len() / shape.value;
+    assert_eq!(signals.len(), count * shape.signal, "a signal for each value");
+    let flags = if shape.capabilities.frontier { count } else { 0 };
+    assert_eq!(active.len(), flags, "a flag for each value where vertices fall inactive");
+    let mut total = vec![0; shape.total];
+    let active = renew(Segment { values, signals, active, total: &mut total, alike: 1 });
+    Renewed { total, active }
 }

@@ -1,5 +1,5 @@
-//! The input of a job, and how a machine reads its share of it (Chaos, section 3): edges into
-//! chunks of their cells, degrees for who makes first values.
+//! How a machine reads its share of the input (Chaos, section 3): edges into chunks of their cells,
+//! degrees for who makes first values.
 //!
 //! ```text
 //! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
@@ -13,7 +13,6 @@
 //! their partition that sources are in. Checked in `Bins::work`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
@@ -21,12 +20,11 @@ use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Cell, Phase};
-use welter_protocol::payload::checksum;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
-use welter_testing::graph::Graph;
 
-use crate::job::Cut;
+use crate::cut::Cut;
+use crate::other;
 
 /// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
 /// have several tiles, and some that go on beyond their block.
@@ -36,26 +34,16 @@ const TILE_EDGES_LEAST: usize = 3;
 /// Chunks of so many edges are cut as the engine cuts its own.
 const CHUNK_EDGES: u32 = 1 << 16;
 
-/// Edges that all machines read.
-pub(crate) struct Input {
-    edges: Vec<Edge>,
-    weighted: bool,
-    pub(crate) vertices: u64,
-    /// Number of the graph.
-    pub(crate) graph: u64,
-}
+/// The share of the edges that a machine reads.
+pub trait Input: Send {
+    /// Begins anew.
+    fn begin(&mut self);
 
-impl Input {
-    /// Of a graph whose slots are all vertices.
-    pub(crate) fn of(graph: &Graph, weighted: bool) -> Arc<Self> {
-        let weight = |edge| if weighted { graph.weight(edge) } else { 1.0 };
-        let edges = graph.pairs.iter().enumerate();
-        let edges =
-            edges.map(|(edge, &[source, target])| Edge { source, target, weight: weight(edge) });
-        let graph_number = checksum(cast_slice(&graph.pairs));
-        let vertices = graph.slots() as u64;
-        Arc::new(Self { edges: edges.collect(), weighted, vertices, graph: graph_number })
-    }
+    /// The next edges, at most so many, and whether these were the last.
+    ///
+    /// # Errors
+    /// When the input cannot be read.
+    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError>;
 }
 
 /// Edges of a cell that wait for their chunk to be full.
@@ -67,13 +55,13 @@ struct Bin {
 }
 
 /// How far a machine has read.
-pub(crate) struct Reading {
-    input: Arc<Input>,
+pub struct Ingest {
+    input: Box<dyn Input>,
     cut: Cut,
-    rank: usize,
+    /// Number of the graph.
+    graph: u64,
+    weighted: bool,
     state_bytes: Option<usize>,
-    /// The next edge of this machine's share.
-    at: usize,
     degrees: Vec<u32>,
     /// Of a cell, and of a part of its sources.
     bins: BTreeMap<(Cell, u64), Bin>,
@@ -84,12 +72,13 @@ pub(crate) struct Reading {
     chunks: u32,
 }
 
-impl Reading {
-    /// `state_bytes`: what an edge holds, where the program rewrites edges.
-    pub(crate) fn new(
-        input: Arc<Input>,
+impl Ingest {
+    /// Of a graph of this number, whose chunks hold weights where it is `weighted`. `state_bytes`:
+    /// those of the state of an edge, where the program rewrites edges.
+    pub fn new(
+        input: Box<dyn Input>,
         cut: Cut,
-        rank: usize,
+        (graph, weighted): (u64, bool),
         state_bytes: Option<usize>,
     ) -> Self {
         let form = if cut.chunk_records >= CHUNK_EDGES {
@@ -98,13 +87,17 @@ impl Reading {
             let (block_bits, tile_edges_least) = (BLOCK_BITS, TILE_EDGES_LEAST);
             Form { encoding: cut.encoding, block_bits, tile_edges_least }
         };
-        let writer = EdgeWriter::new(form, input.weighted);
-        let (degrees, bins, split) = (Vec::new(), BTreeMap::new(), None);
-        Self { input, cut, rank, state_bytes, at: 0, degrees, bins, split, writer, chunks: 0 }
+        let writer = EdgeWriter::new(form, weighted);
+        let (degrees, bins) = (Vec::new(), BTreeMap::new());
+        let (split, chunks) = (None, 0);
+        Self { input, cut, graph, weighted, state_bytes, degrees, bins, split, writer, chunks }
     }
 
     /// Does what is asked, if edges are to be split.
-    pub(crate) fn splits(
+    ///
+    /// # Errors
+    /// When a chunk has other edges than those that were binned into it.
+    pub fn splits(
         &mut self,
         work: &Work,
         looked_at: &mut u64,
@@ -175,12 +168,12 @@ impl Reading {
         let edges = self.smooth(payload);
         *looked_at = edges.len() as u64;
         for edge in edges {
-            let vertices = self.input.vertices;
+            let vertices = self.cut.partitions.vertices();
             let outside = [edge.source, edge.target].iter().any(|&end| u64::from(end) >= vertices);
             if outside || self.cut.partitions.of(edge.target.into()) != partition {
                 let what =
                     format!("an edge to {} in a chunk of partition {partition}", edge.target);
-                return Err(EngineError::Internal(what));
+                return Err(other(what));
             }
             filled.extend(self.bin(edge, false)?);
         }
@@ -192,7 +185,7 @@ impl Reading {
         let mut bytes = Vec::new();
         for Edge { source, target, weight } in edges {
             bytes.extend([source, target].into_iter().flat_map(|end| end.to_le_bytes()));
-            if self.input.weighted {
+            if self.weighted {
                 bytes.extend(weight.to_le_bytes());
             }
         }
@@ -206,40 +199,44 @@ impl Reading {
             let weight = bytes.get(8..).filter(|weight| !weight.is_empty());
             Edge { source, target, weight: weight.map_or(1.0, pod_read_unaligned) }
         };
-        bytes.chunks_exact(if self.input.weighted { 16 } else { 8 }).map(edge).collect()
+        bytes.chunks_exact(if self.weighted { 16 } else { 8 }).map(edge).collect()
     }
 
     /// Reads the next piece, or the first one, and counts the edges in it.
-    pub(crate) fn piece(
-        &mut self,
-        first: bool,
-        looked_at: &mut u64,
-    ) -> Result<Outcome, EngineError> {
-        let (input, cut) = (self.input.clone(), self.cut);
-        let share = |rank: usize| input.edges.len() * rank / cut.partitions.machines();
-        let share_end = share(self.rank + 1);
+    ///
+    /// # Errors
+    /// When the input cannot be read, or has an edge of a vertex that there is not.
+    pub fn piece(&mut self, first: bool, looked_at: &mut u64) -> Result<Outcome, EngineError> {
+        let (partitions, edges_max) = (self.cut.partitions, self.cut.piece_edges);
+        let vertices = partitions.vertices();
         if first {
-            self.at = share(self.rank);
-            self.degrees = vec![0; input.vertices as usize];
+            self.input.begin();
+            self.degrees = vec![0; vertices as usize];
             self.bins.clear();
         }
-        let end = (self.at + cut.piece_edges).min(share_end);
+        let (edges, is_last) = self.input.piece(edges_max)?;
+        let edges = edges.to_vec();
         let mut filled = Vec::new();
-        for &edge in &input.edges[self.at..end] {
-            self.degrees[edge.source as usize] += 1;
+        for &edge in &edges {
+            let degree = self.degrees.get_mut(edge.source as usize);
+            let inside = degree.filter(|_| u64::from(edge.target) < vertices);
+            let Some(degree) = inside else {
+                let what = format!("an edge from {} to {}", edge.source, edge.target);
+                return Err(other(format!("{what} in a graph of {vertices} vertices")));
+            };
+            *degree += 1;
             filled.extend(self.bin(edge, true)?);
         }
-        *looked_at = (end - self.at) as u64;
-        self.at = end;
+        *looked_at = edges.len() as u64;
         let mut degrees = None;
-        if end == share_end {
+        if is_last {
             filled.extend(self.rest()?);
             let of = |partition| {
-                let range = cut.partitions.range(partition);
+                let range = partitions.range(partition);
                 let counts = &self.degrees[range.start as usize..range.end as usize];
                 Payload::from(cast_slice::<u32, u8>(counts))
             };
-            degrees = Some((0..cut.partitions.count()).map(of).collect());
+            degrees = Some((0..partitions.count()).map(of).collect());
         }
         Ok(Outcome::Ingested { read: *looked_at, filled, degrees })
     }
@@ -253,7 +250,7 @@ impl Reading {
             return Ok(Filled { partition, source, records, combined: 0, sources, payload });
         }
         self.chunks += 1;
-        let place = self.cut.chunk_cell(self.input.graph, cell);
+        let place = self.cut.chunk_cell(self.graph, cell);
         let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
         let payload = match self.state_bytes {
             Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
@@ -264,16 +261,24 @@ impl Reading {
     }
 }
 
-/// The degrees of the vertices of a partition, from what each machine has counted.
-pub(crate) fn degrees(counts: &[Payload]) -> Vec<u32> {
-    let counts = counts.iter().map(|counts| numbers(counts));
-    let sum = |left: Vec<u32>, right: Vec<u32>| {
-        left.iter().zip(right).map(|(one, other)| one + other).collect()
-    };
-    counts.reduce(sum).unwrap_or_default()
+/// The degrees of so many vertices of a partition, from what each machine has counted.
+///
+/// # Errors
+/// When counts are not those of so many vertices.
+pub fn degrees(counts: &[Payload], vertices: usize) -> Result<Vec<u32>, EngineError> {
+    let mut degrees = vec![0_u32; vertices];
+    for counts in counts {
+        if counts.len() != size_of_val(&degrees[..]) {
+            return Err(other(format!("{} bytes of {vertices} degrees", counts.len())));
+        }
+        for (degree, count) in degrees.iter_mut().zip(numbers(counts)) {
+            *degree = degree.saturating_add(count);
+        }
+    }
+    Ok(degrees)
 }
 
 /// Numbers of 32 bits.
-pub(crate) fn numbers(bytes: &[u8]) -> Vec<u32> {
-    bytes.chunks_exact(4).map(pod_read_unaligned).collect()
+pub fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.chunks_exact(size_of::<u32>()).map(pod_read_unaligned)
 }

@@ -1,0 +1,61 @@
+//! The input of a job: the edges of a graph, of which each machine reads its share.
+
+use std::sync::Arc;
+
+use bytemuck::cast_slice;
+use welter_engine::EngineError;
+use welter_model::stream::Edge;
+use welter_protocol::payload::checksum;
+use welter_testing::graph::Graph;
+use welter_worker::Input;
+
+use crate::job::Cut;
+
+/// Edges that all machines read.
+pub(crate) struct Edges {
+    edges: Vec<Edge>,
+    pub(crate) vertices: u64,
+    /// Number of the graph.
+    pub(crate) graph: u64,
+}
+
+impl Edges {
+    /// Of a graph whose slots are all vertices.
+    pub(crate) fn of(graph: &Graph, weighted: bool) -> Arc<Self> {
+        let weight = |edge| if weighted { graph.weight(edge) } else { 1.0 };
+        let edges = graph.pairs.iter().enumerate();
+        let edges =
+            edges.map(|(edge, &[source, target])| Edge { source, target, weight: weight(edge) });
+        let graph_number = checksum(cast_slice(&graph.pairs));
+        let vertices = graph.slots() as u64;
+        Arc::new(Self { edges: edges.collect(), vertices, graph: graph_number })
+    }
+
+    /// The share of a machine.
+    pub(crate) fn share(self: &Arc<Self>, cut: &Cut, rank: usize) -> Box<dyn Input> {
+        let first = |rank: usize| self.edges.len() * rank / cut.partitions.machines();
+        let (start, end) = (first(rank), first(rank + 1));
+        Box::new(Share { edges: self.clone(), start, end, at: start })
+    }
+}
+
+/// Some consecutive edges.
+struct Share {
+    edges: Arc<Edges>,
+    start: usize,
+    end: usize,
+    /// The next one.
+    at: usize,
+}
+
+impl Input for Share {
+    fn begin(&mut self) {
+        self.at = self.start;
+    }
+
+    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+        let start = self.at;
+        self.at = self.end.min(start + edges_max);
+        Ok((&self.edges.edges[start..self.at], self.at == self.end))
+    }
+}

@@ -1,0 +1,145 @@
+//! Programs of kernels as jobs: a worker as real machines have it, and an oracle.
+
+use std::sync::Arc;
+
+use bytemuck::{cast_slice, pod_read_unaligned};
+use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
+use welter_model::extended::Extended;
+use welter_model::program::{Program, Value};
+use welter_protocol::planted::Bug;
+use welter_testing::executors::is_float;
+use welter_testing::graph::Graph;
+use welter_testing::interpreter::{Answer, interpret, interpret_extended};
+use welter_worker::{KernelWorker, Worker};
+
+use crate::input::Edges;
+use crate::job::{Cut, Job};
+use crate::tampered::Tampered;
+
+/// Judges the values of all vertices after so many iterations.
+pub type Judge<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
+
+/// A program on a graph whose slots are all vertices.
+pub struct KernelJob {
+    kernel: Kernel,
+    edges: Arc<Edges>,
+    name: &'static str,
+    /// Of the bytes of values.
+    judge: Judge<u8>,
+}
+
+impl KernelJob {
+    /// A fold program on a graph as it is to be read. The interpreter says what the values are.
+    pub fn new<P>(name: &'static str, graph: &Graph, program: P) -> Self
+    where
+        P: Program + Send + 'static,
+    {
+        Self::within(1e-9, name, graph, program)
+    }
+
+    /// A fold program whose sums in another order make more of a difference: solving for factors
+    /// multiplies it by the condition of the sums.
+    pub fn within<P>(error_max: f64, name: &'static str, graph: &Graph, program: P) -> Self
+    where
+        P: Program + Send + 'static,
+    {
+        let expected = interpret(graph, &program);
+        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        Self::judged(name, graph, program, Box::new(judge))
+    }
+
+    /// A fold program with a judge of its own.
+    pub fn judged<P>(name: &'static str, graph: &Graph, program: P, judge: Judge<P::Value>) -> Self
+    where
+        P: Program + Send + 'static,
+    {
+        let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+        Self::of(kernel, name, graph, judge)
+    }
+
+    /// An extended program on a graph as it is to be read. The interpreter says what the values
+    /// are, within so much.
+    pub fn extended<E>(error_max: f64, name: &'static str, graph: &Graph, program: E) -> Self
+    where
+        E: Extended + Send + 'static,
+    {
+        let expected = interpret_extended(graph, &program);
+        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(program)));
+        Self::of(kernel, name, graph, Box::new(judge))
+    }
+
+    fn of<V: Value>(kernel: Kernel, name: &'static str, graph: &Graph, judge: Judge<V>) -> Self {
+        let edges = Edges::of(graph, kernel.shape().capabilities.weighted);
+        let judge = move |values: &[u8], iterations| {
+            let values = values.chunks_exact(size_of::<V>()).map(pod_read_unaligned);
+            judge(&values.collect::<Vec<V>>(), iterations)
+        };
+        Self { kernel, edges, name, judge: Box::new(judge) }
+    }
+}
+
+/// Compares values with those of the interpreter.
+fn judge<V: Value, T>(
+    expected: &Answer<V, T>,
+    error_max: f64,
+    values: &[V],
+    iterations: u32,
+) -> Result<(), String> {
+    if values.len() != expected.values.len() {
+        return Err(format!("{} values, not {}", values.len(), expected.values.len()));
+    }
+    if u64::from(iterations) != expected.iterations {
+        return Err(format!("{iterations} iterations, not {}", expected.iterations));
+    }
+    if cast_slice::<V, u8>(values) == expected.bits() {
+        return Ok(());
+    }
+    if !V::columns(values).iter().any(is_float) {
+        return Err("other values than the reference".to_owned());
+    }
+    let error = welter_testing::relative_error(&expected.numbers(), &numbers(values));
+    if error <= error_max { Ok(()) } else { Err(format!("{error:.1e} from the reference")) }
+}
+
+/// The columns of values, one after the other.
+pub(crate) fn numbers<V: Value>(values: &[V]) -> Vec<f64> {
+    let (values, totals) = (values.to_vec(), Vec::new());
+    Answer { values, iterations: 0, in_step: true, total: (), totals }.numbers()
+}
+
+impl Job for KernelJob {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn vertices(&self) -> u64 {
+        self.edges.vertices
+    }
+
+    fn vertex_bytes(&self) -> u64 {
+        KernelWorker::vertex_bytes(&self.kernel)
+    }
+
+    fn rewrites(&self) -> bool {
+        matches!(self.kernel, Kernel::Extended(_))
+    }
+
+    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+        let Self { kernel, edges, .. } = self;
+        let worker =
+            |cut| KernelWorker::new(kernel.clone(), cut, edges.graph, edges.share(&cut, rank));
+        match (bug, kernel) {
+            (Some(Bug::CombinedTwice), Kernel::Fold(kernel)) => {
+                Box::new(Tampered::new(worker(cut), kernel.clone(), edges.graph))
+            }
+            _ => Box::new(worker(cut)),
+        }
+    }
+
+    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+        let (width, bytes) = (self.kernel.shape().value, self.vertex_bytes() as usize);
+        let values = vertices.chunks_exact(bytes).flat_map(|vertex| &vertex[..width]);
+        (self.judge)(&values.copied().collect::<Vec<u8>>(), iterations)
+    }
+}

@@ -1,0 +1,231 @@
+//! The worker of a kernel: fold programs, group programs and extended ones.
+//!
+//! ```text
+//! edges     chunks of the store's format; behind them the states of edges, where there are any
+//! updates   update chunks of the engine: accumulators, or updates where the program does not say
+//!           how accumulators are merged; so is what a stealer hands over
+//! total     the program's total, and of fold programs the number of active vertices u64
+//! ```
+//!
+//! On route `fold`, and where edges look at both their ends, edges of one cell at a time are
+//! streamed, and the signals of its source partition are in memory; else those of the open
+//! partition are.
+
+use welter_engine::EngineError;
+use welter_engine::chunks::{
+    Column, Kernel, Renewed, Scratch, apply, gather_extended, group, init,
+};
+use welter_model::program::Next;
+use welter_protocol::names::{Bytes, Phase, Step};
+use welter_protocol::{Outcome, Payload, Work};
+
+use crate::bins::Bin;
+use crate::cut::Cut;
+use crate::ingest::{Ingest, Input, degrees};
+use crate::vertices::{VertexSet, Wanted, vertex_bytes};
+use crate::{Worker, other};
+
+/// A kernel, and what it has in memory of the partition that it works on.
+pub struct KernelWorker {
+    pub(crate) kernel: Kernel,
+    ingest: Ingest,
+    /// Number of the graph.
+    pub(crate) graph: u64,
+    pub(crate) cut: Cut,
+    pub(crate) step: Step,
+    /// The open partition, and its vertices.
+    pub(crate) partition: u32,
+    pub(crate) own: VertexSet,
+    /// The source partition of the cell at work, and its vertices.
+    pub(crate) source: u32,
+    pub(crate) sources: VertexSet,
+    pub(crate) accums: Column,
+    /// Updates for the open partition that were told, of a program whose accumulators are not
+    /// merged.
+    pub(crate) told: Bin,
+    /// Updates that were scattered, by partition.
+    pub(crate) bins: Vec<Bin>,
+    /// States of the edges of a chunk.
+    pub(crate) states: Column,
+    last: Vec<u8>,
+    pub(crate) scratch: Scratch,
+    pub(crate) looked_at: u64,
+}
+
+impl KernelWorker {
+    /// The worker of a machine that reads this share of a graph of this number.
+    pub fn new(kernel: Kernel, cut: Cut, graph: u64, input: Box<dyn Input>) -> Self {
+        let shape = *kernel.shape();
+        let state_bytes = matches!(kernel, Kernel::Extended(_)).then_some(shape.state);
+        let ingest = Ingest::new(input, cut, (graph, shape.capabilities.weighted), state_bytes);
+        let bins = match &kernel {
+            Kernel::Fold(_) => cut.partitions.count(),
+            Kernel::Extended(_) => 0,
+        };
+        Self {
+            ingest,
+            graph,
+            cut,
+            step: Step { iteration: 0, phase: Phase::Ingest },
+            partition: 0,
+            own: VertexSet::default(),
+            source: 0,
+            sources: VertexSet::default(),
+            accums: Column::default(),
+            told: Bin::new(shape.update),
+            bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
+            states: Column::default(),
+            last: vec![0; shape.total],
+            scratch: Scratch::default(),
+            looked_at: 0,
+            kernel,
+        }
+    }
+
+    /// Bytes of a vertex on storage.
+    pub fn vertex_bytes(kernel: &Kernel) -> u64 {
+        vertex_bytes(kernel) as u64
+    }
+
+    fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
+        let Self { kernel, cut, own, .. } = self;
+        let degrees = degrees(counts, cut.vertices(partition))?;
+        own.begin(kernel, degrees.len());
+        let first = cut.partitions.range(partition).start;
+        let made = init(kernel, first, &degrees, own.columns(kernel));
+        self.partition = partition;
+        Ok(self.made(&made))
+    }
+
+    fn open(
+        &mut self,
+        step: Step,
+        partition: u32,
+        vertices: &[Payload],
+        control: &[u8],
+    ) -> Result<Outcome, EngineError> {
+        let Self { kernel, cut, own, accums, last, .. } = self;
+        let (shape, count) = (*kernel.shape(), cut.vertices(partition));
+        let (total, _) = self::total(kernel, control)?;
+        last.copy_from_slice(total);
+        let wanted = match (&*kernel, step.phase) {
+            (Kernel::Extended(_), _) => Wanted::All,
+            (_, Phase::Scatter) => Wanted::Signals,
+            _ => Wanted::Values,
+        };
+        own.load(kernel, vertices, count, wanted)?;
+        accums.resize(if step.phase == Phase::Scatter { 0 } else { count * shape.accum });
+        kernel.clear(accums);
+        self.looked_at = own.active.len() as u64;
+        self.told.clear();
+        self.bins.iter_mut().for_each(Bin::clear);
+        (self.step, self.partition) = (step, partition);
+        Ok(Outcome::Opened)
+    }
+
+    fn turn(&mut self, source: u32, vertices: &[Payload]) -> Result<Outcome, EngineError> {
+        let count = self.cut.vertices(source);
+        self.source = source;
+        self.sources.load(&self.kernel, vertices, count, Wanted::Signals)?;
+        self.looked_at = self.sources.active.len() as u64;
+        Ok(Outcome::Turned)
+    }
+
+    /// The vertex set in memory, with what the next step must know of it.
+    fn made(&self, made: &Renewed) -> Outcome {
+        let (kernel, cut, own) = (&self.kernel, &self.cut, &self.own);
+        let vertices = own.chunks(kernel, cut);
+        let all = own.active.len() as u64;
+        if let Kernel::Extended(_) = kernel {
+            let active = if all == 0 { 0 } else { u64::MAX };
+            return Outcome::Made { vertices, total: made.total[..].into(), active };
+        }
+        let count = if kernel.shape().capabilities.frontier { made.active } else { all };
+        let first = cut.partitions.range(self.partition).start;
+        let active = own.active.iter().zip(first..).filter(|(active, _)| **active == 1);
+        let active = active.fold(0, |ranges, (_, vertex)| ranges | cut.range_of(vertex));
+        Outcome::Made { vertices, total: total_bytes(&made.total, count), active }
+    }
+
+    fn apply(&mut self) -> Result<Outcome, EngineError> {
+        let (_, at) = self.updates_for(self.partition);
+        let Self { kernel, own, accums, told, last, looked_at, .. } = self;
+        let (targets, updates) = told.records();
+        let count = own.count(kernel) as u64;
+        *looked_at = count;
+        match &*kernel {
+            Kernel::Extended(kernel) => {
+                *looked_at += targets.len() as u64;
+                gather_extended(kernel, (at, targets, updates), accums)?;
+            }
+            Kernel::Fold(kernel) if !kernel.shape().capabilities.combines => {
+                group(kernel, (at, targets, updates), &own.values, accums)?;
+            }
+            Kernel::Fold(_) => {}
+        }
+        told.clear();
+        let made = apply(kernel, last, accums, own.columns(kernel));
+        Ok(self.made(&made))
+    }
+
+    fn decide(&self, iterations: u32, totals: &[(u32, Bytes)]) -> Result<Outcome, EngineError> {
+        let kernel = &self.kernel;
+        let (mut all, mut active) = (Vec::new(), 0);
+        for (_, bytes) in totals {
+            let (total, count) = total(kernel, bytes)?;
+            all.extend_from_slice(total);
+            active += count;
+        }
+        let all = kernel.total(&all);
+        let goes_on = kernel.next(iterations.into(), &all) == Next::Iterate;
+        Ok(match kernel {
+            Kernel::Fold(_) => {
+                let control = total_bytes(&all, active);
+                Outcome::Decided { goes_on: goes_on && active > 0, control }
+            }
+            Kernel::Extended(_) => Outcome::Decided { goes_on, control: all.into() },
+        })
+    }
+}
+
+impl Worker for KernelWorker {
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
+        self.looked_at = 0;
+        if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
+            return Ok(outcome);
+        }
+        match work {
+            Work::Ingest { first } => self.ingest.piece(*first, &mut self.looked_at),
+            Work::Init { partition, degrees } => self.init(*partition, degrees),
+            Work::Open { step, partition, vertices, control } => {
+                self.open(*step, *partition, vertices, control)
+            }
+            Work::Turn { source, vertices } => self.turn(*source, vertices),
+            Work::Stream { payload, .. } => self.stream(payload),
+            Work::Flush => Ok(Outcome::Flushed(self.flush())),
+            Work::HandOver => Ok(Outcome::HandedOver(self.hand_over()?)),
+            Work::Merge(payload) => self.merge(payload),
+            Work::Apply => self.apply(),
+            Work::Decide { iterations, totals, .. } => self.decide(*iterations, totals),
+        }
+    }
+
+    fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+}
+
+fn total_bytes(total: &[u8], active: u64) -> Bytes {
+    [total, &active.to_le_bytes()].concat().into()
+}
+
+/// A total, and the number of active vertices where that comes with it.
+fn total<'a>(kernel: &Kernel, bytes: &'a [u8]) -> Result<(&'a [u8], u64), EngineError> {
+    let wrong = || other(format!("a total of {} bytes", bytes.len()));
+    let (total, rest) = bytes.split_at_checked(kernel.shape().total).ok_or_else(wrong)?;
+    match kernel {
+        Kernel::Extended(_) => rest.is_empty().then_some((total, 0)),
+        Kernel::Fold(_) => rest.try_into().ok().map(|count| (total, u64::from_le_bytes(count))),
+    }
+    .ok_or_else(wrong)
+}

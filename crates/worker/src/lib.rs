@@ -1,0 +1,53 @@
+//! The computing part of a machine of a cluster: the protocol's [`Work`] becomes its [`Outcome`].
+//!
+//! The protocol says what is to be done, and sees bytes. A [`Worker`] does it, with chunks as the
+//! store writes them and kernels of the engine ([`welter_engine::chunks`]). The simulator drives it
+//! as the host of a real machine does.
+//!
+//! | work | done by |
+//! |---|---|
+//! | ingest, split | [`ingest`]: edges are binned into chunks of their cells, and counted |
+//! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
+//! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
+//!
+//! Nothing here knows a file, socket, clock or thread, which machine sends what, or what a right
+//! answer is: how edges are read is the host's [`Input`], and oracles and planted bugs are the
+//! simulator's.
+//!
+//! Invariants:
+//! - A worker that does again what it did comes to the same bytes: there is no order here but that
+//!   of slots, cells and the work itself.
+//! - A payload that is not what was written for what it was pulled for is an error.
+//! - As many updates are said to be made as records of what is filled stand for.
+
+mod bins;
+pub mod cut;
+pub mod ingest;
+mod kernel_worker;
+mod updates;
+mod vertices;
+
+use welter_engine::EngineError;
+use welter_protocol::{Outcome, Work};
+
+pub use cut::Cut;
+pub use ingest::Input;
+pub use kernel_worker::KernelWorker;
+
+/// The program on its host, with what is in its memory.
+pub trait Worker: Send {
+    /// Does what is asked.
+    ///
+    /// # Errors
+    /// When a payload is not what was written for what it was pulled for, the input cannot be read,
+    /// or memory runs out.
+    fn work(&mut self, work: &Work) -> Result<Outcome, EngineError>;
+
+    /// Number of records that the last piece of work looked at.
+    fn looked_at(&self) -> u64;
+}
+
+/// An error that only a payload of another job, or a bug, can cause.
+fn other(what: impl Into<String>) -> EngineError {
+    EngineError::Internal(what.into())
+}

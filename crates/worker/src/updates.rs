@@ -1,0 +1,167 @@
+//! Chunks that a kernel's worker streams, and updates that come of them or are met.
+
+use welter_engine::EngineError;
+use welter_engine::chunks::{
+    ExtendedKernel, FoldKernel, Kernel, Records, Sources, UpdateCell, gather, open_updates, states,
+    touched, with_states,
+};
+use welter_protocol::names::{Cell, Phase};
+use welter_protocol::work::Filled;
+use welter_protocol::{Outcome, Payload};
+
+use crate::bins::Bin;
+use crate::kernel_worker::KernelWorker;
+use crate::vertices::VertexSet;
+
+/// The outcome of a chunk that made so many updates, and filled these buffers.
+fn streamed(made: u64, filled: Vec<Filled>) -> Outcome {
+    Outcome::Streamed { made, gathered: 0, rewritten: None, filled }
+}
+
+/// Signals of a fold program's sources.
+fn sources<'a>(kernel: &FoldKernel, set: &'a VertexSet) -> Sources<'a, u8> {
+    let active = kernel.shape().capabilities.frontier.then_some(&set.active[..]);
+    Sources { signals: &set.signals, active }
+}
+
+impl KernelWorker {
+    pub(crate) fn stream(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        match (self.kernel.clone(), self.step.phase) {
+            (_, Phase::Gather) => self.gather(payload),
+            (Kernel::Fold(kernel), Phase::Fold) => self.fold(&kernel, payload),
+            (Kernel::Fold(kernel), _) => self.scatter(&kernel, payload),
+            (Kernel::Extended(kernel), _) => self.rewrite(&kernel, payload),
+        }
+    }
+
+    /// Folds edges of the cell at work into accumulators.
+    fn fold(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = Cell { partition: self.partition, source: Some(self.source) };
+        let cell = self.cut.chunk_cell(self.graph, cell);
+        let Self { sources: set, accums, told, scratch, .. } = self;
+        let pulled = cell.open(payload)?;
+        if kernel.shape().capabilities.combines {
+            pulled.fold(kernel, sources(kernel, set), accums, scratch)?;
+        } else {
+            let put = |targets: &[u32], updates: &[u8]| told.extend(targets, updates);
+            pulled.scatter(kernel, sources(kernel, set), scratch, put)?;
+        }
+        self.looked_at = pulled.edges();
+        Ok(streamed(0, Vec::new()))
+    }
+
+    /// Scatters edges of the open partition into bins.
+    fn scatter(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition));
+        let (graph, at) = self.updates_for(0);
+        let Self { cut, own, bins, scratch, .. } = self;
+        let (partitions, most) = (cut.partitions, cut.chunk_records);
+        let width = kernel.shape().record();
+        let combines = cut.combines && kernel.shape().capabilities.combines;
+        let pulled = cell.open(payload)?;
+        let (mut made, mut filled) = (0, Vec::new());
+        pulled.scatter(kernel, sources(kernel, own), scratch, |targets, records| {
+            made += targets.len() as u64;
+            for (&target, record) in targets.iter().zip(records.chunks_exact(width)) {
+                let stripe = partitions.of(target.into());
+                let target = (u64::from(target) - partitions.range(stripe).start) as u32;
+                let bin = &mut bins[stripe as usize];
+                if combines {
+                    bin.combine(kernel, target, record);
+                } else {
+                    bin.extend(&[target], record);
+                }
+                if bin.is_full(most) {
+                    let at = (graph, UpdateCell { stripe, ..at });
+                    filled.extend(bin.take_combined(kernel, at));
+                }
+            }
+        })?;
+        self.looked_at = pulled.edges();
+        Ok(streamed(made, filled))
+    }
+
+    /// Shows the edges of a chunk what their ends say, and keeps what these tell.
+    fn rewrite(&mut self, kernel: &ExtendedKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let cell = Cell { partition: self.partition, source: Some(self.source) };
+        let cell = self.cut.chunk_cell(self.graph, cell);
+        let (pulled, held) = states(kernel.shape().state, &cell, payload)?;
+        self.states.clear();
+        self.states.extend(held);
+        let Self { sources, own, states, told, scratch, .. } = self;
+        let ends = [&sources.signals[..], &own.signals[..]];
+        let put = |targets: &[u32], updates: &[u8]| told.extend(targets, updates);
+        pulled.extend(kernel, ends, states, scratch, put)?;
+        let made = pulled.edges();
+        self.looked_at = made;
+        let rewritten = Some(with_states(&payload[..pulled.bytes()], &self.states).into());
+        let (mut filled, gathered) = (Vec::new(), 0);
+        if self.step.phase == Phase::Fold {
+            return Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled });
+        }
+        if self.told.is_full(self.cut.chunk_records) {
+            filled = self.flush();
+        }
+        Ok(Outcome::Streamed { made, gathered, rewritten, filled })
+    }
+
+    /// The name of updates for a partition in this iteration.
+    pub(crate) fn updates_for(&self, stripe: u32) -> (u64, UpdateCell) {
+        let turn = self.step.iteration.into();
+        (self.graph, UpdateCell { turn, stripe, window: self.partition })
+    }
+
+    /// Chunks of all that is left in buffers.
+    pub(crate) fn flush(&mut self) -> Vec<Filled> {
+        let (graph, at) = self.updates_for(self.partition);
+        match &self.kernel {
+            Kernel::Extended(_) => self.told.take((graph, at)).into_iter().collect(),
+            Kernel::Fold(kernel) => {
+                let take = |(stripe, bin): (u32, &mut Bin)| {
+                    bin.take_combined(kernel, (graph, UpdateCell { stripe, ..at }))
+                };
+                (0..).zip(&mut self.bins).filter_map(take).collect()
+            }
+        }
+    }
+
+    /// Meets updates for the open partition.
+    fn meet<'b>(&mut self, payload: &'b [u8]) -> Result<Records<'b>, EngineError> {
+        let at = self.updates_for(self.partition);
+        let shape = self.kernel.shape();
+        let records = open_updates(shape.record(), at, payload)?;
+        match &self.kernel {
+            Kernel::Fold(kernel) if shape.capabilities.combines => {
+                gather(kernel, &records, &mut self.accums)?;
+            }
+            _ => self.told.extend(records.targets, records.accums),
+        }
+        Ok(records)
+    }
+
+    fn gather(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        let records = self.meet(payload)?;
+        self.looked_at = records.targets.len() as u64;
+        let (gathered, rewritten, filled) = (records.updates, None, Vec::new());
+        Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled })
+    }
+
+    pub(crate) fn merge(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
+        self.meet(payload)?;
+        if let Kernel::Fold(_) = self.kernel {
+            self.looked_at = self.cut.vertices(self.partition) as u64;
+        }
+        Ok(Outcome::Merged)
+    }
+
+    /// What a stealer has gathered, as an update chunk.
+    pub(crate) fn hand_over(&mut self) -> Result<Payload, EngineError> {
+        let at = self.updates_for(self.partition);
+        match &self.kernel {
+            Kernel::Fold(kernel) if kernel.shape().capabilities.combines => {
+                Ok(touched(kernel, at, &mut self.accums)?.into())
+            }
+            _ => Ok(self.told.chunk(at).into()),
+        }
+    }
+}
