@@ -13,7 +13,7 @@ use crate::job::Cut;
 
 /// Edges that all machines read.
 pub(crate) struct Edges {
-    edges: Vec<Edge>,
+    list: Vec<Edge>,
     pub(crate) vertices: u64,
     /// Number of the graph.
     pub(crate) graph: u64,
@@ -28,12 +28,12 @@ impl Edges {
             edges.map(|(edge, &[source, target])| Edge { source, target, weight: weight(edge) });
         let graph_number = checksum(cast_slice(&graph.pairs));
         let vertices = graph.slots() as u64;
-        Arc::new(Self { edges: edges.collect(), vertices, graph: graph_number })
+        Arc::new(Self { list: edges.collect(), vertices, graph: graph_number })
     }
 
     /// The share of a machine.
     pub(crate) fn share(self: &Arc<Self>, cut: &Cut, rank: usize) -> Box<dyn Input> {
-        let first = |rank: usize| self.edges.len() * rank / cut.partitions.machines();
+        let first = |rank: usize| self.list.len() * rank / cut.partitions.machines();
         let (start, end) = (first(rank), first(rank + 1));
         Box::new(Share { edges: self.clone(), start, end, at: start })
     }
@@ -56,6 +56,6 @@ impl Input for Share {
     fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
         let start = self.at;
         self.at = self.end.min(start + edges_max);
-        Ok((&self.edges.edges[start..self.at], self.at == self.end))
+        Ok((&self.edges.list[start..self.at], self.at == self.end))
     }
 }

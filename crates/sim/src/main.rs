@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use welter_protocol::planted::ARE_PLANTED;
 use welter_sim::campaign::run;
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
@@ -45,6 +46,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let plants = wishes.bug.is_some() || has("--planted");
+    if plants && !ARE_PLANTED {
+        eprintln!("a release has no planted bugs: build the simulator for development");
+        return ExitCode::from(2);
+    }
     if let Some(seed) = value("--seed") {
         return one(seed, has("--trace"), &wishes);
     }

@@ -53,8 +53,8 @@ pub const BUGS: [Bug; 44] = [
     Bug::OlderProcess,
 ];
 
-/// How workers are told to cut: edges that are binned by both ends are so at once, however many bins
-/// that takes.
+/// Cut that workers are told: edges that are binned by both ends are so at once, however many
+/// bins that takes.
 pub fn cut(config: &Config, cut: Cut) -> Cut {
     if config.planted != Some(Bug::BinsUnbounded) || !config.by_cells() {
         return cut;

@@ -154,7 +154,7 @@ impl KernelWorker {
         Ok(Outcome::Merged)
     }
 
-    /// What a stealer has gathered, as an update chunk.
+    /// Updates that a stealer has gathered, as a chunk.
     pub(crate) fn hand_over(&mut self) -> Result<Payload, EngineError> {
         let at = self.updates_for(self.partition);
         match &self.kernel {

@@ -26,7 +26,7 @@ pub(crate) struct VertexSet {
     pub(crate) active: Vec<u8>,
 }
 
-/// What is wanted of a vertex set that was loaded.
+/// Columns that are wanted of a vertex set that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Values alone, to apply.

@@ -53,7 +53,7 @@ fn graph() -> Graph {
 
 fn cut(route: Route) -> Cut {
     Cut {
-        partitions: Partitions::fitting(1, VERTICES as u64, 1, 15).unwrap(),
+        partitions: Partitions::fitting(1, VERTICES as u64, 1, 15).expect("a vertex fits"),
         route,
         encoding: Encoding::Compressed,
         chunk_records: 20,
@@ -112,7 +112,7 @@ impl Cluster {
     }
 
     fn ask(&mut self, at: usize, work: &Work) -> Outcome {
-        self.workers[at].work(work).unwrap()
+        self.workers[at].work(work).expect("work that can be done")
     }
 
     /// Keeps the total of a vertex set that was made.

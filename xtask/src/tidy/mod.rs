@@ -10,6 +10,7 @@ mod invariants;
 mod layers;
 mod links;
 mod openings;
+mod planted;
 mod style;
 mod unsafety;
 mod words;
@@ -80,6 +81,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));
     findings.extend(sources.iter().flat_map(layers::check_manifest));
+    findings.extend(planted::check(&sources));
     findings.sort();
     Ok(findings)
 }

@@ -278,31 +278,6 @@ fn fold<P: Program>(
     }
 }
 
-/// Hands the updates of some edges of a tile to `put`, with their destinations.
-pub(crate) fn scatter_tile<P: Program>(
-    program: &P,
-    tile: &Tile<'_>,
-    (coding, reach): (Coding, &impl Reach),
-    sources: Sources<'_, P::Signal>,
-    scratch: &mut Scratch,
-    mut put: impl FnMut(u32, P::Update),
-) {
-    coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-        let keys = reach.hold(keys, coding.target_bits);
-        let (target_bits, mask) = (keys.target_bits(), keys.mask());
-        for (edge, &key) in keys.keys().iter().enumerate() {
-            let source = (key >> target_bits) as usize;
-            if sources.active.is_some_and(|active| active[source] == 0) {
-                continue;
-            }
-            let weight = weights.map_or(1.0, |weights| weights[edge]);
-            if let Some(update) = program.scatter(sources.signals[source], weight) {
-                put(key & mask, update);
-            }
-        }
-    });
-}
-
 /// Keys that are looked at between two fetches: half a cache line of them.
 pub(crate) const LINE: usize = 8;
 

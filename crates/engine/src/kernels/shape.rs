@@ -26,7 +26,7 @@ pub struct KernelShape {
     pub total: usize,
     /// Bytes of the state of an edge; 0 where edges have none.
     pub state: usize,
-    /// What a schedule may do with it.
+    /// Properties that a schedule may use, or must respect.
     pub capabilities: Capabilities,
 }
 

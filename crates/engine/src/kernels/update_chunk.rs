@@ -9,7 +9,7 @@
 //! what was gathered can be checked against what was produced.
 //!
 //! Invariant: what is opened is what was written, by its checksum. Checked in
-//! `update_chunk::open_of`. Tested by `damaged_updates_are_errors`.
+//! `update_chunk::open`. Tested by `damaged_updates_are_errors`.
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned, try_cast_slice};
 use welter_store::checksum;

@@ -68,8 +68,8 @@ pub fn gather_extended(
     met(cell, kernel.0.gather((targets, updates), accums))
 }
 
-/// What a stealer hands over: destinations that were touched, and their accumulators, as an update
-/// chunk that counts each as one. The accumulators are cleared.
+/// Destinations that were touched, and their accumulators, which are cleared: an update chunk that
+/// counts each as one, for a stealer to hand over.
 ///
 /// # Errors
 /// None that is not a bug.
