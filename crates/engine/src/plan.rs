@@ -60,7 +60,7 @@ pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, Program
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
 pub(crate) use self::relaxing::LISTED_BYTES;
-pub use self::room::Room;
+pub use self::room::DiskUsage;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;

@@ -13,7 +13,7 @@ use super::memory::{self, Memory};
 use super::premises::Premises;
 use super::program::Layout;
 use super::refusal::refused;
-use super::room::Room;
+use super::room::DiskUsage;
 use super::settings::{Settings, StorageMode};
 use super::shape::Shape;
 use super::stored::StoragePlan;
@@ -187,7 +187,7 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     let cache_bytes = cache_bytes.min(cache_most(premises)).min(all);
     (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
     let premises = Premises { even_stripes: true, ..*premises };
-    let room = Room::of_state(&premises, state, edge_states_bytes);
+    let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let storage = StoragePlan { cache_bytes, edge_states_bytes, bins: None, state, window, room };
     let access = Access::Storage(storage);
     Ok(Plan { premises, index: Index::None, access, pace: None, memory })

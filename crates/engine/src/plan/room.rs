@@ -10,7 +10,7 @@ use super::streamed::{StateAccess, Streamed};
 
 /// Bytes on storage by use, at most. Those of a kept graph's own files are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct DiskUsage {
     /// Binned edges, until all are sorted.
     pub bins: u64,
     /// Chunks.
@@ -28,7 +28,7 @@ pub struct Room {
     pub edges: u64,
 }
 
-impl Room {
+impl DiskUsage {
     /// The most that is taken at any time.
     pub fn peak(&self) -> u64 {
         let run = self.degrees + self.values + self.signals + self.updates + self.edges;

@@ -11,7 +11,7 @@ use super::index::Index;
 use super::memory::Memory;
 use super::premises::Premises;
 use super::ranges::RangesPlan;
-use super::room::Room;
+use super::room::DiskUsage;
 use super::rows::RowsPlan;
 use super::settings::FrontierMode;
 use super::spill::SpillPlan;
@@ -252,7 +252,7 @@ impl fmt::Display for Plan {
 }
 
 /// Shows the room on storage.
-fn show_room(lines: &mut String, room: &Room) -> fmt::Result {
+fn show_room(lines: &mut String, room: &DiskUsage) -> fmt::Result {
     let peak = human_bytes(room.peak());
     writeln!(lines, "storage   {peak:>10}  at most at any time")?;
     for (bytes, what) in [

@@ -7,7 +7,7 @@ use super::index::Index;
 use super::lots::{LotsPlan, SLAB};
 use super::memory::{self, Memory};
 use super::premises::{CELL_EDGES, MOST_BINS, Premises, SORT_EDGES_LEAST};
-use super::room::Room;
+use super::room::DiskUsage;
 use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
 use super::streamed::Streamed;
@@ -157,7 +157,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         most: bins_most,
         lots,
     };
-    let room = Room::of_state(&premises, state, edge_states_bytes);
+    let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let storage = StoragePlan {
         cache_bytes,
         edge_states_bytes,

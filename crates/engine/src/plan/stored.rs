@@ -1,6 +1,6 @@
 //! How a graph is read that does not fit in memory, and what of it stays.
 
-use super::room::Room;
+use super::room::DiskUsage;
 use super::streamed::StateAccess;
 
 /// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
@@ -18,7 +18,7 @@ pub struct StoragePlan {
     /// Slabs that each worker has in flight, where it was measured how many are best.
     pub window: Option<usize>,
     /// Room on storage.
-    pub room: Room,
+    pub room: DiskUsage,
 }
 
 /// Bins of edges that do not all stay in memory. All in bytes but numbers of bins.
