@@ -94,7 +94,7 @@ struct Open<A> {
 }
 
 /// A worker's open boxes of one turn.
-pub(super) struct Boxes<A> {
+pub(super) struct RowBuckets<A> {
     turn: u64,
     /// Which of the places that are written again and again this is for.
     pub(super) window: u32,
@@ -104,7 +104,7 @@ pub(super) struct Boxes<A> {
     produced: u64,
 }
 
-impl<A: Pod> Boxes<A> {
+impl<A: Pod> RowBuckets<A> {
     /// Boxes for so many places, each of so many bytes at most.
     pub(super) fn new(turn: u64, places: usize, box_bytes: usize) -> Self {
         let room = box_bytes / (4 + size_of::<A>());
@@ -166,7 +166,7 @@ impl<A: Pod> Boxes<A> {
     }
 }
 
-impl Boxes<u32> {
+impl RowBuckets<u32> {
     /// Puts what a target is told into the box of a place, where it meets what others told it.
     #[inline(always)]
     pub(super) fn tell(
@@ -206,7 +206,7 @@ impl Boxes<u32> {
     }
 }
 
-impl Boxes<()> {
+impl RowBuckets<()> {
     /// Puts a row that travels into the box of a range. One that does not fit any is written alone.
     pub(super) fn put_row(
         &mut self,
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_the_same_rank_is_told_is_added_up() {
-        let mut boxes = Boxes::<u32>::new(COUNTS, 2, 64);
+        let mut boxes = RowBuckets::<u32>::new(COUNTS, 2, 64);
         let told = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
         let (targets, accums) = told.into_iter().unzip();
         boxes.open[1] = Open { targets, accums, updates: 6 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use welter_store::chunk::Chunk;
 
-use super::boxes::{Boxes, ENTRIES, Ledger, Waiting};
+use super::boxes::{ENTRIES, Ledger, RowBuckets, Waiting};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
@@ -24,7 +24,7 @@ struct WorkerState<'g> {
     /// Ranks of the targets.
     ranks: ColumnIo<'g, u32>,
     writer: Writer,
-    entries: Boxes<u32>,
+    entries: RowBuckets<u32>,
     /// Edges that were met.
     met: u64,
 }
@@ -39,7 +39,7 @@ impl TriangleRun<'_> {
                 chunks: ReadAhead::new(graph)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                entries: Boxes::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
+                entries: RowBuckets::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
                 met: 0,
             })
         })?;

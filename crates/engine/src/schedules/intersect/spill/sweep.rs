@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use super::block::CurrentRange;
-use super::boxes::{Boxes, COUNTS, Ledger, ROWS, Waiting};
+use super::boxes::{COUNTS, Ledger, ROWS, RowBuckets, Waiting};
 use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -61,8 +61,8 @@ impl TriangleRun<'_> {
                 packing: Vec::new(),
                 outgoing: Outgoing {
                     writer: Writer::new(&self.pool, arena)?,
-                    rows: Boxes::new(ROWS, ranges.len(), bytes),
-                    counts: Boxes::new(COUNTS, self.bins.len(), bytes),
+                    rows: RowBuckets::new(ROWS, ranges.len(), bytes),
+                    counts: RowBuckets::new(COUNTS, self.bins.len(), bytes),
                 },
                 gathered: Ledger::default(),
             })

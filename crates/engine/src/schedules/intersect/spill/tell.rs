@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::boxes::{Boxes, COUNTS, Ledger, VALUES, Waiting};
+use super::boxes::{COUNTS, Ledger, RowBuckets, VALUES, Waiting};
 use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -19,7 +19,7 @@ struct WorkerState<'g> {
     reader: Reader,
     ranks: ColumnIo<'g, u32>,
     writer: Writer,
-    told: Boxes<u64>,
+    told: RowBuckets<u64>,
     /// Vertices that were met.
     met: u64,
     gathered: u64,
@@ -40,7 +40,7 @@ impl TriangleRun<'_> {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                told: Boxes::new(VALUES, stripes, self.plan.box_bytes),
+                told: RowBuckets::new(VALUES, stripes, self.plan.box_bytes),
                 met: 0,
                 gathered: 0,
             })

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{Boxes, COUNTS, Ledger};
+use super::boxes::{COUNTS, Ledger, RowBuckets};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
 use crate::schedules::intersect::counts::Counts;
@@ -23,8 +23,8 @@ pub(super) struct WorkerState {
 /// Records that a worker has on its way elsewhere.
 pub(super) struct Outgoing {
     pub(super) writer: Writer,
-    pub(super) rows: Boxes<()>,
-    pub(super) counts: Boxes<u32>,
+    pub(super) rows: RowBuckets<()>,
+    pub(super) counts: RowBuckets<u32>,
 }
 
 impl WorkerState {
