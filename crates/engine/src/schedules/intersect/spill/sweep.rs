@@ -20,7 +20,7 @@ const TASK_RANKS: usize = 1 << 10;
 const TASK_CHUNKS: usize = 16;
 
 /// Where the corners of the triangles of one row are counted.
-struct Corners<'a, 'd> {
+struct CornerCounts<'a, 'd> {
     run: &'a TriangleRun<'d>,
     here: &'a CurrentRange,
     outgoing: &'a mut Outgoing,
@@ -29,7 +29,7 @@ struct Corners<'a, 'd> {
     written: Result<(), EngineError>,
 }
 
-impl Tell for Corners<'_, '_> {
+impl Tell for CornerCounts<'_, '_> {
     #[inline(always)]
     fn tell(&mut self, rank: usize, more: u64) {
         if rank >= self.run.line {
@@ -162,11 +162,11 @@ impl TriangleRun<'_> {
         (marks, outgoing): (&mut Marks, &mut Outgoing),
     ) -> Result<(), EngineError> {
         let middles = row.partition_point(|entry| ((entry >> 1) as usize) < here.ranks.end);
-        let mut corners = Corners { run: self, here, outgoing, carried, written: Ok(()) };
+        let mut corners = CornerCounts { run: self, here, outgoing, carried, written: Ok(()) };
         if middles > 0 {
             marks.close(rank, (row, middles), &here.rows, &mut corners);
         }
-        let Corners { mut carried, written, .. } = corners;
+        let CornerCounts { mut carried, written, .. } = corners;
         written?;
         let Some([next, _, ..]) = row.get(middles..) else {
             return self.told(rank, carried, outgoing);
