@@ -24,6 +24,7 @@
 //! | `storage`, `straight`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
 mod account;
+mod disk_usage;
 mod edges;
 mod forecast;
 mod groups;
@@ -38,7 +39,6 @@ mod program;
 mod ranges;
 mod refusal;
 mod relaxing;
-mod room;
 mod rows;
 mod settings;
 mod shape;
@@ -51,6 +51,7 @@ mod streamed;
 mod traffic;
 mod units;
 
+pub use self::disk_usage::DiskUsage;
 pub use self::forecast::{Forecast, Round, Stage};
 pub use self::index::Index;
 pub use self::kept::KeptShape;
@@ -60,7 +61,6 @@ pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, Program
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
 pub(crate) use self::relaxing::LISTED_BYTES;
-pub use self::room::DiskUsage;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;

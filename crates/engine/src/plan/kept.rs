@@ -7,13 +7,13 @@
 
 use welter_store::header::Encoding;
 
+use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::make::with_threads;
 use super::memory::{self, Memory};
 use super::premises::Premises;
 use super::program::Layout;
 use super::refusal::refused;
-use super::room::DiskUsage;
 use super::settings::{Settings, StorageMode};
 use super::shape::Shape;
 use super::stored::StoragePlan;

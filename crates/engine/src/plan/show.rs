@@ -7,11 +7,11 @@ use welter_store::header::Encoding;
 
 use crate::machine::arena::SLAB_BYTES;
 
+use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::Memory;
 use super::premises::Premises;
 use super::ranges::RangesPlan;
-use super::room::DiskUsage;
 use super::rows::RowsPlan;
 use super::settings::FrontierMode;
 use super::spill::SpillPlan;

@@ -3,11 +3,11 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
+use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::lots::{LotsPlan, SLAB};
 use super::memory::{self, Memory};
 use super::premises::{CELL_EDGES, MOST_BINS, Premises, SORT_EDGES_LEAST};
-use super::room::DiskUsage;
 use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
 use super::streamed::Streamed;

@@ -1,6 +1,6 @@
 //! How a graph is read that does not fit in memory, and what of it stays.
 
-use super::room::DiskUsage;
+use super::disk_usage::DiskUsage;
 use super::streamed::StateAccess;
 
 /// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
