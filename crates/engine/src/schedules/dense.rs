@@ -25,9 +25,9 @@ use crate::columns::striped::{ColumnPlace, PartIo, StripedColumn};
 use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
+use crate::schedules::async_relax::{self, Cut};
 use crate::schedules::context::Context;
 use crate::schedules::edge_fold::EdgeFold;
-use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Masks;
 use crate::schedules::iterations::{Schedule, Step, iterate};
 use crate::schedules::regroup::RowGroups;
@@ -91,7 +91,7 @@ pub(crate) fn run(
         traversal.begin(schedule.state.active_count, lookups)?;
     }
     schedule.must_relax = resume.must_relax(&reached);
-    schedule.due = fixpoint::due(graph, kernel.kernel(), &resume, &reached);
+    schedule.due = async_relax::due(graph, kernel.kernel(), &resume, &reached);
     let reached = iterate(kernel.kernel(), context, &resume, &mut schedule, reached)?;
     let DenseSchedule { state, .. } = schedule;
     Ok((reached, state))

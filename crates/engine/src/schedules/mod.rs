@@ -22,10 +22,10 @@
 //! `the_order_of_sums_is_as_stated`, `spmv_of_merged_edges` and
 //! `every_task_gives_the_same_bits_as_in_memory`.
 
+pub(crate) mod async_relax;
 pub(crate) mod context;
 pub(crate) mod dense;
 pub(crate) mod edge_fold;
-pub(crate) mod fixpoint;
 pub(crate) mod footprint;
 pub(crate) mod frontier;
 pub(crate) mod intersect;

@@ -21,8 +21,8 @@ use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::Scratch;
 use crate::machine::arena::Buffer;
+use crate::schedules::async_relax::{self, Cut};
 use crate::schedules::context::Context;
-use crate::schedules::fixpoint::{self, Cut};
 use crate::schedules::frontier::Frontier;
 use crate::schedules::lookups::AccessPath;
 use crate::schedules::{pull, push, sparse};
@@ -151,7 +151,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
     ) -> Result<Buffer<u8>, EngineError> {
         // Code behind a false constant is not compiled for that program.
         if P::ORDER_INDEPENDENT {
-            return fixpoint::finish((self.context, self.program), cut, state, reached, resume);
+            return async_relax::finish((self.context, self.program), cut, state, reached, resume);
         }
         Err(EngineError::internal("edges are relaxed in programs that say what that means"))
     }
