@@ -51,10 +51,10 @@ use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::plan::{FrontierMode, LISTED_BYTES};
+use crate::schedules::block_adjacency::{self, OutOfOrder, Resident};
 use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
 use crate::schedules::parts::Part;
-use crate::schedules::resident::{self, OutOfOrder, Resident};
 
 /// After looking at so many times the bytes of the graph level by level, a run changes over.
 /// Searches of R-MAT graphs end before; the rest of a grid takes about half as much again.
@@ -119,7 +119,8 @@ impl Cut {
         // Its values, and two lists of vertices.
         let words = (free / threads).checked_sub(width * (value + LISTED_BYTES))? / 4;
         let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
-        let words = words.min(resident::words(width, edges, graph.plan.premises.shape.weighted));
+        let words =
+            words.min(block_adjacency::words(width, edges, graph.plan.premises.shape.weighted));
         let cut = |stripe| Part::cut(graph, stripe, words);
         let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
         Some(Self { parts, words })

@@ -23,6 +23,7 @@
 //! `every_task_gives_the_same_bits_as_in_memory`.
 
 pub(crate) mod async_relax;
+pub(crate) mod block_adjacency;
 pub(crate) mod context;
 pub(crate) mod dense;
 pub(crate) mod edge_fold;
@@ -41,7 +42,6 @@ pub(crate) mod push;
 pub(crate) mod ranges;
 pub(crate) mod reached;
 pub(crate) mod regroup;
-pub(crate) mod resident;
 pub(crate) mod run;
 pub(crate) mod sparse;
 pub(crate) mod spill;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
-use crate::schedules::resident;
+use crate::schedules::block_adjacency;
 
 /// Consecutive vertices of a stripe.
 pub(crate) struct Part {
@@ -23,7 +23,8 @@ impl Part {
         let fits = |sources: &Range<u64>, chunks: &[ChunkPlace]| {
             let edges = chunks.iter().map(|chunk| chunk.edges).sum();
             let vertices = sources.end - sources.start;
-            resident::words(vertices, edges, graph.plan.premises.shape.weighted) <= words_most
+            block_adjacency::words(vertices, edges, graph.plan.premises.shape.weighted)
+                <= words_most
         };
         let mut parts = Vec::new();
         let (mut start, mut first) = (stripe.vertices.start, inner.start);
