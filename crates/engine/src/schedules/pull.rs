@@ -6,7 +6,7 @@
 //! breadth-first search", 2012.)
 //!
 //! Invariant: a range's vertices belong to one thread at a time, and sources are asked what they
-//! said when the iteration began. Checked in `reached::with`, by a lock on each range. Tested by
+//! said when the iteration began. Checked in `updated::with`, by a lock on each range. Tested by
 //! `depths` and `trees`.
 
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
-use crate::schedules::reached::{List, Reached, ranges, with};
+use crate::schedules::updated::{List, Reached, ranges, with};
 
 /// Vertices that a worker takes at a time.
 const RANGE: usize = 1 << 12;

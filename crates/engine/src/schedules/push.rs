@@ -5,7 +5,7 @@
 //! emptied every so often, so they stay in the cache. Signals and flags change only when all edges
 //! have been looked at, so what an iteration does depends on no order.
 //!
-//! Invariant: a range's vertices belong to one thread at a time. Checked in `reached::with`, by a
+//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, by a
 //! lock on each.
 
 use std::ops::{ControlFlow, Range};
@@ -21,7 +21,7 @@ use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
-use crate::schedules::reached::{List, apply, ranges, with};
+use crate::schedules::updated::{List, apply, ranges, with};
 
 /// A row with more edges than this is shared by all workers.
 const ROW: usize = 1 << 14;

@@ -3,7 +3,7 @@
 //! A monotone program lets accumulators be applied one after the other, so pushes and pulls keep
 //! none: an update changes its vertex as it arrives, and the vertex goes on a list.
 //!
-//! Invariant: a range's vertices belong to one thread at a time. Checked in `reached::with`, by a
+//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, by a
 //! lock on each.
 
 use welter_model::program::{Applied, Program, Total};
