@@ -10,7 +10,7 @@ use super::streamed::{StateAccess, Streamed};
 use crate::columns::footprint::COLUMNS;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
-use crate::schedules::resident;
+use crate::schedules::block_adjacency;
 
 /// Edges in so many bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;
@@ -46,7 +46,7 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     let width = even.min(1 << stripe_bits).min(vertices);
     // A part is a chunk at least, which few stripes are alone.
     let chunk_edges = (CHUNK_BYTES_MAX as u64 / EDGES_BYTES * EDGES).min(edges);
-    let words = resident::words(width / 2, chunk_edges, weighted);
+    let words = block_adjacency::words(width / 2, chunk_edges, weighted);
     let desk = 4 * words + width * (program.value + LISTED_BYTES);
     let columns = if values_stored { threads * COLUMNS as u64 * program.value * width } else { 0 };
     let values = if values_stored { vertices * program.value } else { 0 };

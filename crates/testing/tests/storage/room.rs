@@ -6,7 +6,7 @@ use std::path::Path;
 
 use welter_algorithms::LabelPropagation;
 use welter_engine::kept::{self, KeepOptions, Kept};
-use welter_engine::plan::Room;
+use welter_engine::plan::DiskUsage;
 
 use super::*;
 use crate::disks::Disk;
@@ -95,7 +95,7 @@ fn judge_program<P: Program>(kept: &Kept, program: &P, threads: usize, what: &st
         let Err(EngineError::Budget { need, .. }) = plan(&tiny) else { panic!("a byte is enough") };
         // Narrow partitions, so that some are scattered before the others are gathered.
         let plan = plan(&Settings { memory_bytes: Some(need), ..settings }).unwrap();
-        let Room { bins, chunks, values, .. } = plan.storage().unwrap().room;
+        let DiskUsage { bins, chunks, values, .. } = plan.storage().unwrap().room;
         assert_eq!((bins, chunks), (0, 0), "they are there");
         assert!(values > kept.manifest().vertices * size_of::<P::Value>() as u64);
         let what = format!("{what}, {route:?}, {threads} threads");
