@@ -4,7 +4,7 @@
 //! where there are rows, by these ([`crate::schedules::push`]). Where one update is enough for a
 //! vertex and there are rows of its sources, vertices look for it themselves instead of a dense
 //! iteration ([`crate::schedules::pull`]). A run that looks through the edges again and again may
-//! end by relaxing them part by part ([`crate::schedules::fixpoint`]).
+//! end by relaxing them part by part ([`crate::schedules::async_relax`]).
 //!
 //! These are loops over single vertices, so programs are compiled into them: the other side of the
 //! seam is an iteration.

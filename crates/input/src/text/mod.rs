@@ -14,8 +14,8 @@
 //!
 //! Files whose rows go over lines are read by [`stream`] as well, which cuts them in order.
 //!
-//! Invariants: [`plain`], [`regular`] and [`simd`] agree with [`dialect`] on every line; of several
-//! bad lines the first is reported, with its number, for any number of threads.
+//! Invariants: [`plain`], [`uniform_lines`] and [`simd`] agree with [`dialect`] on every line; of
+//! several bad lines the first is reported, with its number, for any number of threads.
 
 mod beginning;
 mod comments;

@@ -5,7 +5,7 @@
 //! it. Columns after the last one that is needed are skipped unread by both.
 //!
 //! Three ways lead through a file, each faster and pickier than the one before: this one, row by
-//! row; [`super::regular`], any fixed number of columns; [`super::simd`], two short integers.
+//! row; [`super::uniform_lines`], any fixed number of columns; [`super::simd`], two short integers.
 
 use super::digits::{POWERS, value_of};
 use super::fields::parse_weight;

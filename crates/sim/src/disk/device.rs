@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A write takes the bus at once, or, as long as there is room in memory, when it is synced. A sync
-//! also writes where things are: [`PLACE_BYTES`] of each block.
+//! also writes where things are: `PLACE_BYTES` of each block.
 //!
 //! Deletions take no place and no bus, only a latency. Requests on different blocks overtake each
 //! other, the more so as some take many latencies.
