@@ -323,7 +323,7 @@ mod tests {
         workers.for_each_ahead(parts, &Progress::new(), &mut own, work).unwrap();
         assert!(column.iter().zip(0..).all(|(&value, place)| value == place / 7 + 1));
         for own in &own {
-            // What comes next is what came next, and parts come in their order.
+            // The part that was announced came next, and parts came in their order.
             assert!(own.windows(2).all(|pair| pair[0].1 == Some(pair[1].0)));
             assert!(own.is_sorted() && own.last().is_none_or(|last| last.1.is_none()));
         }

@@ -107,7 +107,7 @@ fn run(
     kernel: AnyStream<'_>,
 ) -> Result<Ended, EngineError> {
     if checkpoints.is_some() {
-        // They may be where bins were.
+        // Checkpoints may lie on the device whose files of bins are still being closed.
         workers.settle();
     }
     let edges = kernel.kernel().shape().passes.map(|passes| passes * graph.edges());

@@ -131,7 +131,7 @@ fn by_route<V: Value, T: Pod>(
     in_memory: impl FnOnce(&Context<'_>) -> Result<(Reached, State), EngineError>,
 ) -> Result<Outcome<V, T>, EngineError> {
     if checkpoints.is_some() {
-        // They may be where bins were.
+        // Checkpoints may lie on the device whose files of bins are still being closed.
         workers.settle();
     }
     let phase = progress.phase("iterate", Unit::Iterations, stated);

@@ -24,7 +24,7 @@ impl<S: OverInput> Streaming<'_, S> {
             let weight = weights.map_or(1.0, |weights| weights[place as usize]);
             let changes = program.edge(step, known, Edge { source, target, weight });
             shown.changes += u64::from(changes);
-            // What follows need not look at the cells of this target again.
+            // A target that no edge can change any more loses its bit, so that its cells are left.
             if let Some((bits, _)) = run.bits.filter(|_| changes)
                 && let [_, false] = program.bits(step, &known.cells[target as usize])
             {
