@@ -18,7 +18,7 @@ use crate::{exit_code, say};
 /// Why the command did not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
-    /// None where the reader of standard output is gone, which is no error.
+    /// Kind; none where the reader of standard output is gone, which is no error.
     kind: Option<FailureKind>,
     message: String,
     hint: Option<String>,
@@ -28,12 +28,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of this kind, without a hint.
+    /// A failure of this kind; with a hint where it is a bug, wherever that was found.
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind: Some(kind),
             message: message.into(),
-            hint: None,
+            hint: (kind == FailureKind::Internal).then(|| REPORT.to_owned()),
             wrong_guess: false,
             need: None,
             ids: None,
@@ -42,7 +42,7 @@ impl Failure {
 
     /// A failure of this one's kind, with another message and no hint.
     pub(crate) fn saying(&self, message: impl Into<String>) -> Self {
-        Self { kind: self.kind, ..Self::new(FailureKind::Internal, message) }
+        Self { kind: self.kind, ..Self::output(message) }
     }
 
     /// An input with wrong content.
@@ -57,7 +57,7 @@ impl Failure {
 
     /// An invariant that does not hold.
     pub fn bug(what: impl std::fmt::Display) -> Self {
-        Self::new(FailureKind::Internal, format!("broken invariant: {what}")).hint(REPORT)
+        Self::new(FailureKind::Internal, format!("broken invariant: {what}"))
     }
 
     /// Wrong usage.
@@ -209,7 +209,6 @@ impl From<EngineError> for Failure {
             EngineError::Route { why, take } => {
                 Self::new(kind, why).hint(format!("take {take}, or leave --route out"))
             }
-            EngineError::Internal(_) => Self::new(kind, error.to_string()).hint(REPORT),
             other => Self::new(kind, other.to_string()),
         }
     }
@@ -289,6 +288,8 @@ mod tests {
             (70, "broken invariant: edges were met twice")
         );
         assert_eq!(bug.hint.as_deref(), Some(REPORT));
+        let request = EngineError::Store(StoreError::Request("no bytes".to_owned()));
+        assert_eq!(Failure::from(request).hint.as_deref(), Some(REPORT));
         let setting = Failure::from(EngineError::Unsupported("no reverse edges".to_owned()));
         assert_eq!((setting.code(), setting.hint), (2, None));
         let refused = || -> StreamError { Box::new(EngineError::Memory(1 << 20)) };
