@@ -72,8 +72,8 @@ impl<'p, S: Stream> Streaming<'p, S> {
     /// Hands the edges of a tile that are news to `edge`: source, target and weight.
     ///
     /// Source, target and weight are three arguments: the words of an [`Edge`] are stored apart
-    /// and were then loaded as one, so each load waited for both stores: strong components of R-MAT 22 took 0.87 s
-    /// instead of 0.70.
+    /// and were then loaded as one, so each load waited for both stores: strong components of
+    /// R-MAT 22 took 0.87 s instead of 0.70.
     fn sift(
         &self,
         edges: &TilePass<'_>,
