@@ -6,7 +6,7 @@
 //! | `arena`, `meter`, `trim` | buffers of huge pages, their bytes, what the allocator keeps |
 //! | `dispatch`, `nontemporal` | code for the processor that is found, stores past its cache |
 //! | `storage` | slabs where memory does not suffice |
-//! | `workers`, `affinity` | threads that share work, and the cores that they run on |
+//! | `workers`, `per_worker`, `affinity` | threads that share work, the state and core of each |
 //! | `slices`, `sync` | parts of slices, and locks, for workers |
 //!
 //! Nothing here knows an edge, a vertex, a program or a plan.
@@ -21,6 +21,7 @@ pub(crate) mod dispatch;
 pub(crate) mod figures;
 pub mod meter;
 pub(crate) mod nontemporal;
+pub(crate) mod per_worker;
 pub(crate) mod slices;
 pub(crate) mod storage;
 pub(crate) mod sync;

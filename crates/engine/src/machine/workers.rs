@@ -15,6 +15,7 @@ use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::machine::arena::Arena;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::storage::Storage;
 use crate::machine::sync::lock;
 use crate::machine::throughput::Throughput;
@@ -134,17 +135,17 @@ impl Workers {
     pub(crate) fn per_worker<S>(
         &self,
         make: impl Fn() -> Result<S, EngineError>,
-    ) -> Result<Vec<S>, EngineError> {
+    ) -> Result<PerWorker<S>, EngineError> {
         (0..self.threads()).map(|_| make()).collect()
     }
 
     /// Hands out parts in their order, each to whichever worker is free, which owns it from then
     /// on; with the state of that worker. Ends at the first error, or when `progress` is cancelled.
-    pub(crate) fn for_each<S: Send, I: IntoIterator<IntoIter: Send, Item: Send>>(
+    pub(crate) fn for_each<'s, S: Send + 's, I: IntoIterator<IntoIter: Send, Item: Send>>(
         &self,
         parts: I,
         progress: &Progress,
-        states: &mut [S],
+        states: impl IntoIterator<Item = &'s mut S>,
         work: impl Fn(&mut S, I::Item) -> Result<(), EngineError> + Sync,
     ) -> Result<(), EngineError> {
         let queue = Queue::new(parts);
@@ -159,11 +160,11 @@ impl Workers {
 
     /// Hands out parts as [`Self::for_each`] does, but each worker sees the part that it will do
     /// next, so that it can prepare for it.
-    pub(crate) fn for_each_ahead<S: Send, I: IntoIterator<IntoIter: Send, Item: Send>>(
+    pub(crate) fn for_each_ahead<'s, S: Send + 's, I: IntoIterator<IntoIter: Send, Item: Send>>(
         &self,
         parts: I,
         progress: &Progress,
-        states: &mut [S],
+        states: impl IntoIterator<Item = &'s mut S>,
         work: impl Fn(&mut S, I::Item, Option<&I::Item>) -> Result<(), EngineError> + Sync,
     ) -> Result<(), EngineError> {
         let queue = Queue::new(parts);

@@ -25,6 +25,7 @@ use crate::columns::striped::{ColumnPlace, PartIo, StripedColumn};
 use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
+use crate::machine::per_worker::PerWorker;
 use crate::schedules::async_relax::{self, Cut};
 use crate::schedules::context::Context;
 use crate::schedules::edge_fold::EdgeFold;
@@ -73,7 +74,7 @@ pub(crate) fn run(
         state,
         states,
         tiles,
-        workers: Vec::new(),
+        workers: PerWorker::none(),
         shortcuts,
         due: None,
         must_relax: false,
@@ -110,7 +111,7 @@ pub(crate) struct DenseSchedule<'a> {
     tiles: Option<&'a IndexedTiles<'a>>,
     /// Accumulators of a stripe and buffers, made when a stripe is folded first: a search by rows
     /// never needs them.
-    workers: Vec<WorkerState<'a>>,
+    workers: PerWorker<WorkerState<'a>>,
     shortcuts: Shortcuts<'a>,
     /// Bytes of chunks that are looked at before the run is ended by relaxing, if it ever is.
     due: Option<u64>,
@@ -164,7 +165,7 @@ impl Schedule for DenseSchedule<'_> {
             self.due = None;
             return Ok(false);
         };
-        self.workers.clear();
+        self.workers = PerWorker::none();
         reached.lookups = traversal.lookups();
         let columns = self.state.take()?;
         let bytes = traversal.relax(&cut, columns, reached, self.resume)?;
@@ -280,7 +281,7 @@ impl DenseSchedule<'_> {
 }
 
 /// The ways of all workers to values, and the vertices that each finds active.
-type PartIos<'s> = Vec<(PartIo<'s>, u64)>;
+type PartIos<'s> = PerWorker<(PartIo<'s>, u64)>;
 
 fn part_ios<'s>(
     context: &Context<'_>,

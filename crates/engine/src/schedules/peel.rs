@@ -24,6 +24,7 @@ use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
 use crate::machine::arena::Buffer;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 
 /// Shares that each worker takes of those who leave at a time.
@@ -125,7 +126,7 @@ impl Level<'_> {
         mut leaving: Vec<u32>,
         workers: &Workers,
         progress: &Progress,
-        queues: &mut [Vec<u32>],
+        queues: &mut PerWorker<Vec<u32>>,
     ) -> Result<(), EngineError> {
         while !leaving.is_empty() {
             // Waking others takes as long as a few edges.
@@ -134,7 +135,7 @@ impl Level<'_> {
                 break;
             }
             let share = leaving.len().div_ceil(SHARES * workers.threads());
-            workers.for_each(leaving.chunks(share), progress, queues, |queue, share| {
+            workers.for_each(leaving.chunks(share), progress, &mut *queues, |queue, share| {
                 queue.extend_from_slice(share);
                 self.drain(queue, EDGES);
                 Ok(())

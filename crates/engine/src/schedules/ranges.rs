@@ -35,6 +35,7 @@ use crate::columns::levels::{Level, Mode};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::kernels::seam::AnyKernel;
+use crate::machine::per_worker::PerWorker;
 use crate::plan::RangesPlan;
 use crate::schedules::context::Context;
 use crate::schedules::edge_fold::EdgeFold;
@@ -102,7 +103,7 @@ struct RangesSchedule<'a> {
     kernel: AnyKernel<'a>,
     columns: &'a Columns,
     ranges: Ranges,
-    workers: Vec<WorkerState<'a>>,
+    workers: PerWorker<WorkerState<'a>>,
     reader: Reader<'a>,
     /// States of edges, by lane.
     states: Option<EdgeStates>,

@@ -23,6 +23,7 @@ use crate::kernels::kernel::fetch;
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::dispatch::dispatched;
+use crate::machine::per_worker::PerWorker;
 use crate::schedules::context::Context;
 use crate::schedules::dense::WorkerState;
 
@@ -37,7 +38,7 @@ pub(crate) trait RowGroups {
         run: (&Context<'_>, &dyn Kernel),
         state: &mut State,
         last: &[u8],
-        workers: &mut [WorkerState<'_>],
+        workers: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(Vec<u8>, Level), EngineError>;
 }
 
@@ -70,7 +71,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         (context, kernel): (&Context<'_>, &dyn Kernel),
         state: &mut State,
         last: &[u8],
-        worker_states: &mut [WorkerState<'_>],
+        worker_states: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(Vec<u8>, Level), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
         let active = state.active_count;

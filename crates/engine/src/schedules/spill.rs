@@ -48,6 +48,7 @@ use crate::columns::updates::{Pool, UpdateChunk};
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::seam::AnyKernel;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::slices::Slices;
 use crate::plan::SpillPlan;
 use crate::schedules::context::Context;
@@ -115,7 +116,7 @@ struct SpillSchedule<'a> {
     columns: &'a Columns,
     /// Stripes of each partition.
     partitions: Vec<Range<usize>>,
-    workers: Vec<WorkerState<'a>>,
+    workers: PerWorker<WorkerState<'a>>,
     window: Window<'a>,
     /// States of edges, by stripe.
     states: Option<EdgeStates>,

@@ -6,6 +6,7 @@ use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::columns::renew::StripeColumns;
 use crate::columns::updates::UpdateChunk;
+use crate::machine::per_worker::PerWorker;
 
 /// Input that the values of an iteration are made from.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ pub(super) struct Gather<'p> {
     /// Bytes of states of their edges that are in memory.
     pub(super) resident: IntoIter<&'p mut [u8]>,
     /// Ways along the others, one a worker.
-    pub(super) rewriters: Vec<Option<Rewriter<'p>>>,
+    pub(super) rewriters: PerWorker<Option<Rewriter<'p>>>,
 }
 
 /// A stripe that is gathered.
