@@ -9,8 +9,8 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
     BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, ForestLabels, HyperBall, KCore,
-    LabelPropagation, Lcc, Mcst, Mis, PageRank, Scc, Sides, Spmv, Sssp, SumProduct, Triangles,
-    Walk, Wcc,
+    LabelPropagation, Lcc, Mis, PageRank, Sides, Spmv, Sssp, StrongLabels, SumProduct, Triangles,
+    Walk,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
@@ -23,7 +23,6 @@ use crate::intersect_job::intersect_job;
 use crate::job::Job;
 use crate::kernel_job::KernelJob;
 use crate::phases::Colours;
-use crate::stream_job::StreamJob;
 
 /// The algorithms, by name.
 pub const ALGORITHMS: [&str; 22] = [
@@ -145,29 +144,34 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
         "forest-labels" => {
             Arc::new(KernelJob::new("forest-labels", &both(), ForestLabels::default()))
         }
-        "wcc" | "mcst" | "scc" => stream_job(name, random, graph),
+        "wcc" | "mcst" | "scc" => joined(name, random, graph),
         "triangles" | "lcc" => triangles(name, graph),
         _ => Arc::new(KernelJob::new("labels", &both(), LabelPropagation)),
     }
 }
 
-/// Programs that fold edges into the state of the whole graph.
-fn stream_job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
+/// Programs over what hangs together, by labels that spread, judged by searches and Kruskal.
+fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
+    let both = Reading { undirected: true, ..Reading::default() };
     let column = |values: Vec<u64>| values.into_iter().map(|value| vec![value as f64]).collect();
     match name {
         "mcst" => {
             let heaviest = random.chance(300);
             let branches = forest(graph, heaviest).into_iter();
             let rows = branches.map(|(one, other, weight)| vec![one as f64, other as f64, weight]);
-            let program = Mcst::new(if heaviest { Cost::Maximum } else { Cost::Minimum });
-            Arc::new(StreamJob::new("mcst", graph, program, rows.collect()))
+            let program = ForestLabels::new(if heaviest { Cost::Maximum } else { Cost::Minimum });
+            Arc::new(KernelJob::listed("mcst", &read_as(graph, both), program, rows.collect()))
         }
         "scc" => {
-            // With all edges handed over at once, with few, and with none.
-            let program = Scc::with_rest(*random.pick(&[u64::MAX, 20, 0, 0]));
-            Arc::new(StreamJob::new("scc", graph, program, column(strong_components(graph))))
+            let duplicates = Duplicates::Directions;
+            let ways = Reading { drop_self_loops: true, duplicates, ..Reading::default() };
+            let rows = column(strong_components(graph));
+            Arc::new(KernelJob::listed("scc", &read_as(graph, ways), StrongLabels, rows))
         }
-        _ => Arc::new(StreamJob::new("wcc", graph, Wcc, column(components(graph)))),
+        _ => {
+            let rows = column(components(graph));
+            Arc::new(KernelJob::listed("wcc", &read_as(graph, both), LabelPropagation, rows))
+        }
     }
 }
 

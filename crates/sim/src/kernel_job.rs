@@ -1,5 +1,6 @@
 //! Programs of kernels as jobs: a worker as real machines have it, and an oracle.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bytemuck::{cast_slice, pod_read_unaligned};
@@ -45,6 +46,18 @@ impl KernelJob {
     {
         let expected = interpret(graph, &program);
         let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        Self::judged(name, graph, program, Box::new(judge))
+    }
+
+    /// A fold program whose result must have these rows, in any order if it is a list.
+    pub fn listed<P>(name: &'static str, graph: &Graph, program: P, expected: Vec<Vec<f64>>) -> Self
+    where
+        P: Program + Send + 'static,
+    {
+        let judge = move |values: &[P::Value], _| {
+            let found = rows(values);
+            if found == expected { Ok(()) } else { Err(format!("{found:?} are not {expected:?}")) }
+        };
         Self::judged(name, graph, program, Box::new(judge))
     }
 
@@ -106,6 +119,18 @@ fn judge<V: Value, T>(
 pub(crate) fn numbers<V: Value>(values: &[V]) -> Vec<f64> {
     let (values, totals) = (values.to_vec(), Vec::new());
     Answer { values, iterations: 0, in_step: true, total: (), totals }.numbers()
+}
+
+/// The rows of a result, those of a list in their order.
+fn rows<V: Value>(values: &[V]) -> Vec<Vec<f64>> {
+    let listed: Vec<V> = values.iter().filter(|value| value.is_listed()).copied().collect();
+    let columns = numbers(&listed);
+    let row = |row| columns.iter().skip(row).step_by(listed.len()).copied().collect();
+    let mut rows: Vec<Vec<f64>> = (0..listed.len()).map(row).collect();
+    if V::LISTED {
+        rows.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
+    }
+    rows
 }
 
 impl Job for KernelJob {

@@ -55,7 +55,7 @@ struct Bin {
 }
 
 /// How far a machine has read.
-pub struct Ingest {
+pub(crate) struct Ingest {
     input: Box<dyn Input>,
     cut: Cut,
     /// Number of the graph.
@@ -75,7 +75,7 @@ pub struct Ingest {
 impl Ingest {
     /// Of a graph of this number, whose chunks hold weights where it is `weighted`. `state_bytes`:
     /// those of the state of an edge, where the program rewrites edges.
-    pub fn new(
+    pub(crate) fn new(
         input: Box<dyn Input>,
         cut: Cut,
         (graph, weighted): (u64, bool),
@@ -97,7 +97,7 @@ impl Ingest {
     ///
     /// # Errors
     /// When a chunk has other edges than those that were binned into it.
-    pub fn splits(
+    pub(crate) fn splits(
         &mut self,
         work: &Work,
         looked_at: &mut u64,
@@ -206,7 +206,11 @@ impl Ingest {
     ///
     /// # Errors
     /// When the input cannot be read, or has an edge of a vertex that there is not.
-    pub fn piece(&mut self, first: bool, looked_at: &mut u64) -> Result<Outcome, EngineError> {
+    pub(crate) fn piece(
+        &mut self,
+        first: bool,
+        looked_at: &mut u64,
+    ) -> Result<Outcome, EngineError> {
         let (partitions, edges_max) = (self.cut.partitions, self.cut.piece_edges);
         let vertices = partitions.vertices();
         if first {
@@ -265,7 +269,7 @@ impl Ingest {
 ///
 /// # Errors
 /// When counts are not those of so many vertices.
-pub fn degrees(counts: &[Payload], vertices: usize) -> Result<Vec<u32>, EngineError> {
+pub(crate) fn degrees(counts: &[Payload], vertices: usize) -> Result<Vec<u32>, EngineError> {
     let mut degrees = vec![0_u32; vertices];
     for counts in counts {
         if counts.len() != size_of_val(&degrees[..]) {
@@ -279,6 +283,6 @@ pub fn degrees(counts: &[Payload], vertices: usize) -> Result<Vec<u32>, EngineEr
 }
 
 /// Numbers of 32 bits.
-pub fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks_exact(size_of::<u32>()).map(pod_read_unaligned)
 }

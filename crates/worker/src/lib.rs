@@ -6,7 +6,7 @@
 //!
 //! | work | done by |
 //! |---|---|
-//! | ingest, split | [`ingest`]: edges are binned into chunks of their cells, and counted |
+//! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
 //!
@@ -22,7 +22,7 @@
 
 mod bins;
 pub mod cut;
-pub mod ingest;
+mod ingest;
 mod kernel_worker;
 mod updates;
 mod vertices;

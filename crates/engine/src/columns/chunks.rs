@@ -14,7 +14,6 @@
 //! | both at once (route `fold`) | [`Pulled::fold`] | `folded` |
 //! | a stealer hands over | [`touched`] | `folded` |
 //! | apply | [`init`], [`apply`] | `folded`, `extension` |
-//! | a stream program sees edges | [`Pulled::sift`] | `sift` |
 //! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extension` |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk

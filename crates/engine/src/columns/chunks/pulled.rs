@@ -1,19 +1,16 @@
-//! Edges of a chunk that was pulled: folded, scattered, or shown.
+//! Edges of a chunk that was pulled: folded, scattered, or shown what their ends say.
 
 use std::ops::Range;
 
-use welter_model::stream::{Again, Edge, Stream};
 use welter_store::chunk::{Chunk, Tile};
 use welter_store::{ChunkError, checksum};
 
 use super::{Cell, ExtendedKernel, FoldKernel, KernelShape};
 use crate::EngineError;
-use crate::kernels::gather::{Look, Sides};
 use crate::kernels::kernel::{Coding, Scratch, Sources};
 use crate::kernels::keys::{Columns, Reach};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{Ends, Said, TileFold};
-use crate::kernels::sift::sift_tile;
 use crate::kernels::sink::{Room, Sink};
 
 /// A chunk of a cell, whole, whose keys may still be anything.
@@ -87,49 +84,6 @@ impl<'b> Pulled<'_, 'b> {
         })?;
         sink.hand_out();
         done
-    }
-
-    /// Hands the edges to `show` that are news to the cells of all vertices.
-    ///
-    /// # Errors
-    /// When an edge leads to a vertex that has no cell. Some were shown then.
-    pub fn sift<S: Stream>(
-        &self,
-        program: &S,
-        step: S::Step,
-        cells: &[S::Cell],
-        scratch: &mut Scratch,
-        show: impl Fn(Edge) + Copy,
-    ) -> Result<(), EngineError> {
-        let coding = Coding::weighted(self.chunk.label(), S::WEIGHTED);
-        let [first, first_target] = [&self.cell.sources, &self.cell.targets]
-            .map(|range| cells.len().min(range.start as usize));
-        let (sources, targets) = (&cells[first..], &cells[first_target..]);
-        // Edges that hand on what changed see what those before them changed.
-        let look = match program.again(step) {
-            Again::Anytime | Again::Never if S::UNEQUAL => Look::Unequal,
-            Again::Anytime | Again::Never => Look::Runs,
-            _ => Look::Up,
-        };
-        self.tiles(sources.len(), |tile, place| {
-            let sides = Sides { sources: &sources[place..], targets, look };
-            let columns = Columns::new([sides.sources.len(), targets.len()]);
-            let base = tile.source as u32;
-            sift_tile(
-                tile,
-                (coding, &columns),
-                &sides,
-                scratch,
-                #[inline(always)]
-                |source, target| program.news(step, source, target),
-                #[inline(always)]
-                |source, target, weight| {
-                    let target = first_target as u32 + target;
-                    show(Edge { source: base + source, target, weight });
-                },
-            );
-            columns.outside()
-        })
     }
 
     /// Shows all edges what their ends say, with their states, and hands what they tell to `put`,
