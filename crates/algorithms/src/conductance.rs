@@ -15,7 +15,7 @@
 //!
 //! One pass over the edges. Each vertex says its side; it adds up what comes from either, and all
 //! sums follow from these. Edges are counted as integers, so their order does not matter, and
-//! without weights no graph is made: the program is a straight one too, whose [`Sides`] are those
+//! without weights no graph is made: the program is an input scan too, whose [`Sides`] are those
 //! of slots.
 //!
 //! | Chaos, Table 1 (`Conductance`) | here |
@@ -55,9 +55,9 @@ use std::fmt::Debug;
 use std::ops::Add;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::input_scan::InputScan;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Value, Vertex};
-use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
 
 use crate::Sides;
@@ -233,7 +233,7 @@ pub struct Met {
     cut: u64,
 }
 
-impl Straight for Conductance<u32> {
+impl InputScan for Conductance<u32> {
     type Sums = Met;
     type Update = ();
     type Accum = u32;

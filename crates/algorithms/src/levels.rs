@@ -32,8 +32,8 @@
 //! # let reading = Reading::default();
 //! # let shape = Shape::of(&edges, reading);
 //! # let (settings, machine) = (Settings::default(), Machine::detect());
-//! # let straight = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() });
-//! # let layout = Layout { straight, ..Layout::of_stream::<Levels>() };
+//! # let input_scan = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() });
+//! # let layout = Layout { input_scan, ..Layout::of_stream::<Levels>() };
 //! # let plan = Plan::new(shape, layout, &settings, &machine)?;
 //! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 //! # let progress = Progress::new();

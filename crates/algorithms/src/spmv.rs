@@ -9,8 +9,8 @@
 //! that is `y = A^T x` for the adjacency matrix `A`. Parallel edges add. With several `iterations`,
 //! `y` becomes the next `x`. One pass over the edges an iteration (Chaos, Table 1).
 //!
-//! With one iteration edges are met once, so no graph is made: [`Product`] is the same as a
-//! straight program, which adds in the order of the input, where a graph adds in the order of the
+//! With one iteration edges are met once, so no graph is made: [`Product`] is the same as an
+//! input scan, which adds in the order of the input, where a graph adds in the order of the
 //! sources. Sums of floats may differ in their last digits.
 //!
 //! A matrix of three entries, times a vector:
@@ -43,9 +43,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::input_scan::InputScan;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::straight::Straight;
 use welter_model::table::ColumnData;
 
 use crate::Float;
@@ -164,7 +164,7 @@ impl<F: Float> Program for Spmv<F> {
     }
 }
 
-/// The product as a straight program: vectors have an element for each slot.
+/// The product as an input scan: vectors have an element for each slot.
 ///
 /// Edges are met once, where they lie, and no graph is made:
 ///
@@ -182,7 +182,7 @@ impl<F: Float> Program for Spmv<F> {
 /// # let reading = Reading::default();
 /// # let shape = Shape::of(&edges, reading);
 /// # let (settings, machine) = (Settings::default(), Machine::detect());
-/// # let layout = Layout::of_straight::<Product<f64>>(8);
+/// # let layout = Layout::of_input_scan::<Product<f64>>(8);
 /// # let plan = Plan::new(shape, layout, &settings, &machine)?;
 /// # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
 /// # let progress = Progress::new();
@@ -206,7 +206,7 @@ impl<F: Float> Product<F> {
     }
 }
 
-impl<F: Float> Straight for Product<F> {
+impl<F: Float> InputScan for Product<F> {
     type Sums = ();
     type Update = F;
     type Accum = F;

@@ -37,7 +37,7 @@ pub(crate) fn explained(
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
     let plan = &forecast.plan;
-    if plan.is_straight() {
+    if plan.scans_input() {
         return Ok(describe(algorithm, source, &forecast, wanted.reading.reversed));
     }
     let pace = session.pace(plan)?;

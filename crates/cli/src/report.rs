@@ -203,7 +203,7 @@ impl Report {
         session: &Session,
     ) -> Result<Self, Failure> {
         let plan = graph.plan();
-        let meets_all = answer.levels.is_none() && !plan.is_straight();
+        let meets_all = answer.levels.is_none() && !plan.scans_input();
         let times =
             meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
         let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);

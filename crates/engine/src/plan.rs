@@ -21,7 +21,7 @@
 //! | `index`, `memory`, `room`, `relaxing`, `lots`, `stored` | accounts of memory and storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
-//! | `storage`, `straight`, `kept`, `refusal`, `make` | how plans are made, and refused |
+//! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
 mod account;
 mod disk_usage;
@@ -30,6 +30,7 @@ mod forecast;
 mod groups;
 mod index;
 mod ingest;
+mod input_scan;
 mod kept;
 mod lots;
 mod make;
@@ -46,7 +47,6 @@ mod show;
 mod spill;
 mod storage;
 mod stored;
-mod straight;
 mod streamed;
 mod traffic;
 mod units;
@@ -54,6 +54,7 @@ mod units;
 pub use self::disk_usage::DiskUsage;
 pub use self::forecast::{Forecast, Round, Stage};
 pub use self::index::Index;
+pub(crate) use self::input_scan::PART_BYTES;
 pub use self::kept::KeptShape;
 pub use self::memory::Memory;
 pub use self::premises::Premises;
@@ -66,7 +67,6 @@ pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;
 pub use self::spill::SpillPlan;
 pub use self::stored::{BinsPlan, StoragePlan};
-pub(crate) use self::straight::PART_BYTES;
 pub use self::streamed::{StateAccess, Streamed};
 pub use self::traffic::Traffic;
 pub use self::units::human_bytes;
@@ -98,7 +98,7 @@ pub enum Access {
     Memory,
     /// Edges on storage, and of the state what does not fit.
     Storage(StoragePlan),
-    /// In the input, which a straight program reads in passes.
+    /// In the input, which an input scan reads in passes.
     Input {
         /// How a graph is made should the passes turn out to be too many.
         instead: Option<Box<Plan>>,
@@ -119,8 +119,8 @@ impl Plan {
         self.storage().and_then(|storage| storage.state.streamed())
     }
 
-    /// Whether the graph stays in its input, for a straight program.
-    pub fn is_straight(&self) -> bool {
+    /// Whether the graph stays in its input, for an input scan.
+    pub fn scans_input(&self) -> bool {
         matches!(self.access, Access::Input { .. })
     }
 
@@ -141,7 +141,7 @@ impl Plan {
     /// The name of the route.
     pub fn route(&self) -> &'static str {
         match self.streamed() {
-            None if self.is_straight() => "straight",
+            None if self.scans_input() => "straight",
             None => "fold",
             Some(Streamed::Ranges(_)) => "ranges",
             Some(Streamed::Spill(_) | Streamed::Rows(_)) => "spill",

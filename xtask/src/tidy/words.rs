@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 35] = [
+const RETIRED: [(&str, &str); 38] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -32,6 +32,7 @@ const RETIRED: [(&str, &str); 35] = [
     ("Shelved", "SpilledSlabs"),
     ("SmallReader", "DocumentReader"),
     ("StoredValues", "StoredColumn"),
+    ("Straight", "InputScan"),
     ("Straightness", "InputScanCost"),
     ("Teller", "SignalWriter"),
     ("Wishes", "Overrides"),
@@ -39,6 +40,8 @@ const RETIRED: [(&str, &str); 35] = [
     ("distress", "needs_new_epoch"),
     ("gives_up", "should_fall_back"),
     ("heeds", "is_affected_by"),
+    ("is_straight", "scans_input"),
+    ("of_straight", "of_input_scan"),
 ];
 
 /// Definitions in Rust that bear a retired word.

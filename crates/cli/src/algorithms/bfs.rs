@@ -132,7 +132,7 @@ impl Chosen for Options {
         if self.parents {
             return Layout::of::<BfsTree>();
         }
-        Layout { straight: Some(InputScanCost::of_stream::<Levels>()), ..Layout::of::<Bfs>() }
+        Layout { input_scan: Some(InputScanCost::of_stream::<Levels>()), ..Layout::of::<Bfs>() }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
@@ -170,7 +170,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        if ready.graph.plan().is_straight()
+        if ready.graph.plan().scans_input()
             && let Some(answer) = self.over(ready, session)?
         {
             return Ok(answer);

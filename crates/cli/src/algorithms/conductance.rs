@@ -198,8 +198,8 @@ impl Chosen for Options {
         };
         // A number by the slot and one by the vertex, as tables are read; then a bit.
         let given = if self.side_from.is_empty() { 1 } else { 16 };
-        let straight = (!self.weighted).then(|| InputScanCost::of::<Conductance<u32>>(given));
-        Layout { value: layout.value + given, straight, ..layout }
+        let input_scan = (!self.weighted).then(|| InputScanCost::of::<Conductance<u32>>(given));
+        Layout { value: layout.value + given, input_scan, ..layout }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
@@ -243,7 +243,7 @@ impl Chosen for Options {
     fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         if self.weighted {
             self.run_as::<f64>(ready, session)
-        } else if ready.graph.plan().is_straight() {
+        } else if ready.graph.plan().scans_input() {
             let program = Conductance::<u32>::new(self.sides(ready, session)?);
             Ok(answer::<u32>(session.count(ready, &program)?))
         } else {

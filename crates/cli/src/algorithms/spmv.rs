@@ -82,8 +82,8 @@ enum VectorArg {
 
 impl Options {
     fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
-        if ready.graph.plan().is_straight() {
-            return self.straight::<F>(ready, session);
+        if ready.graph.plan().scans_input() {
+            return self.input_scan::<F>(ready, session);
         }
         let program = match self.vector {
             _ if !self.vector_from.is_empty() => {
@@ -95,7 +95,7 @@ impl Options {
         Ok(answer(session.iterate(ready, &program)?))
     }
 
-    fn straight<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn input_scan<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
         let random = Vector::Random { seed: self.seed };
         let at = |slot| graph.vertex_of_slot(slot).map_or(0.0, |vertex| random.at(vertex));
@@ -140,12 +140,12 @@ impl Chosen for Options {
         // An element by the slot, as tables are read, and by the vertex.
         let given = if self.vector_from.is_empty() { 0 } else { 16 };
         let own = if self.vector == VectorArg::Random { given + 8 } else { given };
-        let (layout, straight) = match self.precision {
+        let (layout, input_scan) = match self.precision {
             Precision::F64 => (Layout::of::<Spmv<f64>>(), InputScanCost::of::<Product<f64>>(own)),
             Precision::F32 => (Layout::of::<Spmv<f32>>(), InputScanCost::of::<Product<f32>>(own)),
         };
-        let straight = (self.iterations == 1).then_some(straight);
-        Layout { value: layout.value + given, straight, ..layout }
+        let input_scan = (self.iterations == 1).then_some(input_scan);
+        Layout { value: layout.value + given, input_scan, ..layout }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {

@@ -89,8 +89,8 @@ impl Chosen for Options {
         if self.method.by_labels() {
             return Layout::of::<LabelPropagation>();
         }
-        let straight = Some(InputScanCost::of_stream::<Wcc>());
-        Layout { straight, ..Layout::of_stream::<Wcc>() }
+        let input_scan = Some(InputScanCost::of_stream::<Wcc>());
+        Layout { input_scan, ..Layout::of_stream::<Wcc>() }
     }
 
     fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
@@ -138,8 +138,8 @@ impl Chosen for Options {
                 session.iterate(ready, &LabelPropagation)?;
             (Box::new(values), iterations, Some(levels))
         } else {
-            let straight = ready.graph.plan().is_straight();
-            let over = if straight { session.pass_over(ready, &Wcc)? } else { None };
+            let input_scan = ready.graph.plan().scans_input();
+            let over = if input_scan { session.pass_over(ready, &Wcc)? } else { None };
             let Passed { values, passes, .. } =
                 over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
             (Box::new(values), passes, None)

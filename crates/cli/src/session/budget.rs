@@ -160,12 +160,12 @@ impl Session {
         let settings = self.settings(wanted, held_bytes, budget);
         // Edges that are merged must meet, and iterations that are kept are those of a graph.
         let merged = wanted.reading.duplicates != Duplicates::Keep;
-        let straight = wanted.layout.straight.filter(|takes| {
+        let input_scan = wanted.layout.input_scan.filter(|takes| {
             // Edges that are made take longer than edges that are read, in each pass.
             let pays = takes.always || !matches!(wanted.source, Source::Generator(..));
             pays && !merged && self.checkpoints.is_none()
         });
-        let layout = Layout { straight, ..wanted.layout };
+        let layout = Layout { input_scan, ..wanted.layout };
         Plan::new(shape, layout, &settings, &self.machine)
     }
 

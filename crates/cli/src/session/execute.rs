@@ -7,10 +7,10 @@ use welter_engine::{
     pass_over, pass_resumable, peel, run_resumable,
 };
 use welter_model::extended::Extended;
+use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
 use welter_model::lasting::Checkpointable;
 use welter_model::program::{Program, Value};
-use welter_model::straight::Straight;
 use welter_model::stream::{OverInput, Stream};
 use welter_store::io::VolumeStats;
 
@@ -37,8 +37,8 @@ impl Session {
         })
     }
 
-    /// Runs a straight program, on a graph that stays in its input.
-    pub(crate) fn count<P: Straight>(
+    /// Runs an input scan, on a graph that stays in its input.
+    pub(crate) fn count<P: InputScan>(
         &self,
         ready: &Ready,
         program: &P,

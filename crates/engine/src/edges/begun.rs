@@ -106,8 +106,8 @@ mod tests {
         let reversed = Reading { reversed: true, ..plain };
         assert_eq!(noted(&[3], plain, 9).unwrap(), [[3, 1], [3, 3], [3, 5]]);
         assert_eq!(noted(&[3], reversed, 9).unwrap(), [[3, 1], [3, 3]]);
-        let straight = Reading { drop_self_loops: true, ..reversed };
-        assert_eq!(noted(&[3], straight, 9).unwrap(), [[3, 1]]);
+        let forward = Reading { drop_self_loops: true, ..reversed };
+        assert_eq!(noted(&[3], forward, 9).unwrap(), [[3, 1]]);
         assert_eq!(noted(&[4], undirected, 9).unwrap(), [[4, 4]]);
         assert_eq!(
             noted(&[5, 2], undirected, 9).unwrap(),

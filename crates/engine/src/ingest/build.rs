@@ -39,7 +39,7 @@ use crate::machine::throughput::Throughput;
 use crate::machine::trim::trim;
 use crate::machine::workers::Workers;
 use crate::plan::{Index, Plan};
-use crate::schedules::straight;
+use crate::schedules::input_scan;
 
 impl Graph {
     /// Reads a stream into memory as `plan` says, or leaves it where it is. Weights are kept when
@@ -72,8 +72,8 @@ impl Graph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self, EngineError> {
-        if plan.is_straight() {
-            return straight::leave((stream, begins), ids, reading, plan, (workers, progress));
+        if plan.scans_input() {
+            return input_scan::leave((stream, begins), ids, reading, plan, (workers, progress));
         }
         ingest(stream, ids, reading, plan, None, workers, progress)
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytemuck::{Zeroable, bytes_of};
 use welter_model::edges::{Batch, Reading};
-use welter_model::straight::Straight;
+use welter_model::input_scan::InputScan;
 
 use crate::kernels::kernel::fetch;
 use crate::kernels::seam::elements_mut;
@@ -59,8 +59,8 @@ pub(crate) trait UpdateBuckets: Send + Sync {
     fn empty(&mut self, totals: &mut Vec<u8>);
 }
 
-/// Buckets of a straight program.
-pub(crate) struct Buckets<'p, P: Straight> {
+/// Buckets of an input scan.
+pub(crate) struct Buckets<'p, P: InputScan> {
     program: &'p P,
     cut: Cut,
     /// Targets and what they are told; as long as they ever were.
@@ -73,7 +73,7 @@ pub(crate) struct Buckets<'p, P: Straight> {
     sums: P::Sums,
 }
 
-impl<'p, P: Straight> Buckets<'p, P> {
+impl<'p, P: InputScan> Buckets<'p, P> {
     pub(crate) fn new(program: &'p P, cut: Cut) -> Self {
         let (targets, updates, places) = (Vec::new(), Vec::new(), Vec::new());
         Self { program, cut, targets, updates, places, taken: 0, sums: P::Sums::default() }
@@ -137,7 +137,7 @@ impl<'p, P: Straight> Buckets<'p, P> {
     }
 }
 
-impl<P: Straight> UpdateBuckets for Buckets<'_, P> {
+impl<P: InputScan> UpdateBuckets for Buckets<'_, P> {
     fn reserve(&mut self, edges: usize) {
         if self.targets.len() < edges {
             // Afresh, since nothing is in there: growing would hold both.

@@ -10,7 +10,7 @@
 //! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
 //! | `scatter`, `sink` | updates that wait, and the places where they do |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
-//! | `scan`, `buckets` | kernels of straight programs, and updates by range of slots |
+//! | `scan`, `buckets` | kernels of input scans, and updates by range of slots |
 //! | `sift` | edges of a tile that a predicate selects |
 //! | `pairs`, `bits` | edges of the input that one selects, and bits of cells |
 //! | `changes` | blocks of vertices in which a pass changes something |

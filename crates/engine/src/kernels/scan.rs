@@ -1,12 +1,12 @@
-//! Kernels of straight programs: what edges add up to in one scan of the input.
+//! Kernels of input scans: what edges add up to in one scan of the input.
 //!
 //! A scan puts what the edges of a part of the input tell into [`UpdateBuckets`], one for each
 //! range of slots, and then tells the ranges what is in them. The buckets are the kernel's own, so
 //! that updates have their type; accumulators, values and totals are bytes.
 
 use bytemuck::bytes_of;
+use welter_model::input_scan::InputScan;
 use welter_model::program::Total;
-use welter_model::straight::Straight;
 
 use crate::kernels::apply::repeated;
 use crate::kernels::buckets::{Buckets, Cut, UpdateBuckets};
@@ -24,7 +24,7 @@ pub(crate) struct SlotResults<'a> {
     pub(crate) alike: u64,
 }
 
-/// Calls that a scan makes of a straight program.
+/// Calls that a scan makes of an input scan.
 pub(crate) trait ScanKernel: Sync {
     /// Widths of columns.
     fn shape(&self) -> &ScanShape;
@@ -39,19 +39,19 @@ pub(crate) trait ScanKernel: Sync {
     fn total(&self, totals: &[u8]) -> Vec<u8>;
 }
 
-/// A straight program as a kernel.
+/// An input scan as a kernel.
 pub(crate) struct Scanning<'p, P> {
     program: &'p P,
     shape: ScanShape,
 }
 
-impl<'p, P: Straight> Scanning<'p, P> {
+impl<'p, P: InputScan> Scanning<'p, P> {
     pub(crate) fn new(program: &'p P) -> Self {
         Self { program, shape: ScanShape::of::<P>() }
     }
 }
 
-impl<P: Straight> ScanKernel for Scanning<'_, P> {
+impl<P: InputScan> ScanKernel for Scanning<'_, P> {
     fn shape(&self) -> &ScanShape {
         &self.shape
     }

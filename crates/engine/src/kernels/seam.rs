@@ -11,7 +11,7 @@
 //! | `model::program::Program` | [`FoldKernel`], by [`folded`](super::folded) |
 //! | `model::extended::Extended` | [`ExtendedKernel`], by [`extension`](super::extension) |
 //! | `model::stream::Stream` | [`StreamKernel`](super::stream::StreamKernel) |
-//! | `model::straight::Straight` | [`ScanKernel`](super::scan::ScanKernel) |
+//! | `model::input_scan::InputScan` | [`ScanKernel`](super::scan::ScanKernel) |
 //! | `model::intersect::Intersect` | [`TriangleKernel`](super::triangles::TriangleKernel) |
 //!
 //! Invariant: columns that a kernel is given hold whole elements of the kernel's own widths, and

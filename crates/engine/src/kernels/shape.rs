@@ -4,9 +4,9 @@
 //! here, and here alone these rules are checked, when a program is compiled.
 
 use welter_model::extended::Extended;
+use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
-use welter_model::straight::Straight;
 use welter_model::stream::Stream;
 
 use crate::kernels::records::RECORD_ALIGN;
@@ -171,7 +171,7 @@ impl StreamShape {
     }
 }
 
-/// Widths of a straight program.
+/// Widths of an input scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScanShape {
     /// Bytes of the value of a vertex.
@@ -183,8 +183,8 @@ pub(crate) struct ScanShape {
 }
 
 impl ScanShape {
-    /// The shape of a straight program.
-    pub(crate) fn of<P: Straight>() -> Self {
+    /// The shape of an input scan.
+    pub(crate) fn of<P: InputScan>() -> Self {
         const {
             assert!(size_of::<P::Value>() > 0, "values have a width");
             assert!(size_of::<P::Accum>() > 0, "accumulators have a width");

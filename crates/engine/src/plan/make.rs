@@ -9,7 +9,7 @@ use super::program::{InputScanCost, Layout};
 use super::refusal::{MARGIN, refusal};
 use super::settings::{Route, Settings, StorageMode};
 use super::shape::Shape;
-use super::{Access, Plan, storage, straight};
+use super::{Access, Plan, input_scan, storage};
 use crate::EngineError;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::layout::EdgeLayout;
@@ -89,18 +89,18 @@ impl Plan {
             plans.push(stored());
         }
         let made = plans.iter().find(|plan| plan.fits()).cloned();
-        if let Some(takes) = program.straight.filter(|_| !settings.says_how()) {
-            let straight = straight::plan(premises, takes, None);
-            if pays(&straight, takes, made.as_ref()) {
-                let instead = made.and_then(|plan| straight::after(plan, &straight));
+        if let Some(takes) = program.input_scan.filter(|_| !settings.says_how()) {
+            let input_scan = input_scan::plan(premises, takes, None);
+            if pays(&input_scan, takes, made.as_ref()) {
+                let instead = made.and_then(|plan| input_scan::after(plan, &input_scan));
                 let has_way_out = takes.always || instead.is_some();
                 // With fewer threads there may be one.
                 if has_way_out || threads == 1 || settings.threads.is_some() {
-                    return Ok(straight::plan(premises, takes, instead));
+                    return Ok(input_scan::plan(premises, takes, instead));
                 }
-                return Err(refusal(&[straight], budget_bytes));
+                return Err(refusal(&[input_scan], budget_bytes));
             }
-            plans.insert(0, straight);
+            plans.insert(0, input_scan);
         }
         made.ok_or_else(|| refusal(&plans, budget_bytes))
     }
@@ -155,9 +155,9 @@ impl Plan {
 }
 
 /// Whether passes over the input are better than the plan by which a graph would be made.
-fn pays(straight: &Plan, takes: InputScanCost, made: Option<&Plan>) -> bool {
+fn pays(input_scan: &Plan, takes: InputScanCost, made: Option<&Plan>) -> bool {
     let is_stored = made.is_none_or(|plan| plan.storage().is_some());
-    (takes.always || is_stored) && straight.fits()
+    (takes.always || is_stored) && input_scan.fits()
 }
 
 /// Log2 of the width of a block: its signals stay in half of the first level, and where it is

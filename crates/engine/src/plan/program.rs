@@ -1,9 +1,9 @@
 //! What a program takes for a vertex, and what it can do, as far as a plan depends on it.
 
 use welter_model::extended::Extended;
+use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
 use welter_model::program::Program;
-use welter_model::straight::Straight;
 use welter_model::stream::{OverInput, Stream};
 use welter_store::header::KEY_BITS;
 
@@ -11,7 +11,7 @@ use super::settings::{Route, Settings};
 use crate::EngineError;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
 
-/// Memory that a straight program takes.
+/// Memory that an input scan takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputScanCost {
     /// Whether it pays where edges would fit in memory, too.
@@ -24,7 +24,7 @@ pub struct InputScanCost {
 
 impl InputScanCost {
     /// The memory of a program with so many bytes of its own for a slot.
-    pub fn of<P: Straight>(own: u64) -> Self {
+    pub fn of<P: InputScan>(own: u64) -> Self {
         let [accum, update] = [size_of::<P::Accum>(), size_of::<P::Update>()];
         Self { always: true, slot: accum as u64 + own, update: update as u64 + 4 }
     }
@@ -44,9 +44,9 @@ pub struct Layout {
     pub value: u64,
     /// Bytes that the caller holds in memory for the program, such as what tables say of vertices.
     pub own: u64,
-    /// Whether it can be run as a straight program, on a graph that stays in its input. It makes no
+    /// Whether it can be run as an input scan, on a graph that stays in its input. It makes no
     /// difference to graphs that are kept.
-    pub straight: Option<InputScanCost>,
+    pub input_scan: Option<InputScanCost>,
     /// Kind of the program, and what it takes beside.
     pub kind: ProgramKind,
 }
@@ -81,7 +81,7 @@ pub enum ProgramKind {
     /// A program over triangles.
     Triangles,
     /// A program that runs over the input alone, and has no state on a graph.
-    Straight,
+    InputScan,
 }
 
 /// Bytes that a fold program takes for a vertex beside its value, and its capabilities.
@@ -134,7 +134,7 @@ pub enum Updates {
 
 impl Layout {
     fn with(value: usize, kind: ProgramKind) -> Self {
-        Self { value: value as u64, own: 0, straight: None, kind }
+        Self { value: value as u64, own: 0, input_scan: None, kind }
     }
 
     /// Layout of a fold program.
@@ -184,10 +184,10 @@ impl Layout {
         Self::with(size_of::<S::Value>(), kind)
     }
 
-    /// The layout of a straight program, with so many bytes of its own for a slot.
-    pub fn of_straight<P: Straight>(own: u64) -> Self {
-        let straight = Some(InputScanCost::of::<P>(own));
-        Self { straight, ..Self::with(size_of::<P::Value>(), ProgramKind::Straight) }
+    /// The layout of an input scan, with so many bytes of its own for a slot.
+    pub fn of_input_scan<P: InputScan>(own: u64) -> Self {
+        let input_scan = Some(InputScanCost::of::<P>(own));
+        Self { input_scan, ..Self::with(size_of::<P::Value>(), ProgramKind::InputScan) }
     }
 
     /// The layout of a graph that is kept for programs which nobody knows yet: tiles for
@@ -209,7 +209,7 @@ impl Layout {
             ProgramKind::Fold(FoldLayout { signal, .. })
             | ProgramKind::Extended { signal, .. }
             | ProgramKind::Stream { cell: signal, .. } => signal,
-            ProgramKind::Unknown | ProgramKind::Triangles | ProgramKind::Straight => 0,
+            ProgramKind::Unknown | ProgramKind::Triangles | ProgramKind::InputScan => 0,
         }
     }
 
@@ -222,7 +222,7 @@ impl Layout {
             ProgramKind::Extended { signal, accum, .. } => accum + signal,
             ProgramKind::Stream { cell, note, .. } => cell + note,
             ProgramKind::Unknown | ProgramKind::Triangles => 4,
-            ProgramKind::Straight => 0,
+            ProgramKind::InputScan => 0,
         }
     }
 
@@ -301,7 +301,7 @@ impl Layout {
                 2 * signal
             }
             ProgramKind::Stream { cell, note, .. } => cell + note,
-            ProgramKind::Unknown | ProgramKind::Triangles | ProgramKind::Straight => 0,
+            ProgramKind::Unknown | ProgramKind::Triangles | ProgramKind::InputScan => 0,
         }
     }
 

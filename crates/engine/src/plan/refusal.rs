@@ -81,7 +81,7 @@ fn least_budget(plan: &Plan) -> u64 {
         }
     };
     // A search of many levels that goes over to a graph needs one that ends it.
-    let searches = premises.program.straight.is_some_and(|takes| !takes.always);
+    let searches = premises.program.input_scan.is_some_and(|takes| !takes.always);
     let searches = searches && !premises.settings.says_how();
     let fits = |budget_bytes| {
         let plan = storage::plan(&Premises { budget_bytes, ..premises });

@@ -106,10 +106,10 @@ mod tests {
     fn a_graph_instead_of_passes_has_room_to_relax() {
         let mut found = 0;
         let searches =
-            |made: &Plan| made.premises.program.straight.is_some_and(|takes| !takes.always);
+            |made: &Plan| made.premises.program.input_scan.is_some_and(|takes| !takes.always);
         for budget in (16_u64..400).map(|quarter_mib| quarter_mib << 18) {
             let Some(mut made) = plan(budget, true) else { continue };
-            made.premises.program.straight =
+            made.premises.program.input_scan =
                 Some(crate::plan::InputScanCost { always: false, slot: 10, update: 0 });
             made.premises.settings.storage = StorageMode::Auto;
             assert!(searches(&made));

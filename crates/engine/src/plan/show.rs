@@ -48,7 +48,7 @@ impl Plan {
 
     /// Whether passes over the input may turn out to be too many.
     fn may_give_up(&self) -> bool {
-        self.premises.program.straight.is_some_and(|takes| !takes.always)
+        self.premises.program.input_scan.is_some_and(|takes| !takes.always)
     }
 
     /// Shows that passes write edges that are left. How many these will be is not known before.
@@ -68,7 +68,7 @@ impl Plan {
     }
 
     /// The memory of a run on a graph that stays in its input.
-    fn show_straight(&self, lines: &mut String) -> fmt::Result {
+    fn show_over_input(&self, lines: &mut String) -> fmt::Result {
         let Memory { held, input, marks, vertices, counts, workers, .. } = self.memory;
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.premises.budget_bytes))?;
@@ -189,8 +189,8 @@ impl fmt::Display for Plan {
         writeln!(lines, "          {about}{} vertices{most}", grouped(shape.slots))?;
         writeln!(lines, "route     {}", route(self))?;
         writeln!(lines, "threads   {threads}")?;
-        if self.is_straight() {
-            self.show_straight(&mut lines)?;
+        if self.scans_input() {
+            self.show_over_input(&mut lines)?;
             return f.write_str(lines.trim_end());
         }
         writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;

@@ -11,7 +11,7 @@
 //! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
 //! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
 //! | `steps` | the loop of a stream program |
-//! | `pass`, `straight` | passes over the edges, over a graph and over its input |
+//! | `pass`, `input_scan` | passes over the edges, over a graph and over its input |
 //! | `limit` | more iterations than any graph takes |
 //! | `footprint` | what schedules take beside columns and edges |
 //! | `intersect`, `peel` | adjacency lists: triangles and core numbers |
@@ -29,6 +29,7 @@ pub(crate) mod dense;
 pub(crate) mod edge_fold;
 pub(crate) mod footprint;
 pub(crate) mod frontier;
+pub(crate) mod input_scan;
 pub(crate) mod intersect;
 pub(crate) mod iterations;
 pub(crate) mod lane;
@@ -45,6 +46,5 @@ pub(crate) mod run;
 pub(crate) mod sparse;
 pub(crate) mod spill;
 pub(crate) mod steps;
-pub(crate) mod straight;
 pub(crate) mod traversal;
 pub(crate) mod updated;

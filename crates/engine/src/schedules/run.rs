@@ -52,7 +52,7 @@ pub fn run_resumable<P: Program>(
     checkpoints: Option<&Checkpoints>,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     if graph.input.is_some() {
-        let what = "the graph was planned for a straight program, and stayed in its input";
+        let what = "the graph was planned for an input scan, and stayed in its input";
         return Err(EngineError::internal(what));
     }
     let kernel = Folded::new(program);

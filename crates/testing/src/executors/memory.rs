@@ -11,10 +11,10 @@ use welter_engine::{
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
+use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
 use welter_model::lasting::Checkpointable;
 use welter_model::program::{Program, Value};
-use welter_model::straight::Straight;
 use welter_model::stream::{OverInput, Stream};
 use welter_model::table::VertexColumn;
 use welter_progress::Progress;
@@ -42,7 +42,7 @@ fn with_its_routes(settings: &Settings, layout: Layout) -> Settings {
     let has = |route: &Route| match layout.kind {
         ProgramKind::Fold(_) | ProgramKind::Extended { .. } | ProgramKind::Unknown => true,
         ProgramKind::Triangles => matches!(route, Route::Spill { .. }),
-        ProgramKind::Stream { .. } | ProgramKind::Straight => false,
+        ProgramKind::Stream { .. } | ProgramKind::InputScan => false,
     };
     Settings { route: settings.route.filter(has), ..*settings }
 }
@@ -252,22 +252,22 @@ impl Memory {
         })
     }
 
-    /// Runs a straight program on a graph that stays in its input. `program` is told the ids of
+    /// Runs an input scan on a graph that stays in its input. `program` is told the ids of
     /// slots.
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.
-    pub fn count<P: Straight>(
+    pub fn count<P: InputScan>(
         &self,
         graph: &Graph,
         reading: Reading,
         program: impl FnOnce(&IdMap) -> P,
     ) -> Answer<P::Value, P::Total> {
-        let layout = Layout::of_straight::<P>(8);
+        let layout = Layout::of_input_scan::<P>(8);
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         self.hold((graph, None), reading, layout, |held, workers| {
-            assert!(held.plan().is_straight());
+            assert!(held.plan().scans_input());
             self.judge_vertices(held, &ids, graph);
             assert_eq!(held.edges(), graph.arcs(reading), "{self:?}");
             ended(count(held, &program, workers, &Progress::new())?)
@@ -287,8 +287,8 @@ impl Memory {
         (program, layout, room, begun): (impl FnOnce(&IdMap) -> S, Layout, Room, bool),
         made: impl FnOnce(&welter_engine::Graph, &Workers),
     ) -> Option<Vec<S::Value>> {
-        let straight = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<S>() });
-        let layout = Layout { straight, ..layout };
+        let input_scan = Some(InputScanCost { always: true, ..InputScanCost::of_stream::<S>() });
+        let layout = Layout { input_scan, ..layout };
         let (_, ids) = self.input(graph);
         let program = program(&ids);
         let mut executor = self.clone();
@@ -300,13 +300,13 @@ impl Memory {
         };
         let begins = program.begins().filter(|_| begun).unwrap_or_default();
         executor.hold_for_search((graph, None, begins), reading, layout, |held, workers| {
-            assert!(held.plan().is_straight());
+            assert!(held.plan().scans_input());
             let progress = Progress::new();
             if let Some(passed) = pass_over(held, &program, workers, &progress)? {
                 return Ok(Some(passed.values.whole()?.into_owned()));
             }
             made(held.make(&ids, workers, &progress)?, workers);
-            assert!(!held.plan().is_straight());
+            assert!(!held.plan().scans_input());
             Ok(None)
         })
     }

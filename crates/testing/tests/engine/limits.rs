@@ -340,9 +340,9 @@ fn a_stream_program_that_never_stops_is_ended_over_a_graph_and_over_its_input() 
     let layout = Layout::of_stream::<Wandering>();
     let made = held(&cycle(), layout);
     is_ended(pass(&made, &Wandering, workers(2), &Progress::new()), "a graph");
-    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Wandering>() };
-    let left = held(&cycle(), Layout { straight: Some(straight), ..layout });
-    assert!(left.plan().is_straight());
+    let input_scan = InputScanCost { always: true, ..InputScanCost::of_stream::<Wandering>() };
+    let left = held(&cycle(), Layout { input_scan: Some(input_scan), ..layout });
+    assert!(left.plan().scans_input());
     is_ended(pass_over(&left, &Wandering, workers(2), &Progress::new()), "its input");
 }
 

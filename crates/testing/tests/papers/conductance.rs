@@ -111,12 +111,12 @@ proptest! {
         let bit = |vertex: usize| (vertex as u64 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63;
         let within: Vec<bool> = (0..graph.vertices()).map(|vertex| bit(vertex) == 1).collect();
         let reading = Reading { undirected, reversed, drop_self_loops, ..Reading::default() };
-        straight(&Graph { weights: None, ..graph }, reading, &within);
+        input_scan(&Graph { weights: None, ..graph }, reading, &within);
     }
 }
 
 /// Compares a graph that stays in its input with the loop.
-fn straight(graph: &Graph, reading: Reading, within: &[bool]) {
+fn input_scan(graph: &Graph, reading: Reading, within: &[bool]) {
     let mut read = graph.clone();
     read.pairs.retain(|[source, target]| !reading.drop_self_loops || source != target);
     if reading.reversed {

@@ -11,7 +11,7 @@
 //!   against mathematics where they are exact.
 //! - `mis`: sets against a loop over the vertices, and against what such a set is.
 //! - `mcst`: forests against Kruskal's algorithm, and a verifier.
-//! - `straight`: products, components and searches on graphs that stay in their input.
+//! - `input_scan`: products, components and searches on graphs that stay in their input.
 //! - `scc`: components against Kosaraju's algorithm, and against who reaches whom; deep graphs.
 //! - `strong_labels`: the same by labels, on all routes.
 
@@ -20,9 +20,9 @@ mod bp;
 mod conductance;
 mod groups;
 mod hyperball;
+mod input_scan;
 mod mcst;
 mod mis;
 mod scc;
-mod straight;
 mod strong_labels;
 mod sum_product;

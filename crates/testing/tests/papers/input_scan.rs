@@ -273,8 +273,8 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     let tree = (1..slots).map(|vertex| [(vertex - 1) / 16, vertex]);
     let pairs: Vec<[u32; 2]> = tree.collect();
     let edges = pairs.len() as u64;
-    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
-    let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
+    let input_scan = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
+    let layout = Layout { input_scan: Some(input_scan), ..Layout::of::<Bfs>() };
     let shape =
         Shape { slots: u64::from(slots), edges, weighted: false, estimated: false, input_bytes: 0 };
     let plan = |memory_bytes| {
@@ -284,7 +284,7 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
     // Too little to keep edges before the last level.
     let spare_bytes = 1 << 20;
     let plan = plan(Some(plan(None).memory.peak() + spare_bytes));
-    assert!(plan.is_straight());
+    assert!(plan.scans_input());
     let (workers, progress) = (workers(2), Progress::new());
     let read = |begins: &[u64]| {
         let (read, spared) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
@@ -312,8 +312,8 @@ fn an_input_is_read_once_less_where_the_first_edges_were_noted() {
 /// nothing else, is refused.
 fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
     let reading = Reading { undirected: true, ..Reading::default() };
-    let straight = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
-    let layout = Layout { straight: Some(straight), ..Layout::of::<Bfs>() };
+    let input_scan = InputScanCost { always: true, ..InputScanCost::of_stream::<Levels>() };
+    let layout = Layout { input_scan: Some(input_scan), ..Layout::of::<Bfs>() };
     let edges = pairs.len() as u64;
     let shape = Shape {
         slots: slots.into(),
@@ -327,7 +327,7 @@ fn read_until_refused(slots: u32, pairs: Vec<[u32; 2]>) -> u64 {
         Plan::new(shape, layout, &settings, &MACHINE).expect("passes fit")
     };
     let plan = plan(Some(plan(None).memory.peak()));
-    assert!(plan.is_straight() && plan.instead().is_none());
+    assert!(plan.scans_input() && plan.instead().is_none());
     let (workers, progress) = (workers(1), Progress::new());
     let (read, spared) = (Arc::<AtomicU64>::default(), Arc::default());
     let mut list = EdgeList::from_pairs(pairs);

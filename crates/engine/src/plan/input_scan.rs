@@ -27,9 +27,9 @@ pub(super) fn plan(premises: &Premises, takes: InputScanCost, instead: Option<Pl
 
 /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
 /// that fits, and is a way out of a search of many levels.
-pub(super) fn after(made: Plan, straight: &Plan) -> Option<Plan> {
+pub(super) fn after(made: Plan, input_scan: &Plan) -> Option<Plan> {
     let mut premises = made.premises;
-    premises.settings.held_bytes += straight.memory.vertices;
+    premises.settings.held_bytes += input_scan.memory.vertices;
     let plan = match made.access {
         Access::Storage(_) => storage::plan(&premises),
         Access::Memory | Access::Input { .. } => {

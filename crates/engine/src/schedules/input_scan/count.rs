@@ -1,4 +1,4 @@
-//! Straight programs on a graph that stays in its input.
+//! Input scans on a graph that stays in its input.
 //!
 //! The input is read some parts at a time. The worker that reads a part puts what its edges tell
 //! into buckets, one for each range of slots; then the ranges are shared, and its worker empties
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytemuck::pod_read_unaligned;
 use welter_model::edges::EdgeStream;
-use welter_model::straight::Straight;
+use welter_model::input_scan::InputScan;
 use welter_progress::{Progress, Unit};
 
 use super::{read, results};
@@ -46,19 +46,19 @@ impl Input {
     }
 }
 
-/// Runs a straight program on a graph that stays in its input.
+/// Runs an input scan on a graph that stays in its input.
 ///
 /// # Errors
-/// When the graph was made of its input ([`is_straight`](crate::plan::Plan::is_straight) says so),
+/// When the graph was made of its input ([`scans_input`](crate::plan::Plan::scans_input) says so),
 /// the input cannot be read, or the run is cancelled.
-pub fn count<P: Straight>(
+pub fn count<P: InputScan>(
     graph: &Graph,
     program: &P,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Outcome<P::Value, P::Total>, EngineError> {
     let Some(input) = &graph.input else {
-        let what = "a straight program wants a graph that stays in its input";
+        let what = "an input scan wants a graph that stays in its input";
         return Err(EngineError::internal(what));
     };
     let kernel = Scanning::new(program);

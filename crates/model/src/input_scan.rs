@@ -1,4 +1,4 @@
-//! Straight programs: what edges add up to in one pass over the input.
+//! Input scans: what edges add up to in one pass over the input.
 //!
 //! Where an edge tells its target something that does not depend on what other edges do, no edge
 //! has to wait for another, and none has to be found again. So nothing is sorted, and no graph is
@@ -12,8 +12,8 @@ use bytemuck::Pod;
 
 use crate::program::{Total, Value};
 
-/// A straight program.
-pub trait Straight: Sync {
+/// An input scan.
+pub trait InputScan: Sync {
     /// Sums over the edges of a part of the input.
     type Sums: Copy + Default + Send + Sync;
     /// Update that an edge tells its target.

@@ -1,7 +1,7 @@
 //! Graphs that stay in their input.
 //!
 //! Such a graph knows its vertices, which a first reading of the input tells, and where its edges
-//! come from. Programs read them once more: [straight ones](mod@count), to which each edge tells
+//! come from. Programs read them once more: [input scans](mod@count), to which each edge tells
 //! all at once, and [stream programs](mod@pass) that need few passes.
 
 mod count;
