@@ -18,12 +18,13 @@
 //! | `shape`, `settings`, `program`, `traffic`, `units` | what is planned for, and in what terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
 //! | `ranges`, `spill`, `rows`, `streamed` | ways of a state that does not fit in memory |
-//! | `index`, `memory`, `room`, `relaxing`, `lots`, `stored` | accounts of memory and storage |
+//! | `index`, `memory`, `room`, `relaxing`, `bin_groups`, `stored` | accounts of memory and storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
 //! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
 mod account;
+mod bin_groups;
 mod disk_usage;
 mod edges;
 mod forecast;
@@ -32,7 +33,6 @@ mod index;
 mod ingest;
 mod input_scan;
 mod kept;
-mod lots;
 mod make;
 mod memory;
 mod premises;

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 38] = [
+const RETIRED: [(&str, &str); 40] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -18,7 +18,9 @@ const RETIRED: [(&str, &str); 38] = [
     ("Leftovers", "StaleStaging"),
     ("Listener", "SignalReader"),
     ("Lookups", "AccessPath"),
+    ("Lot", "BinGroup"),
     ("Lots", "BinGroups"),
+    ("LotsPlan", "BinGroupsPlan"),
     ("Marked", "RankSelectBitmap"),
     ("News", "DirtyBlocks"),
     ("ONE_IS_ENOUGH", "ANY_UPDATE_SUFFICES"),

@@ -1,8 +1,9 @@
 //! Bins of edges, one for each stripe of destinations and group of sources, as they wait to be
 //! sorted.
 //!
-//! A bin is a list of segments in slabs. Consecutive bins make a *lot* and share slabs with no
-//! other lot: when a lot is written into chunks, its slabs are free, and the next chunks go there.
+//! A bin is a list of segments in slabs. Consecutive bins make a *bin group* and share slabs with
+//! no other bin group: when a bin group is written into chunks, its slabs are free, and the next
+//! chunks go there.
 //!
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there). Tested by
@@ -30,7 +31,7 @@ pub(crate) struct Grid {
     pub(crate) slots: u64,
     pub(crate) groups: Cuts,
     pub(crate) stripes: Cuts,
-    pub(crate) lots: BinGroups,
+    pub(crate) bin_groups: BinGroups,
 }
 
 impl Grid {
@@ -73,7 +74,7 @@ impl Grid {
 }
 
 /// All edges to one stripe of destinations, by group of sources. Memory is free when the bins of a
-/// lot have been dropped.
+/// bin group have been dropped.
 pub(crate) type StripeBins = Vec<Bin>;
 
 /// All edges from one group of sources to one stripe of destinations.
@@ -83,7 +84,7 @@ pub(crate) struct Bin {
 }
 
 pub(crate) struct Part {
-    /// The slabs of the worker's lot.
+    /// The slabs of the worker's bin group.
     pub(crate) slabs: Arc<SpilledSlabs>,
     pub(crate) segments: Segments,
 }
@@ -122,20 +123,20 @@ impl Bin {
     }
 }
 
-/// Leaves the slabs of lots with more bytes than this where they are.
-pub(crate) fn leave_large_lots(bins: &[StripeBins], lots: &BinGroups, bytes_most: u64) {
-    let mut shelves: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); lots.count()];
+/// Leaves the slabs of bin groups with more bytes than this where they are.
+pub(crate) fn leave_large_bin_groups(bins: &[StripeBins], bin_groups: &BinGroups, bytes_most: u64) {
+    let mut shelves: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); bin_groups.count()];
     for (number, bin) in bins.iter().flatten().enumerate() {
-        let lot = &mut shelves[lots.of(number)];
+        let bin_group = &mut shelves[bin_groups.of(number)];
         for shelf in bin.shelves() {
-            if !lot.iter().any(|other| Arc::ptr_eq(other, shelf)) {
-                lot.push(shelf);
+            if !bin_group.iter().any(|other| Arc::ptr_eq(other, shelf)) {
+                bin_group.push(shelf);
             }
         }
     }
-    for lot in shelves {
-        if lot.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
-            for shelf in lot {
+    for bin_group in shelves {
+        if bin_group.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
+            for shelf in bin_group {
                 shelf.leave();
             }
         }

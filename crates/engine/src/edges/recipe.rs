@@ -29,8 +29,8 @@ pub(crate) struct Keep<'a> {
 
 impl<'a> Keep<'a> {
     /// Keeps `cache_bytes` of the chunks of `edges` edges, as long as no more than `used_most`
-    /// bytes of slabs are in use. Bins that were read back do not count: there is none of a lot
-    /// that was sorted just now, and soon there is the next one.
+    /// bytes of slabs are in use. Bins that were read back do not count: there is none of a bin
+    /// group that was sorted just now, and soon there is the next one.
     pub(crate) fn new(
         (volume, io): (&'a Arc<Volume>, &'a IoOptions),
         cache_bytes: u64,

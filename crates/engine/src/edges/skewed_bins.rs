@@ -1,9 +1,10 @@
-//! Lots of bins that are much fuller than others, and are not read back whole.
+//! Bin groups that are much fuller than others, and are not read back whole.
 //!
-//! Bins are dealt to lots by the edges of their stripe and of their group, which is wrong where
-//! edges between a few vertices are many. What a plan has room for is lots of about equal size, so
-//! of one that is larger each bin reads its own segments only, some pages of a slab at a time.
-//! Segments of a full bin are next to each other mostly; of others single pages are read.
+//! Bins are dealt to bin groups by the edges of their stripe and of their group, which is wrong
+//! where edges between a few vertices are many. What a plan has room for is bin groups of about
+//! equal size, so of one that is larger each bin reads its own segments only, some pages of a slab
+//! at a time. Segments of a full bin are next to each other mostly; of others single pages are
+//! read.
 //!
 //! Invariant: a segment is handed out only if its checksum is that of what was written. Checked in
 //! `SkewedBins::read`. Tested by `a_bit_of_them_that_is_another_one_is_found`.

@@ -2,7 +2,7 @@
 //!
 //! The edges are read once: after a survey of a sample they are put into bins, one for each
 //! stripe of destinations and group of sources, and which slots are vertices is noted on the way;
-//! then each bin is sorted into tiles, stripe by stripe. A lot of bins is freed as soon as its
+//! then each bin is sorted into tiles, stripe by stripe. A bin group is freed as soon as its
 //! tiles are written. Where that does not fit in memory, bins and chunks overflow to storage: bins
 //! are written once and read once.
 
@@ -17,7 +17,7 @@ use welter_progress::{Progress, Unit};
 use welter_store::io::{Closing, IoOptions, Volume};
 
 use crate::EngineError;
-use crate::edges::bins::leave_large_lots;
+use crate::edges::bins::leave_large_bin_groups;
 use crate::edges::bins::{Bin, Grid, StripeBins};
 use crate::edges::compact::compact;
 use crate::edges::graph::{Graph, Stored, Stripe};
@@ -366,7 +366,7 @@ fn write_tiles<W: Waiting>(
     let slots = recipe.vertices.slots();
     let edges: u64 = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
     if recipe.bins.is_some() {
-        leave_large_lots(&bins, &grid.lots, recipe.plan.lot_bytes_most());
+        leave_large_bin_groups(&bins, &grid.bin_groups, recipe.plan.bin_group_bytes_most());
     }
     let shelves = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {

@@ -2,9 +2,9 @@
 //!
 //! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
 //! thousands of bins are written at the speed of memory and not of its latency. Where bins may
-//! overflow, a segment is filled in a place of its own and then copied to a slab of its lot, so
-//! that a slab is full at a time that is known, and can be written to storage. Then the ends of its
-//! edges are marked ([`crate::ingest::marks`]).
+//! overflow, a segment is filled in a place of its own and then copied to a slab of its bin group,
+//! so that a slab is full at a time that is known, and can be written to storage. Then the ends of
+//! its edges are marked ([`crate::ingest::marks`]).
 
 use std::sync::Arc;
 
@@ -105,24 +105,24 @@ struct Writer<'a, W> {
     open: Vec<Open>,
     /// The full segments of all bins.
     closed: List,
-    lots: Vec<Lot>,
+    bin_groups: Vec<BinGroup>,
     spill: Option<Spill<'a>>,
     kind: std::marker::PhantomData<W>,
 }
 
-/// The open segment of a bin: its lot, where it is, and how many lines were written to it. Each
-/// full line asks for another one of these, which no cache may hold, so nothing else is asked.
+/// The open segment of a bin: its bin group, where it is, and how many lines were written to it.
+/// Each full line asks for another one of these, which no cache may hold, so nothing else is asked.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    lot: u32,
+    bin_group: u32,
     slab: u32,
     offset: u32,
     lines: u32,
 }
 
-/// One worker's slabs for a lot of bins.
+/// One worker's slabs for a bin group.
 #[derive(Default)]
-struct Lot {
+struct BinGroup {
     slabs: Vec<Kept>,
     /// The slab that segments are put into.
     open: Option<Slab>,
@@ -132,7 +132,7 @@ struct Lot {
     unmarked: Vec<(u32, Segment)>,
 }
 
-impl Lot {
+impl BinGroup {
     /// Room for a segment in a slab that is in memory.
     fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
         if self.slabs.is_empty() || self.offset == SLAB_BYTES {
@@ -153,31 +153,32 @@ struct Spill<'a> {
 }
 
 impl Spill<'_> {
-    /// Copies the first lines of a bin's segment, which hold so many edges, to a slab of its lot.
+    /// Copies the first lines of a bin's segment, which hold so many edges, to a slab of its bin
+    /// group.
     fn close<W: Waiting>(
         &mut self,
         (index, lines, edges): (usize, usize, u32),
-        lot: &mut Lot,
+        bin_group: &mut BinGroup,
         arena: &Arena,
         marker: Option<&mut Marker<'_>>,
     ) -> Result<Segment, EngineError> {
         let bytes = lines * LINE_BYTES;
-        if let Some(slab) = lot.open.take_if(|_| lot.offset + bytes > SLAB_BYTES) {
-            self.put_away::<W>(slab, lot, arena, marker)?;
+        if let Some(slab) = bin_group.open.take_if(|_| bin_group.offset + bytes > SLAB_BYTES) {
+            self.put_away::<W>(slab, bin_group, arena, marker)?;
         }
-        if lot.open.is_none() {
-            (lot.open, lot.offset) = (Some(arena.take()?), 0);
+        if bin_group.open.is_none() {
+            (bin_group.open, bin_group.offset) = (Some(arena.take()?), 0);
         }
-        let offset = lot.offset;
+        let offset = bin_group.offset;
         let from = &self.segments[index * SEGMENT_LINES..][..lines];
         let from: &[u8] = cast_slice(from);
-        if let Some(slab) = &mut lot.open {
+        if let Some(slab) = &mut bin_group.open {
             slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
-        lot.offset += bytes;
-        let (slab, checksum) = (lot.slabs.len() as u32, checksum::of(from));
+        bin_group.offset += bytes;
+        let (slab, checksum) = (bin_group.slabs.len() as u32, checksum::of(from));
         let segment = Segment { slab, offset: offset as u32, edges, checksum };
-        lot.unmarked.push((index as u32, segment));
+        bin_group.unmarked.push((index as u32, segment));
         Ok(segment)
     }
 
@@ -185,22 +186,22 @@ impl Spill<'_> {
     fn put_away<W: Waiting>(
         &mut self,
         slab: Slab,
-        lot: &mut Lot,
+        bin_group: &mut BinGroup,
         arena: &Arena,
         marker: Option<&mut Marker<'_>>,
     ) -> Result<(), EngineError> {
         if let Some(marker) = marker {
-            let segments = lot.unmarked.iter();
+            let segments = bin_group.unmarked.iter();
             segments.for_each(|(bin, it)| marker.mark::<W>(*bin as usize, it, slab.bytes()));
         }
-        lot.unmarked.clear();
+        bin_group.unmarked.clear();
         let kept = if arena.used_bytes() <= self.overflow.used_most {
             Kept::Memory(slab)
         } else {
-            let checksum = checksum::of(&slab.bytes()[..lot.offset]);
-            Kept::Stored(self.writer.write(slab, lot.offset)?, checksum)
+            let checksum = checksum::of(&slab.bytes()[..bin_group.offset]);
+            Kept::Stored(self.writer.write(slab, bin_group.offset)?, checksum)
         };
-        lot.slabs.push(kept);
+        bin_group.slabs.push(kept);
         Ok(())
     }
 }
@@ -209,8 +210,8 @@ impl<'a, W: Waiting> Writer<'a, W> {
     fn new(task: &Partition<'a>) -> Result<Self, EngineError> {
         let Partition { grid, arena, overflow, .. } = *task;
         let bins = grid.bins();
-        let mut lots = Vec::new();
-        lots.resize_with(grid.lots.count(), Lot::default);
+        let mut bin_groups = Vec::new();
+        bin_groups.resize_with(grid.bin_groups.count(), BinGroup::default);
         let spill = |overflow: Overflow<'a>| {
             Ok::<_, EngineError>(Spill {
                 segments: Buffer::zeroed(bins * SEGMENT_LINES)?,
@@ -228,10 +229,10 @@ impl<'a, W: Waiting> Writer<'a, W> {
             lines: Buffer::zeroed(bins)?,
             waiting: vec![0; bins],
             open: (0..bins)
-                .map(|bin| Open { lot: grid.lots.of(bin) as u32, ..Open::default() })
+                .map(|bin| Open { bin_group: grid.bin_groups.of(bin) as u32, ..Open::default() })
                 .collect(),
             closed: List::default(),
-            lots,
+            bin_groups,
             spill: overflow.map(spill).transpose()?,
             kind: std::marker::PhantomData,
         })
@@ -295,12 +296,12 @@ impl<'a, W: Waiting> Writer<'a, W> {
             // first read costs more than all else that is done here.
             copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
         } else {
-            let lot = &mut self.lots[bin.lot as usize];
+            let bin_group = &mut self.bin_groups[bin.bin_group as usize];
             if line == 0 {
-                (bin.slab, bin.offset) = lot.segment(self.arena)?;
+                (bin.slab, bin.offset) = bin_group.segment(self.arena)?;
             }
             let offset = bin.offset as usize + line * LINE_BYTES;
-            if let Kept::Memory(slab) = &mut lot.slabs[bin.slab as usize] {
+            if let Kept::Memory(slab) = &mut bin_group.slabs[bin.slab as usize] {
                 let (to, _) = slab.bytes_mut()[offset..].as_chunks_mut::<LINE_BYTES>();
                 copy_line(&mut to[0], &self.lines[index].0);
             }
@@ -320,8 +321,13 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
         let segment = match &mut self.spill {
             Some(spill) => {
-                let lot = &mut self.lots[bin.lot as usize];
-                spill.close::<W>((index, lines, edges), lot, self.arena, self.marker.as_mut())?
+                let bin_group = &mut self.bin_groups[bin.bin_group as usize];
+                spill.close::<W>(
+                    (index, lines, edges),
+                    bin_group,
+                    self.arena,
+                    self.marker.as_mut(),
+                )?
             }
             None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
         };
@@ -332,7 +338,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
     fn mark_all(&mut self) {
         let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
         for (index, segment) in self.closed.iter() {
-            let slabs = &self.lots[self.open[index].lot as usize].slabs;
+            let slabs = &self.bin_groups[self.open[index].bin_group as usize].slabs;
             if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
                 marker.mark::<W>(index, segment, slab.bytes());
             }
@@ -351,23 +357,23 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         self.mark_all();
         if let Some(mut spill) = self.spill {
-            // What stays is of the lots that are sorted first, and so is free again first.
+            // What stays is of the bin groups that are sorted first, and so is free again first.
             spill.overflow.used_most = spill.overflow.used_at_end;
-            for lot in self.lots.iter_mut().rev() {
-                if let Some(slab) = lot.open.take() {
-                    spill.put_away::<W>(slab, lot, self.arena, self.marker.as_mut())?;
+            for bin_group in self.bin_groups.iter_mut().rev() {
+                if let Some(slab) = bin_group.open.take() {
+                    spill.put_away::<W>(slab, bin_group, self.arena, self.marker.as_mut())?;
                 }
             }
             spill.writer.finish()?;
         }
         fence();
-        let Self { grid, marker, closed, lots, lines, waiting, .. } = self;
+        let Self { grid, marker, closed, bin_groups, lines, waiting, .. } = self;
         // What is open no more goes before segments are sorted.
         drop((lines, waiting));
-        let shelve = |lot: Lot| Arc::new(SpilledSlabs::new(lot.slabs));
-        let lots: Vec<_> = lots.into_iter().map(shelve).collect();
+        let shelve = |bin_group: BinGroup| Arc::new(SpilledSlabs::new(bin_group.slabs));
+        let bin_groups: Vec<_> = bin_groups.into_iter().map(shelve).collect();
         let part = |(index, segments): (usize, Segments)| {
-            let slabs = Arc::clone(&lots[grid.lots.of(index)]);
+            let slabs = Arc::clone(&bin_groups[grid.bin_groups.of(index)]);
             (!segments.is_empty()).then_some(Part { slabs, segments })
         };
         let sorted = closed.sorted(grid.bins())?;

@@ -66,8 +66,8 @@ impl Survey {
             plan.premises.stripes_least(),
         )?;
         let groups = Cuts::groups(sources, plan.groups(stripes.len()));
-        let lots = BinGroups::new((&groups, sources), (&stripes, targets), plan.lots());
-        Ok(Grid { slots: *slots, groups, stripes, lots })
+        let bin_groups = BinGroups::new((&groups, sources), (&stripes, targets), plan.bin_groups());
+        Ok(Grid { slots: *slots, groups, stripes, bin_groups })
     }
 
     /// Edges as they are read: by where they begin, and by where they end.

@@ -121,17 +121,17 @@ fn too_many(vertices: u64, width_bits: u32) -> EngineError {
 }
 
 /// Which bins, a group of sources and a stripe each, share slabs: consecutive ones, stripe by
-/// stripe, with about equally many edges in each lot.
+/// stripe, with about equally many edges in each bin group.
 #[derive(Debug)]
 pub(crate) struct BinGroups {
-    lot_of: Vec<u32>,
+    bin_group_of: Vec<u32>,
     count: usize,
 }
 
 impl BinGroups {
-    /// Deals bins to `count` lots by the edges that they would have if all sources had the same
-    /// targets: where all edges end in one stripe, most lots are in that stripe. `sources` and
-    /// `targets`: edges by segment.
+    /// Deals bins to `count` bin groups by the edges that they would have if all sources had the
+    /// same targets: where all edges end in one stripe, most bin groups are in that stripe.
+    /// `sources` and `targets`: edges by segment.
     pub(crate) fn new(
         (groups, sources): (&Cuts, &[u64]),
         (stripes, targets): (&Cuts, &[u64]),
@@ -146,22 +146,22 @@ impl BinGroups {
         let count = count.clamp(1, (groups.len() * stripes.len()).max(1));
         let mut before = 0.0;
         let bins = stripes.iter().flat_map(|stripe| groups.iter().map(move |group| stripe * group));
-        let lot_of = bins.map(|share| {
-            let lot = (before * count as f64) as u32;
+        let bin_group_of = bins.map(|share| {
+            let bin_group = (before * count as f64) as u32;
             before += share;
-            lot.min(count as u32 - 1)
+            bin_group.min(count as u32 - 1)
         });
-        Self { lot_of: lot_of.collect(), count }
+        Self { bin_group_of: bin_group_of.collect(), count }
     }
 
-    /// Number of lots, at least 1.
+    /// Number of bin groups, at least 1.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The lot of a bin.
+    /// The bin group of a bin.
     pub(crate) fn of(&self, bin: usize) -> usize {
-        self.lot_of[bin] as usize
+        self.bin_group_of[bin] as usize
     }
 }
 
@@ -220,20 +220,23 @@ mod tests {
     }
 
     #[test]
-    fn lots_have_equally_many_edges() {
+    fn bin_groups_have_equally_many_edges() {
         let even = [10; 8];
         let (groups, stripes) = (Cuts::groups(&even, 8), Cuts::groups(&even, 4));
-        let lots = |targets: &[u64], count| {
-            let lots = BinGroups::new((&groups, &even), (&stripes, targets), count);
-            (0..groups.len() * stripes.len()).map(|bin| lots.of(bin)).collect::<Vec<_>>()
+        let bin_groups = |targets: &[u64], count| {
+            let bin_groups = BinGroups::new((&groups, &even), (&stripes, targets), count);
+            (0..groups.len() * stripes.len()).map(|bin| bin_groups.of(bin)).collect::<Vec<_>>()
         };
-        let spread = lots(&even, 4);
+        let spread = bin_groups(&even, 4);
         assert!(spread.is_sorted());
-        assert_eq!(spread.iter().filter(|&&lot| lot == 0).count() / 8, stripes.len() / 4);
+        assert_eq!(
+            spread.iter().filter(|&&bin_group| bin_group == 0).count() / 8,
+            stripes.len() / 4
+        );
         // All edges end in the last stripe.
-        let hot = lots(&[0, 0, 0, 0, 0, 0, 0, 80], 4);
+        let hot = bin_groups(&[0, 0, 0, 0, 0, 0, 0, 80], 4);
         let last = &hot[hot.len() - groups.len()..];
         assert_eq!((last[0], last[groups.len() - 1]), (0, 3));
-        assert!(lots(&[0; 8], 4).iter().all(|&lot| lot == 0));
+        assert!(bin_groups(&[0; 8], 4).iter().all(|&bin_group| bin_group == 0));
     }
 }

@@ -30,17 +30,17 @@ impl Plan {
         (chunks as usize).max(STRIPES_PER_WORKER * self.premises.threads).min(groups)
     }
 
-    /// Lots of bins that share slabs.
-    pub(crate) fn lots(&self) -> usize {
-        let lots = self.bins().map(|bins| bins.lots);
-        lots.unwrap_or_else(|| self.premises.lots_in_memory()) as usize
+    /// Bin groups that share slabs.
+    pub(crate) fn bin_groups(&self) -> usize {
+        let bin_groups = self.bins().map(|bins| bins.bin_groups);
+        bin_groups.unwrap_or_else(|| self.premises.bin_groups_in_memory()) as usize
     }
 
-    /// Bytes of a lot that is read back whole: what is left of bins that are spread evenly, and a
-    /// quarter more.
-    pub(crate) fn lot_bytes_most(&self) -> u64 {
+    /// Bytes of a bin group that is read back whole: what is left of bins that are spread evenly,
+    /// and a quarter more.
+    pub(crate) fn bin_group_bytes_most(&self) -> u64 {
         let ends = (self.premises.threads * SLAB_BYTES) as u64;
-        self.premises.waiting_bytes() / self.lots().max(1) as u64 * 5 / 4 + ends
+        self.premises.waiting_bytes() / self.bin_groups().max(1) as u64 * 5 / 4 + ends
     }
 
     /// Edges that a worker sorts at once, at most: bigger cells are cut into pieces.

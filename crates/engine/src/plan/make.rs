@@ -137,7 +137,7 @@ impl Plan {
         if let (Access::Storage(now), Some(then)) = (&mut plan.access, self.bins())
             && let Some(now) = &mut now.bins
         {
-            (now.most, now.lots) = (then.most, then.lots);
+            (now.most, now.bin_groups) = (then.most, then.bin_groups);
         }
         if plan.fits() { Ok(plan) } else { Err(refusal(&[plan], premises.budget_bytes)) }
     }

@@ -87,12 +87,17 @@ impl Memory {
 
     /// Bounds the memory of a run whose edges are all in memory.
     pub(super) fn of(premises: &Premises, index: Index) -> Self {
-        let (lots, sorted) = (premises.lots_in_memory(), premises.sorted_in_memory());
-        Self::with_lots(premises, index, lots, sorted)
+        let (bin_groups, sorted) = (premises.bin_groups_in_memory(), premises.sorted_in_memory());
+        Self::with_bin_groups(premises, index, bin_groups, sorted)
     }
 
-    /// Bounds it with so many lots of bins, and edges that a worker sorts at once.
-    pub(super) fn with_lots(premises: &Premises, index: Index, lots: u64, sorted: u64) -> Self {
+    /// Bounds it with so many bin groups, and edges that a worker sorts at once.
+    pub(super) fn with_bin_groups(
+        premises: &Premises,
+        index: Index,
+        bin_groups: u64,
+        sorted: u64,
+    ) -> Self {
         let Shape { edges, input_bytes, .. } = premises.shape;
         let Premises { vertices, program, .. } = *premises;
         let stripe_bits = premises.edges.stripe_bits;
@@ -103,9 +108,9 @@ impl Memory {
         let cells = (2 * (edges / CELL_EDGES) + 3 * stripes).min(segments * stripes);
         let waiting = premises.waiting_bytes();
         let ends = cells * threads * SEGMENT_BYTES as u64;
-        // Each worker is at a lot, which is a part of a stripe where edges are spread evenly.
-        let in_flight = lots.min(premises.stripes_least() as u64).max(1);
-        let lots = lots * threads * SLAB_BYTES as u64;
+        // Each worker is at a bin group, which is a part of a stripe where edges are spread evenly.
+        let in_flight = bin_groups.min(premises.stripes_least() as u64).max(1);
+        let bin_groups = bin_groups * threads * SLAB_BYTES as u64;
         let chunks = premises.chunk_bytes(stripes) + threads * SLAB_BYTES as u64;
         let sort_edges = sorted.min(edges) + (1 << 14);
         let sort = sort_edges * premises.sort_bytes();
@@ -121,7 +126,7 @@ impl Memory {
                 + waiting
                 + waiting / 64
                 + ends.min(edges * threads * 64)
-                + lots
+                + bin_groups
                 + threads * cells * BIN_BYTES,
             overlap: chunks * threads.min(in_flight) / in_flight + threads * SLAB_BYTES as u64,
             chunks,

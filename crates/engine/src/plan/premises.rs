@@ -20,8 +20,8 @@ pub(super) const CELL_EDGES: u64 = 1 << 15;
 /// More bins than this would not find their write-combining lines in the second-level cache.
 pub(super) const MOST_BINS: u64 = 1 << 14;
 
-/// More lots than this free memory no earlier than it is needed.
-const LOTS_MAX: u64 = 256;
+/// More bin groups than this free memory no earlier than it is needed.
+const BIN_GROUPS_MAX: u64 = 256;
 
 /// Edges that a worker can always sort at once.
 pub(super) const SORT_EDGES_LEAST: u64 = 1 << 18;
@@ -132,13 +132,13 @@ impl Premises {
         if self.shape.weighted { 32 } else { 16 }
     }
 
-    /// Lots of bins that share slabs, where all of these are in memory. Each worker has a
-    /// half-empty slab for each lot, which shall be a small part of the whole; but nothing of a lot
-    /// is free before all of it is sorted.
-    pub(super) fn lots_in_memory(&self) -> u64 {
+    /// Bin groups that share slabs, where all of these are in memory. Each worker has a half-empty
+    /// slab for each bin group, which shall be a small part of the whole; but nothing of a bin
+    /// group is free before all of it is sorted.
+    pub(super) fn bin_groups_in_memory(&self) -> u64 {
         let waiting = self.shape.edges * if self.shape.weighted { 16 } else { 6 };
-        let lots = waiting / (16 * (self.threads * SLAB_BYTES) as u64);
-        lots.clamp(1, LOTS_MAX)
+        let bin_groups = waiting / (16 * (self.threads * SLAB_BYTES) as u64);
+        bin_groups.clamp(1, BIN_GROUPS_MAX)
     }
 
     /// Edges that a worker sorts at once, at most, where all are in memory.

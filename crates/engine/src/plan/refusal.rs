@@ -76,9 +76,13 @@ fn least_budget(plan: &Plan) -> u64 {
         Access::Memory => return Memory::of(&premises, plan.index).peak(),
         Access::Storage(_) if premises == plan.premises => plan.memory.peak(),
         // More than is needed, which the search below begins with.
-        Access::Storage(_) => {
-            Memory::with_lots(&premises, plan.index, plan.lots() as u64, SORT_EDGES_LEAST).peak()
-        }
+        Access::Storage(_) => Memory::with_bin_groups(
+            &premises,
+            plan.index,
+            plan.bin_groups() as u64,
+            SORT_EDGES_LEAST,
+        )
+        .peak(),
     };
     // A search of many levels that goes over to a graph needs one that ends it.
     let searches = premises.program.input_scan.is_some_and(|takes| !takes.always);

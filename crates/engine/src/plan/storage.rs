@@ -3,9 +3,9 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
+use super::bin_groups::{BinGroupsPlan, SLAB};
 use super::disk_usage::DiskUsage;
 use super::index::Index;
-use super::lots::{LotsPlan, SLAB};
 use super::memory::{self, Memory};
 use super::premises::{CELL_EDGES, MOST_BINS, Premises, SORT_EDGES_LEAST};
 use super::settings::StorageMode;
@@ -103,9 +103,9 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let listed = listed + marks;
 
     let slabs = budget.saturating_sub(fixed + open + listed + input);
-    let lots = LotsPlan::new(threads, bins, waiting, slabs, open);
-    let (need, requests) = (lots.need(open), lots.requests);
-    let LotsPlan { count: lots, partition, sorting, .. } = lots;
+    let bin_groups = BinGroupsPlan::new(threads, bins, waiting, slabs, open);
+    let (need, requests) = (bin_groups.need(open), bin_groups.requests);
+    let BinGroupsPlan { count: bin_groups, partition, sorting, .. } = bin_groups;
     let always = matches!(settings.storage, StorageMode::Always { .. });
     let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
     // Of bins that all stay nothing is read back.
@@ -143,8 +143,8 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     };
     // Of a graph that is kept only bins go to temporary files, and mostly none do.
     // A slab ends where the next segment does not fit; each bin has a line that is not full, each
-    // lot a slab. What is on its way to storage is not what stays.
-    let ends = threads * (bins * LINE_BYTES as u64 + lots * ALIGN as u64);
+    // bin group a slab. What is on its way to storage is not what stays.
+    let ends = threads * (bins * LINE_BYTES as u64 + bin_groups * ALIGN as u64);
     let all_bins = written + written / 128 + ends;
     let stay = kept.saturating_sub(requests);
     let bins_stored = if kept < waiting { all_bins.saturating_sub(stay) } else { 0 };
@@ -155,7 +155,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         used_at_end: if kept < waiting { kept } else { u64::MAX },
         sort_bytes,
         most: bins_most,
-        lots,
+        bin_groups,
     };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let storage = StoragePlan {

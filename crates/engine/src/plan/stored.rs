@@ -33,6 +33,6 @@ pub struct BinsPlan {
     pub sort_bytes: u64,
     /// The most bins, because each has a segment in memory.
     pub most: u64,
-    /// Lots of bins; one of them is read back at a time.
-    pub lots: u64,
+    /// Bin groups; one of them is read back at a time.
+    pub bin_groups: u64,
 }

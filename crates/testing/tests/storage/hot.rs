@@ -1,4 +1,4 @@
-//! Lots of bins that are much fuller than others: the same bits, and damage is found, although they
+//! Bin groups that are much fuller than others: the same bits, and damage is found, although they
 //! are read in pieces. That they take no more memory is shown by `storage_budget`.
 
 use std::sync::Arc;

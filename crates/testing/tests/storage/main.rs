@@ -10,7 +10,7 @@
 //! - `cancel`: runs that are ended from outside.
 //! - `expected`: what an iteration moves is what its plan says.
 //! - `sparing`: what no active source reaches is not read.
-//! - `hot`: lots of bins that are much fuller than others.
+//! - `hot`: bin groups that are much fuller than others.
 //! - `left`: edges of stream programs that are left are written anew.
 //! - `contract`: edges between components are contracted.
 //! - `room`: as much room on storage as a plan asks for is enough.

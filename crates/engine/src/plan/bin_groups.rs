@@ -1,19 +1,19 @@
-//! How many lots bins are dealt to, where not all of them stay in memory.
+//! How many bin groups bins are dealt to, where not all of them stay in memory.
 //!
-//! A worker has an open slab for each lot. While bins are sorted each worker is at a lot, a part of
-//! every worker's, and one is read ahead; where there are several workers, lots that two of them
-//! share wait for the later one. Many lots take little then, but much in the partition: beyond the
-//! number at which both take the same nothing is gained. Only the partition has open bins too. What
-//! is sorted shall be an eighth of what there is: it keeps chunks from memory, which are read in
-//! each iteration, and bins but once.
+//! A worker has an open slab for each bin group. While bins are sorted each worker is at a bin
+//! group, a part of every worker's, and one is read ahead; where there are several workers, bin
+//! groups that two of them share wait for the later one. Many bin groups take little then, but much
+//! in the partition: beyond the number at which both take the same nothing is gained. Only the
+//! partition has open bins too. What is sorted shall be an eighth of what there is: it keeps chunks
+//! from memory, which are read in each iteration, and bins but once.
 
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
 
 pub(super) const SLAB: u64 = SLAB_BYTES as u64;
 
-/// A number of lots, and the slabs that it takes. In bytes, but for the number.
-pub(super) struct LotsPlan {
+/// A number of bin groups, and the slabs that it takes. In bytes, but for the number.
+pub(super) struct BinGroupsPlan {
     pub(super) count: u64,
     /// In the partition.
     pub(super) partition: u64,
@@ -23,14 +23,14 @@ pub(super) struct LotsPlan {
     pub(super) requests: u64,
 }
 
-impl LotsPlan {
-    /// Lots for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and `open`
-    /// bytes more once bins are closed.
+impl BinGroupsPlan {
+    /// Bin groups for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and
+    /// `open` bytes more once bins are closed.
     pub(super) fn new(threads: u64, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
         let requests = threads * (DEPTH as u64 + 2) * SLAB;
         let ends = 3 * threads * threads * SLAB;
         let at_a_time = if threads == 1 { 2 } else { 2 * threads + 1 };
-        // A lot may be a quarter fuller than others, else it is read in pieces.
+        // A bin group may be a quarter fuller than others, else it is read in pieces.
         let read_back = at_a_time * (waiting / 4 * 5);
         let of = |count: u64| Self {
             count,
