@@ -18,7 +18,8 @@
 //! | `shape`, `settings`, `program`, `traffic`, `units` | what is planned for, and in what terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
 //! | `ranges`, `spill`, `rows`, `streamed` | ways of a state that does not fit in memory |
-//! | `index`, `memory`, `room`, `relaxing`, `bin_groups`, `stored` | accounts of memory and storage |
+//! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |
+//! | `index`, `stored`, `disk_usage` | accounts of storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
 //! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |

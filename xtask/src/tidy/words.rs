@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 40] = [
+const RETIRED: [(&str, &str); 42] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -44,6 +44,8 @@ const RETIRED: [(&str, &str); 40] = [
     ("heeds", "is_affected_by"),
     ("is_straight", "scans_input"),
     ("of_straight", "of_input_scan"),
+    ("sift", "filter_edges"),
+    ("sift_tile", "filter_tile"),
 ];
 
 /// Definitions in Rust that bear a retired word.

@@ -14,7 +14,7 @@ use crate::kernels::keys::Keys;
 
 /// Cells of a stream program for the sources and targets of a tile: from the tile's first source
 /// on, and from the stripe's first target on.
-pub(crate) struct Sides<'a, C> {
+pub(crate) struct Endpoints<'a, C> {
     pub(crate) sources: &'a [C],
     pub(crate) targets: &'a [C],
     pub(crate) look: Look,
@@ -38,7 +38,7 @@ pub(crate) enum Look {
 pub(crate) fn unequal<C>(
     keys: Keys<'_>,
     ahead: Ahead,
-    sides: &Sides<'_, C>,
+    endpoints: &Endpoints<'_, C>,
     found: &mut [u32; BUFFER],
 ) -> (usize, usize) {
     #[cfg(target_arch = "x86_64")]
@@ -48,9 +48,9 @@ pub(crate) fn unequal<C>(
         && align_of::<C>() == 4
     {
         // SAFETY: AVX2 and POPCNT were detected just now.
-        return unsafe { avx2::unequal(keys, ahead, sides, found) };
+        return unsafe { avx2::unequal(keys, ahead, endpoints, found) };
     }
-    let _ = (keys, ahead, sides, found);
+    let _ = (keys, ahead, endpoints, found);
     (0, 0)
 }
 
@@ -64,14 +64,14 @@ mod avx2 {
         _mm256_storeu_si256,
     };
 
-    use super::{Ahead, BUFFER, Keys, LINE, Sides};
+    use super::{Ahead, BUFFER, Endpoints, Keys, LINE};
     use welter_store::header::KEY_BITS;
 
     #[target_feature(enable = "avx2,popcnt")]
     pub(super) fn unequal<C>(
         keys: Keys<'_>,
         ahead: Ahead,
-        sides: &Sides<'_, C>,
+        endpoints: &Endpoints<'_, C>,
         found: &mut [u32; BUFFER],
     ) -> (usize, usize) {
         const { assert!(LINE == 8) };
@@ -79,8 +79,8 @@ mod avx2 {
         assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
         // Places are signed to the instruction, so they have at most 31 bits.
         assert!((1..KEY_BITS).contains(&target_bits), "a key has source and target bits");
-        let sources = &sides.sources[..keys.sources()];
-        let targets = &sides.targets[..keys.targets()];
+        let sources = &endpoints.sources[..keys.sources()];
+        let targets = &endpoints.targets[..keys.targets()];
         let mask = _mm256_set1_epi32(keys.mask() as i32);
         let shift = _mm_cvtsi32_si128(target_bits as i32);
         let (lines, _) = keys.keys().as_chunks::<LINE>();
@@ -179,11 +179,11 @@ mod tests {
             let differ = |key: &u32| {
                 value(&sources, key >> target_bits) != value(&targets, key & ((1 << 20) - 1))
             };
-            let sides = Sides { sources: &sources, targets: &targets, look: Look::Unequal };
+            let endpoints = Endpoints { sources: &sources, targets: &targets, look: Look::Unequal };
             for keys in [&keys[..], &keys[..1000], &keys[..7], &[]] {
                 let mut found = [0; BUFFER];
                 let (ahead, held) = (Ahead::of(keys), Width.hold(keys, target_bits));
-                let (count, looked) = unequal(held, ahead, &sides, &mut found);
+                let (count, looked) = unequal(held, ahead, &endpoints, &mut found);
                 assert!(looked == 0 || looked == keys.len() / LINE * LINE);
                 let expected = (0..looked as u32).filter(|&place| differ(&keys[place as usize]));
                 assert_eq!(found[..count], expected.collect::<Vec<_>>());

@@ -11,7 +11,7 @@
 //! | `scatter`, `sink` | updates that wait, and the places where they do |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `scan`, `buckets` | kernels of input scans, and updates by range of slots |
-//! | `sift` | edges of a tile that a predicate selects |
+//! | `filter` | edges of a tile that a predicate selects |
 //! | `pairs`, `bits` | edges of the input that one selects, and bits of cells |
 //! | `changes` | blocks of vertices in which a pass changes something |
 //! | `triangles` | kernels of programs over triangles |
@@ -34,6 +34,7 @@ pub(crate) mod changes;
 pub(crate) mod cuts;
 pub(crate) mod ends;
 pub(crate) mod extension;
+pub(crate) mod filter;
 pub(crate) mod folded;
 pub(crate) mod gather;
 pub(crate) mod groups;
@@ -47,7 +48,6 @@ pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod seam;
 pub(crate) mod shape;
-pub(crate) mod sift;
 pub(crate) mod sink;
 pub(crate) mod stream;
 pub(crate) mod streaming;

@@ -1,7 +1,7 @@
 //! Runs of edges of the input, and which of them a rule of two cells holds for.
 //!
-//! As tiles are ([`crate::kernels::sift`]), a run is looked at without a branch, and the places of
-//! edges that are found are noted.
+//! As tiles are ([`crate::kernels::filter`]), a run is looked at without a branch, and the places
+//! of edges that are found are noted.
 
 use welter_model::edges::Pair;
 
@@ -21,7 +21,7 @@ pub(crate) struct PairRun<'a> {
 /// are bits, that is asked only of targets with a bit whose sources have one, or have none; the end
 /// that fewer have is looked at first, since each look may be a miss of the cache.
 #[inline(always)]
-pub(crate) fn sift_pairs<'f, C>(
+pub(crate) fn filter_pairs<'f, C>(
     cells: &[C],
     (bits, from): (Option<(&Bits, End)>, bool),
     pairs: &[Pair],
@@ -114,7 +114,7 @@ mod tests {
             let expected: Vec<u32> = expected.map(|place| place as u32).collect();
             let bits = has_bits.then_some((&bits, first));
             let mut found = [0; BUFFER];
-            prop_assert_eq!(sift_pairs(&cells, (bits, from), &pairs, &mut found, rule), expected);
+            prop_assert_eq!(filter_pairs(&cells, (bits, from), &pairs, &mut found, rule), expected);
         }
     }
 }

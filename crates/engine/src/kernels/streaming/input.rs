@@ -5,7 +5,7 @@ use welter_model::stream::{Edge, OverInput, Seen};
 use super::Streaming;
 use crate::kernels::bits::BitsPart;
 use crate::kernels::kernel::BUFFER;
-use crate::kernels::pairs::{PairRun, sift_pairs};
+use crate::kernels::pairs::{PairRun, filter_pairs};
 use crate::kernels::seam::elements_mut;
 use crate::kernels::stream::{InputKernel, Shown};
 use crate::kernels::vertices::Vertices;
@@ -17,7 +17,7 @@ impl<S: OverInput> Streaming<'_, S> {
         let (program, step, known) = (self.program, self.own_step(), self.known());
         let weights = run.weights.filter(|_| S::WEIGHTED);
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
-        let found = sift_pairs(known.cells, (run.bits, true), run.pairs, found, news);
+        let found = filter_pairs(known.cells, (run.bits, true), run.pairs, found, news);
         let mut shown = Shown { news: found.len() as u64, changes: 0 };
         for &place in found {
             let [source, target] = run.pairs[place as usize];
@@ -61,7 +61,7 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
         dispatched(
             #[inline(always)]
-            || sift_pairs(cells, (run.bits, true), run.pairs, found, news).len(),
+            || filter_pairs(cells, (run.bits, true), run.pairs, found, news).len(),
         )
     }
 
@@ -70,7 +70,7 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
         let later = |source: &S::Cell, target: &S::Cell| program.later(step, source, target);
         dispatched(
             #[inline(always)]
-            || sift_pairs(cells, (run.bits, false), run.pairs, found, later).len(),
+            || filter_pairs(cells, (run.bits, false), run.pairs, found, later).len(),
         )
     }
 

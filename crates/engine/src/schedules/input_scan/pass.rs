@@ -1,7 +1,7 @@
 //! Stream programs on a graph that stays in its input: passes over the input itself.
 //!
-//! Cells are those of slots. The parts of the input are shared; each batch is sifted for news
-//! without a branch, as tiles are ([`crate::kernels::sift`]), and what is news is shown. A few
+//! Cells are those of slots. The parts of the input are shared; each batch is filtered for news
+//! without a branch, as tiles are ([`crate::kernels::filter`]), and what is news is shown. A few
 //! edges of each vertex are those of the first parts: an input in no order has some of every vertex
 //! there, and one in the order of its sources what it has.
 

@@ -14,7 +14,7 @@ use welter_store::chunk::Tile;
 use welter_store::header::Encoding;
 
 use crate::kernels::gather;
-use crate::kernels::gather::{Look, Sides};
+use crate::kernels::gather::{Endpoints, Look};
 use crate::kernels::kernel::{Ahead, BUFFER, Coding, Scratch};
 use crate::kernels::keys::{Keys, Reach};
 use crate::machine::dispatch::dispatched;
@@ -25,19 +25,19 @@ const DOWN_EDGES_MAX: usize = 4 * BUFFER;
 
 /// Hands those edges of a tile to `edge` whose cells are `news`: source and target, relative to
 /// the tile and the stripe, and weight.
-pub(crate) fn sift_tile<C>(
+pub(crate) fn filter_tile<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
-    sides: &Sides<'_, C>,
+    endpoints: &Endpoints<'_, C>,
     scratch: &mut Scratch,
     news: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {
     let target_bits = coding.target_bits;
     let is_long = coding.encoding == Encoding::Compressed && tile.edges > DOWN_EDGES_MAX;
-    match sides.look {
+    match endpoints.look {
         Look::Runs | Look::Unequal => {
-            sift_runs(tile, (coding, reach), sides, scratch, news, edge);
+            filter_runs(tile, (coding, reach), endpoints, scratch, news, edge);
         }
         Look::Down if !is_long => {
             for first in (0..tile.edges).step_by(BUFFER).rev() {
@@ -45,13 +45,13 @@ pub(crate) fn sift_tile<C>(
                 coding.runs(tile, edges, BUFFER, scratch, |keys, weights| {
                     let keys = reach.hold(keys, target_bits);
                     let places = (0..keys.keys().len()).rev();
-                    sweep(keys, weights, places, sides, news, edge);
+                    sweep(keys, weights, places, endpoints, news, edge);
                 });
             }
         }
         Look::Up | Look::Down => coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
             let keys = reach.hold(keys, target_bits);
-            sweep(keys, weights, 0..keys.keys().len(), sides, news, edge);
+            sweep(keys, weights, 0..keys.keys().len(), endpoints, news, edge);
         }),
     }
 }
@@ -61,11 +61,11 @@ fn sweep<C>(
     keys: Keys<'_>,
     weights: Option<&[f64]>,
     places: impl Iterator<Item = usize>,
-    sides: &Sides<'_, C>,
+    endpoints: &Endpoints<'_, C>,
     news: impl Fn(&C, &C) -> bool,
     edge: impl Fn(u32, u32, f64),
 ) {
-    let cells = Cells::of(sides, keys);
+    let cells = Cells::of(endpoints, keys);
     for place in places {
         let (key, source, target) = cells.at(place);
         if news(source, target) {
@@ -86,10 +86,10 @@ struct Cells<'a, 'k, C> {
 
 impl<'a, 'k, C> Cells<'a, 'k, C> {
     #[inline(always)]
-    fn of(sides: &Sides<'a, C>, keys: Keys<'k>) -> Self {
+    fn of(endpoints: &Endpoints<'a, C>, keys: Keys<'k>) -> Self {
         Self {
-            sources: &sides.sources[..keys.sources()],
-            targets: &sides.targets[..keys.targets()],
+            sources: &endpoints.sources[..keys.sources()],
+            targets: &endpoints.targets[..keys.targets()],
             keys: keys.keys(),
             target_bits: keys.target_bits(),
             mask: keys.mask(),
@@ -109,10 +109,10 @@ impl<'a, 'k, C> Cells<'a, 'k, C> {
     }
 }
 
-fn sift_runs<C>(
+fn filter_runs<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
-    sides: &Sides<'_, C>,
+    endpoints: &Endpoints<'_, C>,
     scratch: &mut Scratch,
     news: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
@@ -127,7 +127,7 @@ fn sift_runs<C>(
                 let all = keys.keys().len();
                 for start in (0..all).step_by(BUFFER) {
                     let keys = keys.part(start..all.min(start + BUFFER));
-                    let count = sift(keys, ahead, sides, news, &mut found);
+                    let count = filter_keys(keys, ahead, endpoints, news, &mut found);
                     let weights = weights.map(|weights| &weights[start..]);
                     for &place in &found[..count] {
                         let key = keys.keys()[place as usize];
@@ -142,17 +142,17 @@ fn sift_runs<C>(
 
 /// Notes the places of the keys whose cells are news, and says how many they are.
 #[inline(always)]
-fn sift<C>(
+fn filter_keys<C>(
     keys: Keys<'_>,
     ahead: Ahead,
-    sides: &Sides<'_, C>,
+    endpoints: &Endpoints<'_, C>,
     news: impl Fn(&C, &C) -> bool,
     found: &mut [u32; BUFFER],
 ) -> usize {
     assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
-    let cells = Cells::of(sides, keys);
-    let (mut count, looked) = if sides.look == Look::Unequal {
-        gather::unequal(keys, ahead, sides, found)
+    let cells = Cells::of(endpoints, keys);
+    let (mut count, looked) = if endpoints.look == Look::Unequal {
+        gather::unequal(keys, ahead, endpoints, found)
     } else {
         (0, 0)
     };
