@@ -13,9 +13,9 @@
 //!
 //! Edges may be contracted between passes ([`Stream::CONTRACTS`]): ends become components, an edge
 //! inside one is dropped, and of those between the same two only the least is left, since another
-//! one can be the best edge of neither, now or when they have grown. The components of a [`Link`]
-//! say where it leads; its rank is the weight and the ends of the edge that it was, by which links
-//! are compared as edges are, and which the forest names.
+//! one can be the best edge of neither, now or when they have grown. The components of a
+//! [`ContractedEdge`] say where it leads; its rank is the weight and the ends of the edge that it
+//! was, by which contracted edges are compared as edges are, and which the forest names.
 //!
 //! Invariants:
 //! - The order of edges is total up to parallel ones of the same weight, which are as good as each
@@ -69,7 +69,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Value, Vertex};
-use welter_model::stream::{Again, Edge, Known, Link, Next, Rank as Ranked, Seen, Stream};
+use welter_model::stream::{
+    Again, ContractedEdge, Edge, Known, Next, Rank as Ranked, Seen, Stream,
+};
 use welter_model::table::ColumnData;
 
 /// Which edges a forest is made of.
@@ -403,11 +405,11 @@ impl Stream for Mcst {
     }
 
     #[inline(always)]
-    fn link(
+    fn contracted_edge(
         &self,
         _: Step,
         known: Known<'_, Self>,
-        Link { between, rank: [weight, ends] }: Link,
+        ContractedEdge { between, rank: [weight, ends] }: ContractedEdge,
     ) -> bool {
         let offer = |end| known.notes[label(known, end) as usize].offer((weight, ends));
         offer(between[0]) | offer(between[1])

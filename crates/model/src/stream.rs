@@ -39,8 +39,8 @@ pub trait Stream: Sync {
     /// are looked at with one instruction then.
     const UNEQUAL: bool = false;
 
-    /// Whether edges may be contracted ([`Link`]): vertices are in components, and of all edges
-    /// between the same two only the best one matters, from any pass on. In passes of such a
+    /// Whether edges may be contracted ([`ContractedEdge`]): vertices are in components, and of all
+    /// edges between the same two only the best one matters, from any pass on. In passes of such a
     /// program edges are news that lie between two components, and none ever is that does not
     /// ([`Again::Never`]).
     const CONTRACTS: bool = false;
@@ -97,7 +97,12 @@ pub trait Stream: Sync {
     }
 
     /// As [`Self::edge`], of an edge that was contracted.
-    fn link(&self, _step: Self::Step, _known: Known<'_, Self>, _link: Link) -> bool {
+    fn contracted_edge(
+        &self,
+        _step: Self::Step,
+        _known: Known<'_, Self>,
+        _edge: ContractedEdge,
+    ) -> bool {
         false
     }
 
@@ -227,14 +232,14 @@ pub type Rank = [u64; 2];
 /// footnote 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Link {
+pub struct ContractedEdge {
     /// The components, the smaller number first. They differ, so this is never zero.
     pub between: [u32; 2],
     /// The edge.
     pub rank: Rank,
 }
 
-impl Link {
+impl ContractedEdge {
     /// An edge between two components, in any order.
     #[inline(always)]
     pub fn new(one: u32, other: u32, rank: Rank) -> Self {

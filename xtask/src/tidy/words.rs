@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 42] = [
+const RETIRED: [(&str, &str); 43] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -16,6 +16,7 @@ const RETIRED: [(&str, &str); 42] = [
     ("KNOWS_TARGET", "ACCUM_FROM_VALUE"),
     ("Lasting", "Checkpointable"),
     ("Leftovers", "StaleStaging"),
+    ("Link", "ContractedEdge"),
     ("Listener", "SignalReader"),
     ("Lookups", "AccessPath"),
     ("Lot", "BinGroup"),

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use welter_model::lasting::KeptNext;
 use welter_model::limit::Limit;
-use welter_model::stream::{Again, Edge, Link, Next, Seen};
+use welter_model::stream::{Again, ContractedEdge, Edge, Next, Seen};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
@@ -82,11 +82,12 @@ pub(crate) trait StreamKernel: Sync {
     /// Adds the edges of a tile that are news to `found`.
     fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>);
 
-    /// Adds edges that are news to `links`, between the components of their ends.
-    fn link(&self, edges: &[Edge], links: &mut Vec<Link>);
+    /// Adds edges that are news to `contracted`, between the components of their ends.
+    fn contract(&self, edges: &[Edge], contracted: &mut Vec<ContractedEdge>);
 
-    /// Shows links that lie between two components, and adds them to `found`, between these.
-    fn show_links(&self, links: &[Link], found: &mut Vec<Link>) -> Shown;
+    /// Shows contracted edges that lie between two components, and adds them to `found`, between
+    /// these.
+    fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown;
 
     /// Learns what there is to learn from all edges that are news.
     fn rest(&self, edges: Vec<[u32; 2]>);

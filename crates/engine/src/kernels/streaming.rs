@@ -10,7 +10,7 @@ use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, Edge, Known, Link, Next, Seen, Stream};
+use welter_model::stream::{Again, ContractedEdge, Edge, Known, Next, Seen, Stream};
 
 use crate::EngineError;
 use crate::kernels::filter::filter_tile;
@@ -210,25 +210,25 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         });
     }
 
-    fn link(&self, edges: &[Edge], links: &mut Vec<Link>) {
+    fn contract(&self, edges: &[Edge], contracted: &mut Vec<ContractedEdge>) {
         let component = |end: u32| self.program.component(&self.cells[end as usize]);
-        links.extend(edges.iter().map(|&edge| {
+        contracted.extend(edges.iter().map(|&edge| {
             let [one, other] = [edge.source, edge.target].map(component);
-            Link::new(one, other, self.program.rank(edge))
+            ContractedEdge::new(one, other, self.program.rank(edge))
         }));
     }
 
-    fn show_links(&self, links: &[Link], found: &mut Vec<Link>) -> Shown {
+    fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown {
         let (program, step, known) = (self.program, self.own_step(), self.known());
         let mut shown = Shown::default();
-        for link in links {
+        for edge in edges {
             let component = |end: u32| program.component(&known.cells[end as usize]);
-            let [one, other] = link.between.map(component);
+            let [one, other] = edge.between.map(component);
             if one != other {
-                let link = Link::new(one, other, link.rank);
-                found.push(link);
+                let edge = ContractedEdge::new(one, other, edge.rank);
+                found.push(edge);
                 shown.news += 1;
-                shown.changes += u64::from(program.link(step, known, link));
+                shown.changes += u64::from(program.contracted_edge(step, known, edge));
             }
         }
         shown

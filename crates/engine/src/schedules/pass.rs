@@ -19,7 +19,7 @@
 mod compacted;
 mod contract;
 mod contracted;
-mod links;
+mod contracted_pass;
 mod order;
 mod resume;
 mod run;
@@ -136,10 +136,10 @@ impl StreamRun<'_> {
                 self.stale = Stale::new(&graph);
                 self.newer = Some(*graph);
             }
-            Some(Newer::Links(links)) => {
-                let parallel = Some(links.parallel);
-                self.left.push(Generation { edges: links.links, parallel });
-                self.contracted = Some(links);
+            Some(Newer::Contracted(contracted)) => {
+                let parallel = Some(contracted.parallel);
+                self.left.push(Generation { edges: contracted.edges, parallel });
+                self.contracted = Some(contracted);
             }
             None => {}
         }
@@ -179,14 +179,14 @@ impl Passes for StreamRun<'_> {
         if let Some(contracted) = &self.contracted
             && again == Again::Never
         {
-            let newer = self.pass_contracted(contracted)?.map(Newer::Links);
+            let newer = self.pass_contracted(contracted)?.map(Newer::Contracted);
             self.end_pass(newer);
             return Ok(());
         }
         let (is_first, contracts) = (passes == 1, kernel.shape().contracts);
         let writes = Writes {
             edges: !is_first && compacted::pays(self.edges(), share, again),
-            links: !is_first && contracts && contract::pays(self.edges(), share, again),
+            contracted: !is_first && contracts && contract::pays(self.edges(), share, again),
         };
         let newer = self.each_chunk(step, (share, writes), |tools, part| {
             let mut sum = Shown::default();

@@ -10,24 +10,24 @@
 //! | between two components | 963 | 954 | 889 | 588 | 0 |
 //! | of these not parallel to a better one | 486 | 20 | 0.1 | 0 | 0 |
 //!
-//! So while a pass reads what there is, each worker keeps the best [`Link`] between each two
-//! components that it meets in a [`Table`]. Tables that are full are emptied into slabs, which stay
-//! in memory or are written, and at the end all become one. What comes of that is what later passes
-//! read ([`Contracted`]), and is contracted again:
+//! So while a pass reads what there is, each worker keeps the best [`ContractedEdge`] between each
+//! two components that it meets in a [`Table`]. Tables that are full are emptied into slabs, which
+//! stay in memory or are written, and at the end all become one. What comes of that is what later
+//! passes read ([`Contracted`]), and is contracted again:
 //!
 //! ```text
-//! bytes of links <= bytes that were read / SHARE, else the pass gives up
+//! bytes of contracted edges <= bytes that were read / SHARE, else the pass gives up
 //! ```
 //!
-//! It gives up sooner where full tables leave too many. A link takes more bytes than an edge in a
-//! chunk, so where next to nothing is parallel (a path) edges are written as they are
+//! It gives up sooner where full tables leave too many. A contracted edge takes more bytes than an
+//! edge in a chunk, so where next to nothing is parallel (a path) edges are written as they are
 //! ([`compacted`]); both ways are tried until a quarter was looked at, and then the smaller one
 //! goes on.
 //!
-//! Invariants: links are of all edges between two components, but for those that are no better than
-//! another between the same two · where no table was full no two are between the same components ·
-//! memory and room on storage are asked for before. Tested by `the_best_between_each_two_stays`,
-//! `of_parallel_edges_the_best_one_is_left` and
+//! Invariants: contracted edges are of all edges between two components, but for those that are no
+//! better than another between the same two · where no table was full no two are between the same
+//! components · memory and room on storage are asked for before. Tested by
+//! `the_best_between_each_two_stays`, `of_parallel_edges_the_best_one_is_left` and
 //! `no_run_takes_more_than_its_plan_and_its_budget_say`.
 //!
 //! Edges in memory are not contracted: passes over them take as long as contracting them does.
@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
-use welter_model::stream::{Again, Edge, Link};
+use welter_model::stream::{Again, ContractedEdge, Edge};
 use welter_store::checksum;
 use welter_store::io::Volume;
 
@@ -59,7 +59,7 @@ use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
 use crate::schedules::footprint::CONTRACT_BYTES;
 
-/// Links take at most one byte for so many that were read.
+/// Contracted edges take at most one byte for so many that were read.
 const SHARE: u64 = 4;
 
 /// Slots of a table that is still near a core: three megabytes. Of pairs that come in no order more
@@ -68,10 +68,10 @@ const SHARE: u64 = 4;
 /// the order of the vertices (a grid), few at a time will do.
 const SLOTS_MOST: u64 = 1 << 17;
 
-/// Edges that are made links together, near a core.
+/// Edges that are contracted together, near a core.
 const TOGETHER: usize = 1 << 8;
 
-const LINK_BYTES: u64 = size_of::<Link>() as u64;
+const EDGE_BYTES: u64 = size_of::<ContractedEdge>() as u64;
 
 /// Whether it would do any good that a pass contracts what is left.
 pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
@@ -82,23 +82,23 @@ pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
 /// Graph that a pass reads, and the memory that it may use.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'g> {
-    /// Its edges or links.
+    /// Its edges, contracted or not.
     pub(super) edges: u64,
     /// Their bytes.
     pub(super) bytes: u64,
-    /// Where links go that do not fit in memory, if what is read is on storage too.
+    /// Where edges go that do not fit in memory, if what is read is on storage too.
     pub(super) storage: Option<&'g Storage>,
     pub(super) arena: &'g Arena,
     /// Bytes of memory that are free.
     pub(super) free: u64,
 }
 
-/// Links that are being written, as workers share them.
+/// Contracted edges that are being written, as workers share them.
 pub(super) struct Contraction<'g> {
     reads: Reads<'g>,
     volume: Option<Arc<Volume>>,
     threads: usize,
-    /// Links that pay.
+    /// Edges that pay.
     most: u64,
     /// Slots of a worker's table.
     slots_most: usize,
@@ -121,14 +121,14 @@ impl<'g> Contraction<'g> {
         if reads.free < buffers {
             return Ok(None);
         }
-        let most = reads.bytes / SHARE / LINK_BYTES;
-        let volume = match reads.storage.map(|storage| storage.scratch(most * LINK_BYTES)) {
+        let most = reads.bytes / SHARE / EDGE_BYTES;
+        let volume = match reads.storage.map(|storage| storage.scratch(most * EDGE_BYTES)) {
             Some(Err(EngineError::Disk { .. })) => return Ok(None),
             volume => volume.transpose()?,
         };
         // Tables may be grown, or made one, where slabs are; and slabs beside tables.
         let room = reads.free - buffers;
-        let slots_most = SLOTS_MOST.min(room / 3 / threads as u64 / LINK_BYTES);
+        let slots_most = SLOTS_MOST.min(room / 3 / threads as u64 / EDGE_BYTES);
         Ok(Some(Self {
             reads,
             volume,
@@ -154,7 +154,7 @@ impl<'g> Contraction<'g> {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Notes how many links there are more, and how many of all were in tables that were full. As
+    /// Notes how many edges there are more, and how many of all were in tables that were full. As
     /// many of these come with every edge that is looked at, so it is soon known whether they pay.
     fn count(&self, [looked, news, kept, emptied]: [u64; 4]) {
         let add = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed) + more;
@@ -177,7 +177,7 @@ impl<'g> Contraction<'g> {
             && (at_last || looked >= self.reads.edges / 4)
             && !self.is_chosen.swap(true, Ordering::Relaxed)
         {
-            if self.kept.load(Ordering::Relaxed) * LINK_BYTES <= left.bytes() {
+            if self.kept.load(Ordering::Relaxed) * EDGE_BYTES <= left.bytes() {
                 left.give_up();
             } else {
                 self.give_up();
@@ -195,22 +195,22 @@ impl<'g> Contraction<'g> {
         first.table.allow(self.slots_most * self.threads);
         let mut pieces = Vec::new();
         for mut other in workers {
-            other.table.drain(|link| first.keep(link))?;
+            other.table.drain(|edge| first.keep(edge))?;
             pieces.append(&mut other.outlet.finish()?);
         }
         first.empty()?;
         pieces.append(&mut first.outlet.finish()?);
-        let links: u64 = pieces.iter().map(|piece| u64::from(piece.links)).sum();
+        let edges: u64 = pieces.iter().map(|piece| u64::from(piece.edges)).sum();
         let looked = self.looked.load(Ordering::Relaxed);
         let read = u128::from(self.reads.bytes) * u128::from(looked);
-        let needed = u128::from(links * LINK_BYTES * SHARE) * u128::from(self.reads.edges);
+        let needed = u128::from(edges * EDGE_BYTES * SHARE) * u128::from(self.reads.edges);
         if self.is_over() || needed > read {
             return Ok(None);
         }
-        let parallel = self.news.load(Ordering::Relaxed) - links;
+        let parallel = self.news.load(Ordering::Relaxed) - edges;
         let storage = self.reads.storage.map(|storage| storage.io.clone());
         let stored = self.volume.clone().zip(storage);
-        Ok(Some(Contracted { pieces, links, parallel, stored, arena: self.reads.arena.clone() }))
+        Ok(Some(Contracted { pieces, edges, parallel, stored, arena: self.reads.arena.clone() }))
     }
 }
 
@@ -231,9 +231,15 @@ impl<'c, 'g> Contractor<'c, 'g> {
         Ok(Self { contraction, table: Table::new(contraction.slots_most)?, outlet })
     }
 
-    /// Takes what is news among so many links.
-    pub(super) fn take(&mut self, looked: u64, links: &[Link]) -> Result<(), EngineError> {
-        self.counted([looked, links.len() as u64], |contractor| contractor.keep_all(links))
+    /// Takes what is news among so many contracted edges.
+    pub(super) fn take(
+        &mut self,
+        looked: u64,
+        contracted: &[ContractedEdge],
+    ) -> Result<(), EngineError> {
+        self.counted([looked, contracted.len() as u64], |contractor| {
+            contractor.keep_all(contracted)
+        })
     }
 
     /// Takes what is news among so many edges, some at a time.
@@ -244,11 +250,11 @@ impl<'c, 'g> Contractor<'c, 'g> {
         edges: &[Edge],
     ) -> Result<(), EngineError> {
         self.counted([looked, edges.len() as u64], |contractor| {
-            let mut links = Vec::with_capacity(TOGETHER.min(edges.len()));
+            let mut contracted = Vec::with_capacity(TOGETHER.min(edges.len()));
             for edges in edges.chunks(TOGETHER) {
-                links.clear();
-                kernel.link(edges, &mut links);
-                contractor.keep_all(&links)?;
+                contracted.clear();
+                kernel.contract(edges, &mut contracted);
+                contractor.keep_all(&contracted)?;
             }
             Ok(())
         })
@@ -263,37 +269,37 @@ impl<'c, 'g> Contractor<'c, 'g> {
         if self.contraction.is_over() {
             return Ok(());
         }
-        let (held, emptied) = (self.held(), self.outlet.links());
+        let (held, emptied) = (self.held(), self.outlet.edges());
         keep(self)?;
-        let more = [looked, news, self.held() - held, self.outlet.links() - emptied];
+        let more = [looked, news, self.held() - held, self.outlet.edges() - emptied];
         self.contraction.count(more);
         Ok(())
     }
 
-    fn keep_all(&mut self, links: &[Link]) -> Result<(), EngineError> {
-        links.iter().try_for_each(|link| self.keep(*link))
+    fn keep_all(&mut self, contracted: &[ContractedEdge]) -> Result<(), EngineError> {
+        contracted.iter().try_for_each(|edge| self.keep(*edge))
     }
 
-    /// Links that it has.
+    /// Edges that it has.
     fn held(&self) -> u64 {
-        self.outlet.links() + self.table.len() as u64
+        self.outlet.edges() + self.table.len() as u64
     }
 
-    fn keep(&mut self, link: Link) -> Result<(), EngineError> {
-        if self.table.keep(link)? {
+    fn keep(&mut self, edge: ContractedEdge) -> Result<(), EngineError> {
+        if self.table.keep(edge)? {
             return Ok(());
         }
         self.empty()?;
-        self.table.keep(link).map(drop)
+        self.table.keep(edge).map(drop)
     }
 
     fn empty(&mut self) -> Result<(), EngineError> {
         let Self { table, outlet, .. } = self;
-        table.drain(|link| outlet.put(link))
+        table.drain(|edge| outlet.put(edge))
     }
 }
 
-/// Where links go that were in a table.
+/// Where edges go that were in a table.
 struct Outlet<'c, 'g> {
     contraction: &'c Contraction<'g>,
     slab: Option<Slab>,
@@ -303,13 +309,13 @@ struct Outlet<'c, 'g> {
 }
 
 impl Outlet<'_, '_> {
-    fn links(&self) -> u64 {
-        let pieces: u64 = self.pieces.iter().map(|piece| u64::from(piece.links)).sum();
-        pieces + self.filled as u64 / LINK_BYTES
+    fn edges(&self) -> u64 {
+        let pieces: u64 = self.pieces.iter().map(|piece| u64::from(piece.edges)).sum();
+        pieces + self.filled as u64 / EDGE_BYTES
     }
 
-    fn put(&mut self, link: Link) -> Result<(), EngineError> {
-        let bytes = bytes_of(&link);
+    fn put(&mut self, edge: ContractedEdge) -> Result<(), EngineError> {
+        let bytes = bytes_of(&edge);
         if self.filled + bytes.len() > SLAB_BYTES {
             self.close()?;
         }
@@ -341,7 +347,7 @@ impl Outlet<'_, '_> {
                 return Ok(());
             }
         };
-        self.pieces.push(Piece { kept, links: (filled as u64 / LINK_BYTES) as u32 });
+        self.pieces.push(Piece { kept, edges: (filled as u64 / EDGE_BYTES) as u32 });
         Ok(())
     }
 

@@ -1,12 +1,13 @@
 //! Edges that were contracted.
 //!
-//! They lie in slabs in no order, each a [`Link`]: components, and what tells the edge. Slabs on
-//! storage are read some at a time, and checked against the checksums that were kept of them.
+//! They lie in slabs in no order, each a [`ContractedEdge`]: components, and what tells the edge.
+//! Slabs on storage are read some at a time, and checked against the checksums that were kept of
+//! them.
 
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use welter_model::stream::Link;
+use welter_model::stream::ContractedEdge;
 use welter_store::checksum;
 use welter_store::io::{IoOptions, Queue, Volume};
 
@@ -18,7 +19,7 @@ use crate::machine::storage::DEPTH;
 /// A generation of edges between components.
 pub(super) struct Contracted {
     pub(super) pieces: Vec<Piece>,
-    pub(super) links: u64,
+    pub(super) edges: u64,
     /// Edges that were left out because they are parallel to better ones.
     pub(super) parallel: u64,
     /// Where slabs are that are not in memory.
@@ -26,24 +27,24 @@ pub(super) struct Contracted {
     pub(super) arena: Arena,
 }
 
-/// A slab of links.
+/// A slab of contracted edges.
 pub(super) struct Piece {
     pub(super) kept: Kept,
-    pub(super) links: u32,
+    pub(super) edges: u32,
 }
 
 impl Piece {
     fn bytes(&self) -> usize {
-        self.links as usize * size_of::<Link>()
+        self.edges as usize * size_of::<ContractedEdge>()
     }
 }
 
 impl Contracted {
-    /// Shows the links of some slabs.
+    /// Shows the edges of some slabs.
     pub(super) fn each(
         &self,
         pieces: &[Piece],
-        mut show: impl FnMut(&[Link]) -> Result<(), EngineError>,
+        mut show: impl FnMut(&[ContractedEdge]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let mut stored = Vec::new();
         for piece in pieces {

@@ -23,7 +23,7 @@ pub(super) struct StreamRun<'a> {
     pub(super) stale: Stale,
     /// Graph that is read instead of the first one, once few of its edges can be news.
     pub(super) newer: Option<Graph>,
-    /// Links that are read instead of both, once few of them are not parallel.
+    /// Contracted edges that are read instead of both, once few of them are not parallel.
     pub(super) contracted: Option<Contracted>,
     /// All generations that there were.
     pub(super) left: Vec<Generation>,

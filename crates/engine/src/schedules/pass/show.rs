@@ -35,18 +35,18 @@ struct WorkerState<'p> {
 /// Edges that later passes read.
 pub(super) enum Newer {
     Edges(Box<Graph>),
-    Links(Contracted),
+    Contracted(Contracted),
 }
 
 /// Which ways of writing what is left a pass tries.
 #[derive(Clone, Copy)]
 pub(super) struct Writes {
     pub(super) edges: bool,
-    pub(super) links: bool,
+    pub(super) contracted: bool,
 }
 
 impl Writes {
-    pub(super) const NOTHING: Self = Self { edges: false, links: false };
+    pub(super) const NOTHING: Self = Self { edges: false, contracted: false };
 }
 
 impl StreamRun<'_> {
@@ -123,9 +123,9 @@ impl StreamRun<'_> {
         if let (Some(left), Some(contraction)) = (&left, &contraction) {
             contraction.choose(left, true);
         }
-        let links = contraction.as_ref().map_or(Ok(None), |it| it.end(contractors))?;
-        if let Some(links) = links {
-            return Ok(Some(Newer::Links(links)));
+        let contracted = contraction.as_ref().map_or(Ok(None), |it| it.end(contractors))?;
+        if let Some(contracted) = contracted {
+            return Ok(Some(Newer::Contracted(contracted)));
         }
         Ok(left
             .map_or(Ok(None), |left| left.end(placed))?
@@ -139,7 +139,7 @@ impl StreamRun<'_> {
     ) -> Result<(Option<CompactedEdges<'_>>, Option<Contraction<'_>>), EngineError> {
         let (graph, workers) = (self.edges(), self.context.workers);
         let is_stored = graph.stored_bytes() > 0;
-        if is_stored && (writes.edges || writes.links) {
+        if is_stored && (writes.edges || writes.contracted) {
             // Slabs that were read ahead are free now.
             graph.arena.trim();
         }
@@ -150,7 +150,7 @@ impl StreamRun<'_> {
         let share = free.checked_sub(of_links + of_edges).map(|spare| of_links + spare / 2);
         let mut taken = 0;
         let mut contraction = None;
-        if let Some(free) = share.filter(|_| writes.links) {
+        if let Some(free) = share.filter(|_| writes.contracted) {
             let storage = workers.storage().filter(|_| is_stored);
             let (edges, bytes, arena) = (graph.edges, graph.chunk_bytes, &graph.arena);
             contraction =

@@ -8,7 +8,7 @@
 use std::mem::replace;
 
 use bytemuck::Zeroable;
-use welter_model::stream::Link;
+use welter_model::stream::ContractedEdge;
 
 use crate::EngineError;
 use crate::machine::arena::Buffer;
@@ -16,21 +16,21 @@ use crate::machine::arena::Buffer;
 /// Slots to begin with.
 const FIRST: usize = 1 << 12;
 
-/// Links by their components. A slot of zeros is free.
+/// Contracted edges by their components. A slot of zeros is free.
 pub(super) struct Table {
-    slots: Buffer<Link>,
+    slots: Buffer<ContractedEdge>,
     taken: usize,
     /// No more slots than this.
     slots_most: usize,
 }
 
-/// One word for the components of a link.
-fn pair(link: &Link) -> u64 {
-    u64::from(link.between[0]) << 32 | u64::from(link.between[1])
+/// One word for the components of an edge.
+fn pair(edge: &ContractedEdge) -> u64 {
+    u64::from(edge.between[0]) << 32 | u64::from(edge.between[1])
 }
 
-fn is_free(link: &Link) -> bool {
-    link.between == [0; 2]
+fn is_free(edge: &ContractedEdge) -> bool {
+    edge.between == [0; 2]
 }
 
 impl Table {
@@ -40,7 +40,7 @@ impl Table {
         Ok(Self { slots: Buffer::zeroed(FIRST)?, taken: 0, slots_most })
     }
 
-    /// Number of links.
+    /// Number of edges.
     pub(super) fn len(&self) -> usize {
         self.taken
     }
@@ -50,61 +50,61 @@ impl Table {
         self.slots_most = self.slots_most.max(slots_most);
     }
 
-    /// Keeps a link unless a better one between the same components is there. Says whether it found
-    /// a place; if not, the table is full of other ones.
+    /// Keeps an edge unless a better one between the same components is there. Says whether it
+    /// found a place; if not, the table is full of other ones.
     #[inline(always)]
-    pub(super) fn keep(&mut self, link: Link) -> Result<bool, EngineError> {
-        let place = self.place(&link);
+    pub(super) fn keep(&mut self, edge: ContractedEdge) -> Result<bool, EngineError> {
+        let place = self.place(&edge);
         let room = self.slots.len() / 4 * 3;
         let held = &mut self.slots[place];
         if !is_free(held) {
-            held.rank = held.rank.min(link.rank);
+            held.rank = held.rank.min(edge.rank);
             return Ok(true);
         }
         if self.taken < room {
-            *held = link;
+            *held = edge;
             self.taken += 1;
             return Ok(true);
         }
-        self.keep_grown(link)
+        self.keep_grown(edge)
     }
 
-    /// Keeps a link in a table that is as full as it may be.
+    /// Keeps an edge in a table that is as full as it may be.
     #[cold]
-    fn keep_grown(&mut self, link: Link) -> Result<bool, EngineError> {
+    fn keep_grown(&mut self, edge: ContractedEdge) -> Result<bool, EngineError> {
         let slots = (2 * self.slots.len()).min(self.slots_most);
         if slots <= self.slots.len() {
             return Ok(false);
         }
         let older = replace(&mut self.slots, Buffer::zeroed(slots)?);
-        for link in older.iter().filter(|link| !is_free(link)) {
-            let place = self.place(link);
-            self.slots[place] = *link;
+        for edge in older.iter().filter(|edge| !is_free(edge)) {
+            let place = self.place(edge);
+            self.slots[place] = *edge;
         }
-        self.keep(link)
+        self.keep(edge)
     }
 
-    /// The slot of the link between the same components, or else the free one where it would be.
+    /// The slot of the edge between the same components, or else the free one where it would be.
     #[inline(always)]
-    fn place(&self, link: &Link) -> usize {
+    fn place(&self, edge: &ContractedEdge) -> usize {
         let slots = &self.slots[..];
-        let pair = pair(link);
+        let pair = pair(edge);
         let hash = (pair ^ pair >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut place = ((u128::from(hash) * slots.len() as u128) >> 64) as usize;
-        while slots[place].between != link.between && !is_free(&slots[place]) {
+        while slots[place].between != edge.between && !is_free(&slots[place]) {
             place = if place + 1 == slots.len() { 0 } else { place + 1 };
         }
         place
     }
 
-    /// Takes all links out.
+    /// Takes all edges out.
     pub(super) fn drain(
         &mut self,
-        mut each: impl FnMut(Link) -> Result<(), EngineError>,
+        mut each: impl FnMut(ContractedEdge) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         self.taken = 0;
         for slot in self.slots.iter_mut().filter(|slot| !is_free(slot)) {
-            each(replace(slot, Link::zeroed()))?;
+            each(replace(slot, ContractedEdge::zeroed()))?;
         }
         Ok(())
     }
@@ -128,25 +128,25 @@ mod tests {
                 if one == other {
                     continue;
                 }
-                let link = Link::new(one, other, [state >> 60, state]);
-                if table.keep(link).unwrap() {
-                    let best = expected.entry(link.between).or_insert(link.rank);
-                    *best = (*best).min(link.rank);
+                let edge = ContractedEdge::new(one, other, [state >> 60, state]);
+                if table.keep(edge).unwrap() {
+                    let best = expected.entry(edge.between).or_insert(edge.rank);
+                    *best = (*best).min(edge.rank);
                 } else {
-                    assert!(!expected.contains_key(&link.between));
+                    assert!(!expected.contains_key(&edge.between));
                     full += 1;
                 }
             }
             assert_eq!(table.len(), expected.len());
             assert_eq!(full > 0, slots_most < 1 << 20);
             let mut found = BTreeMap::new();
-            let note = |link: Link| {
-                assert_eq!(found.insert(link.between, link.rank), None);
+            let note = |edge: ContractedEdge| {
+                assert_eq!(found.insert(edge.between, edge.rank), None);
                 Ok(())
             };
             table.drain(note).unwrap();
             assert_eq!(found, expected);
-            assert!(table.keep(Link::new(1, 0, [0; 2])).unwrap());
+            assert!(table.keep(ContractedEdge::new(1, 0, [0; 2])).unwrap());
             assert_eq!(table.len(), 1);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use welter_model::stream::Link;
+use welter_model::stream::ContractedEdge;
 
 use super::contract::{Contraction, Contractor, Reads};
 use super::contracted::Contracted;
@@ -25,8 +25,8 @@ impl StreamRun<'_> {
         // Slabs of an older generation are free now.
         contracted.arena.trim();
         let reads = Reads {
-            edges: contracted.links,
-            bytes: contracted.links * size_of::<Link>() as u64,
+            edges: contracted.edges,
+            bytes: contracted.edges * size_of::<ContractedEdge>() as u64,
             storage: contracted.stored.as_ref().and(workers.storage()),
             arena: &contracted.arena,
             free: graph.free_bytes(),
@@ -41,9 +41,9 @@ impl StreamRun<'_> {
         let tasks: Vec<_> = contracted.pieces.chunks(TASK).collect();
         workers.tasks(tasks.len(), progress, &worker_states, |worker, task| {
             let (tools, contractor, found) = worker;
-            contracted.each(tasks[task], |links| {
-                let shown = kernel.show_links(links, found);
-                let looked = links.len() as u64;
+            contracted.each(tasks[task], |edges| {
+                let shown = kernel.show_contracted(edges, found);
+                let looked = edges.len() as u64;
                 tools.seen.looked += looked;
                 tools.seen.news += shown.news;
                 tools.seen.changes += shown.changes;
