@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::Vertex;
-use welter_model::stream::{Edge, Known, Next, OverInput, Seen, Stream};
+use welter_model::stream::{Edge, Next, OverInput, Seen, StateView, Stream};
 
 use crate::bfs::{Depth, Sources, UNREACHED};
 
@@ -161,16 +161,16 @@ impl Stream for Levels {
     }
 
     #[inline(always)]
-    fn edge(&self, step: Step, known: Known<'_, Self>, edge: Edge) -> bool {
-        reach(known, edge.target, step.depth + 1)
+    fn edge(&self, step: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
+        reach(view, edge.target, step.depth + 1)
     }
 
-    fn settle(&self, _: Step, _: Known<'_, Self>, _: u32) {}
+    fn settle(&self, _: Step, _: StateView<'_, Self>, _: u32) {}
 
     /// Level by level, from the vertices that were reached last.
-    fn rest(&self, known: Known<'_, Self>, mut edges: Vec<Pair>) {
+    fn rest(&self, view: StateView<'_, Self>, mut edges: Vec<Pair>) {
         edges.sort_unstable();
-        let depth = |slot: u32| known.notes[slot as usize].load(Ordering::Relaxed);
+        let depth = |slot: u32| view.notes[slot as usize].load(Ordering::Relaxed);
         let sources = edges.chunk_by(|one, other| one[0] == other[0]).map(|row| row[0][0]);
         let reached = sources.filter(|slot| depth(*slot) != UNREACHED);
         let mut level: Vec<u32> = reached.collect();
@@ -180,24 +180,24 @@ impl Stream for Levels {
                 let first = edges.partition_point(|edge| edge[0] < source);
                 let row = edges[first..].iter().take_while(|edge| edge[0] == source);
                 let below = depth(source) + 1;
-                next.extend(row.map(|edge| edge[1]).filter(|slot| reach(known, *slot, below)));
+                next.extend(row.map(|edge| edge[1]).filter(|slot| reach(view, *slot, below)));
             }
             level = next;
         }
     }
 
-    fn value(&self, known: Known<'_, Self>, slot: u32) -> Depth {
-        Depth::of(known.notes[slot as usize].load(Ordering::Relaxed))
+    fn value(&self, view: StateView<'_, Self>, slot: u32) -> Depth {
+        Depth::of(view.notes[slot as usize].load(Ordering::Relaxed))
     }
 }
 
 /// Reaches a vertex, unless it was.
 #[inline(always)]
-fn reach(known: Known<'_, Levels>, slot: u32, depth: u32) -> bool {
-    let (cell, relaxed) = (&known.cells[slot as usize], Ordering::Relaxed);
+fn reach(view: StateView<'_, Levels>, slot: u32, depth: u32) -> bool {
+    let (cell, relaxed) = (&view.cells[slot as usize], Ordering::Relaxed);
     let new = cell.compare_exchange(NONE, mark(depth), relaxed, relaxed).is_ok();
     if new {
-        known.notes[slot as usize].store(depth, relaxed);
+        view.notes[slot as usize].store(depth, relaxed);
     }
     new
 }

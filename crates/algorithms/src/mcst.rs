@@ -70,7 +70,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{
-    Again, ContractedEdge, Edge, Known, Next, Rank as Ranked, Seen, Stream,
+    Again, ContractedEdge, Edge, Next, Rank as Ranked, Seen, StateView, Stream,
 };
 use welter_model::table::ColumnData;
 
@@ -285,8 +285,8 @@ pub(crate) fn ends(ends: u64) -> [u32; 2] {
 
 /// The label of a vertex.
 #[inline(always)]
-fn label(known: Known<'_, Mcst>, vertex: u32) -> u32 {
-    known.cells[vertex as usize].load(Relaxed)
+fn label(view: StateView<'_, Mcst>, vertex: u32) -> u32 {
+    view.cells[vertex as usize].load(Relaxed)
 }
 
 /// Hooks a component over its best edge, unless it is the smaller one of two that share it.
@@ -294,32 +294,32 @@ fn label(known: Known<'_, Mcst>, vertex: u32) -> u32 {
 /// Others hook meanwhile, so what is at the other end may itself have hooked just now. Then its
 /// label is a component farther along, or this one: if it has hooked here, that was over the same
 /// edge.
-fn hook(known: Known<'_, Mcst>, component: u32) -> Counts {
-    let best = known.notes[component as usize].get();
-    if label(known, component) != component || best.0 == NO_EDGE {
+fn hook(view: StateView<'_, Mcst>, component: u32) -> Counts {
+    let best = view.notes[component as usize].get();
+    if label(view, component) != component || best.0 == NO_EDGE {
         return Counts::default();
     }
-    let [one, other] = ends(best.1).map(|end| label(known, end));
+    let [one, other] = ends(best.1).map(|end| label(view, end));
     let over = if one == component { other } else { one };
-    let is_shared = || component < over && known.notes[over as usize].get() == best;
+    let is_shared = || component < over && view.notes[over as usize].get() == best;
     if over == component || is_shared() {
         return Counts { growing: 1, moved: 0 };
     }
-    known.cells[component as usize].store(over, Relaxed);
+    view.cells[component as usize].store(over, Relaxed);
     Counts { growing: 0, moved: 1 }
 }
 
 /// Makes half of the way from a vertex to its component. What is a component begins anew.
-fn flatten(known: Known<'_, Mcst>, vertex: u32) -> Counts {
-    let over = label(known, vertex);
-    let farther = label(known, over);
+fn flatten(view: StateView<'_, Mcst>, vertex: u32) -> Counts {
+    let over = label(view, vertex);
+    let farther = label(view, over);
     if over == vertex {
-        known.notes[vertex as usize].clear();
+        view.notes[vertex as usize].clear();
     }
     if over == farther {
         return Counts::default();
     }
-    known.cells[vertex as usize].store(farther, Relaxed);
+    view.cells[vertex as usize].store(farther, Relaxed);
     Counts { growing: 0, moved: 1 }
 }
 
@@ -388,9 +388,9 @@ impl Stream for Mcst {
     }
 
     #[inline(always)]
-    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+    fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
         let rank = (self.cost.rank(edge.weight), joined(edge.source, edge.target));
-        let offer = |end| known.notes[label(known, end) as usize].offer(rank);
+        let offer = |end| view.notes[label(view, end) as usize].offer(rank);
         offer(edge.source) | offer(edge.target)
     }
 
@@ -408,26 +408,26 @@ impl Stream for Mcst {
     fn contracted_edge(
         &self,
         _: Step,
-        known: Known<'_, Self>,
+        view: StateView<'_, Self>,
         ContractedEdge { between, rank: [weight, ends] }: ContractedEdge,
     ) -> bool {
-        let offer = |end| known.notes[label(known, end) as usize].offer((weight, ends));
+        let offer = |end| view.notes[label(view, end) as usize].offer((weight, ends));
         offer(between[0]) | offer(between[1])
     }
 
-    fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
+    fn settle(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
         match step {
             Step::Offer { .. } => Counts::default(),
-            Step::Hook { .. } => hook(known, vertex),
-            Step::Flatten { .. } => flatten(known, vertex),
+            Step::Hook { .. } => hook(view, vertex),
+            Step::Flatten { .. } => flatten(view, vertex),
         }
     }
 
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Branch {
-        if label(known, vertex) == vertex {
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Branch {
+        if label(view, vertex) == vertex {
             return Branch::NONE;
         }
-        let (weight, edge) = known.notes[vertex as usize].get();
+        let (weight, edge) = view.notes[vertex as usize].get();
         self.cost.branch(weight, edge)
     }
 }

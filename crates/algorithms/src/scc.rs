@@ -80,7 +80,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, Edge, Known, Next, Seen, Stream};
+use welter_model::stream::{Again, Edge, Next, Seen, StateView, Stream};
 
 use crate::wcc::Label;
 
@@ -349,8 +349,8 @@ impl Stream for Scc {
     }
 
     #[inline(always)]
-    fn edge(&self, step: Step, known: Known<'_, Self>, edge: Edge) -> bool {
-        let [source, target] = [edge.source, edge.target].map(|end| &known.cells[end as usize]);
+    fn edge(&self, step: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
+        let [source, target] = [edge.source, edge.target].map(|end| &view.cells[end as usize]);
         match step.stage {
             Stage::Reach => {
                 let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
@@ -368,11 +368,11 @@ impl Stream for Scc {
         }
     }
 
-    fn settle(&self, step: Step, known: Known<'_, Self>, vertex: u32) -> Counts {
-        let cell = &known.cells[vertex as usize];
+    fn settle(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
+        let cell = &view.cells[vertex as usize];
         let value = cell.colour.load(Relaxed);
         if step.stage == Stage::Name {
-            let smallest = &named(known, vertex).part;
+            let smallest = &named(view, vertex).part;
             if vertex < smallest.load(Relaxed) {
                 smallest.fetch_min(vertex, Relaxed);
             }
@@ -407,20 +407,20 @@ impl Stream for Scc {
         if cell.is_decided() { Counts::DECIDED } else { Counts::open(vertex, degree >> 2) }
     }
 
-    fn rest(&self, known: Known<'_, Self>, edges: Vec<Pair>) {
-        tarjan::decide(known.cells, edges);
+    fn rest(&self, view: StateView<'_, Self>, edges: Vec<Pair>) {
+        tarjan::decide(view.cells, edges);
     }
 
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Label {
-        Label::of(named(known, vertex).part.load(Relaxed))
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Label {
+        Label::of(named(view, vertex).part.load(Relaxed))
     }
 }
 
 /// The cell of the vertex that the component of another is known by.
-fn named(known: Known<'_, Scc>, vertex: u32) -> &Cell {
-    let own = &known.cells[vertex as usize];
+fn named(view: StateView<'_, Scc>, vertex: u32) -> &Cell {
+    let own = &view.cells[vertex as usize];
     // Only a forged checkpoint leads to a vertex that is not there.
-    known.cells.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
+    view.cells.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
 }
 
 #[cfg(test)]

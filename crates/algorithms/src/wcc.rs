@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::stream::{self, Edge, Known, OverInput, Seen, Stream};
+use welter_model::stream::{self, Edge, OverInput, Seen, StateView, Stream};
 use welter_model::table::ColumnData;
 
 /// The number of the smallest vertex of a component.
@@ -190,9 +190,9 @@ impl Stream for Wcc {
     }
 
     #[inline(always)]
-    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
+    fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
         let Edge { source, target, .. } = edge;
-        let forest = Forest(known.cells);
+        let forest = Forest(view.cells);
         let parents = (forest.parent(source), forest.parent(target));
         if parents.0 != parents.1 {
             forest.join((source, target), parents);
@@ -204,14 +204,14 @@ impl Stream for Wcc {
     /// points at has mostly made its own step, and one is enough; a loop whose end nobody foresees
     /// took three times as long.
     #[inline(always)]
-    fn settle(&self, _: Step, known: Known<'_, Self>, vertex: u32) {
-        let forest = Forest(known.cells);
+    fn settle(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
+        let forest = Forest(view.cells);
         forest.shorten(vertex, forest.parent(forest.parent(vertex)));
     }
 
     #[inline(always)]
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Label {
-        Label(Forest(known.cells).root(vertex))
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Label {
+        Label(Forest(view.cells).root(vertex))
     }
 }
 

@@ -82,7 +82,7 @@ pub trait Stream: Sync {
     /// (see [`Again`]) it means a change of what other edges are checked against; in others it may
     /// be said of edges that taught nothing. The edge was news a moment ago; edges that were shown
     /// since may have made it none.
-    fn edge(&self, step: Self::Step, known: Known<'_, Self>, edge: Edge) -> bool;
+    fn edge(&self, step: Self::Step, view: StateView<'_, Self>, edge: Edge) -> bool;
 
     /// The component that a vertex with this cell is in, known by the number of a vertex. Where
     /// components become one, the cell of that vertex tells which. Asked where edges are contracted
@@ -100,7 +100,7 @@ pub trait Stream: Sync {
     fn contracted_edge(
         &self,
         _step: Self::Step,
-        _known: Known<'_, Self>,
+        _known: StateView<'_, Self>,
         _edge: ContractedEdge,
     ) -> bool {
         false
@@ -108,14 +108,14 @@ pub trait Stream: Sync {
 
     /// Settles a vertex, in a step of its own. Others are settled meanwhile, in about the order of
     /// their numbers.
-    fn settle(&self, step: Self::Step, known: Known<'_, Self>, vertex: u32) -> Self::Total;
+    fn settle(&self, step: Self::Step, view: StateView<'_, Self>, vertex: u32) -> Self::Total;
 
     /// Learns all that there is to learn from the edges that are still news, alone and at once.
     /// Called in steps [`Next::Rest`] only.
-    fn rest(&self, _known: Known<'_, Self>, _edges: Vec<Pair>) {}
+    fn rest(&self, _known: StateView<'_, Self>, _edges: Vec<Pair>) {}
 
     /// The value of a vertex after the last step.
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Self::Value;
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Self::Value;
 }
 
 /// A stream program that can do without numbers of vertices: on a graph that stays in its input,
@@ -248,17 +248,17 @@ impl ContractedEdge {
 }
 
 /// State of all vertices, by their numbers.
-pub struct Known<'a, S: Stream + ?Sized> {
+pub struct StateView<'a, S: Stream + ?Sized> {
     /// Cells, which tell news.
     pub cells: &'a [S::Cell],
     /// Notes, which edges that are news look at.
     pub notes: &'a [S::Note],
 }
 
-impl<S: Stream + ?Sized> Clone for Known<'_, S> {
+impl<S: Stream + ?Sized> Clone for StateView<'_, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<S: Stream + ?Sized> Copy for Known<'_, S> {}
+impl<S: Stream + ?Sized> Copy for StateView<'_, S> {}

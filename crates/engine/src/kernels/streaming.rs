@@ -10,7 +10,7 @@ use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, ContractedEdge, Edge, Known, Next, Seen, Stream};
+use welter_model::stream::{Again, ContractedEdge, Edge, Next, Seen, StateView, Stream};
 
 use crate::EngineError;
 use crate::kernels::filter::filter_tile;
@@ -48,8 +48,8 @@ impl<'p, S: Stream> Streaming<'p, S> {
         })
     }
 
-    fn known(&self) -> Known<'_, S> {
-        Known { cells: &self.cells, notes: &self.notes }
+    fn view(&self) -> StateView<'_, S> {
+        StateView { cells: &self.cells, notes: &self.notes }
     }
 
     /// The program's own step.
@@ -107,7 +107,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
         scratch: &mut Scratch,
         found: impl Fn(u32, u32, f64) + Copy,
     ) -> Shown {
-        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let (program, step, view) = (self.program, self.own_step(), self.view());
         let again = program.again(step);
         let (news, changes) = (Cell::new(0), Cell::new(0));
         self.filter_edges(
@@ -118,7 +118,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
                 found(source, target, weight);
                 let edge = Edge { source, target, weight };
                 news.set(news.get() + 1);
-                if program.edge(step, known, edge) {
+                if program.edge(step, view, edge) {
                     changes.set(changes.get() + 1);
                     edges.changed.change(edge, again);
                 }
@@ -219,37 +219,37 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown {
-        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let (program, step, view) = (self.program, self.own_step(), self.view());
         let mut shown = Shown::default();
         for edge in edges {
-            let component = |end: u32| program.component(&known.cells[end as usize]);
+            let component = |end: u32| program.component(&view.cells[end as usize]);
             let [one, other] = edge.between.map(component);
             if one != other {
                 let edge = ContractedEdge::new(one, other, edge.rank);
                 found.push(edge);
                 shown.news += 1;
-                shown.changes += u64::from(program.contracted_edge(step, known, edge));
+                shown.changes += u64::from(program.contracted_edge(step, view, edge));
             }
         }
         shown
     }
 
     fn rest(&self, edges: Vec<[u32; 2]>) {
-        self.program.rest(self.known(), edges);
+        self.program.rest(self.view(), edges);
     }
 
     fn settle(&self, vertices: Range<usize>) {
-        let (program, step, known) = (self.program, self.own_step(), self.known());
-        let settled = vertices.map(|vertex| program.settle(step, known, vertex as u32));
+        let (program, step, view) = (self.program, self.own_step(), self.view());
+        let settled = vertices.map(|vertex| program.settle(step, view, vertex as u32));
         let sum = settled.fold(S::Total::default(), S::Total::merge);
         let total = &mut *lock(&self.total);
         *total = total.merge(sum);
     }
 
     fn values(&self, first: usize, values: &mut [u8]) {
-        let known = self.known();
+        let view = self.view();
         for (vertex, value) in (first as u32..).zip(elements_mut::<S::Value>(values)) {
-            *value = self.program.value(known, vertex);
+            *value = self.program.value(view, vertex);
         }
     }
 }

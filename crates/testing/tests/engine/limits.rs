@@ -17,7 +17,7 @@ use welter_model::group::{Group, Grouped};
 use welter_model::ids::IdMap;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
-use welter_model::stream::{self, Edge, Known, OverInput, Seen, Stream};
+use welter_model::stream::{self, Edge, OverInput, Seen, StateView, Stream};
 use welter_progress::{FailureKind, Progress};
 use welter_testing::executors::{Executor, MACHINE, executors, workers};
 use welter_testing::graph::Graph;
@@ -301,15 +301,15 @@ impl Stream for Wandering {
         true
     }
 
-    fn edge(&self, (): (), known: Known<'_, Self>, edge: Edge) -> bool {
-        known.cells[edge.target as usize].fetch_add(1, Ordering::Relaxed);
+    fn edge(&self, (): (), view: StateView<'_, Self>, edge: Edge) -> bool {
+        view.cells[edge.target as usize].fetch_add(1, Ordering::Relaxed);
         true
     }
 
-    fn settle(&self, (): (), _: Known<'_, Self>, _: u32) {}
+    fn settle(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> One<u32> {
-        One(known.cells[vertex as usize].load(Ordering::Relaxed))
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> One<u32> {
+        One(view.cells[vertex as usize].load(Ordering::Relaxed))
     }
 }
 

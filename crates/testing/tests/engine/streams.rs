@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use welter_model::edges::Reading;
 use welter_model::limit::Limit;
 use welter_model::program::{Value, Vertex};
-use welter_model::stream::{self, Again, Edge, Known, Next, Stream};
+use welter_model::stream::{self, Again, Edge, Next, StateView, Stream};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
@@ -92,18 +92,18 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
         source.0 != 1 || target.0 != 2
     }
 
-    fn edge(&self, _: Step, known: Known<'_, Self>, edge: Edge) -> bool {
-        let note = &known.notes[edge.target as usize];
+    fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
+        let note = &view.notes[edge.target as usize];
         note.sum.fetch_add(addend(edge.source, edge.weight), Ordering::Relaxed);
         true
     }
 
-    fn settle(&self, _: Step, known: Known<'_, Self>, vertex: u32) {
-        known.notes[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
+    fn settle(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
+        view.notes[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Seen {
-        let note = &known.notes[vertex as usize];
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Seen {
+        let note = &view.notes[vertex as usize];
         let settled = note.settled.load(Ordering::Relaxed).into();
         Seen { sum: note.sum.load(Ordering::Relaxed), settled }
     }
@@ -196,16 +196,16 @@ impl Stream for Spread {
         source.load(Ordering::Relaxed) < target.load(Ordering::Relaxed)
     }
 
-    fn edge(&self, (): (), known: Known<'_, Self>, edge: Edge) -> bool {
-        let [source, target] = [edge.source, edge.target].map(|end| &known.cells[end as usize]);
+    fn edge(&self, (): (), view: StateView<'_, Self>, edge: Edge) -> bool {
+        let [source, target] = [edge.source, edge.target].map(|end| &view.cells[end as usize]);
         let least = source.load(Ordering::Relaxed);
         least < target.fetch_min(least, Ordering::Relaxed)
     }
 
-    fn settle(&self, (): (), _: Known<'_, Self>, _: u32) {}
+    fn settle(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
-    fn value(&self, known: Known<'_, Self>, vertex: u32) -> Seen {
-        Seen { sum: known.cells[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }
+    fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Seen {
+        Seen { sum: view.cells[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }
     }
 }
 

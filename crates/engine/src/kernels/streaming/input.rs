@@ -14,19 +14,19 @@ use crate::machine::dispatch::dispatched;
 impl<S: OverInput> Streaming<'_, S> {
     #[inline(always)]
     fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
-        let (program, step, known) = (self.program, self.own_step(), self.known());
+        let (program, step, view) = (self.program, self.own_step(), self.view());
         let weights = run.weights.filter(|_| S::WEIGHTED);
         let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
-        let found = filter_pairs(known.cells, (run.bits, true), run.pairs, found, news);
+        let found = filter_pairs(view.cells, (run.bits, true), run.pairs, found, news);
         let mut shown = Shown { news: found.len() as u64, changes: 0 };
         for &place in found {
             let [source, target] = run.pairs[place as usize];
             let weight = weights.map_or(1.0, |weights| weights[place as usize]);
-            let changes = program.edge(step, known, Edge { source, target, weight });
+            let changes = program.edge(step, view, Edge { source, target, weight });
             shown.changes += u64::from(changes);
             // A target that no edge can change any more loses its bit, so that its cells are left.
             if let Some((bits, _)) = run.bits.filter(|_| changes)
-                && let [_, false] = program.bits(step, &known.cells[target as usize])
+                && let [_, false] = program.bits(step, &view.cells[target as usize])
             {
                 bits.done(target);
             }
@@ -83,10 +83,10 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
     }
 
     fn slot_values(&self, slots: &[u32], vertices: &Vertices, values: &mut [u8]) {
-        let known = self.known();
+        let view = self.view();
         let number = |slot: u32| vertices.index(slot.into()) as u32;
         for (&slot, value) in slots.iter().zip(elements_mut::<S::Value>(values)) {
-            *value = self.program.numbered(self.program.value(known, slot), number);
+            *value = self.program.numbered(self.program.value(view, slot), number);
         }
     }
 }
