@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::Vertex;
-use welter_model::stream::{Edge, Next, OverInput, Seen, StateView, Stream};
+use welter_model::stream::{Edge, Next, OverInput, StateView, StepStats, Stream};
 
 use crate::bfs::{Depth, Sources, UNREACHED};
 
@@ -128,19 +128,19 @@ impl Stream for Levels {
         Next::Pass(Step::default())
     }
 
-    fn next(&self, step: Step, seen: &Seen<()>) -> Next<Step> {
-        if step.rest || seen.changes == 0 {
+    fn next(&self, step: Step, stats: &StepStats<()>) -> Next<Step> {
+        if step.rest || stats.changes == 0 {
             return Next::Stop;
         }
         let next = Step {
             depth: step.depth + 1,
-            level: seen.changes,
-            reached: step.reached + seen.changes,
-            half: if (step.depth + 1).is_power_of_two() { seen.changes } else { step.half },
-            kept: step.kept + u32::from(seen.kept.is_some()),
+            level: stats.changes,
+            reached: step.reached + stats.changes,
+            half: if (step.depth + 1).is_power_of_two() { stats.changes } else { step.half },
+            kept: step.kept + u32::from(stats.kept.is_some()),
             rest: false,
         };
-        match seen.kept {
+        match stats.kept {
             Some(edges) if edges <= REST || next.kept > KEPT_PASSES => {
                 Next::Rest(Step { rest: true, ..next })
             }
@@ -226,26 +226,26 @@ impl OverInput for Levels {
         [step.rest || cell == mark(step.depth), cell == NONE]
     }
 
-    fn should_fall_back(&self, step: Step, seen: &Seen<()>) -> bool {
+    fn should_fall_back(&self, step: Step, stats: &StepStats<()>) -> bool {
         let Step { depth, level, reached, rest, .. } = step;
-        if rest || seen.changes == 0 || seen.kept.is_some() {
+        if rest || stats.changes == 0 || stats.kept.is_some() {
             return false;
         }
         let spreads = depth < 2
-            || seen.changes >= SPREADS * level
-            || (reached + seen.changes) * REACHED >= seen.looked;
+            || stats.changes >= SPREADS * level
+            || (reached + stats.changes) * REACHED >= stats.looked;
         !spreads || depth + 1 >= PASSES_MAX
     }
 
     /// Passes until all vertices would be reached, of a search that fills space and goes on
     /// growing: at no less than it did so far.
-    fn foreseen(&self, step: Step, seen: &Seen<()>, vertices: u64) -> u64 {
+    fn foreseen(&self, step: Step, stats: &StepStats<()>, vertices: u64) -> u64 {
         let passes = step.depth + 1;
-        let grows = step.half < seen.changes && seen.changes <= FILLS * step.half;
+        let grows = step.half < stats.changes && stats.changes <= FILLS * step.half;
         if passes < FORESEES || !passes.is_power_of_two() || !grows {
             return 0;
         }
-        let share = vertices as f64 / (step.reached + seen.changes) as f64;
+        let share = vertices as f64 / (step.reached + stats.changes) as f64;
         (f64::from(passes) * share.sqrt().sqrt()) as u64
     }
 }
@@ -260,12 +260,12 @@ mod tests {
         let program = Levels::new(vec![0]);
         let mut step = Step::default();
         loop {
-            let seen = Seen { changes: level(step.depth + 1), ..Seen::default() };
-            let passes = program.foreseen(step, &seen, vertices);
+            let stats = StepStats { changes: level(step.depth + 1), ..StepStats::default() };
+            let passes = program.foreseen(step, &stats, vertices);
             if passes > 64 {
                 return Some((step.depth + 1, passes));
             }
-            let Next::Pass(next) = program.next(step, &seen) else { return None };
+            let Next::Pass(next) = program.next(step, &stats) else { return None };
             step = next;
         }
     }

@@ -70,7 +70,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{
-    Again, ContractedEdge, Edge, Next, Rank as Ranked, Seen, StateView, Stream,
+    Again, ContractedEdge, Edge, Next, Rank as Ranked, StateView, StepStats, Stream,
 };
 use welter_model::table::ColumnData;
 
@@ -342,14 +342,14 @@ impl Stream for Mcst {
         Next::Pass(Step::Offer { growing: 0 })
     }
 
-    fn next(&self, step: Step, seen: &Seen<Counts>) -> Next<Step> {
+    fn next(&self, step: Step, stats: &StepStats<Counts>) -> Next<Step> {
         match step {
-            Step::Offer { .. } if seen.news == 0 => Next::Stop,
+            Step::Offer { .. } if stats.news == 0 => Next::Stop,
             Step::Offer { growing } => Next::Settle(Step::Hook { growing }),
             Step::Hook { .. } => {
-                Next::Settle(Step::Flatten { growing: seen.total.growing, rounds: 0 })
+                Next::Settle(Step::Flatten { growing: stats.total.growing, rounds: 0 })
             }
-            Step::Flatten { growing, rounds } if seen.total.moved > 0 => {
+            Step::Flatten { growing, rounds } if stats.total.moved > 0 => {
                 Next::Settle(Step::Flatten { growing, rounds: rounds + 1 })
             }
             // Components that had no edge out are trees, so there is none to a single one.
@@ -365,9 +365,9 @@ impl Stream for Mcst {
     }
 
     /// Of two components that share their best edge one hooks, and all others do.
-    fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {
+    fn broken(&self, step: Step, stats: &StepStats<Counts>) -> Option<&'static str> {
         match step {
-            Step::Hook { growing } if growing > 0 && seen.total.growing > growing / 2 => {
+            Step::Hook { growing } if growing > 0 && stats.total.growing > growing / 2 => {
                 Some("a pass at least halves the components that grow")
             }
             Step::Flatten { rounds, .. } if rounds > ROUNDS_MAX => {
@@ -438,8 +438,9 @@ mod tests {
 
     #[test]
     fn steps_that_no_graph_has_are_told() {
-        let seen = |growing| Seen { total: Counts { growing, moved: 1 }, ..Seen::default() };
-        let is_broken = |step, growing| Mcst::default().broken(step, &seen(growing)).is_some();
+        let stats =
+            |growing| StepStats { total: Counts { growing, moved: 1 }, ..StepStats::default() };
+        let is_broken = |step, growing| Mcst::default().broken(step, &stats(growing)).is_some();
         assert!(!is_broken(Step::Hook { growing: 0 }, 9));
         assert!(!is_broken(Step::Hook { growing: 9 }, 4));
         assert!(is_broken(Step::Hook { growing: 9 }, 5));

@@ -80,7 +80,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, Edge, Next, Seen, StateView, Stream};
+use welter_model::stream::{Again, Edge, Next, StateView, StepStats, Stream};
 
 use crate::wcc::Label;
 
@@ -229,20 +229,20 @@ impl Scc {
     }
 
     /// The stage after a pass that hands on what was learnt: `then`, if nothing was.
-    fn after(self, step: Step, seen: &Seen<Counts>, then: Stage) -> Next<Step> {
-        let step = Step { looked: step.looked + seen.looked, ..step };
+    fn after(self, step: Step, stats: &StepStats<Counts>, then: Stage) -> Next<Step> {
+        let step = Step { looked: step.looked + stats.looked, ..step };
         let takes_long = step.looked / PATIENCE > step.live;
-        if seen.changes == 0 {
+        if stats.changes == 0 {
             Next::Settle(Step { stage: then, ..step })
-        } else if takes_long && self.has_room(step, seen) {
+        } else if takes_long && self.has_room(step, stats) {
             Next::Rest(Step { stage: Stage::Rest, ..step })
         } else {
             Next::Pass(step)
         }
     }
 
-    fn has_room(self, step: Step, seen: &Seen<Counts>) -> bool {
-        step.live <= seen.room.min(self.rest_edges_max)
+    fn has_room(self, step: Step, stats: &StepStats<Counts>) -> bool {
+        step.live <= stats.room.min(self.rest_edges_max)
     }
 }
 
@@ -262,12 +262,12 @@ impl Stream for Scc {
         Next::Pass(Step { stage: Stage::Trim, pivot: 0, edges: 0, live: 0, looked: 0 })
     }
 
-    fn next(&self, step: Step, seen: &Seen<Counts>) -> Next<Step> {
+    fn next(&self, step: Step, stats: &StepStats<Counts>) -> Next<Step> {
         let to = |stage| Step { stage, ..step };
-        let Counts { decided, open, pivot } = seen.total;
+        let Counts { decided, open, pivot } = stats.total;
         match step.stage {
             Stage::Trim => {
-                let (edges, live) = (step.edges.max(seen.news), seen.news);
+                let (edges, live) = (step.edges.max(stats.news), stats.news);
                 Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
             }
             Stage::Trimmed | Stage::Part | Stage::Decide if open == 0 => {
@@ -275,7 +275,7 @@ impl Stream for Scc {
             }
             Stage::Trimmed
                 if step.live <= REST_EDGES.max(step.edges / REST_SHARE)
-                    && self.has_room(step, seen) =>
+                    && self.has_room(step, stats) =>
             {
                 Next::Rest(to(Stage::Rest))
             }
@@ -290,16 +290,16 @@ impl Stream for Scc {
                 Next::Settle(Step { pivot: colour(!step.pivot, 0), ..to(Stage::Colour) })
             }
             Stage::Seed => Next::Pass(to(Stage::Reach)),
-            Stage::Reach => match self.after(step, seen, Stage::Part) {
+            Stage::Reach => match self.after(step, stats, Stage::Part) {
                 Next::Pass(step) if step.looked / REACH_PATIENCE > step.live => {
                     Next::Settle(Step { stage: Stage::Colour, looked: 0, ..step })
                 }
                 next => next,
             },
             Stage::Colour => Next::Pass(to(Stage::Forward)),
-            Stage::Forward => self.after(step, seen, Stage::Split),
+            Stage::Forward => self.after(step, stats, Stage::Split),
             Stage::Split => Next::Pass(to(Stage::Backward)),
-            Stage::Backward => self.after(step, seen, Stage::Decide),
+            Stage::Backward => self.after(step, stats, Stage::Decide),
             Stage::Part | Stage::Decide => Next::Pass(to(Stage::Trim)),
             Stage::Rest => Next::Settle(to(Stage::Alone)),
             Stage::Alone => Next::Settle(to(Stage::Name)),
@@ -317,8 +317,8 @@ impl Stream for Scc {
         Limit::Proved { most, invariant }
     }
 
-    fn broken(&self, step: Step, seen: &Seen<Counts>) -> Option<&'static str> {
-        let Counts { decided, open, .. } = seen.total;
+    fn broken(&self, step: Step, stats: &StepStats<Counts>) -> Option<&'static str> {
+        let Counts { decided, open, .. } = stats.total;
         let decides = matches!(step.stage, Stage::Part | Stage::Decide);
         (decides && decided == 0 && open > 0)
             .then_some("each round decides the vertex of a colour or pivot at least")

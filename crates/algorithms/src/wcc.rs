@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
-use welter_model::stream::{self, Edge, OverInput, Seen, StateView, Stream};
+use welter_model::stream::{self, Edge, OverInput, StateView, StepStats, Stream};
 use welter_model::table::ColumnData;
 
 /// The number of the smallest vertex of a component.
@@ -171,7 +171,7 @@ impl Stream for Wcc {
         stream::Next::Few(Step::Few)
     }
 
-    fn next(&self, step: Step, _: &Seen<()>) -> stream::Next<Step> {
+    fn next(&self, step: Step, _: &StepStats<()>) -> stream::Next<Step> {
         match step {
             Step::Few => stream::Next::Settle(Step::Tidy),
             Step::Tidy => stream::Next::Pass(Step::Others),

@@ -6,9 +6,10 @@
 //! themselves.
 //!
 //! A program is a small state machine. A [step](Next) shows it edges or lets it settle vertices,
-//! and what was [seen](Seen) then says which step is the next. Before an edge is shown the program
-//! is asked whether it can be news, from two cells alone: most edges are none, and that is found
-//! out for many of them at once. Where none can be news [again](Again), edges are not even read.
+//! and what was [seen](StepStats) then says which step is the next. Before an edge is shown the
+//! program is asked whether it can be news, from two cells alone: most edges are none, and that is
+//! found out for many of them at once. Where none can be news [again](Again), edges are not even
+//! read.
 //!
 //! Invariant: the answer does not depend on the order of the edges, on who saw which when, or on
 //! how many passes there were.
@@ -55,7 +56,7 @@ pub trait Stream: Sync {
     fn first(&self) -> Next<Self::Step>;
 
     /// The step that follows one in which this was seen.
-    fn next(&self, step: Self::Step, seen: &Seen<Self::Total>) -> Next<Self::Step>;
+    fn next(&self, step: Self::Step, stats: &StepStats<Self::Total>) -> Next<Self::Step>;
 
     /// The passes that a run takes at most. A run that wants more is ended with what the limit
     /// rests on; steps between two passes have [`Self::broken`].
@@ -63,7 +64,7 @@ pub trait Stream: Sync {
 
     /// The invariant that a step in which this was seen contradicts, as only edges do that no graph
     /// has. Without that, a loop whose end rests on the invariant would have none.
-    fn broken(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> Option<&'static str> {
+    fn broken(&self, _step: Self::Step, _stats: &StepStats<Self::Total>) -> Option<&'static str> {
         None
     }
 
@@ -124,7 +125,7 @@ pub trait Stream: Sync {
 /// ([`Again`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// Whether edges that may be news in a later step are kept, as soon as there is room for all of
-    /// them ([`Seen::kept`]): what is read then is those, without weights, and not the input.
+    /// them ([`StepStats::kept`]): what is read then is those, without weights, and not the input.
     const KEEPS: bool = false;
 
     /// Whether [`Self::bits`] are looked at before cells are: they stay in the cache.
@@ -153,13 +154,13 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
 
     /// Whether more passes over the input than a graph is worth are to be feared, after a step in
     /// which this was seen.
-    fn should_fall_back(&self, _step: Self::Step, _seen: &Seen<Self::Total>) -> bool {
+    fn should_fall_back(&self, _step: Self::Step, _stats: &StepStats<Self::Total>) -> bool {
         false
     }
 
     /// Passes over the input that can be foreseen after a step in which this was seen, on a graph
     /// of so many vertices: all of them, those that were made included; 0 where nothing can.
-    fn foreseen(&self, _step: Self::Step, _seen: &Seen<Self::Total>, _vertices: u64) -> u64 {
+    fn foreseen(&self, _step: Self::Step, _stats: &StepStats<Self::Total>, _vertices: u64) -> u64 {
         0
     }
 }
@@ -174,7 +175,7 @@ pub enum Next<S> {
     /// All vertices are settled.
     Settle(S),
     /// All edges that are news are handed over at once ([`Stream::rest`]). There must be room for
-    /// them ([`Seen::room`]).
+    /// them ([`StepStats::room`]).
     Rest(S),
     /// The values are the result.
     Stop,
@@ -182,7 +183,7 @@ pub enum Next<S> {
 
 /// Counts of a step. All but `total`, `room` and `kept` is 0 where no edges were shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen<T> {
+pub struct StepStats<T> {
     /// Edges that were looked at: all those of chunks that were read.
     pub looked: u64,
     /// Edges that were news.

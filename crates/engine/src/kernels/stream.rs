@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use welter_model::lasting::KeptNext;
 use welter_model::limit::Limit;
-use welter_model::stream::{Again, ContractedEdge, Edge, Next, Seen};
+use welter_model::stream::{Again, ContractedEdge, Edge, Next, StepStats};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
@@ -69,7 +69,7 @@ pub(crate) trait StreamKernel: Sync {
     fn step(&self) -> Next<Again>;
 
     /// Ends a step in which this was seen, and begins the next.
-    fn end_step(&mut self, seen: Seen<()>) -> Result<(), EngineError>;
+    fn end_step(&mut self, stats: StepStats<()>) -> Result<(), EngineError>;
 
     /// Shows the edges of a tile that are news, and adds them to `found`, if that is there.
     fn show(
@@ -141,10 +141,10 @@ pub(crate) trait InputKernel: StreamKernel {
 
     /// Whether more passes are to be feared than a graph is worth, after a step in which this was
     /// seen.
-    fn should_fall_back(&self, seen: &Seen<()>) -> bool;
+    fn should_fall_back(&self, stats: &StepStats<()>) -> bool;
 
     /// Passes that can be foreseen, on a graph of so many vertices.
-    fn foreseen(&self, seen: &Seen<()>, vertices: u64) -> u64;
+    fn foreseen(&self, stats: &StepStats<()>, vertices: u64) -> u64;
 
     /// Sets the values of the vertices in some slots.
     fn slot_values(&self, slots: &[u32], vertices: &Vertices, values: &mut [u8]);

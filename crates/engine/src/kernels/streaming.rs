@@ -10,7 +10,7 @@ use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, ContractedEdge, Edge, Next, Seen, StateView, Stream};
+use welter_model::stream::{Again, ContractedEdge, Edge, Next, StateView, StepStats, Stream};
 
 use crate::EngineError;
 use crate::kernels::filter::filter_tile;
@@ -64,9 +64,9 @@ impl<'p, S: Stream> Streaming<'p, S> {
     }
 
     /// Counts of this step, with what vertices said that were settled.
-    fn own_seen(&self, seen: Seen<()>) -> Seen<S::Total> {
-        let Seen { looked, news, changes, room, kept, .. } = seen;
-        Seen { looked, news, changes, total: *lock(&self.total), room, kept }
+    fn own_stats(&self, stats: StepStats<()>) -> StepStats<S::Total> {
+        let StepStats { looked, news, changes, room, kept, .. } = stats;
+        StepStats { looked, news, changes, total: *lock(&self.total), room, kept }
     }
 
     /// Hands the edges of a tile that are news to `edge`: source, target and weight.
@@ -179,13 +179,13 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         }
     }
 
-    fn end_step(&mut self, seen: Seen<()>) -> Result<(), EngineError> {
-        let (step, seen) = (self.own_step(), self.own_seen(seen));
+    fn end_step(&mut self, stats: StepStats<()>) -> Result<(), EngineError> {
+        let (step, stats) = (self.own_step(), self.own_stats(stats));
         // A step may contradict what the end of the program rests on.
-        if let Some(what) = self.program.broken(step, &seen) {
+        if let Some(what) = self.program.broken(step, &stats) {
             return Err(EngineError::Invariant(what));
         }
-        self.step = self.program.next(step, &seen);
+        self.step = self.program.next(step, &stats);
         self.total = Mutex::default();
         Ok(())
     }

@@ -61,7 +61,7 @@ fn read<S: Send>(
 
 /// Counts and marks of a worker in the first reading of the edges.
 #[derive(Default)]
-struct Seen {
+struct FirstReading {
     marks: Marks,
     loops: u64,
     /// Edges of parts.
@@ -84,31 +84,33 @@ pub(crate) fn leave(
     let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
     let slots = survey::slots(&*stream, workers, progress)?;
     let marked = if ids.all_present() { 0 } else { slots };
-    let states = workers.states(|| Ok(Seen { marks: Marks::new(marked)?, ..Seen::default() }))?;
+    let states = workers
+        .states(|| Ok(FirstReading { marks: Marks::new(marked)?, ..FirstReading::default() }))?;
     let phase = progress.phase("mark", Unit::Edges, Some(stream.edges()));
     let (of, tools) = ((&*stream, slots), (workers, progress, &phase));
-    read(of, 0..stream.parts(), &states, tools, |seen, part, batch| {
+    read(of, 0..stream.parts(), &states, tools, |found, part, batch| {
         if marked > 0 {
             for slot in batch.pairs.as_flattened() {
-                seen.marks.set(*slot);
+                found.marks.set(*slot);
             }
         }
-        seen.loops += batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
-        seen.parts.push((part, batch.pairs.len() as u64));
-        noting.note(&mut seen.begun, batch.pairs);
+        found.loops +=
+            batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
+        found.parts.push((part, batch.pairs.len() as u64));
+        noting.note(&mut found.begun, batch.pairs);
     })?;
     drop(phase);
     let (mut marks, mut loops, mut edges) = (Marks::default(), 0, vec![0; stream.parts()]);
     let mut begun = Vec::new();
     for worker in states {
-        let seen = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
-        loops += seen.loops;
-        seen.parts.iter().for_each(|(part, more)| edges[*part] += more);
-        begun.push(seen.begun);
+        let found = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+        loops += found.loops;
+        found.parts.iter().for_each(|(part, more)| edges[*part] += more);
+        begun.push(found.begun);
         if marks.is_empty() {
-            marks = seen.marks;
+            marks = found.marks;
         } else {
-            marks.merge(&seen.marks);
+            marks.merge(&found.marks);
         }
     }
     let vertices =

@@ -30,7 +30,7 @@ use std::mem::take;
 
 use welter_model::lasting::Checkpointable;
 use welter_model::program::Value;
-use welter_model::stream::{Again, Seen, Stream};
+use welter_model::stream::{Again, StepStats, Stream};
 use welter_progress::{Progress, Unit};
 
 use self::order::Share;
@@ -230,9 +230,9 @@ impl Passes for StreamRun<'_> {
         self.stale.begin_anew();
     }
 
-    fn seen(&self) -> Seen<()> {
+    fn stats(&self) -> StepStats<()> {
         let room = self.context.graph.free_bytes() / REST_BYTES;
-        add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.seen), room)
+        add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.stats), room)
     }
 
     fn passed(&mut self, passes: u64) -> Result<(), EngineError> {

@@ -9,7 +9,7 @@
 
 mod state;
 
-use welter_model::stream::{Again, Next, Seen};
+use welter_model::stream::{Again, Next, StepStats};
 
 use crate::EngineError;
 use crate::kernels::stream::StreamKernel;
@@ -71,10 +71,10 @@ pub(crate) trait Passes {
     fn settled(&mut self) {}
 
     /// Counts since they were asked for last.
-    fn seen(&self) -> Seen<()>;
+    fn stats(&self) -> StepStats<()>;
 
     /// Whether the run ends without an answer after a step in which this was seen.
-    fn falls_back(&mut self, _seen: &Seen<()>, _passes: u64) -> Result<bool, EngineError> {
+    fn falls_back(&mut self, _seen: &StepStats<()>, _passes: u64) -> Result<bool, EngineError> {
         Ok(false)
     }
 
@@ -110,11 +110,11 @@ pub(crate) fn make_steps(
             }
             Next::Stop => return Ok(Some(passes)),
         }
-        let seen = run.seen();
-        if run.falls_back(&seen, passes)? {
+        let stats = run.stats();
+        if run.falls_back(&stats, passes)? {
             return Ok(None);
         }
-        run.kernel_mut().end_step(seen)?;
+        run.kernel_mut().end_step(stats)?;
         if is_pass {
             run.passed(passes)?;
         }

@@ -17,7 +17,7 @@ use welter_model::group::{Group, Grouped};
 use welter_model::ids::IdMap;
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Vertex};
-use welter_model::stream::{self, Edge, OverInput, Seen, StateView, Stream};
+use welter_model::stream::{self, Edge, OverInput, StateView, StepStats, Stream};
 use welter_progress::{FailureKind, Progress};
 use welter_testing::executors::{Executor, MACHINE, executors, workers};
 use welter_testing::graph::Graph;
@@ -289,8 +289,8 @@ impl Stream for Wandering {
     }
 
     /// Nothing but the number of passes may end it, however passes and other steps follow.
-    fn next(&self, (): (), seen: &Seen<()>) -> stream::Next<()> {
-        if seen.looked > 0 { stream::Next::Settle(()) } else { stream::Next::Pass(()) }
+    fn next(&self, (): (), stats: &StepStats<()>) -> stream::Next<()> {
+        if stats.looked > 0 { stream::Next::Settle(()) } else { stream::Next::Pass(()) }
     }
 
     fn limit(&self) -> Limit {

@@ -76,7 +76,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
         Next::Few(Step::Few)
     }
 
-    fn next(&self, step: Step, _: &stream::Seen<()>) -> Next<Step> {
+    fn next(&self, step: Step, _: &stream::StepStats<()>) -> Next<Step> {
         match step {
             Step::Few => Next::Settle(Step::Settle),
             Step::Settle => Next::Pass(Step::Others),
@@ -179,7 +179,7 @@ impl Stream for Spread {
         Next::Pass(())
     }
 
-    fn next(&self, (): (), seen: &stream::Seen<()>) -> Next<()> {
+    fn next(&self, (): (), seen: &stream::StepStats<()>) -> Next<()> {
         self.looked.lock().unwrap().push(seen.looked);
         if seen.changes == 0 { Next::Stop } else { Next::Pass(()) }
     }

@@ -1,6 +1,6 @@
 //! The kernel of a stream program over the input.
 
-use welter_model::stream::{Edge, OverInput, Seen};
+use welter_model::stream::{Edge, OverInput, StepStats};
 
 use super::Streaming;
 use crate::kernels::bits::BitsPart;
@@ -74,12 +74,12 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
         )
     }
 
-    fn should_fall_back(&self, seen: &Seen<()>) -> bool {
-        self.program.should_fall_back(self.own_step(), &self.own_seen(*seen))
+    fn should_fall_back(&self, stats: &StepStats<()>) -> bool {
+        self.program.should_fall_back(self.own_step(), &self.own_stats(*stats))
     }
 
-    fn foreseen(&self, seen: &Seen<()>, vertices: u64) -> u64 {
-        self.program.foreseen(self.own_step(), &self.own_seen(*seen), vertices)
+    fn foreseen(&self, stats: &StepStats<()>, vertices: u64) -> u64 {
+        self.program.foreseen(self.own_step(), &self.own_stats(*stats), vertices)
     }
 
     fn slot_values(&self, slots: &[u32], vertices: &Vertices, values: &mut [u8]) {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
-use welter_model::stream::{OverInput, Seen};
+use welter_model::stream::{OverInput, StepStats};
 use welter_progress::{Progress, Unit};
 
 use super::{read, results};
@@ -95,7 +95,7 @@ struct InputRun<'a> {
 /// A worker's tools.
 struct WorkerState {
     /// Counts of the edges that it has seen in a step.
-    seen: Seen<()>,
+    stats: StepStats<()>,
     /// Edges that it kept, or found for the rest.
     edges: Vec<Pair>,
     /// Places in a run.
@@ -113,7 +113,7 @@ impl<'a> InputRun<'a> {
         init(&mut *kernel, &[], (workers, progress))?;
         let worker_states = workers.states(|| {
             Ok(WorkerState {
-                seen: Seen::default(),
+                stats: StepStats::default(),
                 edges: Vec::new(),
                 found: [0; BUFFER],
                 looks: Looks::default(),
@@ -166,7 +166,7 @@ impl<'a> InputRun<'a> {
         if let Some(kept) = self.begun.or(self.kept.as_deref()) {
             let tasks: Vec<&[Pair]> = kept.iter().flat_map(|list| list.chunks(KEPT)).collect();
             return workers.tasks(tasks.len(), progress, &self.worker_states, |worker, task| {
-                worker.seen.looked += tasks[task].len() as u64;
+                worker.stats.looked += tasks[task].len() as u64;
                 let batch = Batch { pairs: tasks[task], weights: None };
                 dispatched(
                     #[inline(always)]
@@ -185,7 +185,7 @@ impl<'a> InputRun<'a> {
         let of = (self.stream, graph.slots());
         let tools = (workers, progress, phase);
         read(of, parts, &self.worker_states, tools, |worker, _, batch| {
-            worker.seen.looked += batch.pairs.len() as u64;
+            worker.stats.looked += batch.pairs.len() as u64;
             dispatched(
                 #[inline(always)]
                 || {
@@ -237,12 +237,12 @@ impl Passes for InputRun<'_> {
         self.each_run(
             self.shown..end,
             #[inline(always)]
-            |WorkerState { seen, edges, found, looks }, run| {
+            |WorkerState { stats, edges, found, looks }, run| {
                 let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
                 let run = PairRun { bits, ..run };
                 let shown = kernel.show_run(run, found);
-                seen.news += shown.news;
-                seen.changes += shown.changes;
+                stats.news += shown.news;
+                stats.changes += shown.changes;
                 if keeps && keeper.has_all() {
                     let later = kernel.find_later(run, found);
                     keeper
@@ -265,10 +265,10 @@ impl Passes for InputRun<'_> {
         self.ask()?;
         let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
         let parts = 0..self.stream.parts();
-        self.each_run(parts, |WorkerState { seen, edges, found, .. }, run| {
+        self.each_run(parts, |WorkerState { stats, edges, found, .. }, run| {
             let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
             let news = kernel.find_news(run, found);
-            seen.news += news as u64;
+            stats.news += news as u64;
             edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
         })?;
         let mut edges = Vec::new();
@@ -284,19 +284,19 @@ impl Passes for InputRun<'_> {
         self.context.graph.slots() as usize
     }
 
-    fn seen(&self) -> Seen<()> {
+    fn stats(&self) -> StepStats<()> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
         let mut worker_states: Vec<_> = self.worker_states.iter().map(lock).collect();
-        let seen = worker_states.iter_mut().map(|worker| &mut worker.seen);
-        Seen { kept, ..add_up(seen, self.room()) }
+        let stats = worker_states.iter_mut().map(|worker| &mut worker.stats);
+        StepStats { kept, ..add_up(stats, self.room()) }
     }
 
-    fn falls_back(&mut self, seen: &Seen<()>, passes: u64) -> Result<bool, EngineError> {
-        if !self.kernel.should_fall_back(seen) {
+    fn falls_back(&mut self, stats: &StepStats<()>, passes: u64) -> Result<bool, EngineError> {
+        if !self.kernel.should_fall_back(stats) {
             return Ok(false);
         }
         let graph = self.context.graph;
-        let foreseen = self.kernel.foreseen(seen, graph.vertices());
+        let foreseen = self.kernel.foreseen(stats, graph.vertices());
         match graph.plan.passes_max() {
             None => Ok(true),
             Some(most) if foreseen > most || passes >= most => {

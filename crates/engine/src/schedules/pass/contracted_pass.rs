@@ -44,9 +44,9 @@ impl StreamRun<'_> {
             contracted.each(tasks[task], |edges| {
                 let shown = kernel.show_contracted(edges, found);
                 let looked = edges.len() as u64;
-                tools.seen.looked += looked;
-                tools.seen.news += shown.news;
-                tools.seen.changes += shown.changes;
+                tools.stats.looked += looked;
+                tools.stats.news += shown.news;
+                tools.stats.changes += shown.changes;
                 phase.add(looked);
                 if let Some(contractor) = contractor {
                     contractor.take(looked, found)?;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use welter_model::edges::Pair;
-use welter_model::stream::{Edge, Seen};
+use welter_model::stream::{Edge, StepStats};
 
 use super::contracted::Contracted;
 use super::stale::Stale;
@@ -38,7 +38,7 @@ pub(super) struct StreamRun<'a> {
 pub(super) struct Tools {
     pub(super) scratch: Scratch,
     /// Counts of the edges that it has seen in a step.
-    pub(super) seen: Seen<()>,
+    pub(super) stats: StepStats<()>,
     /// Edges that it found for the rest.
     pub(super) rest: Vec<Pair>,
     /// Edges of a chunk that are news, where these are written.

@@ -93,9 +93,9 @@ impl StreamRun<'_> {
                     let shown = show(tools, &part);
                     stale.show(place, shown.news, again);
                     let edges = part.chunk.edges();
-                    tools.seen.looked += edges;
-                    tools.seen.news += shown.news;
-                    tools.seen.changes += shown.changes;
+                    tools.stats.looked += edges;
+                    tools.stats.news += shown.news;
+                    tools.stats.changes += shown.changes;
                     phase.add(edges);
                     if let Some(writer) = writer {
                         let first = stripe.chunks[place.1].sources.start;

@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use welter_model::stream::Seen;
+use welter_model::stream::StepStats;
 use welter_progress::Progress;
 
 use crate::EngineError;
@@ -57,10 +57,13 @@ pub(crate) fn values(
 }
 
 /// Counts of all workers since they were asked last, with room for so many edges.
-pub(crate) fn add_up<'a>(seen: impl Iterator<Item = &'a mut Seen<()>>, room: u64) -> Seen<()> {
-    let mut sum = Seen { room, ..Seen::default() };
-    for seen in seen {
-        let Seen { looked, news, changes, .. } = std::mem::take(seen);
+pub(crate) fn add_up<'a>(
+    stats: impl Iterator<Item = &'a mut StepStats<()>>,
+    room: u64,
+) -> StepStats<()> {
+    let mut sum = StepStats { room, ..StepStats::default() };
+    for stats in stats {
+        let StepStats { looked, news, changes, .. } = std::mem::take(stats);
         sum.looked += looked;
         sum.news += news;
         sum.changes += changes;
