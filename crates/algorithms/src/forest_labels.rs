@@ -5,7 +5,7 @@
 //! forest += best(C), and what they join is one component      until there is no such edge
 //! ```
 //!
-//! [`Mcst`](crate::Mcst) keeps a cell and a note of all vertices in memory, where each edge finds
+//! [`Mcst`](crate::Mcst) keeps the state of all vertices in memory, where each edge finds
 //! those of two components. This is the same as a fold program, for routes and budgets that have
 //! no place for them: vertices speak to their neighbours only, so what one vertex of a component
 //! knows is handed on from neighbour to neighbour until all of it know. A round of Borůvka's

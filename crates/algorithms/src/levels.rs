@@ -114,7 +114,7 @@ fn mark(depth: u32) -> u8 {
 impl Stream for Levels {
     type Value = Depth;
     type Cell = AtomicU8;
-    type Note = AtomicU32;
+    type Aux = AtomicU32;
     type Step = Step;
     type Total = ();
 
@@ -170,7 +170,7 @@ impl Stream for Levels {
     /// Level by level, from the vertices that were reached last.
     fn rest(&self, view: StateView<'_, Self>, mut edges: Vec<Pair>) {
         edges.sort_unstable();
-        let depth = |slot: u32| view.notes[slot as usize].load(Ordering::Relaxed);
+        let depth = |slot: u32| view.aux[slot as usize].load(Ordering::Relaxed);
         let sources = edges.chunk_by(|one, other| one[0] == other[0]).map(|row| row[0][0]);
         let reached = sources.filter(|slot| depth(*slot) != UNREACHED);
         let mut level: Vec<u32> = reached.collect();
@@ -187,7 +187,7 @@ impl Stream for Levels {
     }
 
     fn value(&self, view: StateView<'_, Self>, slot: u32) -> Depth {
-        Depth::of(view.notes[slot as usize].load(Ordering::Relaxed))
+        Depth::of(view.aux[slot as usize].load(Ordering::Relaxed))
     }
 }
 
@@ -197,7 +197,7 @@ fn reach(view: StateView<'_, Levels>, slot: u32, depth: u32) -> bool {
     let (cell, relaxed) = (&view.cells[slot as usize], Ordering::Relaxed);
     let new = cell.compare_exchange(NONE, mark(depth), relaxed, relaxed).is_ok();
     if new {
-        view.notes[slot as usize].store(depth, relaxed);
+        view.aux[slot as usize].store(depth, relaxed);
     }
     new
 }

@@ -295,13 +295,13 @@ fn label(view: StateView<'_, Mcst>, vertex: u32) -> u32 {
 /// label is a component farther along, or this one: if it has hooked here, that was over the same
 /// edge.
 fn hook(view: StateView<'_, Mcst>, component: u32) -> Counts {
-    let best = view.notes[component as usize].get();
+    let best = view.aux[component as usize].get();
     if label(view, component) != component || best.0 == NO_EDGE {
         return Counts::default();
     }
     let [one, other] = ends(best.1).map(|end| label(view, end));
     let over = if one == component { other } else { one };
-    let is_shared = || component < over && view.notes[over as usize].get() == best;
+    let is_shared = || component < over && view.aux[over as usize].get() == best;
     if over == component || is_shared() {
         return Counts { growing: 1, moved: 0 };
     }
@@ -314,7 +314,7 @@ fn flatten(view: StateView<'_, Mcst>, vertex: u32) -> Counts {
     let over = label(view, vertex);
     let farther = label(view, over);
     if over == vertex {
-        view.notes[vertex as usize].clear();
+        view.aux[vertex as usize].clear();
     }
     if over == farther {
         return Counts::default();
@@ -326,7 +326,7 @@ fn flatten(view: StateView<'_, Mcst>, vertex: u32) -> Counts {
 impl Stream for Mcst {
     type Value = Branch;
     type Cell = AtomicU32;
-    type Note = Best;
+    type Aux = Best;
     type Step = Step;
     type Total = Counts;
 
@@ -390,7 +390,7 @@ impl Stream for Mcst {
     #[inline(always)]
     fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
         let rank = (self.cost.rank(edge.weight), joined(edge.source, edge.target));
-        let offer = |end| view.notes[label(view, end) as usize].offer(rank);
+        let offer = |end| view.aux[label(view, end) as usize].offer(rank);
         offer(edge.source) | offer(edge.target)
     }
 
@@ -411,7 +411,7 @@ impl Stream for Mcst {
         view: StateView<'_, Self>,
         ContractedEdge { between, rank: [weight, ends] }: ContractedEdge,
     ) -> bool {
-        let offer = |end| view.notes[label(view, end) as usize].offer((weight, ends));
+        let offer = |end| view.aux[label(view, end) as usize].offer((weight, ends));
         offer(between[0]) | offer(between[1])
     }
 
@@ -427,7 +427,7 @@ impl Stream for Mcst {
         if label(view, vertex) == vertex {
             return Branch::NONE;
         }
-        let (weight, edge) = view.notes[vertex as usize].get();
+        let (weight, edge) = view.aux[vertex as usize].get();
         self.cost.branch(weight, edge)
     }
 }

@@ -249,7 +249,7 @@ impl Scc {
 impl Stream for Scc {
     type Value = Label;
     type Cell = Cell;
-    type Note = ();
+    type Aux = ();
     type Step = Step;
     type Total = Counts;
 

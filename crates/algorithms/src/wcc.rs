@@ -155,7 +155,7 @@ pub enum Step {
 impl Stream for Wcc {
     type Value = Label;
     type Cell = AtomicU32;
-    type Note = ();
+    type Aux = ();
     type Step = Step;
     type Total = ();
 

@@ -27,7 +27,7 @@ pub trait Stream: Sync {
     /// State of a vertex, as far as it takes part in telling news.
     type Cell: Zeroable + Send + Sync;
     /// Further state of it, for edges that are news; `()` where there is no more.
-    type Note: Zeroable + Send + Sync;
+    type Aux: Zeroable + Send + Sync;
     /// Step of the program, with all that it must remember for that.
     type Step: Copy + Send + Sync;
     /// Sum of what vertices say when they are settled. It is the same in any order.
@@ -50,7 +50,7 @@ pub trait Stream: Sync {
     const PASSES: Option<u64> = None;
 
     /// The state of a vertex before the first step.
-    fn cell(&self, vertex: Vertex) -> (Self::Cell, Self::Note);
+    fn cell(&self, vertex: Vertex) -> (Self::Cell, Self::Aux);
 
     /// The first step.
     fn first(&self) -> Next<Self::Step>;
@@ -252,8 +252,8 @@ impl ContractedEdge {
 pub struct StateView<'a, S: Stream + ?Sized> {
     /// Cells, which tell news.
     pub cells: &'a [S::Cell],
-    /// Notes, which edges that are news look at.
-    pub notes: &'a [S::Note],
+    /// Further state, which edges that are news look at.
+    pub aux: &'a [S::Aux],
 }
 
 impl<S: Stream + ?Sized> Clone for StateView<'_, S> {

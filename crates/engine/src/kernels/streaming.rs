@@ -29,7 +29,7 @@ pub(crate) struct Streaming<'p, S: Stream> {
     shape: StreamShape,
     /// One a vertex, and what a damaged key may name behind them.
     cells: Buffer<S::Cell>,
-    notes: Buffer<S::Note>,
+    aux: Buffer<S::Aux>,
     step: Next<S::Step>,
     /// Sum of what vertices said that were settled in this step.
     total: Mutex<S::Total>,
@@ -42,14 +42,14 @@ impl<'p, S: Stream> Streaming<'p, S> {
             program,
             shape: StreamShape::of::<S>(),
             cells: Buffer::zeroed(places)?,
-            notes: Buffer::zeroed(places)?,
+            aux: Buffer::zeroed(places)?,
             step: program.first(),
             total: Mutex::default(),
         })
     }
 
     fn view(&self) -> StateView<'_, S> {
-        StateView { cells: &self.cells, notes: &self.notes }
+        StateView { cells: &self.cells, aux: &self.aux }
     }
 
     /// The program's own step.
@@ -128,20 +128,20 @@ impl<'p, S: Stream> Streaming<'p, S> {
     }
 }
 
-/// Cells and notes of some vertices before the first step.
+/// Cells and further state of some vertices before the first step.
 struct VertexPart<'k, S: Stream> {
     program: &'k S,
     first: u64,
     cells: &'k mut [S::Cell],
-    notes: &'k mut [S::Note],
+    aux: &'k mut [S::Aux],
 }
 
 impl<S: Stream> StatePart for VertexPart<'_, S> {
     fn init(&mut self, degrees: &[u32]) {
         let degrees = degrees.iter().copied().chain(std::iter::repeat(0));
-        let state = self.cells.iter_mut().zip(self.notes.iter_mut());
-        for (index, ((cell, note), degree)) in (self.first..).zip(state.zip(degrees)) {
-            (*cell, *note) = self.program.cell(Vertex { index, out_degree: degree.into() });
+        let state = self.cells.iter_mut().zip(self.aux.iter_mut());
+        for (index, ((cell, aux), degree)) in (self.first..).zip(state.zip(degrees)) {
+            (*cell, *aux) = self.program.cell(Vertex { index, out_degree: degree.into() });
         }
     }
 }
@@ -156,13 +156,13 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)> {
-        let Self { program, cells, notes, .. } = self;
-        let parts = cells.chunks_mut(vertices).zip(notes.chunks_mut(vertices));
+        let Self { program, cells, aux, .. } = self;
+        let parts = cells.chunks_mut(vertices).zip(aux.chunks_mut(vertices));
         parts
             .enumerate()
-            .map(|(number, (cells, notes))| {
+            .map(|(number, (cells, aux))| {
                 let first = number * vertices;
-                let part = VertexPart::<S> { program: *program, first: first as u64, cells, notes };
+                let part = VertexPart::<S> { program: *program, first: first as u64, cells, aux };
                 (first, Box::new(part) as Box<dyn StatePart>)
             })
             .collect()
@@ -260,18 +260,18 @@ impl<S: Checkpointable> ResumableKernel for Streaming<'_, S> {
     }
 
     fn keep(&self, first: usize, kept: &mut [u8]) {
-        let state = self.cells[first..].iter().zip(&self.notes[first..]);
-        for (kept, (cell, note)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
-            kept.copy_from_slice(bytes_of(&self.program.kept(cell, note)));
+        let state = self.cells[first..].iter().zip(&self.aux[first..]);
+        for (kept, (cell, aux)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
+            kept.copy_from_slice(bytes_of(&self.program.kept(cell, aux)));
         }
     }
 
     fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool {
-        let Self { program, cells, notes, .. } = self;
-        let state = cells[first..].iter_mut().zip(&mut notes[first..]);
-        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (cell, note))| {
+        let Self { program, cells, aux, .. } = self;
+        let state = cells[first..].iter_mut().zip(&mut aux[first..]);
+        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (cell, aux))| {
             let restored = program.restored(pod_read_unaligned(kept), vertices);
-            restored.map(|restored| (*cell, *note) = restored).is_some()
+            restored.map(|restored| (*cell, *aux) = restored).is_some()
         })
     }
 

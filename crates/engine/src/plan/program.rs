@@ -32,7 +32,7 @@ impl InputScanCost {
     /// The memory of a stream program.
     pub fn of_stream<S: OverInput>() -> Self {
         // Two bits are less than a byte.
-        let slot = (size_of::<S::Cell>() + size_of::<S::Note>()) as u64 + u64::from(S::BITS);
+        let slot = (size_of::<S::Cell>() + size_of::<S::Aux>()) as u64 + u64::from(S::BITS);
         Self { always: S::PASSES == Some(1), slot, update: 0 }
     }
 }
@@ -72,7 +72,7 @@ pub enum ProgramKind {
         /// Bytes of a cell.
         cell: u64,
         /// Bytes that it learns beside its cell.
-        note: u64,
+        aux: u64,
         /// Whether there may be more passes than one, so that edges that are left are written anew.
         rewrites: bool,
         /// Whether edges may be contracted.
@@ -177,7 +177,7 @@ impl Layout {
     pub fn of_stream<S: Stream>() -> Self {
         let kind = ProgramKind::Stream {
             cell: size_of::<S::Cell>() as u64,
-            note: size_of::<S::Note>() as u64,
+            aux: size_of::<S::Aux>() as u64,
             rewrites: S::PASSES != Some(1),
             contracts: S::CONTRACTS,
         };
@@ -220,7 +220,7 @@ impl Layout {
         match self.kind {
             ProgramKind::Fold(fold) => fold.accum,
             ProgramKind::Extended { signal, accum, .. } => accum + signal,
-            ProgramKind::Stream { cell, note, .. } => cell + note,
+            ProgramKind::Stream { cell, aux, .. } => cell + aux,
             ProgramKind::Unknown | ProgramKind::Triangles => 4,
             ProgramKind::InputScan => 0,
         }
@@ -300,7 +300,7 @@ impl Layout {
             ProgramKind::Fold(FoldLayout { signal, .. }) | ProgramKind::Extended { signal, .. } => {
                 2 * signal
             }
-            ProgramKind::Stream { cell, note, .. } => cell + note,
+            ProgramKind::Stream { cell, aux, .. } => cell + aux,
             ProgramKind::Unknown | ProgramKind::Triangles | ProgramKind::InputScan => 0,
         }
     }

@@ -276,7 +276,7 @@ struct Wandering;
 impl Stream for Wandering {
     type Value = One<u32>;
     type Cell = AtomicU32;
-    type Note = ();
+    type Aux = ();
     type Step = ();
     type Total = ();
 

@@ -62,7 +62,7 @@ fn addend(source: u32, weight: f64) -> u64 {
 impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     type Value = Seen;
     type Cell = Kind;
-    type Note = Note;
+    type Aux = Note;
     type Step = Step;
     type Total = ();
 
@@ -93,17 +93,17 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     }
 
     fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
-        let note = &view.notes[edge.target as usize];
+        let note = &view.aux[edge.target as usize];
         note.sum.fetch_add(addend(edge.source, edge.weight), Ordering::Relaxed);
         true
     }
 
     fn settle(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
-        view.notes[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
+        view.aux[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
     }
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Seen {
-        let note = &view.notes[vertex as usize];
+        let note = &view.aux[vertex as usize];
         let settled = note.settled.load(Ordering::Relaxed).into();
         Seen { sum: note.sum.load(Ordering::Relaxed), settled }
     }
@@ -167,7 +167,7 @@ struct Spread {
 impl Stream for Spread {
     type Value = Seen;
     type Cell = AtomicU32;
-    type Note = ();
+    type Aux = ();
     type Step = ();
     type Total = ();
 
