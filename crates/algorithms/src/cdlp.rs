@@ -123,7 +123,7 @@ impl Group for Cdlp {
     }
 
     #[inline(always)]
-    fn meet(&self, votes: Votes, label: u32) -> Votes {
+    fn gather(&self, votes: Votes, label: u32) -> Votes {
         let again = votes.count > 0 && label == votes.label;
         let count = if again { votes.count + 1 } else { 1 };
         let leads = count > votes.most_count;
@@ -134,14 +134,14 @@ impl Group for Cdlp {
 
     /// A few are sorted, many are counted.
     #[inline(always)]
-    fn meet_all(&self, _: &Community, labels: &mut [u32], tally: &mut Tally) -> Votes {
+    fn gather_all(&self, _: &Community, labels: &mut [u32], tally: &mut Tally) -> Votes {
         if labels.len() > FEW
             && let Some((most, most_count)) = tally.most_frequent(labels)
         {
             return Votes { label: most, count: most_count, most, most_count };
         }
         labels.sort_unstable();
-        labels.iter().fold(self.nothing(), |votes, &label| self.meet(votes, label))
+        labels.iter().fold(self.nothing(), |votes, &label| self.gather(votes, label))
     }
 
     #[inline(always)]
@@ -173,9 +173,10 @@ mod tests {
     fn of_the_most_frequent_labels_the_smallest_wins() {
         let program = Cdlp::new(1);
         let wins = |labels: &[u32]| {
-            let votes = labels.iter().fold(Votes::default(), |votes, &it| program.meet(votes, it));
+            let votes =
+                labels.iter().fold(Votes::default(), |votes, &it| program.gather(votes, it));
             let mut turned: Vec<u32> = labels.iter().rev().copied().collect();
-            let at_once = program.meet_all(&Community(9), &mut turned, &mut Tally::default());
+            let at_once = program.gather_all(&Community(9), &mut turned, &mut Tally::default());
             let found = [votes, at_once].map(|it| program.apply(Community(9), it, &Changed(0)).0.0);
             assert_eq!(found[0], found[1], "{labels:?}");
             found[0]

@@ -227,25 +227,25 @@ impl<A: Amount> Program for Conductance<A> {
 
 /// Edges that were met: all, those that leave `S`, and those that go to the rest from there.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Met {
+pub struct Sums {
     all: u64,
     from_set: u64,
     cut: u64,
 }
 
 impl InputScan for Conductance<u32> {
-    type Sums = Met;
+    type Sums = Sums;
     type Update = ();
     type Accum = u32;
     type Value = Across<u32>;
     type Total = Cut;
 
     #[inline(always)]
-    fn edge(&self, source: u32, target: u32, _: f64, met: &mut Met) -> Option<()> {
+    fn edge(&self, source: u32, target: u32, _: f64, sums: &mut Sums) -> Option<()> {
         let [source, target] = [source, target].map(|slot| self.sides.has(slot.into()));
-        met.all += 1;
-        met.from_set += u64::from(source);
-        met.cut += u64::from(source && !target);
+        sums.all += 1;
+        sums.from_set += u64::from(source);
+        sums.cut += u64::from(source && !target);
         (source != target).then_some(())
     }
 
@@ -254,7 +254,7 @@ impl InputScan for Conductance<u32> {
         across + 1
     }
 
-    fn total(&self, Met { all, from_set, cut }: Met) -> Cut {
+    fn total(&self, Sums { all, from_set, cut }: Sums) -> Cut {
         let volumes = [all - from_set, from_set].map(|edges| edges as f64);
         Cut { cut: cut as f64, volumes, vertices: [0, 0] }
     }

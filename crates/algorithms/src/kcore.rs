@@ -103,7 +103,7 @@ const FEW: usize = 12;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct HIndex {
-    met: u32,
+    count: u32,
     index: u32,
 }
 
@@ -150,25 +150,25 @@ impl Group for KCore {
     }
 
     #[inline(always)]
-    fn meet(&self, HIndex { met, index }: HIndex, bound: Bound) -> HIndex {
-        let met = met + 1;
-        HIndex { met, index: index.max(met.min(bound.0)) }
+    fn gather(&self, HIndex { count, index }: HIndex, bound: Bound) -> HIndex {
+        let count = count + 1;
+        HIndex { count, index: index.max(count.min(bound.0)) }
     }
 
     /// A bound stays where as many neighbours have bounds that are no smaller: one look tells. Else
     /// those that are larger than the old bound are as good as that, so bounds are counted.
     #[inline(always)]
-    fn meet_all(&self, value: &Core, bounds: &mut [Bound], tally: &mut Tally) -> HIndex {
-        let (old, met) = (value.0, bounds.len() as u32);
+    fn gather_all(&self, value: &Core, bounds: &mut [Bound], tally: &mut Tally) -> HIndex {
+        let (old, count) = (value.0, bounds.len() as u32);
         let as_large = bounds.iter().map(|bound| u32::from(bound.0 >= old)).sum::<u32>();
         if as_large >= old {
-            return HIndex { met, index: old };
+            return HIndex { count, index: old };
         }
-        let most = old.min(met);
+        let most = old.min(count);
         let counters = if bounds.len() > FEW { tally.counters(most as usize + 1) } else { None };
         let Some(counters) = counters else {
             bounds.sort_unstable();
-            return bounds.iter().fold(self.nothing(), |index, &bound| self.meet(index, bound));
+            return bounds.iter().fold(self.nothing(), |index, &bound| self.gather(index, bound));
         };
         for bound in bounds {
             counters[bound.0.min(most) as usize] += 1;
@@ -178,12 +178,12 @@ impl Group for KCore {
             index -= 1;
             as_large += counters[index as usize];
         }
-        HIndex { met, index }
+        HIndex { count, index }
     }
 
     #[inline(always)]
     fn again(&self, value: &Core) -> HIndex {
-        HIndex { met: 0, index: value.0 }
+        HIndex { count: 0, index: value.0 }
     }
 
     /// Only one that was as large as the own bound can be missed.
@@ -225,11 +225,12 @@ mod tests {
             bounds.sort();
             for old in 0..10 {
                 let HIndex { index, .. } =
-                    KCore.meet_all(&Core(old), &mut bounds, &mut Tally::default());
-                let all = bounds.iter().fold(HIndex::default(), |index, it| KCore.meet(index, *it));
+                    KCore.gather_all(&Core(old), &mut bounds, &mut Tally::default());
+                let all =
+                    bounds.iter().fold(HIndex::default(), |index, it| KCore.gather(index, *it));
                 assert_eq!(index.min(old), all.index.min(old), "{bounds:?}");
             }
-            bounds.into_iter().fold(HIndex::default(), |index, it| KCore.meet(index, it)).index
+            bounds.into_iter().fold(HIndex::default(), |index, it| KCore.gather(index, it)).index
         };
         assert_eq!(index(&[]), 0);
         assert_eq!(index(&[0, 0]), 0);

@@ -37,24 +37,24 @@ pub trait Group: Sync {
     /// The update that the vertex tells its neighbours.
     fn tell(&self, value: &Self::Value) -> Self::Update;
 
-    /// The accumulator that has met no update.
+    /// The accumulator of no update.
     fn nothing(&self) -> Self::Accum;
 
-    /// Meets the next update of a vertex; they come in ascending order.
-    fn meet(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
+    /// Gathers the next update of a vertex; they come in ascending order.
+    fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
 
-    /// Meets all updates of a vertex of this value. Where a look at them is enough to tell what
+    /// Gathers all updates of a vertex of this value. Where a look at them is enough to tell what
     /// will come of it, they need not be sorted: it must make the same new value, and the same
     /// total. `tally`: to count in.
     #[inline(always)]
-    fn meet_all(
+    fn gather_all(
         &self,
         _value: &Self::Value,
         updates: &mut [Self::Update],
         _tally: &mut Tally,
     ) -> Self::Accum {
         updates.sort_unstable();
-        updates.iter().fold(self.nothing(), |accum, &update| self.meet(accum, update))
+        updates.iter().fold(self.nothing(), |accum, &update| self.gather(accum, update))
     }
 
     /// The accumulator of a vertex of this value if it met the same updates as before: from it
@@ -111,7 +111,7 @@ impl<G: Group> Program for Grouped<G> {
 
     #[inline(always)]
     fn group(&self, value: &G::Value, updates: &mut [G::Update], tally: &mut Tally) -> G::Accum {
-        self.0.meet_all(value, updates, tally)
+        self.0.gather_all(value, updates, tally)
     }
 
     #[inline(always)]
@@ -147,10 +147,11 @@ impl<G: Group> Program for Grouped<G> {
 
     #[inline(always)]
     fn gather(&self, accum: G::Accum, update: G::Update) -> G::Accum {
-        self.0.meet(accum, update)
+        self.0.gather(accum, update)
     }
 
-    /// Of the two the one that has met something: a vertex meets all of its updates in one place.
+    /// Of the two the one that has gathered something: a vertex gathers all of its updates in one
+    /// place.
     fn merge(&self, left: G::Accum, right: G::Accum) -> G::Accum {
         if left == self.0.nothing() { right } else { left }
     }

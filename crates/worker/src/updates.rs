@@ -126,7 +126,7 @@ impl KernelWorker {
     }
 
     /// Meets updates for the open partition.
-    fn meet<'b>(&mut self, payload: &'b [u8]) -> Result<Records<'b>, EngineError> {
+    fn take_updates<'b>(&mut self, payload: &'b [u8]) -> Result<Records<'b>, EngineError> {
         let at = self.updates_for(self.partition);
         let shape = self.kernel.shape();
         let records = open_updates(shape.record(), at, payload)?;
@@ -140,14 +140,14 @@ impl KernelWorker {
     }
 
     fn gather(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
-        let records = self.meet(payload)?;
+        let records = self.take_updates(payload)?;
         self.looked_at = records.targets.len() as u64;
         let (gathered, rewritten, filled) = (records.updates, None, Vec::new());
         Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled })
     }
 
     pub(crate) fn merge(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
-        self.meet(payload)?;
+        self.take_updates(payload)?;
         if let Kernel::Fold(_) = self.kernel {
             self.looked_at = self.cut.vertices(self.partition) as u64;
         }

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 43] = [
+const RETIRED: [(&str, &str); 45] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -44,6 +44,8 @@ const RETIRED: [(&str, &str); 43] = [
     ("gives_up", "should_fall_back"),
     ("heeds", "is_affected_by"),
     ("is_straight", "scans_input"),
+    ("meet", "gather"),
+    ("meet_all", "gather_all"),
     ("of_straight", "of_input_scan"),
     ("sift", "filter_edges"),
     ("sift_tile", "filter_tile"),

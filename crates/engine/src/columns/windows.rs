@@ -227,15 +227,16 @@ impl<'a> Reader<'a> {
     ) -> Result<(), EngineError> {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..workers.threads()).map(|_| channel()).unzip();
-        let (read, met) = std::thread::scope(|scope| {
+        let (read, worked) = std::thread::scope(|scope| {
             let read = Workers::beside(scope, move || self.run(side, order, &senders))?;
             // A worker owns its end, so that it is dropped when the worker ends, whatever ends it.
             let own = own.zip(receivers);
-            let met = workers.each_with(own, |worker, (own, windows)| work(worker, own, &windows));
-            Ok::<_, EngineError>((read.join(), met))
+            let worked =
+                workers.each_with(own, |worker, (own, windows)| work(worker, own, &windows));
+            Ok::<_, EngineError>((read.join(), worked))
         })?;
         read.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        if !met?.into_iter().all(|whole| whole) {
+        if !worked?.into_iter().all(|whole| whole) {
             return Err(EngineError::internal("signals of sources are missing"));
         }
         Ok(())

@@ -152,7 +152,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         values: &[u8],
         accums: &mut [u8],
     ) -> Result<(), EngineError> {
-        groups.meet(&*self.program, degrees, elements(values), elements_mut(accums))
+        groups.gather(&*self.program, degrees, elements(values), elements_mut(accums))
     }
 }
 

@@ -6,7 +6,7 @@
 //! choose, that a buffer stays in the second-level cache.
 //!
 //! Invariant: no run is longer than the degree of its vertex, because the graph is its own reverse
-//! and a source says one thing an edge. Checked in `Groups::meet`.
+//! and a source says one thing an edge. Checked in `Groups::gather`.
 
 use std::ops::Range;
 
@@ -108,11 +108,11 @@ impl Groups {
         }
     }
 
-    /// Lets the accumulators of a stripe meet the updates of the piece. `values`: of the stripe.
+    /// Lets the accumulators of a stripe gather the updates of the piece. `values`: of the stripe.
     ///
     /// # Errors
     /// When a vertex got more updates than it has edges.
-    pub(crate) fn meet<P: Program>(
+    pub(crate) fn gather<P: Program>(
         &mut self,
         program: &P,
         degrees: &[u32],
@@ -128,12 +128,12 @@ impl Groups {
             || {
                 let mut start = 0;
                 for (((accum, value), &degree), &cursor) in own {
-                    let (end, met) = (start + degree as usize, cursor as usize);
-                    if met > end {
+                    let (end, found) = (start + degree as usize, cursor as usize);
+                    if found > end {
                         let what = "a vertex of so many edges gets no more updates";
                         return Err(EngineError::Invariant(what));
                     }
-                    *accum = program.group(value, &mut updates[start..met], tally);
+                    *accum = program.group(value, &mut updates[start..found], tally);
                     start = end;
                 }
                 Ok(())
@@ -141,22 +141,22 @@ impl Groups {
         )
     }
 
-    /// The accumulator of a vertex of this value that meets these updates. More than there is room
-    /// for are left out: rows are no longer than degrees, and there is room for the highest.
+    /// The accumulator of a vertex of this value that gathers these updates. More than there is
+    /// room for are left out: rows are no longer than degrees, and there is room for the highest.
     #[inline(always)]
-    pub(crate) fn meet_row<P: Program>(
+    pub(crate) fn gather_row<P: Program>(
         &mut self,
         program: &P,
         value: &P::Value,
         row: impl Iterator<Item = P::Update>,
     ) -> P::Accum {
         let updates: &mut [P::Update] = cast_slice_mut(&mut self.updates);
-        let mut met = 0;
+        let mut found = 0;
         for (place, update) in updates.iter_mut().zip(row) {
             *place = update;
-            met += 1;
+            found += 1;
         }
-        program.group(value, &mut updates[..met], &mut self.tally)
+        program.group(value, &mut updates[..found], &mut self.tally)
     }
 }
 

@@ -46,7 +46,7 @@ impl Premises {
 
     /// Bytes of the rows that are met in a program over triangles, of what they are made with, and
     /// of each worker's marks. None of it is there while edges are ingested.
-    pub(super) fn met_bytes(&self) -> u64 {
+    pub(super) fn triangle_bytes(&self) -> u64 {
         if !self.program.intersects() {
             return 0;
         }

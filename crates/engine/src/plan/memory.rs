@@ -166,7 +166,7 @@ pub(super) fn vertex_bytes(premises: &Premises) -> u64 {
 /// they are pushed.
 pub(super) fn rows_bytes(premises: &Premises, index: Index) -> u64 {
     if !index.has_rows() {
-        return premises.met_bytes();
+        return premises.triangle_bytes();
     }
     let Shape { slots, edges, weighted, .. } = premises.shape;
     let one = edges * if weighted { 12 } else { 4 } + (slots + 1) * 4;

@@ -98,7 +98,7 @@ pub(crate) fn run(
     Ok((reached, state))
 }
 
-/// Iterations of which most meet all stripes.
+/// Iterations of which most are over all stripes.
 pub(crate) struct DenseSchedule<'a> {
     context: &'a Context<'a>,
     kernel: AnyKernel<'a>,
@@ -133,7 +133,7 @@ impl Schedule for DenseSchedule<'_> {
         };
         let (total, level) = match sparse {
             Some(done) => done,
-            None => self.meet_all(last, iterations == 0)?,
+            None => self.iterate_all(last, iterations == 0)?,
         };
         let frontier = self.state.shape.capabilities.frontier;
         let looked_up = frontier || self.shortcuts.regroup.is_some();
@@ -201,8 +201,12 @@ impl DenseSchedule<'_> {
         self.kernel.kernel().total(&self.state.totals)
     }
 
-    /// An iteration that meets all stripes.
-    fn meet_all(&mut self, last: &[u8], is_first: bool) -> Result<(Vec<u8>, Level), EngineError> {
+    /// An iteration over all stripes.
+    fn iterate_all(
+        &mut self,
+        last: &[u8],
+        is_first: bool,
+    ) -> Result<(Vec<u8>, Level), EngineError> {
         let Context { graph, workers, .. } = *self.context;
         if self.workers.is_empty() {
             let shape = self.state.shape;
@@ -220,7 +224,7 @@ impl DenseSchedule<'_> {
         let (total, level) = self.dense(last, is_first)?;
         self.looked += self.workers.iter_mut().map(WorkerState::take_bytes).sum::<u64>();
         if let Some(traversal) = &mut self.shortcuts.traversal {
-            traversal.met_all(self.state.active_count, level)?;
+            traversal.after_all(self.state.active_count, level)?;
         }
         Ok((total, level))
     }

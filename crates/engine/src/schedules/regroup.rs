@@ -84,7 +84,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
             let own = columns.stripe.vertices.clone();
             dispatched(
                 #[inline(always)]
-                || self.meet(own, cast_slice(&values), signals, worker),
+                || self.gather(own, cast_slice(&values), signals, worker),
             );
             columns.apply((graph, kernel), (&worker.accums, last), &mut values);
             let first = columns.stripe.vertices.start as usize;
@@ -110,7 +110,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
 impl<P: Program> Regroup<'_, P> {
     /// Sets the accumulators of vertices of these values to what their neighbours make of them.
     #[inline(always)]
-    fn meet(
+    fn gather(
         &self,
         own: std::ops::Range<u64>,
         values: &[P::Value],
@@ -128,7 +128,7 @@ impl<P: Program> Regroup<'_, P> {
                     fetch(signals, ahead as usize);
                     self.program.scatter(signals[end as usize], 1.0)
                 });
-                groups.meet_row(self.program, value, row)
+                groups.gather_row(self.program, value, row)
             } else {
                 self.program.again(value)
             };

@@ -39,8 +39,8 @@ pub(crate) trait Traversal {
         last: &[u8],
     ) -> Result<Option<(Vec<u8>, Level)>, EngineError>;
 
-    /// Notes an iteration that met all stripes, after which so many vertices are active.
-    fn met_all(&mut self, active: u64, level: Level) -> Result<(), EngineError>;
+    /// Notes an iteration over all stripes, after which so many vertices are active.
+    fn after_all(&mut self, active: u64, level: Level) -> Result<(), EngineError>;
 
     /// Lets columns say who is active.
     fn show(&mut self, state: &mut State);
@@ -129,7 +129,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         Ok(Some((bytes_of(&done.0).to_vec(), done.1)))
     }
 
-    fn met_all(&mut self, active: u64, level: Level) -> Result<(), EngineError> {
+    fn after_all(&mut self, active: u64, level: Level) -> Result<(), EngineError> {
         self.frontier.scattered_all(active);
         self.lookups.pass(level, self.context.workers, self.context.progress)
     }

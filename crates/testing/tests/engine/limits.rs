@@ -177,7 +177,7 @@ impl Group for Restless {
         0
     }
 
-    fn meet(&self, accum: u32, update: u32) -> u32 {
+    fn gather(&self, accum: u32, update: u32) -> u32 {
         accum.max(update + 1)
     }
 

@@ -52,7 +52,7 @@ pub fn gather(
     records: &Records<'_>,
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    met(records.cell, kernel.merge((records.targets, records.accums), accums))
+    checked(records.cell, kernel.merge((records.targets, records.accums), accums))
 }
 
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
@@ -65,7 +65,7 @@ pub fn gather_extended(
     (cell, targets, updates): (UpdateCell, &[u32], &[u8]),
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    met(cell, kernel.0.gather((targets, updates), accums))
+    checked(cell, kernel.0.gather((targets, updates), accums))
 }
 
 /// Destinations that were touched, and their accumulators, which are cleared: an update chunk that
@@ -100,7 +100,7 @@ pub fn group(
     let shape = kernel.shape();
     if shape.capabilities.knows_target {
         kernel.0.begin(values, accums);
-        return met(cell, seam::FoldKernel::gather(&*kernel.0, (targets, updates), accums));
+        return checked(cell, seam::FoldKernel::gather(&*kernel.0, (targets, updates), accums));
     }
     let width = (values.len() / shape.value).min(accums.len() / shape.accum);
     let mut counts = vec![0; width];
@@ -139,8 +139,8 @@ impl FoldKernel {
     }
 }
 
-fn met(cell: UpdateCell, are_met: bool) -> Result<(), EngineError> {
-    if are_met { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
+fn checked(cell: UpdateCell, are_inside: bool) -> Result<(), EngineError> {
+    if are_inside { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
 fn failed(cell: UpdateCell, what: &'static str) -> EngineError {

@@ -41,8 +41,9 @@ impl Fold<'_> {
         let Part { number, mut values, mut columns, states } = part;
         let at = (number, next);
         let bytes = columns.stripe.width() * shape.accum;
-        let is_met = !shape.capabilities.monotone || self.edges.wanted(number).1.next().is_some();
-        if is_met {
+        let is_folded =
+            !shape.capabilities.monotone || self.edges.wanted(number).1.next().is_some();
+        if is_folded {
             io.fetch(&values)?;
             match any {
                 AnyKernel::Fold(kernel) if shape.capabilities.knows_target => {
@@ -72,7 +73,7 @@ impl Fold<'_> {
                 lane.map_or(Ok(()), Lane::end)?;
             }
         }
-        if !is_met {
+        if !is_folded {
             columns.stay(&shape, self.signals, self.none);
             return Ok(columns.active_count);
         }

@@ -94,7 +94,7 @@ impl Marks {
         }
         dispatched(
             #[inline(always)]
-            || self.meet_all::<DIRECTED>(rank, &row[..middles], rows, closed),
+            || self.intersect_all::<DIRECTED>(rank, &row[..middles], rows, closed),
         );
         for &entry in row {
             let top = (entry >> 1) as usize;
@@ -111,7 +111,7 @@ impl Marks {
 
     /// Lets the row that is marked meet the rows of these of its entries.
     #[inline(always)]
-    fn meet_all<const DIRECTED: bool>(
+    fn intersect_all<const DIRECTED: bool>(
         &mut self,
         rank: usize,
         row: &[u32],
@@ -129,7 +129,7 @@ impl Marks {
             }
             let middle = (entry >> 1) as usize;
             let Some(others) = rows.get(middle) else { continue };
-            let (told, far) = self.meet::<DIRECTED>(others, 1 + (entry & 1));
+            let (told, far) = self.intersect::<DIRECTED>(others, 1 + (entry & 1));
             own += far;
             if told > 0 {
                 closed.tell(middle, told);
@@ -143,7 +143,7 @@ impl Marks {
     /// Meets the row of a middle, and says what it is told, and what the lowest is. `near`: how
     /// often the edge between these counts, which the top is told.
     #[inline(always)]
-    fn meet<const DIRECTED: bool>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
+    fn intersect<const DIRECTED: bool>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
         let (mut told, mut far) = (0, 0);
         for &other in others.entries {
             let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
@@ -158,20 +158,20 @@ impl Marks {
         }
         for Word { index, bits, both } in others.words::<DIRECTED>() {
             let word = index as usize;
-            let mut met = self.set[word] & bits;
-            if met == 0 {
+            let mut common = self.set[word] & bits;
+            if common == 0 {
                 continue;
             }
-            let count = u64::from(met.count_ones());
+            let count = u64::from(common.count_ones());
             (told, far) = (told + count, far + count);
             if DIRECTED {
-                told += u64::from((met & self.both[word]).count_ones());
-                far += u64::from((met & both).count_ones());
+                told += u64::from((common & self.both[word]).count_ones());
+                far += u64::from((common & both).count_ones());
             }
             let hits = &mut self.hits[64 * self.places[word] as usize..][..64];
-            while met != 0 {
-                hits[met.trailing_zeros() as usize] += near;
-                met &= met - 1;
+            while common != 0 {
+                hits[common.trailing_zeros() as usize] += near;
+                common &= common - 1;
             }
         }
         (told, far)

@@ -150,9 +150,10 @@ impl<'g> WorkerState<'g> {
             values = self.values.take(number)?;
             let degrees = self.degrees.take(number)?;
             let own = (&degrees[..width], &values[..width * shape.value]);
-            let met = group(kernel, (reader, record), &waiting, own, &mut self.groups, accums)?;
+            let gathered =
+                group(kernel, (reader, record), &waiting, own, &mut self.groups, accums)?;
             self.degrees.done(degrees);
-            met
+            gathered
         } else if shape.capabilities.knows_target {
             values = self.values.take(number)?;
             kernel.begin(&values, accums);
@@ -160,11 +161,11 @@ impl<'g> WorkerState<'g> {
                 kernel.gather((targets, updates), accums)
             })?
         } else {
-            let met = reader.read_of(record, &waiting, |targets, others| {
+            let gathered = reader.read_of(record, &waiting, |targets, others| {
                 kernel.merge((targets, others), accums)
             })?;
             values = self.values.take(number)?;
-            met
+            gathered
         };
         drop(waiting);
         columns.apply((graph, kernel), (accums, last), &mut values);
@@ -262,14 +263,14 @@ fn group(
     groups: &mut Groups,
     accums: &mut [u8],
 ) -> Result<u64, EngineError> {
-    let mut met = 0;
+    let mut gathered = 0;
     for piece in groups.pieces(degrees) {
         groups.open(degrees, &piece);
-        met = reader.read_of(record, waiting, |targets, updates| {
+        gathered = reader.read_of(record, waiting, |targets, updates| {
             kernel.put((targets, updates), groups);
             true
         })?;
         kernel.group(groups, degrees, values, accums)?;
     }
-    Ok(met)
+    Ok(gathered)
 }

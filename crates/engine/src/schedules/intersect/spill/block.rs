@@ -97,7 +97,7 @@ impl Task<'_> {
     /// Puts all entries into their rows, and closes these.
     fn fill(&mut self, directed: bool, worker: &mut WorkerState) -> Result<(), EngineError> {
         let Self { spans, cursors, entries, first, chunks } = self;
-        let met = worker.reader.read(chunks, |targets, found| {
+        let gathered = worker.reader.read(chunks, |targets, found| {
             targets.iter().zip(found).all(|(target, entry)| {
                 let Some(cursor) = cursors.get_mut(*target as usize) else { return false };
                 let place = entries.get_mut(*cursor as usize).map(|place| *place = *entry);
@@ -107,7 +107,7 @@ impl Task<'_> {
         })?;
         // Their places are free for what travels on.
         chunks.clear();
-        worker.gathered.gathered[ENTRIES as usize] += met;
+        worker.gathered.gathered[ENTRIES as usize] += gathered;
         let mut rest = &mut **entries;
         for start in spans.iter().rev().filter_map(Span::start) {
             let row;

@@ -26,7 +26,7 @@ struct WorkerState<'g> {
     writer: Writer,
     entries: RowBuckets<u32>,
     /// Edges that were met.
-    met: u64,
+    visited: u64,
 }
 
 impl TriangleRun<'_> {
@@ -40,7 +40,7 @@ impl TriangleRun<'_> {
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
                 entries: RowBuckets::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
-                met: 0,
+                visited: 0,
             })
         })?;
         let partitions = cut(graph, self.plan.sources);
@@ -65,9 +65,9 @@ impl TriangleRun<'_> {
             entries.finish(writer)?;
             waiting.put(writer.finish()?);
         }
-        let met: u64 = worker_states.iter().map(|worker| lock(worker).met).sum();
-        if met != graph.edges {
-            let what = format!("{met} edges were met, and there are {}", graph.edges);
+        let visited: u64 = worker_states.iter().map(|worker| lock(worker).visited).sum();
+        if visited != graph.edges {
+            let what = format!("{visited} edges were met, and there are {}", graph.edges);
             return Err(EngineError::Internal(what));
         }
         Ok(sum(&worker_states, |worker| {
@@ -89,7 +89,7 @@ impl WorkerState<'_> {
         sources: &[u32],
     ) -> Result<(), EngineError> {
         let TriangleRun { graph, directed, bins, phase, .. } = run;
-        let Self { scratch, chunks, ranks, writer, entries, met } = self;
+        let Self { scratch, chunks, ranks, writer, entries, visited } = self;
         ranks.fetch(stripe)?;
         let column = ranks.take(stripe)?;
         let targets = &column[..graph.stripes[stripe].width()];
@@ -102,7 +102,7 @@ impl WorkerState<'_> {
         let mut entry = |source: usize, target: usize, weight: f64| {
             // The others are another partition's, or those of a damaged key.
             let Some(&rank) = sources.get(source) else { return };
-            *met += 1;
+            *visited += 1;
             let Some(&below) = targets.get(target).filter(|below| rank > **below) else { return };
             if written.is_ok() {
                 let both = u32::from(*directed && weight > 2.5);

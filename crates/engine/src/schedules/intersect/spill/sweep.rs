@@ -79,7 +79,7 @@ impl TriangleRun<'_> {
             here.open(self, bins, waiting)?;
             self.measure(bins, &mut here, waiting, &worker_states)?;
             self.build(bins, &mut here, waiting, &worker_states)?;
-            self.meet(bins, &here, waiting, &worker_states)?;
+            self.merge(bins, &here, waiting, &worker_states)?;
             self.close(&here, &worker_states)?;
             self.close_arrivals(waiting.take(ROWS, number), &here, &worker_states)?;
             self.tell_own(bins, &here, &worker_states)?;
@@ -202,7 +202,7 @@ impl TriangleRun<'_> {
     }
 
     /// Adds what the ranks of the range were told to what they count.
-    fn meet(
+    fn merge(
         &self,
         bins: &Range<usize>,
         here: &CurrentRange,
@@ -214,7 +214,7 @@ impl TriangleRun<'_> {
             let ranks = self.bins.ranks(bins.start + task);
             let first = ranks.start - here.ranks.start;
             let chunks = std::mem::take(&mut *lock(&tasks[task]));
-            worker.meet(&chunks, first..first + ranks.len(), &here.own)
+            worker.merge(&chunks, first..first + ranks.len(), &here.own)
         })
     }
 
@@ -250,7 +250,7 @@ impl TriangleRun<'_> {
             let told = Counts::new(ranks.len())?;
             let worker = &mut *lock(&worker_states[0]);
             worker.outgoing.counts.window = window;
-            worker.meet(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
+            worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {
                 self.told(rank, told.of(rank - ranks.start), &mut worker.outgoing)?;
             }

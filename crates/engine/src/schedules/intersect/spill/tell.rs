@@ -21,7 +21,7 @@ struct WorkerState<'g> {
     writer: Writer,
     told: RowBuckets<u64>,
     /// Vertices that were met.
-    met: u64,
+    visited: u64,
     gathered: u64,
 }
 
@@ -41,7 +41,7 @@ impl TriangleRun<'_> {
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
                 told: RowBuckets::new(VALUES, stripes, self.plan.box_bytes),
-                met: 0,
+                visited: 0,
                 gathered: 0,
             })
         })?;
@@ -51,14 +51,14 @@ impl TriangleRun<'_> {
             self.gather(bins, counts, waiting, &worker_states)?;
             let counts = &*counts;
             self.workers.tasks(stripes, self.progress, &worker_states, |worker, stripe| {
-                let WorkerState { ranks: io, writer, told, met, .. } = worker;
+                let WorkerState { ranks: io, writer, told, visited, .. } = worker;
                 told.window = number as u32;
                 io.fetch(stripe)?;
                 let column = io.take(stripe)?;
                 for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
                     let place = (rank as usize).wrapping_sub(ranks.start);
                     let Some(&count) = counts.get(place) else { continue };
-                    *met += 1;
+                    *visited += 1;
                     if count > 0 {
                         told.put(stripe, (vertex, count), writer)?;
                     }
@@ -70,9 +70,9 @@ impl TriangleRun<'_> {
         for worker in &worker_states {
             waiting.put(lock(worker).writer.finish()?);
         }
-        let met: u64 = worker_states.iter().map(|worker| lock(worker).met).sum();
-        if met != graph.vertices() {
-            let what = format!("{met} vertices were met, and there are {}", graph.vertices());
+        let visited: u64 = worker_states.iter().map(|worker| lock(worker).visited).sum();
+        if visited != graph.vertices() {
+            let what = format!("{visited} vertices were met, and there are {}", graph.vertices());
             return Err(EngineError::Internal(what));
         }
         Ok(sum(&worker_states, |worker| {

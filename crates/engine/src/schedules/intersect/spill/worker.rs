@@ -29,13 +29,13 @@ pub(super) struct Outgoing {
 
 impl WorkerState {
     /// Adds what waits for a bin to counts, of which some places are those of its ranks.
-    pub(super) fn meet(
+    pub(super) fn merge(
         &mut self,
         chunks: &[UpdateChunk],
         places: Range<usize>,
         own: &Counts,
     ) -> Result<(), EngineError> {
-        let met = self.reader.read(chunks, |targets, told: &[u32]| {
+        let gathered = self.reader.read(chunks, |targets, told: &[u32]| {
             targets.iter().zip(told).all(|(target, told)| {
                 let place = places.start + *target as usize;
                 let is_its = places.contains(&place);
@@ -45,7 +45,7 @@ impl WorkerState {
                 is_its
             })
         })?;
-        self.gathered.gathered[COUNTS as usize] += met;
+        self.gathered.gathered[COUNTS as usize] += gathered;
         Ok(())
     }
 }
