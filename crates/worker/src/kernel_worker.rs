@@ -13,7 +13,7 @@
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Column, Kernel, Renewed, Scratch, apply, gather_extended, group, init,
+    Column, Kernel, Scratch, VertexTotals, apply, gather_extended, group, init,
 };
 use welter_model::program::Next;
 use welter_protocol::names::{Bytes, Phase, Step};
@@ -132,7 +132,7 @@ impl KernelWorker {
     }
 
     /// The vertex set in memory, with what the next step must know of it.
-    fn made(&self, made: &Renewed) -> Outcome {
+    fn made(&self, made: &VertexTotals) -> Outcome {
         let (kernel, cut, own) = (&self.kernel, &self.cut, &self.own);
         let vertices = own.chunks(kernel, cut);
         let all = own.active.len() as u64;

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 45] = [
+const RETIRED: [(&str, &str); 47] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -30,6 +30,7 @@ const RETIRED: [(&str, &str); 45] = [
     ("RELAXES", "ORDER_INDEPENDENT"),
     ("Recipe", "TileWriterConfig"),
     ("Regular", "UniformLines"),
+    ("Renewed", "VertexTotals"),
     ("Road", "Outgoing"),
     ("SAYS_ALL", "UPDATES_ARE_COMPLETE"),
     ("Shelved", "SpilledSlabs"),
@@ -47,6 +48,7 @@ const RETIRED: [(&str, &str); 45] = [
     ("meet", "gather"),
     ("meet_all", "gather_all"),
     ("of_straight", "of_input_scan"),
+    ("renew", "apply_vertices"),
     ("sift", "filter_edges"),
     ("sift_tile", "filter_tile"),
 ];

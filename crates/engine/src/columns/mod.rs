@@ -2,7 +2,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `state`, `renew`, `results` | values, signals and accumulators, renewed and read |
+//! | `state`, `stripe_columns`, `results` | values, signals and accumulators, made and read |
 //! | `striped` | columns in memory or on storage, that schedules do not tell apart |
 //! | `values`, `windows` | columns on storage, and the windows of sources that are in memory |
 //! | `edge_states` | states of edges, in the order of the chunks |
@@ -22,9 +22,9 @@ pub(crate) mod footprint;
 pub(crate) mod groups;
 pub(crate) mod levels;
 pub(crate) mod outcome;
-pub(crate) mod renew;
 pub(crate) mod results;
 pub(crate) mod state;
+pub(crate) mod stripe_columns;
 pub(crate) mod striped;
 pub(crate) mod totals;
 pub(crate) mod updates;

@@ -4,7 +4,7 @@ use bytemuck::cast_slice_mut;
 use welter_model::program::Program;
 
 use crate::EngineError;
-use crate::columns::renew::StripeColumns;
+use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::striped::{ColumnPart, ColumnPlace, StripedColumn};
 use crate::edges::graph::Graph;
 use crate::kernels::shape::KernelShape;

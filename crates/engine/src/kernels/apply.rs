@@ -13,9 +13,9 @@ pub(crate) struct Vertices<'a, P: Program> {
     pub(crate) active: &'a mut [u8],
 }
 
-/// Totals of vertices that were renewed, and how many are active.
+/// Totals of vertices that have new values, and how many are active.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Renewed<T> {
+pub(crate) struct VertexTotals<T> {
     /// The total of all.
     pub(crate) total: T,
     /// Total of the last vertex.
@@ -27,11 +27,11 @@ pub(crate) struct Renewed<T> {
 impl<P: Program> Vertices<'_, P> {
     /// Sets values to what `applied` makes of their places and them, and all that follows.
     #[inline(always)]
-    pub(crate) fn renew(
+    pub(crate) fn apply_vertices(
         self,
         program: &P,
         applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
-    ) -> Renewed<P::Total> {
+    ) -> VertexTotals<P::Total> {
         let (mut sum, mut last) = (P::Total::default(), P::Total::default());
         let mut count = 0;
         let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
@@ -54,7 +54,7 @@ impl<P: Program> Vertices<'_, P> {
                 one(place, value, signal);
             }
         }
-        Renewed { total: sum, last, active: count }
+        VertexTotals { total: sum, last, active: count }
     }
 }
 

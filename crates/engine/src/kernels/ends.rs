@@ -14,7 +14,7 @@ const AHEAD: usize = 16;
 /// Sets the values of some vertices to what `applied` makes of their places and values, and signals
 /// with them. The total of all, and that of the last one.
 #[inline(always)]
-pub(crate) fn renew<E: Extended>(
+pub(crate) fn apply_vertices<E: Extended>(
     program: &E,
     values: &mut [E::Value],
     signals: &mut [E::Signal],

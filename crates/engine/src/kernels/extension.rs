@@ -8,7 +8,7 @@ use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Vertex};
 
 use crate::kernels::apply::{fill, repeated};
-use crate::kernels::ends::{self, renew};
+use crate::kernels::ends::{self, apply_vertices};
 use crate::kernels::folded::{fold, merged};
 use crate::kernels::keys::Keys;
 use crate::kernels::seam::{Ends, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut};
@@ -27,7 +27,7 @@ impl<E: Extended, R: Deref<Target = E>> Extension<R> {
     }
 
     /// Sets values to what `applied` makes of their places and them. All vertices are active.
-    fn renew(
+    fn apply_vertices(
         &self,
         vertices: Segment<'_>,
         applied: impl Fn(usize, E::Value) -> (E::Value, E::Total),
@@ -35,7 +35,7 @@ impl<E: Extended, R: Deref<Target = E>> Extension<R> {
         let Segment { values, signals, total, alike, .. } = vertices;
         let values = elements_mut::<E::Value>(values);
         let active = values.len() as u64;
-        let [sum, last] = renew(&*self.program, values, elements_mut(signals), applied);
+        let [sum, last] = apply_vertices(&*self.program, values, elements_mut(signals), applied);
         total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
         active
     }
@@ -59,7 +59,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> Kernel for Extension<R> {
     }
 
     fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
-        self.renew(vertices, |place, _| {
+        self.apply_vertices(vertices, |place, _| {
             let index = first + place as u64;
             self.program.init(Vertex { index, out_degree: degrees[place].into() })
         })
@@ -67,7 +67,9 @@ impl<E: Extended, R: Deref<Target = E> + Sync> Kernel for Extension<R> {
 
     fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
         let (accums, last) = (elements::<E::Accum>(accums), pod_read_unaligned(last));
-        self.renew(vertices, |place, value| self.program.apply(value, accums[place], &last))
+        self.apply_vertices(vertices, |place, value| {
+            self.program.apply(value, accums[place], &last)
+        })
     }
 
     fn signal(&self, values: &[u8], signals: &mut [u8]) {

@@ -30,7 +30,7 @@ impl<P: Program, R: Deref<Target = P>> Folded<R> {
 }
 
 /// Sets values to what `applied` makes of their places and them, and all that follows from them.
-fn renew<P: Program>(
+fn apply_vertices<P: Program>(
     program: &P,
     vertices: Segment<'_>,
     applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
@@ -38,13 +38,13 @@ fn renew<P: Program>(
     let Segment { values, signals, active, total, alike } = vertices;
     let columns =
         Vertices::<P> { values: elements_mut(values), signals: elements_mut(signals), active };
-    let renewed = dispatched(
+    let totals = dispatched(
         #[inline(always)]
-        || columns.renew(program, applied),
+        || columns.apply_vertices(program, applied),
     );
-    let sum = renewed.total.merge(repeated(renewed.last, alike - 1));
+    let sum = totals.total.merge(repeated(totals.last, alike - 1));
     total.copy_from_slice(bytes_of(&sum));
-    renewed.active
+    totals.active
 }
 
 impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
@@ -66,7 +66,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
 
     fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
         let program = &*self.program;
-        renew(
+        apply_vertices(
             program,
             vertices,
             #[inline(always)]
@@ -80,7 +80,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
     fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
         let (program, accums) = (&*self.program, elements::<P::Accum>(accums));
         let last: P::Total = pod_read_unaligned(last);
-        renew(
+        apply_vertices(
             program,
             vertices,
             #[inline(always)]

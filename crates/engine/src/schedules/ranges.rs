@@ -203,7 +203,7 @@ impl RangesSchedule<'_> {
                 degrees.fetch(stripe)?;
                 let values = state.io.values.blank()?;
                 let column = degrees.take(stripe)?;
-                state.renew(graph, (part, values), &active, |_, values, columns| {
+                state.apply_stripe(graph, (part, values), &active, |_, values, columns| {
                     columns.init((graph, kernel), &column, values);
                 })?;
                 degrees.done(column);

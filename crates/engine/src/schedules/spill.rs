@@ -43,7 +43,7 @@ use crate::EngineError;
 use crate::checkpoint::{self, BY_STRIPE, Reached, Resume};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
-use crate::columns::renew::StripeColumns;
+use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::updates::{Pool, UpdateChunk};
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;

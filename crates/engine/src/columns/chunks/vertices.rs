@@ -14,9 +14,9 @@ pub struct Vertices<'a> {
     pub active: &'a mut [u8],
 }
 
-/// Totals of vertices that were renewed, and how many are active.
+/// Totals of vertices that have new values, and how many are active.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renewed {
+pub struct VertexTotals {
     /// The total of all.
     pub total: Vec<u8>,
     /// Number of active vertices, in a program whose vertices fall inactive.
@@ -29,8 +29,8 @@ pub struct Renewed {
 /// # Panics
 /// When there are fewer degrees than vertices, or columns are not of one length, which is a bug of
 /// the caller.
-pub fn init(kernel: &Kernel, first: u64, degrees: &[u32], vertices: Vertices<'_>) -> Renewed {
-    renewed(kernel, vertices, |segment| kernel.object().init(segment, first, degrees))
+pub fn init(kernel: &Kernel, first: u64, degrees: &[u32], vertices: Vertices<'_>) -> VertexTotals {
+    segment_totals(kernel, vertices, |segment| kernel.object().init(segment, first, degrees))
 }
 
 /// Sets what an iteration makes of the values of vertices and of what was gathered for them.
@@ -39,15 +39,15 @@ pub fn init(kernel: &Kernel, first: u64, degrees: &[u32], vertices: Vertices<'_>
 /// # Panics
 /// When there are fewer accumulators than vertices, or columns are not of one length, which is a
 /// bug of the caller.
-pub fn apply(kernel: &Kernel, last: &[u8], accums: &[u8], vertices: Vertices<'_>) -> Renewed {
-    renewed(kernel, vertices, |segment| kernel.object().apply(segment, accums, last))
+pub fn apply(kernel: &Kernel, last: &[u8], accums: &[u8], vertices: Vertices<'_>) -> VertexTotals {
+    segment_totals(kernel, vertices, |segment| kernel.object().apply(segment, accums, last))
 }
 
-fn renewed(
+fn segment_totals(
     kernel: &Kernel,
     vertices: Vertices<'_>,
-    renew: impl FnOnce(Segment<'_>) -> u64,
-) -> Renewed {
+    apply: impl FnOnce(Segment<'_>) -> u64,
+) -> VertexTotals {
     let Vertices { values, signals, active } = vertices;
     let shape = kernel.shape();
     let count = values.len() / shape.value;
@@ -55,6 +55,6 @@ fn renewed(
     let flags = if shape.capabilities.frontier { count } else { 0 };
     assert_eq!(active.len(), flags, "a flag for each value where vertices fall inactive");
     let mut total = vec![0; shape.total];
-    let active = renew(Segment { values, signals, active, total: &mut total, alike: 1 });
-    Renewed { total, active }
+    let active = apply(Segment { values, signals, active, total: &mut total, alike: 1 });
+    VertexTotals { total, active }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::columns::{Columns, WorkerColumns};
 use super::pass::{Part, Pass};
 use crate::EngineError;
-use crate::columns::renew::StripeColumns;
+use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::windows::Window;
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::{AnyKernel, Kernel};
@@ -66,7 +66,7 @@ impl<'g> WorkerState<'g> {
             self.flags.copy_from_slice(&column);
             io.done(column);
         }
-        self.renew(graph, (part, values), active, |_, values, columns| {
+        self.apply_stripe(graph, (part, values), active, |_, values, columns| {
             columns.resume(kernel, values);
         })
     }
@@ -124,7 +124,7 @@ impl<'g> WorkerState<'g> {
         let mut stripes = stripes.into_iter().enumerate().peekable();
         while let Some((place, part)) = stripes.next() {
             let values = self.io.values.take(part.number)?;
-            self.renew(graph, (part, values), &pass.active, |accums, values, columns| {
+            self.apply_stripe(graph, (part, values), &pass.active, |accums, values, columns| {
                 columns.apply((graph, kernel), (&accums[place * width..], pass.last), values);
             })?;
             if let Some((_, next)) = stripes.peek() {
@@ -135,7 +135,7 @@ impl<'g> WorkerState<'g> {
     }
 
     /// Makes the new values of a stripe, and writes them with all that follows from them.
-    pub(super) fn renew(
+    pub(super) fn apply_stripe(
         &mut self,
         graph: &Graph,
         (Part { number, totals }, mut values): (Part<'_>, Buffer<u8>),

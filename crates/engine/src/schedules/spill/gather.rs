@@ -4,7 +4,7 @@ use std::vec::IntoIter;
 
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
-use crate::columns::renew::StripeColumns;
+use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::updates::UpdateChunk;
 use crate::machine::per_worker::PerWorker;
 

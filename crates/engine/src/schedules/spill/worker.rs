@@ -8,7 +8,7 @@ use super::signals::SignalReader;
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::columns::groups::groups;
-use crate::columns::renew::StripeColumns;
+use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::updates::{Pool, Reader, UpdateChunk, Writer};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::footprint::TILE_EDGES_MAX;

@@ -26,7 +26,7 @@ impl StripeColumns<'_> {
         values: &mut [u8],
     ) {
         let base = self.stripe.vertices.start;
-        self.renew((graph, kernel), values, |vertices, columns| {
+        self.each_segment((graph, kernel), values, |vertices, columns| {
             kernel.init(columns, base + vertices.start as u64, &degrees[vertices])
         });
     }
@@ -39,7 +39,7 @@ impl StripeColumns<'_> {
         values: &mut [u8],
     ) {
         let width = kernel.shape().accum;
-        self.renew((graph, kernel), values, |vertices, columns| {
+        self.each_segment((graph, kernel), values, |vertices, columns| {
             let accums = &accums[vertices.start * width..vertices.end * width];
             kernel.apply(columns, accums, last)
         });
@@ -66,7 +66,7 @@ impl StripeColumns<'_> {
     }
 
     /// Hands the columns of each segment to `each`, which says how many of its vertices are active.
-    fn renew(
+    fn each_segment(
         &mut self,
         (graph, kernel): (&Graph, &dyn Kernel),
         values: &mut [u8],
