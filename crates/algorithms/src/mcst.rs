@@ -21,8 +21,10 @@
 //! - The order of edges is total up to parallel ones of the same weight, which are as good as each
 //!   other. So the only cycle among best edges is one that two components share, the forest does
 //!   not depend on the order in which edges come, and where weights are equal it is the same too.
+//!   Tested by `as_kruskal` and `ties_make_no_cycles`.
 //! - A component that hooks is the label of none afterwards, and the edge that it hooked over stays
 //!   with the vertex that was its label: every vertex but one of each tree has an edge of its own.
+//!   Tested by `spans_without_cycles_and_no_edge_is_better`.
 //!
 //! Source: Chaos, Table 1 (`MCST`, of the extended model: edges are rewritten); O. Borůvka,
 //! "O jistém problému minimálním", 1926.

@@ -5,7 +5,8 @@
 //!
 //! Invariant: a run goes on only with the inputs that it began with: files of the same names, sizes
 //! and times of change, the same generation of a kept graph, the same words for a generator. The
-//! engine also compares the graph that comes of them with the one of the checkpoint.
+//! engine also compares the graph that comes of them with the one of the checkpoint. Checked in
+//! `unchanged`. Tested by `a_run_that_changed_is_refused`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

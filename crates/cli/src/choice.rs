@@ -1,7 +1,9 @@
 //! Which way an algorithm goes that has two: a program that learns in memory as long as that fits,
 //! and a fold program on routes that the first one does not have, and in less memory.
 //!
-//! Invariant: what was taken is told, with the reason: by `explain`, and by the report.
+//! Invariant: what was taken is told, with the reason: by `explain`, and by the report. Tested
+//! by `components_go_by_labels_where_a_route_is_forced` and
+//! `components_go_by_labels_where_cells_do_not_fit`.
 
 use clap::{Args, ValueEnum};
 

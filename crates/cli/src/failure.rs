@@ -1,6 +1,8 @@
 //! How the command ends when something is wrong: one line, a hint where there is one, and a code.
 //!
-//! Invariant: nobody but [`Failure::report`] and the hook for panics writes an error.
+//! Invariant: nothing but [`Failure::report`], the hook for panics and, where there is no memory to
+//! say more, the allocator writes an error. Tested by `a_panic_is_one_error_with_its_own_code` and
+//! `memory_that_the_system_refuses_is_an_error`.
 
 use std::any::Any;
 use std::io::{self, ErrorKind};

@@ -1,7 +1,8 @@
 //! Outputs, looked at before any work is done: that they can be made, and destroy nothing.
 //!
 //! Invariants: no output is an input, or a part of a kept graph or of checkpoints, by whatever name
-//! · no two outputs are one file · what is found out here leaves nothing behind.
+//! · no two outputs are one file · what is found out here leaves nothing behind. Tested by
+//! `outputs_that_would_destroy_something_are_refused_before_the_run`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //!
 //! Invariant: that it cannot be written (its reader is gone, its disk is full) changes neither what
 //! is done nor the exit code. A pipe whose reader does not read is waited for, as by every program.
+//! Tested by `standard_error_that_cannot_be_written_changes_nothing`.
 
 use std::fmt::Display;
 use std::io::Write;

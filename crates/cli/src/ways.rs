@@ -2,7 +2,9 @@
 //!
 //! Invariant: options about the graph (`--drop-duplicates`, `--drop-self-loops`) mean the graph
 //! that was stated. An algorithm that reads a directed one both ways makes no duplicates of its
-//! edges, and one that would be content with one way makes none of two that are.
+//! edges, and one that would be content with one way makes none of two that are. Tested by
+//! `merging_follows_what_was_stated` and
+//! `what_is_left_is_the_graph_without_them_for_every_algorithm_and_route`.
 
 use welter_model::edges::{Duplicates, Reading};
 

@@ -7,7 +7,8 @@
 //! the order of edges never depends on scheduling. The bytes held never exceed the stated budget by
 //! more than one part a thread. Where there are scratch directories, parts take half of the budget
 //! at most: what would be more is written to files, all of it, and every part from then on; one
-//! write of each edge, by the thread that parsed it.
+//! write of each edge, by the thread that parsed it. Tested by `parts_come_out_in_input_order`,
+//! `more_than_the_budget_is_refused` and `dense_ids_from_every_kind_of_source`.
 
 mod directions;
 mod kinds;

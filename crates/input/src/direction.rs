@@ -2,7 +2,8 @@
 //! `Directed` or `Undirected` in each row. One rule serves text, tables and frames.
 //!
 //! Invariant: all rows say the same; the first one that does not is an error with its line
-//! or row, unless the user says what edges are, so that nothing is looked at.
+//! or row, unless the user says what edges are, so that nothing is looked at. Tested by
+//! `a_column_of_one_word_says_what_edges_are` and `what_the_user_says_about_direction_wins`.
 
 use crate::columns::names;
 use crate::words::show;

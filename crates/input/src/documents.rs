@@ -14,7 +14,8 @@
 //!   becomes two arcs.
 //!
 //! Invariant: memory is that of the nodes and edges that were read, 16 bytes an edge and 8 for its
-//! weight, whatever is stated, and is checked against the budget while it grows.
+//! weight, whatever is stated, and is checked against the budget while it grows. Tested by
+//! `memory_is_held_against_the_budget_while_it_grows`.
 
 mod blocks;
 pub(crate) mod bytes;

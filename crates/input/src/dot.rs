@@ -17,7 +17,7 @@
 //!
 //! Invariant: an edge between groups stands for as many edges as there are pairs; they are counted
 //! before they are made, and checked against the size of the file as what a compressed file stands
-//! for is.
+//! for is. Tested by `little_text_stands_for_few_edges`.
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the text of every error is one sentence that names the file, so that a person can
 //! mend the input without reading anything else; [`InputError::kind`] is stable and
-//! documented.
+//! documented. Tested by `an_error_reads_like_a_sentence_with_its_place`.
 
 use std::io;
 

@@ -3,7 +3,8 @@
 //! They are named before anything is guessed, because whatever no reader knows would else be taken
 //! for rows of text: a table of accounts or a picture would become a graph of its words.
 //!
-//! Invariant: a beginning stands here only if rows of edges cannot begin so.
+//! Invariant: a beginning stands here only if rows of edges cannot begin so. Tested by
+//! `rows_of_edges_are_not_refused`.
 
 use crate::error::InputError;
 use crate::text::fields::is_number;

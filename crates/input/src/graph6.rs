@@ -13,7 +13,8 @@
 //! several graphs is refused, and so is the incremental form (`;`).
 //!
 //! Invariant: the number of vertices of graph6 and digraph6 is that which the bits are enough for,
-//! so that what is stated is what is there; edges are handed on as they come.
+//! so that what is stated is what is there; edges are handed on as they come. Tested by
+//! `what_is_no_graph_is_refused_with_its_byte`.
 
 #[cfg(test)]
 mod tests;

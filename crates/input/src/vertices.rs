@@ -5,7 +5,9 @@
 //! target are the column of the ids. So every kind of table that holds edges also holds vertices.
 //!
 //! Invariant: all vertices of the tables are vertices of the graph, and so are the ends of edges
-//! that are in none of them; how many these are is said.
+//! that are in none of them; how many these are is said. Tested by
+//! `names_without_edges_are_vertices_and_count_in_every_total` and
+//! `ends_of_edges_that_no_table_lists_are_vertices_and_counted`.
 
 use std::path::PathBuf;
 

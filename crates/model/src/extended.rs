@@ -11,6 +11,7 @@
 //! neither must look for the other.
 //!
 //! Invariants: as in [`program`](crate::program); state is all zeros before the first iteration.
+//! Tested by `two_states` and `three_states`, which judge few iterations too.
 
 use bytemuck::Pod;
 

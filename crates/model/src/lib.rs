@@ -1,6 +1,7 @@
 //! Edges, ids and programs: what a graph algorithm is made of.
 //!
-//! Invariants: nothing in this crate knows a file, a socket, a clock or a thread.
+//! Invariant: nothing in this crate knows a file, a socket, a clock or a thread. Checked in
+//! `layers::check_source`, a rule of the project's own, and by clippy.
 
 pub mod edges;
 pub mod extended;

@@ -3,7 +3,8 @@
 //! Counting the marks before a slot, and finding the slot of a mark by its number, take a few steps
 //! wherever they are: numbers of marks are kept for every word, and words for every few marks.
 //!
-//! Invariant: `slot(number(s)) == s` for each slot `s` that is marked.
+//! Invariant: `slot(number(s)) == s` for each slot `s` that is marked. Tested by
+//! `marks_are_found_by_their_numbers`.
 
 use std::ops::Range;
 

@@ -7,9 +7,10 @@
 //!
 //! Invariants:
 //! - `gather` and `merge` are commutative and associative (floats: up to rounding), `identity` is
-//!   neutral for both.
+//!   neutral for both. Tested by `monotone_programs_take_updates_in_parts` and
+//!   `the_order_of_the_edges_does_not_matter`.
 //! - Totals are merged in a fixed order that depends on the graph alone, so one machine gives the
-//!   same bits for any number of threads.
+//!   same bits for any number of threads. Tested by `every_task_gives_the_same_bits_as_in_memory`.
 //! - No function of a program can fail, and none knows where its data lies.
 //!
 //! The largest number of all vertices that reach a vertex, itself included. A vertex that heard of

@@ -5,7 +5,8 @@
 //! each kind: to the integers of targets a number is added that is larger than all of sources, and
 //! names have a letter before them that says the kind. Nobody but this file looks at that.
 //!
-//! Invariant: what a caller gets are the ids that came in.
+//! Invariant: what a caller gets are the ids that came in. Tested by
+//! `ids_are_found_on_their_side`.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! What can go wrong with an output.
 //!
 //! Invariant: the text of every error is one sentence that names the output;
-//! [`OutputError::kind`] is stable and documented.
+//! [`OutputError::kind`] is stable and documented. Tested by `what_cannot_be_created_says_so` and
+//! `a_full_disk_is_an_error_wherever_it_happens`.
 
 use std::io;
 

@@ -10,6 +10,9 @@
 //! name when it is complete, and not at all when writing fails or is cancelled (`target`) ·
 //! memory is bounded by a few blocks a thread, whatever the size of a part (`ordered`) · the ids
 //! written are those that came in · when a file was written, it and its name are on the device.
+//! Tested by `bytes_do_not_depend_on_threads`, `nothing_is_left_behind_by_what_fails`,
+//! `blocks_leave_in_order_and_in_pieces`, `vertices_are_written_as_their_ids` and
+//! `a_kill_at_any_call_leaves_a_result_or_a_way_to_it`.
 //!
 //! # Example
 //! A table of two vertices with names, as the command prints it:

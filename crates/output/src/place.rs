@@ -1,7 +1,8 @@
 //! Where an output goes: through links, and only where it can go.
 //!
 //! Invariant: what is found here to be impossible would have failed after the work: a file that is
-//! the root of a mount, or that its directory does not let this process replace.
+//! the root of a mount, or that its directory does not let this process replace. Checked in
+//! `may_replace`. Tested by `a_file_that_is_mounted_is_refused_before_the_run`.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};

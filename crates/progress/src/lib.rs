@@ -5,7 +5,8 @@
 //! [`Progress::cancelled`] at the same grain. Drawing bars, writing reports and catching Ctrl-C is
 //! the business of the creator of the [`Progress`].
 //!
-//! Invariant: nothing here blocks a worker; `add` is one relaxed atomic addition.
+//! Invariant: counting blocks no worker; `add` is one relaxed atomic addition. Tested by
+//! `counting_waits_for_no_lock`.
 //!
 //! ```
 //! use welter_progress::{Progress, Unit};
@@ -252,6 +253,20 @@ mod tests {
         assert_eq!(names, ["bin", "read"]);
         progress.forget();
         assert!(progress.finished().is_empty());
+    }
+
+    #[test]
+    fn counting_waits_for_no_lock() {
+        let progress = Progress::new();
+        let phase = progress.phase("read", Unit::Edges, None);
+        // One of them taken again would never be had, or panic.
+        let running = lock(&phase.shared.running);
+        let finished = lock(&phase.shared.finished);
+        phase.add(3);
+        phase.add_bytes(12);
+        assert!(!progress.cancelled());
+        drop((running, finished));
+        assert_eq!(progress.current().map(|phase| phase.done), Some(3));
     }
 
     #[test]

@@ -16,9 +16,12 @@
 //!
 //! Invariants:
 //! - A worker that does again what it did comes to the same bytes: there is no order here but that
-//!   of slots, cells and the work itself.
-//! - A payload that is not what was written for what it was pulled for is an error.
-//! - As many updates are said to be made as records of what is filled stand for.
+//!   of slots, cells and the work itself. Tested by `work_that_is_done_again_gives_the_same_bytes`.
+//! - A payload that is not what was written for what it was pulled for is an error. Tested by
+//!   `payloads_of_another_kind_are_errors`.
+//! - As many updates are said to be made as records of what is filled stand for. Tested by
+//!   `chunks_say_how_many_updates_they_stand_for` and
+//!   `answers_are_those_of_the_interpreter_on_both_routes`.
 
 mod bins;
 pub mod cut;

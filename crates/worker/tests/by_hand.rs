@@ -291,6 +291,35 @@ fn assert_near(expected: &[f64], found: &[f64], what: &str) {
     assert!(error < 1e-5, "{what}: {error}");
 }
 
+/// The bytes that two machines store, and those of the updates of one partition.
+fn stored(graph: &Graph, route: Route) -> Vec<Vec<u8>> {
+    let product = Spmv::<f64>::new(Vector::Random { seed: 3 }, 2);
+    let kernel = Kernel::Fold(FoldKernel::of(Arc::new(product)));
+    let mut cluster = Cluster::begin(graph, &kernel, route);
+    let vertices = cluster.vertices.values().flatten().map(|chunk| chunk.to_vec());
+    let mut bytes: Vec<Vec<u8>> = vertices.collect();
+    bytes.extend(cluster.edges.iter().map(|chunk| chunk.payload.to_vec()));
+    if route == Route::Spill {
+        let control = cluster.decide(0).expect("an iteration");
+        cluster.open(Step { iteration: 0, phase: Phase::Scatter }, 0, &control);
+        let (_, mut updates) = cluster.stream_edges(0);
+        for at in [0, 1] {
+            let Outcome::Flushed(filled) = cluster.ask(at, &Work::Flush) else { panic!("flush") };
+            updates.extend(filled);
+        }
+        assert!(!updates.is_empty());
+        bytes.extend(updates.iter().map(|chunk| chunk.payload.to_vec()));
+    }
+    bytes
+}
+
+#[test]
+fn work_that_is_done_again_gives_the_same_bytes() {
+    for route in [Route::Fold, Route::Spill] {
+        assert!(stored(&graph(), route) == stored(&graph(), route), "{route:?}");
+    }
+}
+
 #[test]
 fn payloads_of_another_kind_are_errors() {
     let graph = graph();

@@ -15,8 +15,19 @@ use std::collections::BTreeMap;
 use super::{Finding, Source};
 
 /// Crates whose modules all say so.
-const CRATES: [&str; 4] =
-    ["crates/engine/src/", "crates/protocol/src/", "crates/sim/src/", "crates/store/src/"];
+const CRATES: [&str; 11] = [
+    "crates/algorithms/src/",
+    "crates/cli/src/",
+    "crates/engine/src/",
+    "crates/input/src/",
+    "crates/model/src/",
+    "crates/output/src/",
+    "crates/progress/src/",
+    "crates/protocol/src/",
+    "crates/sim/src/",
+    "crates/store/src/",
+    "crates/worker/src/",
+];
 
 /// Beginnings of the sentences, in small letters, and which functions they may name.
 const FORMS: [(&str, Kind); 4] = [

@@ -1,7 +1,8 @@
 //! Where a traversal begins: vertices by their ids, said one by one or listed in files.
 //!
 //! Invariant: none is guessed. That a source is missing is found before anything is read, that one
-//! is no vertex of the graph right after.
+//! is no vertex of the graph right after. Tested by
+//! `a_source_that_is_missing_or_no_vertex_is_an_error`.
 
 use clap::Args;
 use serde_json::{Value, json};

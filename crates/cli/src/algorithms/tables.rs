@@ -4,7 +4,8 @@
 //! Invariants: an id that the graph has not is told where it is of a file, which may serve many
 //! graphs, and is an error where it is of a table that a caller made for this run; what such a
 //! table takes counts against the budget of the run; standard input is the graph or one table,
-//! never both.
+//! never both. Checked in `slot_values`, `with_vertices` and `tables::check`. Tested by
+//! `a_vector_that_cannot_be_is_refused`.
 
 use welter_input::attributes::{AttributeOptions, Attributes, Table, Vertices, attributes};
 use welter_input::source;

@@ -9,7 +9,8 @@
 //! `explain` has the options of `run`, so its commands are one section that says the difference.
 //!
 //! Invariant: of the options of one name in a group only those words are shared that most commands
-//! use, so a name in a group stands for one description.
+//! use, so a name in a group stands for one description. Tested by
+//! `every_option_is_described_under_its_command_or_once_for_all`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

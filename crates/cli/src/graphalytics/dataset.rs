@@ -2,6 +2,7 @@
 //! them, the references, and where outputs go.
 //!
 //! Invariant: whatever is missing or wrong in the properties is found before anything is run.
+//! Tested by `properties_that_make_no_run_are_refused_before_any`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

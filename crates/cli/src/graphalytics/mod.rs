@@ -3,7 +3,8 @@
 //!
 //! Invariant: an algorithm runs as `welter run` runs it, because what the properties say is put in
 //! the words of that command ([`dataset`]). What was not compared with a reference is never said to
-//! be right.
+//! be right. Tested by `the_examples_are_right` and
+//! `what_has_no_reference_is_not_said_to_be_right`.
 
 mod args;
 mod dataset;

@@ -11,6 +11,7 @@
 //! holds.
 //!
 //! Invariant: a comparison says that it met every vertex once on both sides, or it is an error.
+//! Tested by `every_vertex_is_there_once`.
 
 #[cfg(test)]
 mod tests;

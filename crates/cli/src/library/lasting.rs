@@ -2,7 +2,8 @@
 //!
 //! Such a run is kept as the command that would do the same, so `welter resume` resumes a run
 //! that was begun here, and the other way round. Invariant: what a run reads is there without the
-//! process, so files are read again where a graph holds what it read of them.
+//! process, so files are read again where a graph holds what it read of them. Checked in
+//! `Graph::run_lasting`.
 
 use std::path::Path;
 

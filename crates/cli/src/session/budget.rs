@@ -1,8 +1,9 @@
 //! What a run may take of the machine, and the plan that it gets for that.
 //!
-//! Invariants: the budget is all that the process holds, so what it takes anyway is in every plan;
-//! a refusal names a budget that is enough, as it is rounded for people, because that is found by
-//! the planning that a run with it would do.
+//! Invariants: the budget is all that the process holds, so what it takes anyway is in every plan
+//! (tested by `every_kind_of_input_keeps_its_budget`); a refusal names a budget that is enough, as
+//! it is rounded for people, because that is found by the planning that a run with it would do.
+//! Tested by `the_budget_that_a_refusal_names_is_enough`.
 
 use welter_engine::EngineError;
 use welter_engine::kept::Kept;

@@ -8,7 +8,8 @@
 //! and the blocks that it lists.
 //!
 //! Invariant: blocks lie inside the file and are together no longer than it, so that nothing is
-//! read many times over because it is listed many times.
+//! read many times over because it is listed many times. Checked in `Footer::read`. Tested by
+//! `footers_that_list_a_message_twice_are_refused`.
 
 use arrow_ipc::root_as_footer;
 use arrow_schema::Schema;

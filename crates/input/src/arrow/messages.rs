@@ -10,6 +10,7 @@
 //! Invariants: memory for a message follows the bytes that are really there, not the length that is
 //! stated · every buffer that a message describes lies inside its body, and where buffers are
 //! compressed, what they state to unpack to stays within the allowed ratio of all bytes so far.
+//! Tested by `lengths_that_are_not_there_cost_nothing` and `bombs_in_buffers_are_refused`.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -3,7 +3,8 @@
 //!
 //! Invariant: one buffer is held, whatever the source is. As a [`BufRead`] it gives at most a
 //! stated number of bytes between two calls of [`Bytes::allow`], so that a decoder that gathers
-//! what belongs together cannot be made to gather without end.
+//! what belongs together cannot be made to gather without end. Tested by
+//! `a_decoder_is_given_as_much_as_it_may_take`.
 
 use std::io::{self, BufRead, Read};
 

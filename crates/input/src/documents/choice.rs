@@ -1,6 +1,8 @@
 //! The choice of the attribute of edges that is the weight, once all of a graph was read.
 //!
-//! Invariant: if the weight is a guess, the person is told of attributes that may be meant instead.
+//! Invariant: where no attribute is taken for the weight, the person is told of those that may be
+//! meant, and two that are as likely are refused. Tested by
+//! `weights_are_known_by_the_words_of_columns`.
 
 use super::Document;
 use super::weights::{Attribute, Kind, Weights};

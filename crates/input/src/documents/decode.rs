@@ -1,7 +1,7 @@
 //! Bytes in the encoding that an XML declaration names, as UTF-8.
 //!
 //! Invariant: what the encoding does not know is an error with its line, and no character is made
-//! up for it.
+//! up for it. Checked in `through`.
 
 use encoding_rs::{DecoderResult, Encoding, UTF_8};
 

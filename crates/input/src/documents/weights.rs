@@ -4,6 +4,7 @@
 //! not read.
 //!
 //! Invariant: values are kept once one came, and no longer than the attribute can be the weight.
+//! Checked in `Attributes::push`.
 
 use hashbrown::HashMap;
 

@@ -5,7 +5,7 @@
 //! names is decoded on the way.
 //!
 //! Invariant: elements inside each other are of bounded depth, and what is gathered at once is of
-//! bounded size.
+//! bounded size. Checked in `walk`.
 
 use quick_xml::Reader as XmlReader;
 use quick_xml::events::{BytesStart, Event};

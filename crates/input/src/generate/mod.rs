@@ -4,7 +4,9 @@
 //! parts may be read by any thread, in any order, and again, and the same options give the same
 //! graph on every machine and in every later version of welter (the tests pin some edges down).
 //! For that reason nothing here calls a library function whose last bit may differ between
-//! platforms (`powf`, `ln`): additions, products, quotients and square roots only.
+//! platforms (`powf`, `ln`): additions, products, quotients and square roots only. Tested by
+//! `parts_follow_one_another_and_edges_do_not_depend_on_them`, `graphs_are_fixed_for_ever` and
+//! `sequences_are_fixed_for_ever_and_differ_by_purpose`.
 
 pub mod rmat;
 pub mod web;

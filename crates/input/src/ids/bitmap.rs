@@ -2,6 +2,7 @@
 //! more memory than the edges: a bit for each id, and how many bits are set before each word.
 //!
 //! Invariant: at most [`BITS_PER_EDGE_MAX`] bits an edge, so at most 12 bytes an edge in all.
+//! Checked in `Bitmap::bytes_for`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

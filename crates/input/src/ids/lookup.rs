@@ -1,7 +1,8 @@
 //! The places of integers in an ascending list, found by their first bits and then by halving.
 //!
 //! Invariant: at most a byte for each integer beside the list. Integers that lie evenly are found
-//! in two looks at memory; others in no more than halving takes.
+//! in two looks at memory; others in no more than halving takes. Tested by `all_are_found`, which
+//! counts the bytes too.
 
 use super::runs::partition_point;
 

@@ -1,7 +1,8 @@
 //! From ids to slots: which form of [`IdMap`] a graph gets, and the mapping of its edges.
 //!
 //! Invariant: slots ascend in the order of the ids (integers by value, names by bytes), for any
-//! number of threads and any order of the edges.
+//! number of threads and any order of the edges. Tested by `integers_get_the_same_slots` and
+//! `names_get_the_same_slots`.
 
 mod apart;
 mod bitmap;

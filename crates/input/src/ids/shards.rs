@@ -6,7 +6,7 @@
 //! is seeded at random, so no input can be made that collides.
 //!
 //! Invariant: the number of a key is its rank among all distinct keys, whatever thread saw it
-//! first.
+//! first. Tested by `numbers_are_ranks`.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Mutex, PoisonError};

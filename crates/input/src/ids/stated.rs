@@ -3,7 +3,8 @@
 //! Invariant: ids that count up without a gap become a range and take no memory, however many are
 //! stated; lists take what their sources took to write them down. Only a range that has to become a
 //! list, because other ids lie apart from it, takes memory in proportion to a stated number, and
-//! then no more than the run may take.
+//! then no more than the run may take. Tested by `what_counts_up_without_a_gap_is_a_range` and
+//! `a_range_becomes_a_list_only_where_that_fits`.
 
 use std::ops::Range;
 

@@ -2,7 +2,8 @@
 //! known whether their ends are ids or places.
 //!
 //! Invariant: the ends of all edges are read the same way. They are ids if all of them are ids of
-//! nodes, else places in the list of nodes if all of them are that, else an error.
+//! nodes, else places in the list of nodes if all of them are that, else an error. Checked in
+//! `node_of_ends`. Tested by `ends_are_ids_or_places`.
 
 use super::feed::Feed;
 use super::place::Place;

@@ -1,7 +1,7 @@
 //! Which shape a document has: what each value means, by the place that it stands in.
 //!
 //! Invariant: nothing is kept of a value but what [`Graph`] asks for, and the decoder bounds how
-//! deep values lie inside each other.
+//! deep values lie inside each other. Tested by `nothing_is_gathered_without_end`.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! Outputs of LDBC Graphalytics: a line `vertex value` for each vertex, in any order.
 //!
-//! Invariant: memory is one buffer, however long the file and its lines are.
+//! Invariant: memory is one buffer, however long the file and its lines are. Tested by
+//! `lines_are_read_whatever_the_buffer`.
 
 use std::path::Path;
 

@@ -3,7 +3,8 @@
 //! Invariants: a part is cut at records and never longer than [`PART_BYTES`] · a thread holds one
 //! buffer, or a few where it reads past the cache, plus what it decodes that into · no pair leaves
 //! with an id at or above the number of slots, even when the file has changed since its ids were
-//! seen.
+//! seen. Checked in `RawStream::part_records` and `RawStream::batches`. Tested by
+//! `a_file_that_changes_is_noticed` and `an_id_that_no_sample_is_near_ends_the_read`.
 
 use std::cell::Cell;
 use std::ops::Range;

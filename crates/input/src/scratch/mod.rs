@@ -9,7 +9,8 @@
 //! CRC-32C of each block is kept in memory, so a block that was damaged, torn, never written or
 //! read from the wrong place does not fit it · free space is looked at before a part is written,
 //! and as soon as it can be foreseen that what comes will not fit, the run ends
-//! ([`Scratch::foresee`]).
+//! ([`Scratch::foresee`]). Tested by `any_bit_that_changed_is_noticed` and
+//! `a_disk_that_will_be_full_is_told_before_it_is`.
 
 pub(crate) mod blob;
 pub(crate) mod parts;

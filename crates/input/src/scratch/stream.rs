@@ -1,7 +1,8 @@
 //! The stream over edges on scratch files.
 //!
 //! Invariants: a thread holds one block, plus its weights as they are handed out · parts are those
-//! that were written, in input order.
+//! that were written, in input order. Checked in `SpilledEdges::read_with`. Tested by
+//! `dense_ids_from_every_kind_of_source` and `several_folders_take_turns`.
 
 use std::cell::Cell;
 

@@ -16,6 +16,7 @@
 //! as `4 3` above three edges, is an edge, and a note says what else it may be.
 //!
 //! Invariant: whether a file has such a row can be known only at its end ([`super::counting`]).
+//! Checked in `Counting::settle`.
 
 use super::fields::parse_id;
 use super::ids;

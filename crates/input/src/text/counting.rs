@@ -2,6 +2,7 @@
 //! it turns out to be an edge.
 //!
 //! Invariant: it is settled what the first row was once all others were read, and not before.
+//! Checked in `Counting::settle`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,7 +3,8 @@
 //!
 //! Invariant: a field that goes over lines is read as such only where the beginning of the file has
 //! one, or the user says what quotes are; elsewhere a quote that is open at the end of a line is an
-//! error with its line. So files without such fields can be cut anywhere and read in parts.
+//! error with its line. So files without such fields can be cut anywhere and read in parts. Tested
+//! by `a_quoted_field_behind_the_ends_may_hold_lines` and `every_row_is_that_of_the_plain_parser`.
 
 use crate::layout::{Layout, Separator};
 

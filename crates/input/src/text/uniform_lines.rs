@@ -7,7 +7,8 @@
 //! word, whose lower end fills with zeros.
 //!
 //! Invariant: a row is taken only if it has exactly as many columns as the first row of the file,
-//! each separated by one byte, and if the careful reader would read the same from it.
+//! each separated by one byte, and if the careful reader would read the same from it. Tested by
+//! `fast_reads_what_careful_reads_nasty`.
 
 use super::digits::{POWERS, value_of};
 use super::fields::parse_weight;

@@ -6,6 +6,7 @@
 //! found when the first one ends. Sizes are those of the header, or of the extension before it.
 //!
 //! Invariant: what extensions hold is kept to [`EXTENSION_BYTES_MAX`]; nothing else is held.
+//! Checked in `OneFile::extension`.
 
 use std::io::{self, BufRead, Read};
 

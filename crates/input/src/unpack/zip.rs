@@ -8,6 +8,7 @@
 //! that begin with a dot or `_` are passed over, as in a directory.
 //!
 //! Invariant: central headers are read one by one, and nothing is held for how many there are.
+//! Checked in `directory`.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};

@@ -15,7 +15,7 @@
 //! A signed number n is coded as 2n, or as -2n - 1 where it is negative.
 //!
 //! Invariant: a list is not longer than what is left of the stated edges, and holds ascending
-//! numbers below the number of vertices.
+//! numbers below the number of vertices. Tested by `damaged_lists_are_refused_with_their_place`.
 
 use super::bits::{Bits, Code, Fault};
 use super::properties::Properties;

@@ -53,6 +53,8 @@ proptest! {
         let max = pairs.iter().flatten().max().copied().unwrap_or(0);
         for ids in [Ids::integers(pairs.clone()), Ids::Wide { pairs: pairs.clone(), max }] {
             let mut blob = Blob::write(&scratch, part(ids, weights.clone())).unwrap();
+            let sums = 4 * blob.blocks() as u64;
+            prop_assert!(blob.resident_bytes() < 256 + sums, "{}", blob.resident_bytes());
             let back = blob.load(&scratch).unwrap();
             prop_assert_eq!(&back.ids, &expected.ids);
             prop_assert_eq!(bits(&back), bits(&expected));

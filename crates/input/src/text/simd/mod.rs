@@ -9,7 +9,8 @@
 //!
 //! Invariant: a row is taken only if its bytes are 1-8 digits, the separator, 1-8 digits, the line
 //! end, and no number has a zero in front. The kernel ends at the first row that is not, and a
-//! little before the end of the text, where it could read beyond it.
+//! little before the end of the text, where it could read beyond it. Tested by
+//! `every_scanner_reads_a_prefix_of_what_the_model_reads`.
 
 #![cfg_attr(
     target_arch = "x86_64",
