@@ -9,6 +9,7 @@ mod circles;
 mod invariants;
 mod layers;
 mod links;
+mod maps;
 mod openings;
 mod planted;
 mod style;
@@ -74,6 +75,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     let mut findings: Vec<Finding> = sources.iter().flat_map(style::check).collect();
     findings.extend(sources.iter().flat_map(|source| links::check(source, root)));
     findings.extend(links::check_commands(&sources));
+    findings.extend(maps::check(&sources));
     findings.extend(openings::check(&sources));
     findings.extend(words::check(&sources));
     findings.extend(circles::check(&sources));

@@ -5,8 +5,8 @@
 //! | `graph` | a graph: its plan, its chunks, its degrees |
 //! | `layout` | widths and encoding of edges in chunks |
 //! | `recipe`, `tiles` | edges in chunks |
-//! | `shelf`, `extent`, `compact` | chunks in slabs, and where slabs lie |
-//! | `segments`, `bins`, `apart`, `pieces` | edges on their way to tiles |
+//! | `slab_packer`, `slab_location`, `compact` | chunks in slabs, and where slabs lie |
+//! | `segments`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
 //! | `sound` | whether edges that were kept lead to vertices |

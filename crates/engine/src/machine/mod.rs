@@ -2,7 +2,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `figures`, `pace` | cores, caches and memory; how fast cores and storage are |
+//! | `figures`, `throughput` | cores, caches and memory; how fast cores and storage are |
 //! | `arena`, `meter`, `trim` | buffers of huge pages, their bytes, what the allocator keeps |
 //! | `dispatch`, `nontemporal` | code for the processor that is found, stores past its cache |
 //! | `storage` | slabs where memory does not suffice |

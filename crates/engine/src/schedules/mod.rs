@@ -8,8 +8,8 @@
 //! | `lane` | edges of extended programs, with their states |
 //! | `iterations`, `context` | the loop of a run, and what all schedules are given |
 //! | `traversal`, `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
-//! | `frontier`, `reached`, `lookups` | which vertices are active, and how their edges are found |
-//! | `fixpoint`, `parts`, `resident` | blocks of vertices, each relaxed until nothing changes |
+//! | `frontier`, `updated`, `lookups` | which vertices are active, and how their edges are found |
+//! | `async_relax`, `parts`, `block_adjacency` | blocks relaxed until nothing changes |
 //! | `steps` | the loop of a stream program |
 //! | `pass`, `input_scan` | passes over the edges, over a graph and over its input |
 //! | `limit` | more iterations than any graph takes |
