@@ -37,6 +37,7 @@ use self::task::{Stage, Task};
 use self::under_way::Storing;
 use crate::accumulators::Owned;
 use crate::audit::Worked;
+use crate::carrying;
 use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
@@ -215,6 +216,13 @@ impl ComputationEngine {
                     task.stage = Stage::HandingOver;
                     self.working = Some(cx.work(Work::HandOver));
                 }
+                Stage::Applying => {
+                    // The next part of it.
+                    if !self.storing.is_full(cx) {
+                        self.working = Some(cx.work(Work::Apply));
+                    }
+                    return;
+                }
                 Stage::Collecting => {
                     assert!(!task.stolen, "only a master applies");
                     let Some(owned) = self.owned.get_mut(&partition) else { return };
@@ -286,10 +294,19 @@ impl ComputationEngine {
             let master = cx.config.partitions.master(partition);
             cx.send(master, Message::Ended { step, partition });
         }
-        if step.phase.stores() {
+        if step.phase.stores() || carrying::carries(&cx.config, step.phase) {
             task.stage = Stage::Flushing;
             self.working = Some(cx.work(Work::Flush));
-        } else if !task.stolen {
+        } else {
+            self.gathered(cx, step);
+        }
+    }
+
+    /// All that was to be gathered here is in accumulators.
+    fn gathered(&mut self, cx: &mut Context, step: Step) {
+        let Some(task) = &mut self.task else { return };
+        let partition = task.partition;
+        if !task.stolen {
             task.stage = Stage::Collecting;
             if let Some(owned) = self.owned.get_mut(&partition) {
                 owned.collect(cx, step, partition);
@@ -350,9 +367,18 @@ impl ComputationEngine {
                 if !(task.stolen && cx.config.has(Bug::StealerDrops)) {
                     self.store_filled(cx, step, filled);
                 }
-                if let Some(owned) = self.owned.get_mut(&partition) {
+                if !step.phase.stores() {
+                    self.task = Some(task);
+                    self.gathered(cx, step);
+                } else if let Some(owned) = self.owned.get_mut(&partition) {
                     owned.done();
                 }
+            }
+            Outcome::Applied { made, filled } => {
+                cx.counters.count(Path::AppliedInParts);
+                self.worked.made += made;
+                self.task = Some(task);
+                self.store_filled(cx, step, filled);
             }
             Outcome::HandedOver(payload) => self.hand_over(cx, step, partition, payload),
             Outcome::Made { vertices, total, active } => {

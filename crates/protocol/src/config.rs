@@ -146,6 +146,8 @@ pub struct Config {
     pub scatter_checkpoints: bool,
     /// Treatment of edges.
     pub edges: Edges,
+    /// Whether the program makes updates while it gathers ([`crate::carrying`]).
+    pub carries: bool,
     /// Blocks that are kept twice.
     pub copies: Copies,
     /// Policy for what is lost for good.
@@ -241,6 +243,7 @@ pub(crate) fn of_two() -> Config {
         checkpoint_interval: 1,
         scatter_checkpoints: false,
         edges: Edges::Fixed,
+        carries: false,
         copies: Copies::NONE,
         loss: Loss::Refuse,
         timing: Timing { resend: 1, ping: 1, suspect: 1, patience: 1 },

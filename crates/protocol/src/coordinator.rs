@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
-use crate::checkpoint::{Age, Manifest, Part, Scattered, is_due};
+use crate::carrying;
+use crate::checkpoint::{Age, Due, Manifest, Part, Scattered, is_due_scattered};
 use crate::config::{Loss, Route, Shape};
 use crate::context::Context;
 use crate::counters::Path;
@@ -62,7 +63,9 @@ pub(crate) struct Coordinator {
     /// How many edges the input has.
     records: u64,
     edges_only: bool,
+    /// Updates that wait for the next gather.
     updates: u64,
+    due: Due,
     /// Committed, and not told of yet.
     committed: Option<Arc<Manifest>>,
     /// The newest that this process committed, or was about to.
@@ -103,6 +106,7 @@ impl Coordinator {
             records: 0,
             edges_only: false,
             updates: 0,
+            due: Due::default(),
             committed: None,
             newest: None,
             directory: Directory::default(),
@@ -129,6 +133,7 @@ impl Coordinator {
         self.installed.clear();
         self.directory.clear();
         self.committed = None;
+        (self.due, self.updates) = (Due::default(), 0);
         Epoch { coordinator: cx.incarnation, count: self.count }
     }
 
@@ -359,22 +364,16 @@ impl Coordinator {
     }
 
     fn close(&mut self, cx: &mut Context) {
-        let step = self.barrier.step;
+        let (step, newest) = (self.barrier.step, self.manifest.as_deref());
         let checkpoint = match step.phase {
             Phase::Ingest => !cx.config.splits() || cx.config.has(Bug::CommitBeforeSplit),
             Phase::Split => true,
-            Phase::Scatter => {
-                let newest = self.manifest.as_ref().map(|manifest| manifest.state());
-                let wanted = cx.config.scatter_checkpoints && !cx.config.rewrites();
-                wanted && newest == Some((self.made, step.iteration))
-            }
+            Phase::Scatter => is_due_scattered(cx, newest, (self.made, step.iteration)),
             Phase::Gather | Phase::Fold => {
-                is_due(step.iteration + 1, cx.config.checkpoint_interval, self.goes_on)
+                let carried = self.barrier.made() > 0;
+                self.due.after(cx, step.iteration + 1, (self.goes_on, carried))
             }
         };
-        if !checkpoint && matches!(step.phase, Phase::Gather | Phase::Fold) {
-            cx.counters.count(Path::NotCheckpointed);
-        }
         self.stage = Stage::Closing { checkpoint };
         cx.send_all(&Message::Close { step, checkpoint });
     }
@@ -395,7 +394,7 @@ impl Coordinator {
             return;
         }
         match self.barrier.audit(self.updates) {
-            Ok(updates) => self.updates = updates,
+            Ok(made) => self.updates = carrying::waiting(step, self.updates, made),
             Err(why) if cx.config.audited => {
                 return cx.fail(Exit::Broken, format!("{step} does not add up: {why:?}"));
             }
@@ -492,7 +491,7 @@ impl Coordinator {
                 self.next_iteration(cx, iteration);
             }
             Phase::Gather | Phase::Fold => {
-                self.directory.forget(Kind::Updates);
+                self.directory.forget_updates_before(iteration + 1);
                 self.next_iteration(cx, iteration + 1);
             }
         }

@@ -43,6 +43,10 @@ paths! {
     Split,
     /// A chunk of edges was rewritten.
     Rewritten,
+    /// A chunk of updates was made in a gather, for the next one.
+    Carried,
+    /// A master has told a part of what it tells as it applies.
+    AppliedInParts,
     /// Accumulators were handed over.
     HandedOver,
     /// A master merged accumulators between two of its chunks.

@@ -71,6 +71,11 @@ impl Directory {
         self.shelves.retain(|(kind, of, _), _| *kind != Kind::Edges || *of >= iteration);
     }
 
+    /// Forgets updates that were gathered.
+    pub(crate) fn forget_updates_before(&mut self, iteration: u32) {
+        self.shelves.retain(|(kind, of, _), _| *kind != Kind::Updates || *of >= iteration);
+    }
+
     /// A machine has so many chunks of a cell.
     pub(crate) fn add(
         &mut self,

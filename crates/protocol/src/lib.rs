@@ -27,6 +27,7 @@ pub mod ack;
 pub mod audit;
 mod barrier;
 pub mod block;
+mod carrying;
 pub mod channel;
 pub mod checkpoint;
 mod computation_engine;

@@ -300,10 +300,9 @@ impl StorageEngine {
         let (kind, before, _) = streamed(&cx.config, step, Cell::all(0));
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
-            // Of edges that are rewritten, the next generation is not asked for yet.
-            let asked = |(of, iteration, _): &ChunkSetKey| {
-                *of == kind && (kind != Kind::Edges || *iteration == before)
-            };
+            // Of edges that are rewritten, and of updates that are carried, those of the next
+            // iteration are not asked for yet.
+            let asked = |(of, iteration, _): &ChunkSetKey| *of == kind && *iteration == before;
             for ((.., cell), set) in self.sets.iter().filter(|(set, _)| asked(set)) {
                 let one = set.served(step, self.active(step, *cell));
                 served.handed = served.handed.and(one.handed);
@@ -312,7 +311,8 @@ impl StorageEngine {
             }
         }
         if matches!(step.phase, Phase::Split | Phase::Gather) {
-            let keys: Vec<_> = self.sets.keys().filter(|key| key.0 == kind).copied().collect();
+            let streamed = |key: &&ChunkSetKey| (key.0, key.1) == (kind, before);
+            let keys: Vec<_> = self.sets.keys().filter(streamed).copied().collect();
             for set in keys.iter().filter_map(|key| self.sets.remove(key)) {
                 let names = set.blocks.iter().map(|block| block.name);
                 for name in names.filter(|name| !self.kept.need(name)) {

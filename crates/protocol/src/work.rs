@@ -4,6 +4,7 @@
 //! ingest, init                          the input, and first values
 //! open, (turn, stream*)*, flush         scatter; turns where there are cells
 //! open, stream*, (merge*, apply | hand over)
+//! open, stream*, flush, (merge*, apply+ | hand over)    of programs that carry
 //! decide                                on rank 0, at the barrier
 //! ```
 //!
@@ -98,7 +99,7 @@ pub enum Work {
     HandOver,
     /// Merge the accumulators of a stealer into one's own.
     Merge(Payload),
-    /// Apply accumulators to vertices.
+    /// Apply accumulators to vertices; again, after [`Outcome::Applied`].
     Apply,
     /// Decision that follows this many iterations, the last of which had these totals.
     Decide {
@@ -138,7 +139,8 @@ pub enum Outcome {
     Turned,
     /// A chunk was streamed.
     Streamed {
-        /// Updates that were made, to be stored. None on route `fold`, where they wait nowhere.
+        /// Updates that were made, to be stored. None on route `fold`, where they wait nowhere; in
+        /// a gather those of the next iteration.
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
@@ -153,6 +155,13 @@ pub enum Outcome {
     HandedOver(Payload),
     /// Accumulators were merged.
     Merged,
+    /// A part of what applying tells others ([`crate::carrying`]): it is to be asked for again.
+    Applied {
+        /// Updates that were made, to be stored.
+        made: u64,
+        /// Buffers that are full.
+        filled: Vec<Filled>,
+    },
     /// Decision on the next iteration.
     Decided {
         /// Whether there is another iteration.

@@ -140,6 +140,7 @@ fn made(outcome: &Outcome) -> String {
             format!("streamed, {made} made, {gathered} gathered, {} chunks", filled.len())
         }
         Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),
+        Outcome::Applied { filled, .. } => format!("told {} chunks", filled.len()),
         Outcome::HandedOver(_) => "accumulators".to_owned(),
         Outcome::Merged => "merged".to_owned(),
         Outcome::Decided { goes_on, .. } => format!("decided, goes on: {goes_on}"),

@@ -23,6 +23,11 @@ pub trait Job: Send + Sync {
         false
     }
 
+    /// Whether it makes updates while it gathers.
+    fn carries(&self) -> bool {
+        false
+    }
+
     /// The part of a computation engine that is the program's own, with a planted bug if that is
     /// one of workers.
     fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;

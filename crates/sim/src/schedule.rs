@@ -222,6 +222,7 @@ impl Schedule {
             checkpoint_interval: 1,
             scatter_checkpoints: false,
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
+            carries: job.carries(),
             copies: Copies::NONE,
             loss: Loss::Refuse,
             timing: Timing {
@@ -305,6 +306,7 @@ impl Schedule {
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
             edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
+            carries: job.carries(),
             copies: Copies { vertices: random.chance(600), edges: random.chance(500) },
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },
             timing: Timing {

@@ -26,6 +26,7 @@
 //! Checked in `ComputationEngine::arrive`; its sums are asserted in `Storing::remove`.
 
 use super::ComputationEngine;
+use crate::carrying;
 use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
@@ -68,7 +69,8 @@ impl ComputationEngine {
             if combined > 0 {
                 cx.counters.count(Path::Combined);
             }
-            let name = cx.name(Kind::Updates, step.iteration, Cell { partition, source });
+            let iteration = carrying::gathered_in(cx, step);
+            let name = cx.name(Kind::Updates, iteration, Cell { partition, source });
             self.store(cx, Block::of(name, records, sources, &payload), payload);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 use crate::config::{Config, Handover, of_two};
 use crate::messages::{Effect, Envelope};
-use crate::names::{Bytes, Epoch, Generation};
+use crate::names::{Bytes, Epoch, Generation, Kind};
 use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
 use crate::steal::Bias;
@@ -154,7 +154,7 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
 
 #[test]
 fn checksums_are_those_that_the_program_made() {
-    let mut cx = Context::new(Arc::new(of_two()), 0, 1);
+    let mut cx = Context::new(Arc::new(Config { carries: true, ..of_two() }), 0, 1);
     let mut engine = ComputationEngine::new(&cx);
     let payload = Buffer::from([1, 2, 3]).with(7);
     let filled = Filled {
@@ -266,5 +266,64 @@ fn nobody_proposes_help_where_partitions_are_static() {
         assert_eq!(count, usize::from(proposes), "{bias:?}");
         let arrives = said.iter().any(|one| matches!(one, Message::Arrive { .. }));
         assert_eq!(arrives, !proposes, "{bias:?}");
+    }
+}
+
+/// A chunk of one update for partition 1.
+fn filled() -> Vec<Filled> {
+    let (records, combined, sources) = (1, 0, u64::MAX);
+    let payload = Payload::from([1; 8]);
+    vec![Filled { partition: 1, source: None, records, combined, sources, payload }]
+}
+
+#[test]
+fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
+    let step = Step { iteration: 0, phase: Phase::Gather };
+    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0 };
+    for carries in [false, true] {
+        // A window of one byte: what was told must be stored before more is.
+        let config = Config { carries, store_window_bytes: 1, ..of_two() };
+        let (mut cx, mut engine) = opened(config, Phase::Gather);
+        for _ in 0..2 {
+            engine.pulled(&mut cx, 0, pull, None);
+            engine.pulled(&mut cx, 1, pull, None);
+        }
+        let [(token, ref work)] = works(&mut cx)[..] else { panic!("nothing is left") };
+        assert_eq!(matches!(work, Work::Flush), carries, "{work:?}");
+        if !carries {
+            assert!(matches!(work, Work::Apply), "{work:?}");
+            continue;
+        }
+        let mut token = token;
+        for part in 0..3 {
+            let (made, filled) = (1, filled());
+            let outcome = match part {
+                0 => Outcome::Flushed(filled),
+                _ => Outcome::Applied { made, filled },
+            };
+            engine.done(&mut cx, token, outcome);
+            let effects = std::mem::take(&mut cx.effects);
+            let stored = |effect: &Effect| match effect {
+                Effect::Send(Envelope { message: Message::Store { block, .. }, .. }) => {
+                    Some(block.name)
+                }
+                _ => None,
+            };
+            let mut local = std::mem::take(&mut cx.local).into_iter();
+            let local = local.find_map(|message| match message {
+                Message::Store { block, .. } => Some(block.name),
+                _ => None,
+            });
+            let name = effects.iter().find_map(stored).or(local).expect("it is stored");
+            assert_eq!((name.kind, name.iteration), (Kind::Updates, 1), "part {part}");
+            cx.effects.extend(effects);
+            let early = works(&mut cx);
+            assert_eq!(early.len(), usize::from(part == 0), "applying begins, and waits then");
+            engine.stored(&mut cx, 0, name);
+            let next = early.into_iter().chain(works(&mut cx)).collect::<Vec<_>>();
+            let [(next, Work::Apply)] = next[..] else { panic!("{next:?} after part {part}") };
+            token = next;
+        }
+        assert_eq!((engine.worked.made, engine.worked.stored), (2, 3));
     }
 }

@@ -41,6 +41,7 @@ impl Bins {
         }
         let (Outcome::Ingested { filled, .. }
         | Outcome::Streamed { filled, .. }
+        | Outcome::Applied { filled, .. }
         | Outcome::Flushed(filled)) = outcome
         else {
             return Ok(());

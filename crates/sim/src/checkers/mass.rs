@@ -1,8 +1,9 @@
 //! Updates are conserved: as many are gathered as were made, in each iteration of an epoch.
 //!
 //! ```text
-//! made(i)      sum over scatter(i) of what scatter made, before it was combined
-//! stored(i)    sum over scatter(i) of what the records stand for that kernels handed out
+//! made(i)      sum over scatter(i), and gather(i - 1) of programs that carry, of what was made,
+//!              before it was combined
+//! stored(i)    sum over both of what the records stand for that kernels handed out
 //! gathered(i)  sum over gather(i) of what the records stood for that were met
 //! made = stored = gathered
 //! ```
@@ -53,16 +54,20 @@ impl Mass {
     /// When updates were lost or made up.
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
         let Some(step) = scene.step else { return Ok(()) };
+        let (made, gathered, filled) = match outcome {
+            Outcome::Streamed { made, gathered, filled, .. } => (*made, *gathered, &filled[..]),
+            Outcome::Applied { made, filled } => (*made, 0, &filled[..]),
+            Outcome::Flushed(filled) => (0, 0, &filled[..]),
+            _ => (0, 0, &[][..]),
+        };
+        // What is made in a gather is for the next one.
+        let next = step.iteration + u32::from(step.phase == Phase::Gather);
+        let told = part(Step { iteration: next, ..step });
+        let sums = self.sums.entry((scene.epoch, told)).or_default();
+        sums.made += made;
+        sums.stored += stands_for(filled);
         let sums = self.sums.entry((scene.epoch, part(step))).or_default();
-        match outcome {
-            Outcome::Streamed { made, gathered, filled, .. } => {
-                sums.made += made;
-                sums.stored += stands_for(filled);
-                sums.gathered += gathered;
-            }
-            Outcome::Flushed(filled) => sums.stored += stands_for(filled),
-            _ => {}
-        }
+        sums.gathered += gathered;
         if let (Work::Stream { block, .. }, Phase::Gather) = (work, step.phase) {
             sums.from = Some(block.name.epoch);
         }
