@@ -99,6 +99,15 @@ pub enum Bug {
     MirrorNotSynced,
     /// Recovery asks nobody for copies of what is lost.
     NotRestored,
+    /// A row of neighbours goes to one partition too few, now and then (planted in the workers of
+    /// the simulator, as are the next ones).
+    RowNotSent,
+    /// A corner of a triangle counts it twice, now and then.
+    CornerTwice,
+    /// Rows that come by meet those of a range twice.
+    RowsMeetTwice,
+    /// All rows of a partition are held, whatever room they have.
+    RowsUnbounded,
     /// Within an epoch, messages of a process that was replaced are taken, and those for one.
     OlderProcess,
 }

@@ -135,6 +135,7 @@ impl Recovery {
 
     /// All copies that a machine has were sent.
     pub(crate) fn copies_end(&mut self, cx: &mut Context, storage: &mut StorageEngine, count: u64) {
+        assert!(self.answers > 0, "who is asked for copies answers once");
         self.answers -= 1;
         self.copies += count as i64;
         self.advance(cx, storage);

@@ -19,10 +19,10 @@ use welter_testing::graph::Graph;
 use welter_testing::plain::{components, forest, strong_components};
 use welter_testing::reading::read_as;
 
-use crate::intersect_job::intersect_job;
 use crate::job::Job;
 use crate::kernel_job::KernelJob;
 use crate::phases::Colours;
+use crate::triangle_job::TriangleJob;
 
 /// The algorithms, by name.
 pub const ALGORITHMS: [&str; 22] = [
@@ -145,7 +145,13 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             Arc::new(KernelJob::new("forest-labels", &both(), ForestLabels::default()))
         }
         "wcc" | "mcst" | "scc" => joined(name, random, graph),
-        "triangles" | "lcc" => triangles(name, graph),
+        "triangles" | "lcc" => {
+            let ranges_most = *random.pick(&[1, 1, 2, 4]);
+            match name {
+                "lcc" => Arc::new(TriangleJob::new("lcc", graph, ranges_most, Lcc)),
+                _ => Arc::new(TriangleJob::new("triangles", graph, ranges_most, Triangles)),
+            }
+        }
         _ => Arc::new(KernelJob::new("labels", &both(), LabelPropagation)),
     }
 }
@@ -172,21 +178,5 @@ fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let rows = column(components(graph));
             Arc::new(KernelJob::listed("wcc", &read_as(graph, both), LabelPropagation, rows))
         }
-    }
-}
-
-/// Programs over triangles.
-fn triangles(name: &str, graph: &Graph) -> Arc<dyn Job> {
-    let read = |duplicates| {
-        let pairs = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
-        read_as(graph, Reading { duplicates, ..pairs })
-    };
-    let ways = || {
-        let duplicates = Duplicates::Directions;
-        read_as(graph, Reading { drop_self_loops: true, duplicates, ..Reading::default() })
-    };
-    match name {
-        "lcc" => Arc::new(intersect_job("lcc", [graph, &ways()], Lcc)),
-        _ => Arc::new(intersect_job("triangles", [graph, &read(Duplicates::First)], Triangles)),
     }
 }

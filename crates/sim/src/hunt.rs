@@ -2,15 +2,14 @@
 
 use welter_protocol::planted::Bug;
 
+use crate::planted::algorithm;
 use crate::schedule::Overrides;
 use crate::world::attempt;
 
 /// The first seed of `seeds` that finds a bug, and what it says; where `unaudited`, without the
 /// help of the protocol's own audits.
 pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
-    // Few programs rewrite edges.
-    let of_edges = matches!(bug, Bug::EdgesNotSynced | Bug::RewriteDropped);
-    let algorithm = of_edges.then_some("sum-product");
+    let algorithm = algorithm(bug);
     let wishes = Overrides { bug: Some(bug), unaudited, algorithm, ..Overrides::default() };
     seeds.find_map(|seed| {
         let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);

@@ -31,6 +31,11 @@ impl Edges {
         Arc::new(Self { list: edges.collect(), vertices, graph: graph_number })
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.list.len() as u64
+    }
+
     /// The share of a machine.
     pub(crate) fn share(self: &Arc<Self>, cut: &Cut, rank: usize) -> Box<dyn Input> {
         let first = |rank: usize| self.list.len() * rank / cut.partitions.machines();

@@ -28,6 +28,11 @@ pub trait Job: Send + Sync {
         false
     }
 
+    /// Bytes of rows of neighbours that a machine may have in memory, if it has any.
+    fn rows_bytes(&self, _cut: &Cut) -> Option<u64> {
+        None
+    }
+
     /// The part of a computation engine that is the program's own, with a planted bug if that is
     /// one of workers.
     fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;

@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Cut;
 
 /// All bugs.
-pub const BUGS: [Bug; 44] = [
+pub const BUGS: [Bug; 48] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -51,6 +51,10 @@ pub const BUGS: [Bug; 44] = [
     Bug::MirrorNotSynced,
     Bug::NotRestored,
     Bug::OlderProcess,
+    Bug::RowNotSent,
+    Bug::CornerTwice,
+    Bug::RowsMeetTwice,
+    Bug::RowsUnbounded,
 ];
 
 /// Cut that workers are told: edges that are binned by both ends are so at once, however many
@@ -60,6 +64,26 @@ pub fn cut(config: &Config, cut: Cut) -> Cut {
         return cut;
     }
     Cut { bins_open_max: cut.bins_open_max.max(cut.partitions.cells()), ..cut }
+}
+
+/// Whether a bug is one of what workers of programs over triangles tell.
+pub fn is_of_rows(bug: Option<Bug>) -> bool {
+    matches!(bug, Some(Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice))
+}
+
+/// Bytes of rows that workers are told they may have in memory, of so many.
+pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
+    if bug == Some(Bug::RowsUnbounded) { u64::MAX } else { allowed }
+}
+
+/// Algorithm in which a bug shows, where few of all programs have it.
+pub fn algorithm(bug: Bug) -> Option<&'static str> {
+    match bug {
+        Bug::EdgesNotSynced | Bug::RewriteDropped => Some("sum-product"),
+        Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice => Some("lcc"),
+        Bug::RowsUnbounded => Some("triangles"),
+        _ => None,
+    }
 }
 
 /// Whether disks say that blocks are durable when they are not.

@@ -101,6 +101,8 @@ impl Schedule {
         let job = job(name, random, &graph);
         let route = if random.chance(700) { Route::Spill } else { Route::Fold };
         let route = wishes.route.unwrap_or(route);
+        // Updates that are carried wait somewhere.
+        let route = if job.carries() { Route::Spill } else { route };
         let vertices = job.vertices();
         // One to three partitions a machine.
         let parts = machines as u64 * (1 + random.below(3) * random.below(2));

@@ -179,6 +179,7 @@ impl<'a> World<'a> {
         let weather = schedule.weather;
         let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
+        let rows_bytes = schedule.job.rows_bytes(&schedule.cut);
         Self {
             schedule,
             now: 0,
@@ -193,7 +194,7 @@ impl<'a> World<'a> {
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
             network: Network::new(weather, planted::unsummed(schedule.config.planted)),
-            checkers: Checkers::new(&schedule.config),
+            checkers: Checkers::new(&schedule.config, &*schedule.job, rows_bytes),
             excuses: Excuses { lost, ..Excuses::default() },
             exited: None,
             result: None,

@@ -5,7 +5,7 @@
 //! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
 //! rough     edges of a partition of destinations, as they came: source u32, target u32, and a
 //!           weight f64 where there are any
-//! degrees   u32 for each vertex of a partition
+//! degrees   u32 for each vertex of a partition; or one u64, its edges
 //! ```
 //!
 //! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
@@ -20,6 +20,7 @@ use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Cell, Phase};
+use welter_protocol::partitions::Partitions;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
@@ -54,6 +55,42 @@ struct Bin {
     sources: u64,
 }
 
+/// Edges that were read, by what they leave.
+enum Counts {
+    /// Each vertex.
+    Vertices(Vec<u32>),
+    /// Each partition, which takes no memory for vertices.
+    Partitions(Vec<u64>),
+}
+
+impl Counts {
+    fn begin(&mut self, partitions: &Partitions) {
+        match self {
+            Self::Vertices(counts) => *counts = vec![0; partitions.vertices() as usize],
+            Self::Partitions(counts) => *counts = vec![0; partitions.count() as usize],
+        }
+    }
+
+    fn count(&mut self, partitions: &Partitions, source: u32) {
+        match self {
+            Self::Vertices(counts) => counts[source as usize] += 1,
+            Self::Partitions(counts) => counts[partitions.of(source.into()) as usize] += 1,
+        }
+    }
+
+    /// Counts of a partition.
+    fn of(&self, partitions: &Partitions, partition: u32) -> Payload {
+        match self {
+            Self::Vertices(counts) => {
+                let range = partitions.range(partition);
+                let counts = &counts[range.start as usize..range.end as usize];
+                Payload::from(cast_slice::<u32, u8>(counts))
+            }
+            Self::Partitions(counts) => Payload::from(counts[partition as usize].to_le_bytes()),
+        }
+    }
+}
+
 /// How far a machine has read.
 pub(crate) struct Ingest {
     input: Box<dyn Input>,
@@ -62,7 +99,7 @@ pub(crate) struct Ingest {
     graph: u64,
     weighted: bool,
     state_bytes: Option<usize>,
-    degrees: Vec<u32>,
+    counts: Counts,
     /// Of a cell, and of a part of its sources.
     bins: BTreeMap<(Cell, u64), Bin>,
     /// Partition whose rough chunks are being split.
@@ -88,9 +125,14 @@ impl Ingest {
             Form { encoding: cut.encoding, block_bits, tile_edges_least }
         };
         let writer = EdgeWriter::new(form, weighted);
-        let (degrees, bins) = (Vec::new(), BTreeMap::new());
+        let (counts, bins) = (Counts::Vertices(Vec::new()), BTreeMap::new());
         let (split, chunks) = (None, 0);
-        Self { input, cut, graph, weighted, state_bytes, degrees, bins, split, writer, chunks }
+        Self { input, cut, graph, weighted, state_bytes, counts, bins, split, writer, chunks }
+    }
+
+    /// An ingest that counts the edges that leave partitions, not vertices.
+    pub(crate) fn of_partitions(self) -> Self {
+        Self { counts: Counts::Partitions(Vec::new()), ..self }
     }
 
     /// Does what is asked, if edges are to be split.
@@ -215,31 +257,25 @@ impl Ingest {
         let vertices = partitions.vertices();
         if first {
             self.input.begin();
-            self.degrees = vec![0; vertices as usize];
+            self.counts.begin(&partitions);
             self.bins.clear();
         }
         let (edges, is_last) = self.input.piece(edges_max)?;
         let edges = edges.to_vec();
         let mut filled = Vec::new();
         for &edge in &edges {
-            let degree = self.degrees.get_mut(edge.source as usize);
-            let inside = degree.filter(|_| u64::from(edge.target) < vertices);
-            let Some(degree) = inside else {
+            if [edge.source, edge.target].iter().any(|&end| u64::from(end) >= vertices) {
                 let what = format!("an edge from {} to {}", edge.source, edge.target);
                 return Err(other(format!("{what} in a graph of {vertices} vertices")));
-            };
-            *degree += 1;
+            }
+            self.counts.count(&partitions, edge.source);
             filled.extend(self.bin(edge, true)?);
         }
         *looked_at = edges.len() as u64;
         let mut degrees = None;
         if is_last {
             filled.extend(self.rest()?);
-            let of = |partition| {
-                let range = partitions.range(partition);
-                let counts = &self.degrees[range.start as usize..range.end as usize];
-                Payload::from(cast_slice::<u32, u8>(counts))
-            };
+            let of = |partition| self.counts.of(&partitions, partition);
             degrees = Some((0..partitions.count()).map(of).collect());
         }
         Ok(Outcome::Ingested { read: *looked_at, filled, degrees })

@@ -27,6 +27,7 @@ mod bins;
 pub mod cut;
 mod ingest;
 mod kernel_worker;
+mod triangles;
 mod updates;
 mod vertices;
 
@@ -36,6 +37,7 @@ use welter_protocol::{Outcome, Work};
 pub use cut::Cut;
 pub use ingest::Input;
 pub use kernel_worker::KernelWorker;
+pub use triangles::TriangleWorker;
 
 /// The program on its host, with what is in its memory.
 pub trait Worker: Send {

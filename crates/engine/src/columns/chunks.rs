@@ -14,6 +14,7 @@
 //! | both at once (route `fold`) | [`Pulled::fold`] | `folded` |
 //! | a stealer hands over | [`touched`] | `folded` |
 //! | apply | [`init`], [`apply`] | `folded`, `extension` |
+//! | a program over triangles sees edges | [`Pulled::pairs`], [`IntersectKernel`] | `triangles` |
 //! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extension` |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
@@ -36,7 +37,7 @@ use welter_store::header::{CellId, KEY_BITS};
 use crate::EngineError;
 
 pub use self::column::Column;
-pub use self::kernel::{ALIGN, ExtendedKernel, FoldKernel, Kernel};
+pub use self::kernel::{ALIGN, ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
 pub use self::pulled::{Pulled, states, with_states};
 pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
 pub use self::vertices::{VertexTotals, Vertices, apply, init};

@@ -3,6 +3,8 @@
 //! Which triangles there are does not depend on the program, so its kernel makes values only; loops
 //! over rows ask whether directions count, and are compiled for either answer.
 
+use std::ops::Deref;
+
 use welter_model::intersect::Intersect;
 
 use crate::kernels::seam::elements_mut;
@@ -17,19 +19,19 @@ pub(crate) trait TriangleKernel: Sync {
     fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]);
 }
 
-/// A program over triangles as a kernel.
-pub(crate) struct Triangular<'p, I> {
-    program: &'p I,
+/// A program over triangles as a kernel, by a reference that a run borrows or a worker owns.
+pub(crate) struct Triangular<R> {
+    program: R,
     shape: TriangleShape,
 }
 
-impl<'p, I: Intersect> Triangular<'p, I> {
-    pub(crate) fn new(program: &'p I) -> Self {
+impl<I: Intersect, R: Deref<Target = I>> Triangular<R> {
+    pub(crate) fn new(program: R) -> Self {
         Self { program, shape: TriangleShape::of::<I>() }
     }
 }
 
-impl<I: Intersect> TriangleKernel for Triangular<'_, I> {
+impl<I: Intersect, R: Deref<Target = I> + Sync> TriangleKernel for Triangular<R> {
     fn shape(&self) -> &TriangleShape {
         &self.shape
     }

@@ -14,6 +14,7 @@ pub mod fencing;
 pub mod mass;
 pub mod orphans;
 pub mod progress;
+pub mod rows;
 pub mod scene;
 pub mod stealing;
 pub mod stores;
@@ -28,6 +29,7 @@ use welter_protocol::{Event, Outcome, Rank, Work};
 pub use self::scene::Scene;
 
 use crate::disk::Disk;
+use crate::job::Job;
 
 /// All that look on.
 pub struct Checkers {
@@ -41,13 +43,14 @@ pub struct Checkers {
     works: works::Works,
     windows: windows::Windows,
     bins: bins::Bins,
+    rows: rows::Rows,
     /// Failure that was found first.
     pub failure: Option<String>,
 }
 
 impl Checkers {
-    /// Of a cluster with these settings.
-    pub fn new(config: &Config) -> Self {
+    /// Of a cluster with these settings, and a job of which machines may have so many bytes of rows.
+    pub fn new(config: &Config, job: &dyn Job, rows_bytes: Option<u64>) -> Self {
         Self {
             exactly_once: exactly_once::ExactlyOnce::default(),
             mass: mass::Mass::default(),
@@ -59,6 +62,7 @@ impl Checkers {
             works: works::Works::new(config.streams),
             windows: windows::Windows::new(config),
             bins: bins::Bins::new(config),
+            rows: rows::Rows::new(config.partitions, job.vertex_bytes(), rows_bytes),
             failure: None,
         }
     }
@@ -82,6 +86,8 @@ impl Checkers {
         let found = self.mass.work(scene, work, outcome);
         self.note(found);
         let found = self.bins.work(scene, work, outcome);
+        self.note(found);
+        let found = self.rows.work(scene, work, outcome);
         self.note(found);
     }
 

@@ -5,17 +5,19 @@
 //! [shape](KernelShape) says.
 //!
 //! Invariant: elements of no column want more than [`ALIGN`] bytes of alignment. Asserted in
-//! `FoldKernel::of` and in `ExtendedKernel::of`.
+//! `FoldKernel::of`, in `ExtendedKernel::of` and in `IntersectKernel::of`.
 
 use std::sync::Arc;
 
 use welter_model::extended::Extended;
+use welter_model::intersect::Intersect;
 use welter_model::program::{Next, Program};
 
 use crate::kernels::extension::Extension;
 use crate::kernels::folded::Folded;
 use crate::kernels::seam;
 use crate::kernels::shape::KernelShape;
+use crate::kernels::triangles::{TriangleKernel, Triangular};
 
 /// Bytes that divide the address of any column: a [`Column`](super::Column) has it, and so must
 /// chunks that are opened.
@@ -28,6 +30,10 @@ pub struct FoldKernel(pub(super) Arc<dyn seam::FoldKernel + Send>);
 /// The kernel of an extended program.
 #[derive(Clone)]
 pub struct ExtendedKernel(pub(super) Arc<dyn seam::ExtendedKernel + Send>);
+
+/// The kernel of a program over triangles, which makes values of what was counted.
+#[derive(Clone)]
+pub struct IntersectKernel(Arc<dyn TriangleKernel + Send>);
 
 /// A kernel of either kind. A clone shares the program.
 #[derive(Clone)]
@@ -78,6 +84,32 @@ impl ExtendedKernel {
     /// Widths of columns, and capabilities.
     pub fn shape(&self) -> &KernelShape {
         self.0.shape()
+    }
+}
+
+impl IntersectKernel {
+    /// The kernel of a program.
+    pub fn of<I: Intersect + Send + 'static>(program: Arc<I>) -> Self {
+        const { assert!(align_of::<I::Value>() <= ALIGN, "columns begin at multiples of ALIGN") }
+        Self(Arc::new(Triangular::new(program)))
+    }
+
+    /// Bytes of the value of a vertex.
+    pub fn value_bytes(&self) -> usize {
+        self.0.shape().value
+    }
+
+    /// Whether an edge on the far side counts once for each direction that it has.
+    pub fn is_directed(&self) -> bool {
+        self.0.shape().directed
+    }
+
+    /// Sets values of vertices with so many neighbours each, and edges between these.
+    ///
+    /// # Panics
+    /// When the column is not of whole elements, or not aligned, which is a bug of the caller.
+    pub fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]) {
+        self.0.values(neighbours, closed, values);
     }
 }
 

@@ -86,6 +86,31 @@ impl<'b> Pulled<'_, 'b> {
         done
     }
 
+    /// Shows both ends of all edges, some at a time: the place of the source among those of the
+    /// cell, and that of the destination in the stripe.
+    ///
+    /// # Errors
+    /// When an edge leads outside. Some were shown then.
+    pub fn pairs(
+        &self,
+        scratch: &mut Scratch,
+        mut show: impl FnMut(u32, u32),
+    ) -> Result<(), EngineError> {
+        let coding = Coding::weighted(self.chunk.label(), false);
+        let Cell { sources, targets, .. } = self.cell;
+        let lengths = [sources, targets].map(|range| (range.end - range.start) as usize);
+        self.tiles(lengths[0], |tile, place| {
+            let columns = Columns::new([lengths[0] - place, lengths[1]]);
+            coding.keys(tile, 0..tile.edges, scratch, |keys, _| {
+                let keys = columns.hold(keys, coding.target_bits);
+                for key in keys.keys() {
+                    show(place as u32 + (key >> coding.target_bits), key & keys.mask());
+                }
+            });
+            columns.outside()
+        })
+    }
+
     /// Shows all edges what their ends say, with their states, and hands what they tell to `put`,
     /// some at a time: destinations, relative to the stripe, and as many updates. `ends`: what the
     /// sources and the destinations of the cell say.
