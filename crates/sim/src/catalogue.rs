@@ -146,7 +146,7 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
         }
         "wcc" | "mcst" | "scc" => joined(name, random, graph),
         "triangles" | "lcc" => {
-            let ranges_most = *random.pick(&[1, 1, 2, 4]);
+            let ranges_most = *random.pick(&[1, 1, 3, 4]);
             match name {
                 "lcc" => Arc::new(TriangleJob::new("lcc", graph, ranges_most, Lcc)),
                 _ => Arc::new(TriangleJob::new("triangles", graph, ranges_most, Triangles)),

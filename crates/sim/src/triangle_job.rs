@@ -97,7 +97,7 @@ impl Job for TriangleJob {
     }
 
     fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
-        let rounds = [1, 2, 4, 8, 16].map(|ranges| 1 + 4 * ranges * ranges);
+        let rounds = [1, 3, 4, 8, 16].map(|ranges| 1 + 4 * ranges * ranges);
         if !rounds.contains(&iterations) {
             return Err(format!("{iterations} iterations"));
         }

@@ -1,5 +1,5 @@
-//! Every algorithm of the catalogue on 1 to 8 machines, by both routes, with and without faults:
-//! the reference's answer.
+//! Every algorithm of the catalogue on 1 to 8 machines, by both routes (programs over triangles
+//! by `spill` alone), with and without faults: the reference's answer.
 
 use welter_protocol::config::Route;
 use welter_sim::catalogue::ALGORITHMS;

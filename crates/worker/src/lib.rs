@@ -10,6 +10,8 @@
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
 //!
+//! [`TriangleWorker`] does all of it for programs over triangles, but for the ingest.
+//!
 //! Nothing here knows a file, socket, clock or thread, which machine sends what, or what a right
 //! answer is: how edges are read is the host's [`Input`], and oracles and planted bugs are the
 //! simulator's.

@@ -24,43 +24,32 @@
 //! in `Rows::work`. **Invariant:** a stealer's accumulators are counts, which add up, or keys, which
 //! are kept once.
 
+mod applying;
 mod meet;
+mod records;
 mod rows;
 mod stage;
 mod told;
+mod vertices;
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, pod_read_unaligned};
+use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
-use welter_engine::chunks::{
-    Column, IntersectKernel, Records, Scratch, UpdateCell, open_updates, write_updates,
-};
+use welter_engine::chunks::{IntersectKernel, Scratch, UpdateCell};
 use welter_protocol::config::Route;
-use welter_protocol::names::{Bytes, Cell, Phase, Step};
+use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
-use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
 use self::meet::Met;
 use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
-use self::told::{Record, Told, bytes_of, each_row};
+use self::told::{Record, Told};
+use self::vertices::{STATE_BYTES, VertexSet};
 use crate::cut::Cut;
 use crate::ingest::{Ingest, Input};
 use crate::{Worker, other};
-
-/// Bytes of a vertex before its value.
-const STATE_BYTES: usize = 16;
-
-/// Columns of the vertices of a partition.
-#[derive(Debug, Default)]
-struct VertexSet {
-    degrees: Vec<u32>,
-    neighbours: Vec<u32>,
-    closed: Vec<u64>,
-    values: Column,
-}
 
 /// A program over triangles, and what it has in memory of the partition that it works on.
 pub struct TriangleWorker {
@@ -139,7 +128,7 @@ impl TriangleWorker {
 
     /// Bytes of rows that a machine must have in memory where no partition is cut into more than so
     /// many ranges (16 at most), if vertices have these degrees in a graph of so many edges. A run
-    /// takes `1 + 4 R^2` iterations for `R` ranges, which are a power of two.
+    /// takes `1 + 4 R^2` iterations for `R` ranges: 5 where all rows of a partition have room.
     pub fn rows_bytes(
         partitions: &Partitions,
         (degrees, edges): (&[u32], u64),
@@ -258,269 +247,6 @@ impl TriangleWorker {
         (self.graph, UpdateCell { turn, stripe, window: self.partition })
     }
 
-    fn stream(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
-        let gathered = match self.step.phase {
-            Phase::Scatter => self.scatter(payload).map(|()| 0)?,
-            _ => self.gather(payload)?,
-        };
-        let (made, filled) = self.told.take();
-        Ok(Outcome::Streamed { made, gathered, rewritten: None, filled })
-    }
-
-    /// Tells what edges say.
-    fn scatter(&mut self, payload: &[u8]) -> Result<(), EngineError> {
-        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition));
-        let pulled = cell.open(payload)?;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let first = cell.sources.start as u32;
-        let one = 1_u64.to_ne_bytes();
-        let done = pulled.pairs(&mut scratch, |place, target| {
-            let source = first + place;
-            if source == target {
-                return;
-            }
-            let (partition, at) = self.place(target);
-            if self.stage == Stage::Degrees {
-                self.told.tell(partition, &[&[2 * at]], &one);
-                self.told.tell(self.partition, &[&[2 * place]], &one);
-            } else if self.has_part(place) || self.has_part(at) {
-                let degree = self.own.degrees[place as usize];
-                self.told.tell(partition, &[&[at]], bytes_of(&[source, degree]));
-            }
-        });
-        self.scratch = scratch;
-        self.looked_at = pulled.edges();
-        done
-    }
-
-    /// Gathers a chunk of updates, and returns how many it stands for.
-    fn gather(&mut self, payload: &[u8]) -> Result<u64, EngineError> {
-        let at = self.at(self.step.iteration);
-        let width = match self.stage {
-            Stage::Degrees | Stage::Show | Stage::Count => 8,
-            Stage::Rows => Record::Entries.width(),
-            Stage::Meet => Record::Rows.width(),
-        };
-        let records = open_updates(width, at, payload)?;
-        self.looked_at = records.targets.len() as u64;
-        match self.stage {
-            Stage::Degrees | Stage::Count => self.add(&records)?,
-            Stage::Show => self.show(&records)?,
-            Stage::Rows => self.keep(&records)?,
-            Stage::Meet => self.meet(&records)?,
-        }
-        Ok(records.updates)
-    }
-
-    /// Adds counts up.
-    fn add(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
-        let counts = records.accums.chunks_exact(8).map(pod_read_unaligned::<u64>);
-        for (&place, count) in records.targets.iter().zip(counts) {
-            let sum = self.counts.get_mut(place as usize);
-            let sum = sum.ok_or_else(|| other(format!("a count for place {place}")))?;
-            *sum = sum.saturating_add(count);
-        }
-        Ok(())
-    }
-
-    /// Tells the lower end of edges who is above it.
-    fn show(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
-        let first = self.cut.partitions.range(self.partition).start as u32;
-        let shown = records.accums.chunks_exact(8).map(pod_read_unaligned::<[u32; 2]>);
-        for (&place, [source, of_source]) in records.targets.iter().zip(shown) {
-            let degree = self.own.degrees.get(place as usize);
-            let known = degree.filter(|_| u64::from(source) < self.cut.partitions.vertices());
-            let Some(&degree) = known else {
-                return Err(other(format!("an edge from {source} to place {place}")));
-            };
-            let (target, (partition, of)) = (first + place, self.place(source));
-            if (of_source, source) < (degree, target) {
-                if self.has_part(of) {
-                    self.told.tell(partition, &[&[of]], bytes_of(&[target << 1]));
-                }
-            } else if self.has_part(place) {
-                let down = u32::from(self.kernel.is_directed());
-                self.told.tell(self.partition, &[&[place]], bytes_of(&[source << 1 | down]));
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps entries of rows.
-    fn keep(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
-        let vertices = self.cut.partitions.vertices();
-        for (&place, &entry) in records.targets.iter().zip(cast_slice::<u8, u32>(records.accums)) {
-            if place as usize >= self.own.degrees.len() || u64::from(entry >> 1) >= vertices {
-                return Err(other(format!("entry {entry} of place {place}")));
-            }
-            self.keys.push(place, entry)?;
-        }
-        Ok(())
-    }
-
-    /// Lets rows that come by meet those that are held.
-    fn meet(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
-        let partitions = self.cut.partitions;
-        let (base, is_directed) =
-            (partitions.range(self.partition).start, self.kernel.is_directed());
-        let rows = (records.targets, records.updates);
-        each_row(rows, partitions.vertices(), |vertex, row| {
-            let Self { met, held, counts, .. } = &mut *self;
-            let middles = met.meet(row, (held, base), is_directed, |place, closed| {
-                counts[2 * place as usize] += closed;
-                counts[2 * place as usize + 1] += 1;
-            });
-            if middles == 0 {
-                return Err(other(format!("a row of {vertex} meets none of a range")));
-            }
-            let met = std::mem::take(&mut self.met);
-            let corners = row.iter().map(|entry| entry >> 1).zip(&met.highest);
-            for (corner, &closed) in corners.chain([(vertex, &met.lowest)]) {
-                if closed > 0 {
-                    let (partition, place) = self.place(corner);
-                    self.told.tell(partition, &[&[2 * place]], &closed.to_ne_bytes());
-                }
-            }
-            self.met = met;
-            Ok(())
-        })
-    }
-
-    /// What a stealer has gathered, as updates that its master gathers.
-    fn hand_over(&mut self) -> Result<Payload, EngineError> {
-        let at = self.at(self.step.iteration);
-        if self.stage == Stage::Rows {
-            self.keys.compact()?;
-            let (targets, entries): (Vec<u32>, Vec<u32>) = self.keys.all().unzip();
-            let count = targets.len() as u64;
-            let bytes = write_updates(4, at, (&targets, cast_slice(&entries)), count);
-            return Ok(bytes.into());
-        }
-        let touched = (0_u32..).zip(&self.counts).filter(|(_, count)| **count > 0);
-        let (targets, counts): (Vec<u32>, Vec<u64>) = touched.unzip();
-        let updates = targets.len() as u64;
-        Ok(write_updates(8, at, (&targets, cast_slice(&counts)), updates).into())
-    }
-
-    fn merge(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
-        let (at, vertices) = (self.at(self.step.iteration), self.own.degrees.len() as u64);
-        if self.stage == Stage::Rows {
-            self.keep(&open_updates(4, at, payload)?)?;
-        } else {
-            self.add(&open_updates(8, at, payload)?)?;
-        }
-        self.looked_at = vertices;
-        Ok(Outcome::Merged)
-    }
-
-    fn apply(&mut self) -> Result<Outcome, EngineError> {
-        self.looked_at = self.own.degrees.len() as u64;
-        match self.stage {
-            Stage::Rows => return self.tell_rows(),
-            Stage::Degrees => {
-                let degrees = self.counts.chunks_exact(2);
-                let degrees = degrees.map(|counts| u32::try_from(counts[0]).unwrap_or(u32::MAX));
-                self.own.degrees = degrees.collect();
-                let ways = 1 + u64::from(self.kernel.is_directed());
-                let rows = self.own.degrees.iter().map(|&d| row_most(d, self.edges, ways));
-                let total = needs(self.ranges.width, &rows.collect::<Vec<_>>());
-                let total: Vec<u8> = total.iter().flat_map(|need| need.to_le_bytes()).collect();
-                return Ok(self.made(&total, true));
-            }
-            Stage::Show => {}
-            Stage::Meet | Stage::Count => {
-                let VertexSet { neighbours, closed, .. } = &mut self.own;
-                let vertices = neighbours.iter_mut().zip(closed);
-                for ((neighbours, closed), counts) in vertices.zip(self.counts.chunks_exact(2)) {
-                    *closed += counts[0];
-                    *neighbours += counts[1] as u32;
-                }
-            }
-        }
-        let is_last = self.stage == Stage::Count;
-        if is_last {
-            let VertexSet { neighbours, closed, values, .. } = &mut self.own;
-            self.kernel.values(neighbours, closed, values);
-        }
-        Ok(self.made(&[], is_last))
-    }
-
-    /// Tells rows to the partitions of their entries, until chunks of them are full; when all were
-    /// told, hands out the vertex set, with the rows that are held.
-    fn tell_rows(&mut self) -> Result<Outcome, EngineError> {
-        let (mut rows, mut next) = match self.telling.take() {
-            Some(telling) => telling,
-            None => self.begin_rows()?,
-        };
-        let first = self.cut.partitions.range(self.partition).start;
-        let end = rows.vertices().end;
-        while next < end && !self.told.is_filled() {
-            self.tell_row(((first + next) as u32, rows.of(next)));
-            next += 1;
-        }
-        if next == end {
-            self.told.flush();
-            rows = Rows::default();
-        }
-        let (made, filled) = self.told.take();
-        if !filled.is_empty() {
-            // There are none left when it is asked for again.
-            let next = if next == end { 0 } else { next };
-            self.telling = Some((rows, next));
-            return Ok(Outcome::Applied { made, filled });
-        }
-        Ok(self.made(&[], false))
-    }
-
-    /// Makes rows of the keys that were gathered: those that pass, from the first on.
-    fn begin_rows(&mut self) -> Result<(Rows, u64), EngineError> {
-        self.keys.compact()?;
-        let Round { passing, held } = self.round;
-        self.held = self.keys.rows(self.range(held));
-        let rows = self.keys.rows(self.range(passing));
-        if passing == held {
-            for vertex in self.held.vertices() {
-                self.own.neighbours[vertex as usize] += self.held.of(vertex).len() as u32;
-            }
-        }
-        let first = rows.vertices().start;
-        Ok((rows, first))
-    }
-
-    /// Tells a row to each partition in which rows of its entries are held.
-    fn tell_row(&mut self, (vertex, row): (u32, &[u32])) {
-        let held = self.ranges.of(self.round.held);
-        let mut last = None;
-        for entry in row {
-            let (partition, place) = self.place(entry >> 1);
-            if last != Some(partition) && held.contains(&place.into()) {
-                last = Some(partition);
-                self.told.tell(partition, &[&[vertex, row.len() as u32], row], &[]);
-            }
-        }
-    }
-
-    /// The vertex set in memory, with the rows that are held after they were made. All vertices are
-    /// active, or none is.
-    fn made(&self, total: &[u8], are_active: bool) -> Outcome {
-        let Self { own, cut, stage, step, .. } = self;
-        let has_rows = *stage == Stage::Rows && step.phase == Phase::Gather;
-        let count = own.degrees.len() as u64;
-        let chunks = count.div_ceil(cut.chunk_vertices).max(1);
-        let chunk = |chunk: u64| {
-            let first = chunk * cut.chunk_vertices;
-            let vertices = first..(first + cut.chunk_vertices).min(count);
-            let mut bytes = own.bytes(vertices.clone(), self.kernel.value_bytes());
-            if has_rows {
-                self.held.put(vertices, &mut bytes);
-            }
-            bytes.into()
-        };
-        let vertices = (0..chunks).map(chunk).collect();
-        let active = if are_active && count > 0 { u64::MAX } else { 0 };
-        Outcome::Made { vertices, total: total.into(), active }
-    }
-
     fn decide(
         &self,
         iterations: u32,
@@ -560,49 +286,6 @@ impl TriangleWorker {
         let advice = format!("{least} entries of rows must be in memory at the same time");
         let (need, budget) = (least * KEY_BYTES, self.room * KEY_BYTES);
         EngineError::Budget { need, budget, advice }
-    }
-
-    fn flush(&mut self) -> Vec<Filled> {
-        // Rows are told when all of them are known.
-        self.told.flush();
-        self.told.take().1
-    }
-}
-
-impl VertexSet {
-    /// Begins a set of so many vertices, without values.
-    fn begin(&mut self, count: usize, value_bytes: usize) {
-        let Self { degrees, neighbours, closed, values } = self;
-        for column in [degrees, neighbours] {
-            column.clear();
-            column.resize(count, 0);
-        }
-        closed.clear();
-        closed.resize(count, 0);
-        values.clear();
-        values.resize(count * value_bytes);
-    }
-
-    /// Reads the states of a chunk.
-    fn read(&mut self, states: &[u8], value_bytes: usize) {
-        for state in states.chunks_exact(STATE_BYTES + value_bytes) {
-            self.degrees.push(pod_read_unaligned(&state[..4]));
-            self.neighbours.push(pod_read_unaligned(&state[4..8]));
-            self.closed.push(pod_read_unaligned(&state[8..STATE_BYTES]));
-            self.values.extend(&state[STATE_BYTES..]);
-        }
-    }
-
-    /// The states of some vertices.
-    fn bytes(&self, vertices: Range<u64>, value_bytes: usize) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for vertex in vertices.start as usize..vertices.end as usize {
-            bytes.extend(self.degrees[vertex].to_le_bytes());
-            bytes.extend(self.neighbours[vertex].to_le_bytes());
-            bytes.extend(self.closed[vertex].to_le_bytes());
-            bytes.extend_from_slice(&self.values[vertex * value_bytes..][..value_bytes]);
-        }
-        bytes
     }
 }
 

@@ -22,7 +22,7 @@ use super::scene::Scene;
 pub struct Rows {
     partitions: Partitions,
     vertex_bytes: u64,
-    rows_bytes: Option<u64>,
+    room_bytes: Option<u64>,
     opened: BTreeMap<usize, (Step, u32)>,
 }
 
@@ -34,8 +34,8 @@ const ROUND: u32 = 4;
 
 impl Rows {
     /// Of machines that may have so many bytes of rows.
-    pub fn new(partitions: Partitions, vertex_bytes: u64, rows_bytes: Option<u64>) -> Self {
-        Self { partitions, vertex_bytes, rows_bytes, opened: BTreeMap::new() }
+    pub fn new(partitions: Partitions, vertex_bytes: u64, room_bytes: Option<u64>) -> Self {
+        Self { partitions, vertex_bytes, room_bytes, opened: BTreeMap::new() }
     }
 
     /// A program has done something.
@@ -43,7 +43,7 @@ impl Rows {
     /// # Errors
     /// When it has made more rows than there is room for, or has not let them go.
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
-        let Some(room) = self.rows_bytes else { return Ok(()) };
+        let Some(room) = self.room_bytes else { return Ok(()) };
         if let Work::Open { step, partition, .. } = work {
             self.opened.insert(scene.process, (*step, *partition));
         }

@@ -12,19 +12,19 @@
 //!
 //! The bound holds because each vertex above `u` has at least as many edges, and all have 2 m. It
 //! is known before a row is made, so partitions are cut into ranges (`R` of each, at equal
-//! distances) before edges are read again: as few as a power of two can be such that the rows of
-//! the two ranges of a round have room.
+//! distances) before edges are read again: so few that the rows of the two ranges of a round have
+//! just room. Two ranges would take as much as one, so there is 1, or there are 3 and more.
 //!
 //! **Invariant:** each pair of ranges has one round, and a range that passes itself is held alone.
 //! Tested by `each_pair_of_ranges_has_one_round` and `ranges_are_as_few_as_have_room`.
 
 use std::ops::Range;
 
-/// Most ranges of a partition, as a power of two: a run takes `1 + 4 R^2` iterations.
-const LEVELS: usize = 5;
+/// Numbers of ranges that partitions may be cut into: a run takes `1 + 4 R^2` iterations.
+const COUNTS: [u32; 5] = [1, 3, 4, 8, 16];
 
 /// Most keys of rows of a range, for each number of ranges.
-pub(crate) type Needs = [u64; LEVELS];
+pub(crate) type Needs = [u64; COUNTS.len()];
 
 /// What an iteration does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +92,8 @@ pub(crate) fn row_most(degree: u32, edges: u64, ways: u64) -> u64 {
 /// Most keys of a range of a partition whose vertices have rows of so many, for each number of
 /// ranges that partitions of this width may be cut into.
 pub(crate) fn needs(width: u64, rows: &[u64]) -> Needs {
-    let most = |level| {
-        let ranges = Ranges { count: 1_u32 << level, width };
+    let most = |count| {
+        let ranges = Ranges { count, width };
         let sum = |range| {
             let Range { start, end } = ranges.of(range);
             let end = (end as usize).min(rows.len());
@@ -101,7 +101,7 @@ pub(crate) fn needs(width: u64, rows: &[u64]) -> Needs {
         };
         (0..ranges.count).map(sum).max().unwrap_or(0)
     };
-    std::array::from_fn(most)
+    COUNTS.map(most)
 }
 
 /// Keys of the rows of a round: all, or those of any two ranges.
@@ -111,7 +111,8 @@ fn of_round(needs: &Needs, level: usize) -> u64 {
 
 /// The least room for the rows of a round, of at most so many ranges.
 pub(crate) fn least(needs: &Needs, ranges_most: u32) -> u64 {
-    let levels = 0..=(ranges_most.max(1).ilog2() as usize).min(LEVELS - 1);
+    let may_be = |&level: &usize| COUNTS[level] <= ranges_most.max(1);
+    let levels = (0..COUNTS.len()).filter(may_be);
     levels.map(|level| of_round(needs, level)).min().unwrap_or(0)
 }
 
@@ -120,8 +121,8 @@ pub(crate) fn least(needs: &Needs, ranges_most: u32) -> u64 {
 /// # Errors
 /// The least room that would do.
 pub(crate) fn fewest(needs: &Needs, room: u64) -> Result<u32, u64> {
-    let level = (0..LEVELS).find(|&level| of_round(needs, level) <= room);
-    level.map(|level| 1 << level).ok_or_else(|| least(needs, 1 << (LEVELS - 1)))
+    let level = (0..COUNTS.len()).find(|&level| of_round(needs, level) <= room);
+    level.map(|level| COUNTS[level]).ok_or_else(|| least(needs, u32::MAX))
 }
 
 #[cfg(test)]
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn each_pair_of_ranges_has_one_round() {
-        for count in [1, 2, 4, 16] {
+        for count in COUNTS {
             let ranges = Ranges { count, width: 50 };
             assert_eq!(ranges.at(0).0, Stage::Degrees);
             let mut rounds = BTreeSet::new();
@@ -151,7 +152,7 @@ mod tests {
     #[test]
     fn ranges_are_disjoint_and_whole() {
         for width in [1, 2, 3, 7, 16, 1 << 31] {
-            for count in [1, 2, 4, 8, 16] {
+            for count in [1, 2, 3, 4, 8, 16] {
                 let ranges = Ranges { count, width };
                 let mut next = 0;
                 for range in 0..count {
@@ -190,10 +191,10 @@ mod tests {
     fn ranges_are_as_few_as_have_room() {
         // Partitions of eight vertices, and one of six.
         let all = needs(8, &[5, 1, 1, 1, 1, 1, 1, 1]);
-        assert_eq!(all, [12, 8, 6, 5, 5]);
-        assert_eq!(needs(8, &[0, 0, 0, 0, 4, 4]), [8, 8, 8, 4, 4]);
-        assert_eq!(needs(8, &[]), [0; LEVELS]);
-        // (room, ranges): a round of two of 2, 4 and 8 ranges takes 16, 12 and 10.
+        assert_eq!(all, [12, 6, 6, 5, 5]);
+        assert_eq!(needs(8, &[0, 0, 0, 0, 4, 4]), [8, 4, 8, 4, 4]);
+        assert_eq!(needs(8, &[]), [0; 5]);
+        // (room, ranges): a round of two of 3, 4 and 8 ranges takes 12, 12 and 10.
         let cases = [(u64::MAX, Ok(1)), (12, Ok(1)), (11, Ok(8)), (10, Ok(8)), (9, Err(10))];
         for (room, expected) in cases {
             assert_eq!(fewest(&all, room), expected, "{room} keys");
@@ -202,7 +203,7 @@ mod tests {
             assert_eq!(least(&all, ranges_most), room, "{ranges_most} ranges");
         }
         assert_eq!(fewest(&[12, 6, 5, 4, 3], 11), Ok(4));
-        assert_eq!(fewest(&[12, 5, 5, 4, 3], 11), Ok(2));
-        assert_eq!(fewest(&[0; LEVELS], 0), Ok(1));
+        assert_eq!(fewest(&[12, 5, 5, 4, 3], 11), Ok(3));
+        assert_eq!(fewest(&[0; 5], 0), Ok(1));
     }
 }
