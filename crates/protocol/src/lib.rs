@@ -36,6 +36,7 @@ mod context;
 mod coordinator;
 pub mod counters;
 mod directory;
+mod due;
 mod ending;
 pub mod failure;
 mod ingest;

@@ -3,7 +3,7 @@
 //! ```text
 //! show      an edge u -> v tells v how many edges u has; v tells the lower of both who is above
 //! rows      who is told keeps that once: its row, which goes to each partition of its entries
-//! meet      a row that comes by meets the rows of its entries: triangles close (`meet`)
+//! meet      a row that comes by meets the rows of its entries: triangles close (`corners`)
 //! count     the other two corners are told, and add up
 //! ```
 //!
@@ -21,11 +21,12 @@
 //!
 //! **Invariant:** no column here is longer than a partition, and rows take no more than the bytes
 //! that were allowed, or the run is refused. Checked in `Keys::compact`; checked by the simulator
-//! in `Rows::work`. **Invariant:** a stealer's accumulators are counts, which add up, or keys, which
-//! are kept once.
+//! in `Rows::work`.
+//! **Invariant:** accumulators of a stealer are counts, which add up, or keys, which are kept once.
+//! Tested by `triangles_are_those_of_a_plain_loop`.
 
 mod applying;
-mod meet;
+mod corners;
 mod records;
 mod rows;
 mod stage;
@@ -42,7 +43,7 @@ use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::{Outcome, Payload, Work};
 
-use self::meet::Met;
+use self::corners::Corners;
 use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
 use self::told::{Record, Told};
@@ -75,7 +76,7 @@ pub struct TriangleWorker {
     /// Rows that go to others, and the next one that does.
     telling: Option<(Rows, u64)>,
     told: Told,
-    met: Met,
+    corners: Corners,
     scratch: Scratch,
     looked_at: u64,
 }
@@ -119,7 +120,7 @@ impl TriangleWorker {
             held: Rows::default(),
             telling: None,
             told: Told::new(cut.partitions.count(), cut.chunk_records),
-            met: Met::default(),
+            corners: Corners::default(),
             scratch: Scratch::default(),
             looked_at: 0,
             cut,

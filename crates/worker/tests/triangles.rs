@@ -36,8 +36,9 @@ impl Input for Listed {
 /// A graph with hubs, loops, edges both ways, parallel edges and vertices without any.
 fn graph() -> Graph {
     let ends = |edge: u32| {
-        let [from, to] = [edge * 7 % 83, if edge % 4 == 0 { 80 } else { edge * edge % 79 }];
-        if edge % 5 == 0 { [to, from] } else { [from, to] }
+        let [from, to] =
+            [edge * 7 % 83, if edge.is_multiple_of(4) { 80 } else { edge * edge % 79 }];
+        if edge.is_multiple_of(5) { [to, from] } else { [from, to] }
     };
     Graph::new(VERTICES, (0..900).chain(300..500).map(ends).collect())
 }
@@ -195,7 +196,7 @@ impl Cluster {
                 return self.made(partition, outcome);
             };
             assert!(filled.len() <= PARTITIONS as usize, "some chunks at a time");
-            let _ = made;
+            assert!(made <= 1000, "rows of a part");
             self.keep(step.iteration + 1, filled);
         }
     }

@@ -49,7 +49,7 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    /// Of a cluster with these settings, and a job of which machines may have so many bytes of rows.
+    /// Of a cluster with these settings, and a job whose machines may have so many bytes of rows.
     pub fn new(config: &Config, job: &dyn Job, rows_bytes: Option<u64>) -> Self {
         Self {
             exactly_once: exactly_once::ExactlyOnce::default(),

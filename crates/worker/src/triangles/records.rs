@@ -62,7 +62,7 @@ impl TriangleWorker {
             Stage::Degrees | Stage::Count => self.add(&records)?,
             Stage::Show => self.show(&records)?,
             Stage::Rows => self.keep(&records)?,
-            Stage::Meet => self.meet(&records)?,
+            Stage::Meet => self.close(&records)?,
         }
         Ok(records.updates)
     }
@@ -114,34 +114,34 @@ impl TriangleWorker {
     }
 
     /// Lets rows that come by meet those that are held.
-    fn meet(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
+    fn close(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
         let partitions = self.cut.partitions;
         let (base, is_directed) =
             (partitions.range(self.partition).start, self.kernel.is_directed());
         let rows = (records.targets, records.updates);
         each_row(rows, partitions.vertices(), |vertex, row| {
-            let Self { met, held, counts, .. } = &mut *self;
-            let middles = met.meet(row, (held, base), is_directed, |place, closed| {
+            let Self { corners, held, counts, .. } = &mut *self;
+            let middles = corners.count(row, (held, base), is_directed, |place, closed| {
                 counts[2 * place as usize] += closed;
                 counts[2 * place as usize + 1] += 1;
             });
             if middles == 0 {
                 return Err(other(format!("a row of {vertex} meets none of a range")));
             }
-            let met = std::mem::take(&mut self.met);
-            let corners = row.iter().map(|entry| entry >> 1).zip(&met.highest);
-            for (corner, &closed) in corners.chain([(vertex, &met.lowest)]) {
+            let corners = std::mem::take(&mut self.corners);
+            let highest = row.iter().map(|entry| entry >> 1).zip(&corners.highest);
+            for (corner, &closed) in highest.chain([(vertex, &corners.lowest)]) {
                 if closed > 0 {
                     let (partition, place) = self.place(corner);
                     self.told.tell(partition, &[&[2 * place]], &closed.to_ne_bytes());
                 }
             }
-            self.met = met;
+            self.corners = corners;
             Ok(())
         })
     }
 
-    /// What a stealer has gathered, as updates that its master gathers.
+    /// All that a stealer has gathered, as updates that its master gathers.
     pub(super) fn hand_over(&mut self) -> Result<Payload, EngineError> {
         let at = self.at(self.step.iteration);
         if self.stage == Stage::Rows {

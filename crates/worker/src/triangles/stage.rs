@@ -6,8 +6,8 @@
 //! row(u)   = { v joined to u : u < v },  |row(u)| <= min(d(u), 2 m / d(u)) <= sqrt(2 m)
 //!
 //! iteration 0          degrees
-//! 4 r + 1 .. 4 r + 4   round r: show, rows, meet, count, for rows of range r / R that pass and rows
-//!                      of range r % R that are held
+//! 4 r + 1 .. 4 r + 4   round r: show, rows, meet, count, for rows of range r / R that pass and
+//!                      rows of range r % R that are held
 //! ```
 //!
 //! The bound holds because each vertex above `u` has at least as many edges, and all have 2 m. It
@@ -26,7 +26,7 @@ const COUNTS: [u32; 5] = [1, 3, 4, 8, 16];
 /// Most keys of rows of a range, for each number of ranges.
 pub(crate) type Needs = [u64; COUNTS.len()];
 
-/// What an iteration does.
+/// Task of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Edges count at both ends.
@@ -69,7 +69,7 @@ impl Ranges {
         1 + 4 * self.count * self.count
     }
 
-    /// What an iteration does, and with which rows.
+    /// Task of an iteration, and its rows.
     pub(crate) fn at(&self, iteration: u32) -> (Stage, Round) {
         let Some(place) = iteration.checked_sub(1) else {
             return (Stage::Degrees, Round { passing: 0, held: 0 });

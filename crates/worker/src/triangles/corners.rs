@@ -12,9 +12,9 @@ use std::cmp::Ordering;
 
 use super::rows::Rows;
 
-/// Counts of a row, which last until the next one meets.
+/// Counts of the corners of triangles that a row closed, until the next one does.
 #[derive(Debug, Default)]
-pub(crate) struct Met {
+pub(crate) struct Corners {
     /// Of the vertex that the row is of.
     pub(crate) lowest: u64,
     /// Of each of its entries, as the highest corner.
@@ -26,11 +26,11 @@ fn ways(entry: u32, is_directed: bool) -> u64 {
     1 + u64::from(entry & u32::from(is_directed))
 }
 
-impl Met {
+impl Corners {
     /// Lets a row meet those of its vertices that are held, of which the first is `base` of the
     /// partition. `middle` is told how much each of these counts itself; it returns how many there
     /// were.
-    pub(crate) fn meet(
+    pub(crate) fn count(
         &mut self,
         row: &[u32],
         (held, base): (&Rows, u64),
@@ -97,11 +97,15 @@ mod tests {
             (false, 3, [0, 0, 1, 0, 2], [(1, 2), (2, 1)]),
             (true, 2 + 1 + 2, [0, 0, 2, 0, 3], [(1, 2), (2, 1)]),
         ] {
-            let (mut met, mut found) = (Met::default(), Vec::new());
+            let (mut corners, mut found) = (Corners::default(), Vec::new());
             let held = (&keys.rows(0..4), 10);
-            let count = met.meet(&row, held, is_directed, |a, closed| found.push((a, closed)));
+            let count = corners.count(&row, held, is_directed, |a, closed| found.push((a, closed)));
             assert_eq!((count, found), (2, middles.to_vec()));
-            assert_eq!((met.lowest, &met.highest[..]), (lowest, &highest[..]), "{is_directed}");
+            assert_eq!(
+                (corners.lowest, &corners.highest[..]),
+                (lowest, &highest[..]),
+                "{is_directed}"
+            );
         }
     }
 }
