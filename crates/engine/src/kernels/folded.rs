@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::kernels::apply::{Vertices, fill, repeated};
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
+use crate::kernels::keys::Columns;
 use crate::kernels::scatter;
 use crate::kernels::seam::{FoldKernel, Kernel, Segment, TileFold, elements, elements_mut};
 use crate::kernels::shape::KernelShape;
@@ -116,7 +117,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
 
     fn scatter(
         &self,
-        edges: (&Tile<'_>, Coding),
+        edges: (&Tile<'_>, Coding, Option<&Columns>),
         sources: Sources<'_, u8>,
         scratch: &mut Scratch,
         sink: &mut dyn Sink,

@@ -5,15 +5,15 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::kernels::kernel::{Coding, Scratch, Sources};
-use crate::kernels::keys::{Keys, Reach, Width};
+use crate::kernels::keys::{Columns, Keys, Reach, Width};
 use crate::kernels::seam::elements_mut;
 use crate::kernels::sink::{Room, Sink};
 
 /// Puts a record of the update of each edge of a tile into a sink: the update, or the accumulator
-/// that has met it alone.
+/// that has met it alone. Keys are compared with columns that are short, run by run.
 pub(crate) fn scatter<P: Program>(
     program: &P,
-    (tile, coding): (&Tile<'_>, Coding),
+    (tile, coding, short): (&Tile<'_>, Coding, Option<&Columns>),
     sources: Sources<'_, P::Signal>,
     scratch: &mut Scratch,
     sink: &mut dyn Sink,
@@ -21,7 +21,8 @@ pub(crate) fn scatter<P: Program>(
     let mut done = Ok(());
     coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
         if done.is_ok() {
-            let keys = Width.hold(keys, coding.target_bits);
+            let bits = coding.target_bits;
+            let keys = short.map_or_else(|| Width.hold(keys, bits), |short| short.hold(keys, bits));
             done = scatter_run(program, (keys, weights), sources, sink);
         }
     });
@@ -233,7 +234,8 @@ mod tests {
             let coding = Coding { encoding, weights, target_bits: TARGET_BITS };
             let mut sink = Messages::of(room);
             let sources = Sources { signals, active: Some(&flags) };
-            scatter(&OddSum, (&tile, coding), sources, &mut Scratch::new(), &mut sink).unwrap();
+            let edges = (&tile, coding, None);
+            scatter(&OddSum, edges, sources, &mut Scratch::new(), &mut sink).unwrap();
             sink.send();
             prop_assert_eq!(sink.sent, expected);
         }

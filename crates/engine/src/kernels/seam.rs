@@ -28,7 +28,7 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, Scratch, Sources};
-use crate::kernels::keys::Keys;
+use crate::kernels::keys::{Columns, Keys};
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::{RecordRun, Sink};
 
@@ -91,10 +91,11 @@ pub(crate) trait FoldKernel: Kernel {
     fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32>;
 
     /// Puts a record of the update of each edge of a tile into a sink: the update, or the
-    /// accumulator that has met it alone.
+    /// accumulator that has met it alone. Where columns are short, a run of keys that leads outside
+    /// is left out, and noted by the `Columns`.
     fn scatter(
         &self,
-        edges: (&Tile<'_>, Coding),
+        edges: (&Tile<'_>, Coding, Option<&Columns>),
         sources: Sources<'_, u8>,
         scratch: &mut Scratch,
         sink: &mut dyn Sink,

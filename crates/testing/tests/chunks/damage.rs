@@ -75,6 +75,10 @@ proptest! {
             assert!(inside.iter().all(|target| u64::from(*target) < targets));
         };
         prop_assert_eq!(pulled.scatter(&search, from, scratch, put).is_ok(), is_inside);
+        let both = |source: u32, target: u32| {
+            assert!(u64::from(source) < sources && u64::from(target) < targets);
+        };
+        prop_assert_eq!(pulled.pairs(scratch, both).is_ok(), is_inside);
         let potential = Potential::<2>::coupled(0.6).unwrap();
         let beliefs = SumProduct::<2, 1>::new(potential, 3, 0.0).unwrap();
         let beliefs = beliefs.with_priors(vec![[1.0, 1.0]; 50]);

@@ -71,14 +71,11 @@ impl<'b> Pulled<'_, 'b> {
         let (mut sink, mut done) = (Outlet::new(shape.record(), put), Ok(()));
         let known = known(shape, &sources);
         self.tiles(known, |tile, place| {
-            // The kernel takes keys as they are, so all of a tile are looked at first.
             let columns = Columns::new([known - place, targets]);
-            coding.keys(tile, 0..tile.edges, scratch, |keys, _| {
-                columns.hold(keys, coding.target_bits);
-            });
-            if columns.outside().is_none() && done.is_ok() {
+            if done.is_ok() {
+                let edges = (tile, coding, Some(&columns));
                 let sources = part(shape, &sources, place..known);
-                done = kernel.0.scatter((tile, coding), sources, scratch, &mut sink);
+                done = kernel.0.scatter(edges, sources, scratch, &mut sink);
             }
             columns.outside()
         })?;

@@ -150,7 +150,7 @@ impl Fold<'_> {
                     let coding = Coding::weighted(chunk.label(), weighted);
                     for tile in chunk.tiles() {
                         let sources = self.window.sources(tile.source, reach);
-                        kernel.scatter((&tile, coding), sources, scratch, groups)?;
+                        kernel.scatter((&tile, coding, None), sources, scratch, groups)?;
                         *edges += tile.edges as u64;
                     }
                     Ok(())

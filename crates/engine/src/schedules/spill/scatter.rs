@@ -87,7 +87,7 @@ impl SpillSchedule<'_> {
                         kernel.fold(run, accums, scratch);
                         folded += tile.edges as u64;
                     } else {
-                        kernel.scatter((&tile, coding), sources, scratch, &mut sink)?;
+                        kernel.scatter((&tile, coding, None), sources, scratch, &mut sink)?;
                     }
                     counts.edges += tile.edges as u64;
                 }
