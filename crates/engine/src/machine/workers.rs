@@ -7,7 +7,6 @@
 //! queue is ever waited for. Tested by `a_part_belongs_to_the_worker_that_takes_it`.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -180,72 +179,6 @@ impl Workers {
         });
         done.map(drop)
     }
-
-    /// One state a worker, for [`Self::tasks`].
-    pub(crate) fn states<S>(
-        &self,
-        make: impl Fn() -> Result<S, EngineError>,
-    ) -> Result<Vec<Mutex<S>>, EngineError> {
-        (0..self.threads()).map(|_| make().map(Mutex::new)).collect()
-    }
-
-    /// Runs tasks `0..tasks` in that order, each on whichever worker is free, with the state of
-    /// that worker. Ends at the first error, or when `progress` is cancelled.
-    pub(crate) fn tasks<S: Send>(
-        &self,
-        tasks: usize,
-        progress: &Progress,
-        states: &[Mutex<S>],
-        work: impl Fn(&mut S, usize) -> Result<(), EngineError> + Sync,
-    ) -> Result<(), EngineError> {
-        self.take_tasks(tasks, progress, states, false, |state, task, _| work(state, task))
-    }
-
-    /// Runs tasks as [`Self::tasks`] does, but each worker knows the task that it will do next, so
-    /// that it can prepare for it.
-    pub(crate) fn tasks_ahead<S: Send>(
-        &self,
-        tasks: usize,
-        progress: &Progress,
-        states: &[Mutex<S>],
-        work: impl Fn(&mut S, usize, Option<usize>) -> Result<(), EngineError> + Sync,
-    ) -> Result<(), EngineError> {
-        self.take_tasks(tasks, progress, states, true, work)
-    }
-
-    fn take_tasks<S: Send>(
-        &self,
-        tasks: usize,
-        progress: &Progress,
-        states: &[Mutex<S>],
-        ahead: bool,
-        work: impl Fn(&mut S, usize, Option<usize>) -> Result<(), EngineError> + Sync,
-    ) -> Result<(), EngineError> {
-        let counter = AtomicUsize::new(0);
-        let take = || {
-            let task = counter.fetch_add(1, Ordering::Relaxed);
-            (task < tasks).then_some(task)
-        };
-        let outcomes = self.pool.broadcast(|context| {
-            let mut state = lock(&states[context.index()]);
-            let mut task = take();
-            while let Some(current) = task {
-                let next = if ahead { take() } else { None };
-                let done = if progress.cancelled() {
-                    Err(EngineError::Cancelled)
-                } else {
-                    work(&mut state, current, next)
-                };
-                if done.is_err() {
-                    counter.store(tasks, Ordering::Relaxed);
-                    return done;
-                }
-                task = if ahead { next } else { take() };
-            }
-            Ok(())
-        });
-        outcomes.into_iter().collect()
-    }
 }
 
 /// Parts that wait for a worker.
@@ -276,37 +209,23 @@ fn check(progress: &Progress) -> Result<(), EngineError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
     #[test]
     fn every_task_is_done_once() {
         let workers = Workers::new(3).unwrap();
-        let states = workers.states(|| Ok(0_u64)).unwrap();
+        let mut counts = workers.per_worker(|| Ok(0_u64)).unwrap();
         let sum = AtomicU64::new(0);
         let add = |count: &mut u64, task: usize| {
             *count += 1;
             sum.fetch_add(1 << task, Ordering::Relaxed);
             Ok(())
         };
-        workers.tasks(40, &Progress::new(), &states, add).unwrap();
+        workers.for_each(0..40, &Progress::new(), &mut counts, add).unwrap();
         assert_eq!(sum.into_inner(), (1 << 40) - 1);
-        assert_eq!(states.iter().map(|state| *lock(state)).sum::<u64>(), 40);
-    }
-
-    #[test]
-    fn a_worker_knows_its_next_task() {
-        let workers = Workers::new(3).unwrap();
-        let states = workers.states(|| Ok((0_u64, None))).unwrap();
-        let add = |(sum, promised): &mut (u64, Option<usize>), task: usize, next| {
-            assert!(promised.is_none_or(|promised| promised == task));
-            *promised = next;
-            *sum += 1 << task;
-            Ok(())
-        };
-        workers.tasks_ahead(40, &Progress::new(), &states, add).unwrap();
-        assert_eq!(states.iter().map(|state| lock(state).0).sum::<u64>(), (1 << 40) - 1);
+        assert_eq!(counts.into_iter().sum::<u64>(), 40);
     }
 
     #[test]
@@ -353,17 +272,19 @@ mod tests {
     }
 
     #[test]
-    fn an_error_or_a_cancelled_run_ends_the_tasks() {
+    fn a_cancelled_run_ends_the_tasks() {
         let workers = Workers::new(2).unwrap();
-        let states = workers.states(|| Ok(())).unwrap();
+        let mut counts = workers.per_worker(|| Ok(0)).unwrap();
         let progress = Progress::new();
-        let fail = |(): &mut (), task: usize| {
-            if task == 3 { Err(EngineError::Unsupported("no".into())) } else { Ok(()) }
+        let cancel = |count: &mut u64, task: u64| {
+            *count += 1;
+            if task == 3 {
+                progress.cancel();
+            }
+            Ok(())
         };
-        let error = workers.tasks(1000, &progress, &states, fail).unwrap_err();
-        assert!(matches!(error, EngineError::Unsupported(_)));
-        progress.cancel();
-        let error = workers.tasks(2, &progress, &states, |(), _| Ok(())).unwrap_err();
+        let error = workers.for_each(0.., &progress, &mut counts, cancel).unwrap_err();
         assert!(matches!(error, EngineError::Cancelled));
+        assert!(counts.into_iter().sum::<u64>() > 3);
     }
 }

@@ -7,8 +7,7 @@
 mod count;
 mod pass;
 
-use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
@@ -21,8 +20,8 @@ use crate::ingest::survey::{self, first_beyond};
 use crate::kernels::scan::SlotResults;
 use crate::kernels::vertices::{SEGMENT_BITS, Vertices};
 use crate::machine::arena::Buffer;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::slices::Slices;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::Plan;
 use crate::schedules::steps::REST_BYTES;
@@ -36,21 +35,20 @@ use crate::edges::graph::Input;
 const RUN: usize = 16;
 
 /// Hands the edges of some parts to `visit`, a batch at a time, with what belongs to the worker and
-/// the number of the part.
-fn read<S: Send>(
+/// to the part. `parts`: their numbers, and that.
+fn read<S: Send, P: Send>(
     (stream, slots): (&dyn EdgeStream, u64),
-    parts: Range<usize>,
-    states: &[Mutex<S>],
+    parts: impl IntoIterator<Item = (usize, P), IntoIter: Send>,
+    states: &mut PerWorker<S>,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
-    visit: impl Fn(&mut S, usize, &Batch<'_>) + Sync,
+    visit: impl Fn(&mut S, &mut P, &Batch<'_>) + Sync,
 ) -> Result<(), EngineError> {
-    workers.tasks(parts.len(), progress, states, |state, task| {
-        let part = parts.start + task;
+    workers.for_each(parts, progress, states, |state, (part, mut own)| {
         let mut wrong = None;
         stream.read(part, &mut |batch| {
             wrong = first_beyond(&batch, slots);
             if wrong.is_none() {
-                visit(state, part, &batch);
+                visit(state, &mut own, &batch);
             }
             phase.add(batch.pairs.len() as u64);
             wrong.is_none() && !progress.cancelled()
@@ -84,11 +82,13 @@ pub(crate) fn leave(
     let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
     let slots = survey::slots(&*stream, workers, progress)?;
     let marked = if ids.all_present() { 0 } else { slots };
-    let states = workers
-        .states(|| Ok(FirstReading { marks: Marks::new(marked)?, ..FirstReading::default() }))?;
+    let mut states = workers.per_worker(|| {
+        Ok(FirstReading { marks: Marks::new(marked)?, ..FirstReading::default() })
+    })?;
     let phase = progress.phase("mark", Unit::Edges, Some(stream.edges()));
     let (of, tools) = ((&*stream, slots), (workers, progress, &phase));
-    read(of, 0..stream.parts(), &states, tools, |found, part, batch| {
+    let parts = (0..stream.parts()).map(|part| (part, part));
+    read(of, parts, &mut states, tools, |found, part, batch| {
         if marked > 0 {
             for slot in batch.pairs.as_flattened() {
                 found.marks.set(*slot);
@@ -96,14 +96,13 @@ pub(crate) fn leave(
         }
         found.loops +=
             batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
-        found.parts.push((part, batch.pairs.len() as u64));
+        found.parts.push((*part, batch.pairs.len() as u64));
         noting.note(&mut found.begun, batch.pairs);
     })?;
     drop(phase);
     let (mut marks, mut loops, mut edges) = (Marks::default(), 0, vec![0; stream.parts()]);
     let mut begun = Vec::new();
-    for worker in states {
-        let found = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for found in states {
         loops += found.loops;
         found.parts.iter().for_each(|(part, more)| edges[*part] += more);
         begun.push(found.begun);
@@ -189,11 +188,11 @@ fn results(
     let parts: Vec<_> = (0..runs)
         .map(|run| {
             let width = (start(run + 1) - start(run)) as usize * value;
-            Mutex::new((column.take(width), sums.take(total)))
+            (run, column.take(width), sums.take(total))
         })
         .collect();
-    workers.tasks(runs, progress, &workers.states(|| Ok(Vec::new()))?, |slots, run| {
-        let (values, total) = &mut *lock(&parts[run]);
+    let mut slots = workers.per_worker(|| Ok(Vec::new()))?;
+    workers.for_each(parts, progress, &mut slots, |slots, (run, values, total)| {
         let width = (RUN as u64) << SEGMENT_BITS;
         let all = run as u64 * width..vertices.slots().min((run as u64 + 1) * width);
         slots.clear();
@@ -203,6 +202,5 @@ fn results(
         make(SlotResults { slots, values, total, alike });
         Ok(())
     })?;
-    drop(parts);
     Ok((values, totals))
 }

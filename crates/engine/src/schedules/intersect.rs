@@ -18,7 +18,6 @@ mod rows;
 pub(crate) mod spill;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_model::intersect::Intersect;
 use welter_progress::{Phase, Progress, Unit};
@@ -36,7 +35,7 @@ use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
 use crate::kernels::triangles::{TriangleKernel, Triangular};
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::plan::Streamed;
 use crate::schedules::intersect::rows::too_long;
@@ -92,13 +91,13 @@ fn close(
     let room = graph.plan.premises.group_room() as usize / 2;
     let ranks = rank(graph)?;
     let run = TriangleRun { graph, directed, workers, progress, phase, ranks: &ranks, room };
-    let worker_states = workers.states(|| WorkerState::new(graph, directed, room))?;
+    let mut worker_states = workers.per_worker(|| WorkerState::new(graph, directed, room))?;
     let mut rows = Rows::new(ranks.len(), room * workers.threads())?;
-    run.count(&rows.spans, &worker_states)?;
+    run.count(&rows.spans, &mut worker_states)?;
     let closed = Counts::new(ranks.len())?;
     while rows.vertices.end < ranks.len() {
-        run.fill(&mut rows, &worker_states)?;
-        run.close(&rows, &closed, &worker_states)?;
+        run.fill(&mut rows, &mut worker_states)?;
+        run.close(&rows, &closed, &mut worker_states)?;
     }
     drop((rows, worker_states));
     Ok((ranks, closed))
@@ -236,27 +235,35 @@ impl TriangleRun<'_> {
     fn count(
         &self,
         spans: &[Span],
-        worker_states: &[Mutex<WorkerState<'_>>],
+        worker_states: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(), EngineError> {
         let Self { graph, ranks, .. } = *self;
-        let stripes = graph.stripes.len();
-        self.workers.tasks_ahead(stripes, self.progress, worker_states, |worker, stripe, next| {
-            let WorkerState { scratch, chunks, cursors, .. } = worker;
-            let own = self.own(stripe);
-            cursors[..own.len()].fill(0);
-            self.higher((stripe, next), (scratch, chunks), |target, _, _| cursors[target] += 1)?;
-            for (rank, count) in ranks[own].iter().zip(&**cursors) {
-                spans[*rank as usize].set_length(*count);
-            }
-            Ok(())
-        })
+        let stripes = 0..graph.stripes.len();
+        self.workers.for_each_ahead(
+            stripes,
+            self.progress,
+            worker_states,
+            |worker, stripe, next| {
+                let WorkerState { scratch, chunks, cursors, .. } = worker;
+                let next = next.copied();
+                let own = self.own(stripe);
+                cursors[..own.len()].fill(0);
+                self.higher((stripe, next), (scratch, chunks), |target, _, _| {
+                    cursors[target] += 1;
+                })?;
+                for (rank, count) in ranks[own].iter().zip(&**cursors) {
+                    spans[*rank as usize].set_length(*count);
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Fills the next block.
     fn fill(
         &self,
         rows: &mut Rows,
-        worker_states: &[Mutex<WorkerState<'_>>],
+        worker_states: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(), EngineError> {
         rows.open(self.ranks, &self.graph.plan)?;
         let block = rows.vertices.clone();
@@ -273,20 +280,20 @@ impl TriangleRun<'_> {
             let first = own.clone().find_map(start).unwrap_or(rest.len());
             let part;
             (rest, part) = std::mem::take(&mut rest).split_at_mut(first);
-            parts.push(Mutex::new((own, first, part)));
+            parts.push((stripe, own, first, part));
         }
         parts.reverse();
-        self.workers.tasks_ahead(parts.len(), self.progress, worker_states, |worker, task, next| {
-            let (own, first, part) = &mut *lock(&parts[task]);
-            let at = (stripes[task], next.map(|task| stripes[task]));
+        self.workers.for_each_ahead(parts, self.progress, worker_states, |worker, part, next| {
+            let (stripe, own, first, part) = part;
+            let at = (stripe, next.map(|next| next.0));
             let WorkerState { scratch, chunks, cursors, packing, .. } = worker;
-            let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - *first));
+            let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - first));
             for (cursor, start) in cursors.iter_mut().zip(starts()) {
                 // Of one without entries nothing is shown.
                 *cursor = start.map_or(0, |start| start as u32 + 1);
             }
-            self.rows(at, own, (part, cursors), (scratch, chunks))?;
-            let mut rest = &mut **part;
+            self.rows(at, &own, (&mut *part, cursors), (scratch, chunks))?;
+            let mut rest = part;
             let starts: Vec<usize> = starts().flatten().collect();
             for start in starts.into_iter().rev() {
                 let row;
@@ -302,7 +309,7 @@ impl TriangleRun<'_> {
         &self,
         rows: &Rows,
         closed: &Counts,
-        worker_states: &[Mutex<WorkerState<'_>>],
+        worker_states: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(), EngineError> {
         let stripes = self.graph.stripes.len();
         let whole = |stripe: usize| {
@@ -311,8 +318,7 @@ impl TriangleRun<'_> {
         };
         let mut order: Vec<usize> = (0..stripes).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(self.graph.stripes[stripe].edges));
-        self.workers.tasks_ahead(stripes, self.progress, worker_states, |worker, task, next| {
-            let stripe = order[task];
+        self.workers.for_each_ahead(order, self.progress, worker_states, |worker, stripe, next| {
             let WorkerState { scratch, chunks, cursors, passing, marks, .. } = worker;
             if whole(stripe) {
                 for &rank in &self.ranks[self.own(stripe)] {
@@ -320,7 +326,7 @@ impl TriangleRun<'_> {
                 }
                 return Ok(());
             }
-            let next = next.map(|task| order[task]).filter(|&stripe| !whole(stripe));
+            let next = next.copied().filter(|&stripe| !whole(stripe));
             let pieces = self.pieces(stripe, rows)?;
             for (count, piece) in pieces.iter().enumerate() {
                 let next = if count + 1 < pieces.len() { Some(stripe) } else { next };

@@ -230,7 +230,7 @@ impl Passes for StreamRun<'_> {
         self.stale.begin_anew();
     }
 
-    fn stats(&self) -> StepStats<()> {
+    fn stats(&mut self) -> StepStats<()> {
         let room = self.context.graph.free_bytes() / REST_BYTES;
         add_up(lock(&self.tools).iter_mut().map(|tools| &mut tools.stats), room)
     }

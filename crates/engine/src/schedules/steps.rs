@@ -71,7 +71,7 @@ pub(crate) trait Passes {
     fn settled(&mut self) {}
 
     /// Counts since they were asked for last.
-    fn stats(&self) -> StepStats<()>;
+    fn stats(&mut self) -> StepStats<()>;
 
     /// Whether the run ends without an answer after a step in which this was seen.
     fn falls_back(&mut self, _seen: &StepStats<()>, _passes: u64) -> Result<bool, EngineError> {

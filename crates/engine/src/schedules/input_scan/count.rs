@@ -6,11 +6,10 @@
 //! whatever the number of workers, there is one column and no atomic operation, and a range stays
 //! in the second-level cache while it is told.
 //!
-//! Invariant: a range's slots belong to one worker at a time. Checked in `scan`, by a lock on
-//! each.
+//! Invariant: a range's slots belong to one worker at a time, and so do the buckets of a part.
+//! Tested by `a_part_belongs_to_the_worker_that_takes_it`.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use bytemuck::pod_read_unaligned;
 use welter_model::edges::EdgeStream;
@@ -26,7 +25,6 @@ use crate::edges::graph::Input;
 use crate::kernels::buckets::{Cut, UpdateBuckets};
 use crate::kernels::scan::{ScanKernel, Scanning};
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::plan::PART_BYTES;
 
@@ -79,47 +77,40 @@ fn scan(
     let (slots, shape) = (graph.slots(), kernel.shape());
     let cut = Cut::of(slots);
     let mut accums = Buffer::<u8>::zeroed(slots as usize * shape.accum)?;
-    let ranges: Vec<_> = accums.chunks_mut(cut.width() * shape.accum).map(Mutex::new).collect();
-    let idle = workers.states(|| Ok(()))?;
+    let mut idle = workers.per_worker(|| Ok(()))?;
     let phase = progress.phase("count", Unit::Edges, Some(stream.edges()));
     let mut totals = Vec::new();
-    let mut buckets: Vec<RwLock<Box<dyn UpdateBuckets + '_>>> = Vec::new();
+    let mut buckets: Vec<Box<dyn UpdateBuckets + '_>> = Vec::new();
     let ways = if input.reading.undirected { 2 } else { 1 };
     let mut parts = 0..0;
     while parts.end < stream.parts() {
         parts = input.wave(parts.end, workers.threads());
-        buckets.resize_with(buckets.len().max(parts.len()), || RwLock::new(kernel.buckets(cut)));
-        for (buckets, edges) in buckets.iter().zip(&input.edges[parts.clone()]) {
-            held(buckets).reserve(*edges as usize * ways);
+        buckets.resize_with(buckets.len().max(parts.len()), || kernel.buckets(cut));
+        let own = &mut buckets[..parts.len()];
+        for (buckets, edges) in own.iter_mut().zip(&input.edges[parts.clone()]) {
+            buckets.reserve(*edges as usize * ways);
         }
         let (of, tools) = ((stream, slots), (workers, progress, &phase));
-        read(of, parts.clone(), &idle, tools, |(), part, batch| {
-            held(&buckets[part - parts.start]).put(input.reading, batch);
+        read(of, parts.clone().zip(&mut *own), &mut idle, tools, |(), buckets, batch| {
+            buckets.put(input.reading, batch);
         })?;
-        let full = &buckets[..parts.len()];
-        workers.tasks(ranges.len(), progress, &idle, |(), range| {
-            let accums = &mut *lock(&ranges[range]);
+        let full = &*own;
+        let ranges = accums.chunks_mut(cut.width() * shape.accum).enumerate();
+        workers.for_each(ranges, progress, &mut idle, |(), (range, accums)| {
             for buckets in full {
-                buckets.read().unwrap_or_else(PoisonError::into_inner).tell(range, accums);
+                buckets.tell(range, accums);
             }
             Ok(())
         })?;
-        for part in full {
-            held(part).empty(&mut totals);
+        for buckets in own {
+            buckets.empty(&mut totals);
         }
     }
-    drop((buckets, ranges, phase));
+    drop((buckets, phase));
     let widths = [shape.value, shape.total];
     let (values, of_vertices) = results(graph, widths, (workers, progress), |vertices| {
         kernel.results(vertices, &accums);
     })?;
     let both = [kernel.total(&totals), kernel.total(&of_vertices)].concat();
     Ok((values, kernel.total(&both)))
-}
-
-/// Buckets that no other worker has.
-fn held<'b, 'k>(
-    buckets: &'b RwLock<Box<dyn UpdateBuckets + 'k>>,
-) -> RwLockWriteGuard<'b, Box<dyn UpdateBuckets + 'k>> {
-    buckets.write().unwrap_or_else(PoisonError::into_inner)
 }

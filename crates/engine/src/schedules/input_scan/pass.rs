@@ -5,9 +5,8 @@
 //! edges of each vertex are those of the first parts: an input in no order has some of every vertex
 //! there, and one in the order of its sources what it has.
 
-use std::mem::take;
+use std::mem::{replace, take};
 use std::ops::Range;
-use std::sync::Mutex;
 
 use welter_model::edges::{Batch, EdgeStream, Pair, Reading};
 use welter_model::stream::{OverInput, StepStats};
@@ -23,7 +22,7 @@ use crate::kernels::pairs::PairRun;
 use crate::kernels::stream::{InputKernel, StreamKernel};
 use crate::kernels::streaming::Streaming;
 use crate::machine::dispatch::dispatched;
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::pass::Passed;
@@ -83,7 +82,7 @@ struct InputRun<'a> {
     kernel: Box<dyn InputKernel + 'a>,
     /// Bits of the cells of a step, where the program has such.
     bits: Option<Bits>,
-    worker_states: Vec<Mutex<WorkerState>>,
+    worker_states: PerWorker<WorkerState>,
     /// Parts that were shown already in this pass.
     shown: usize,
     /// All that can be news in the first pass, where that was noted before.
@@ -111,7 +110,7 @@ impl<'a> InputRun<'a> {
     ) -> Result<Self, EngineError> {
         let Context { graph, workers, progress, .. } = context;
         init(&mut *kernel, &[], (workers, progress))?;
-        let worker_states = workers.states(|| {
+        let worker_states = workers.per_worker(|| {
             Ok(WorkerState {
                 stats: StepStats::default(),
                 edges: Vec::new(),
@@ -145,14 +144,13 @@ impl<'a> InputRun<'a> {
         let (Some(bits), Context { workers, progress, .. }) = (&mut self.bits, self.context) else {
             return Ok(());
         };
-        let parts: Vec<_> = bits.parts(CELLS).map(Mutex::new).collect();
-        let counts = workers.states(|| Ok(0))?;
-        workers.tasks(parts.len(), progress, &counts, |count, task| {
-            *count += self.kernel.ask(task * CELLS, &mut lock(&parts[task]));
+        let parts: Vec<_> = bits.parts(CELLS).enumerate().collect();
+        let mut counts = workers.per_worker(|| Ok(0))?;
+        workers.for_each(parts, progress, &mut counts, |count, (task, mut part)| {
+            *count += self.kernel.ask(task * CELLS, &mut part);
             Ok(())
         })?;
-        drop(parts);
-        bits.fold(counts.iter().map(|count| *lock(count)).sum());
+        bits.fold(counts.into_iter().sum());
         Ok(())
     }
 
@@ -160,14 +158,15 @@ impl<'a> InputRun<'a> {
     fn each_run(
         &self,
         parts: Range<usize>,
+        worker_states: &mut PerWorker<WorkerState>,
         show: impl Fn(&mut WorkerState, PairRun<'_>) + Sync,
     ) -> Result<(), EngineError> {
         let Context { graph, workers, progress, phase, .. } = self.context;
         if let Some(kept) = self.begun.or(self.kept.as_deref()) {
-            let tasks: Vec<&[Pair]> = kept.iter().flat_map(|list| list.chunks(KEPT)).collect();
-            return workers.tasks(tasks.len(), progress, &self.worker_states, |worker, task| {
-                worker.stats.looked += tasks[task].len() as u64;
-                let batch = Batch { pairs: tasks[task], weights: None };
+            let tasks = kept.iter().flat_map(|list| list.chunks(KEPT));
+            return workers.for_each(tasks, progress, worker_states, |worker, pairs| {
+                worker.stats.looked += pairs.len() as u64;
+                let batch = Batch { pairs, weights: None };
                 dispatched(
                     #[inline(always)]
                     || {
@@ -184,7 +183,8 @@ impl<'a> InputRun<'a> {
         }
         let of = (self.stream, graph.slots());
         let tools = (workers, progress, phase);
-        read(of, parts, &self.worker_states, tools, |worker, _, batch| {
+        let parts = parts.map(|part| (part, ()));
+        read(of, parts, worker_states, tools, |worker, (), batch| {
             worker.stats.looked += batch.pairs.len() as u64;
             dispatched(
                 #[inline(always)]
@@ -234,8 +234,10 @@ impl Passes for InputRun<'_> {
         // Nothing can be kept of edges that are not all of them.
         let keeps = kernel.keeps() && !few && self.begun.is_none();
         let keeper = Keeper::new(if keeps { self.room() } else { 0 });
+        let mut worker_states = replace(&mut self.worker_states, PerWorker::none());
         self.each_run(
             self.shown..end,
+            &mut worker_states,
             #[inline(always)]
             |WorkerState { stats, edges, found, looks }, run| {
                 let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
@@ -251,11 +253,12 @@ impl Passes for InputRun<'_> {
             },
         )?;
         if keeps {
-            let lists = self.worker_states.iter().map(|worker| take(&mut lock(worker).edges));
+            let lists = worker_states.iter_mut().map(|worker| take(&mut worker.edges));
             let kept = keeper.into_kept(lists);
             // What was kept before is more, but it is all.
             self.kept = kept.or(self.kept.take());
         }
+        self.worker_states = worker_states;
         self.begun = None;
         self.shown = if few { end } else { 0 };
         Ok(())
@@ -265,16 +268,22 @@ impl Passes for InputRun<'_> {
         self.ask()?;
         let (kernel, bits) = (&*self.kernel, self.bits.as_ref());
         let parts = 0..self.stream.parts();
-        self.each_run(parts, |WorkerState { stats, edges, found, .. }, run| {
-            let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
-            let news = kernel.find_news(run, found);
-            stats.news += news as u64;
-            edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
-        })?;
+        let mut worker_states = replace(&mut self.worker_states, PerWorker::none());
+        self.each_run(
+            parts,
+            &mut worker_states,
+            |WorkerState { stats, edges, found, .. }, run| {
+                let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
+                let news = kernel.find_news(run, found);
+                stats.news += news as u64;
+                edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
+            },
+        )?;
         let mut edges = Vec::new();
-        for worker in &self.worker_states {
-            edges.append(&mut take(&mut lock(worker).edges));
+        for worker in &mut worker_states {
+            edges.append(&mut take(&mut worker.edges));
         }
+        self.worker_states = worker_states;
         self.kept = None;
         self.kernel.rest(edges);
         Ok(())
@@ -284,11 +293,11 @@ impl Passes for InputRun<'_> {
         self.context.graph.slots() as usize
     }
 
-    fn stats(&self) -> StepStats<()> {
+    fn stats(&mut self) -> StepStats<()> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
-        let mut worker_states: Vec<_> = self.worker_states.iter().map(lock).collect();
-        let stats = worker_states.iter_mut().map(|worker| &mut worker.stats);
-        StepStats { kept, ..add_up(stats, self.room()) }
+        let room = self.room();
+        let stats = self.worker_states.iter_mut().map(|worker| &mut worker.stats);
+        StepStats { kept, ..add_up(stats, room) }
     }
 
     fn falls_back(&mut self, stats: &StepStats<()>, passes: u64) -> Result<bool, EngineError> {

@@ -29,7 +29,7 @@ pub(crate) mod tell;
 mod worker;
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
@@ -44,7 +44,7 @@ use crate::edges::graph::Graph;
 use crate::kernels::triangles::TriangleKernel;
 use crate::kernels::update_chunk::chunk_bytes;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::plan::RowsPlan;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
@@ -140,10 +140,10 @@ impl TriangleRun<'_> {
 }
 
 /// Adds up what workers wrote and read.
-fn sum<B>(worker_states: &[Mutex<B>], of: impl Fn(&mut B) -> Ledger) -> Ledger {
+fn sum<B>(worker_states: &mut PerWorker<B>, of: impl Fn(&mut B) -> Ledger) -> Ledger {
     let mut all = Ledger::default();
     for worker in worker_states {
-        all.add(of(&mut lock(worker)));
+        all.add(of(worker));
     }
     all
 }

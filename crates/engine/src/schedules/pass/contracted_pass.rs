@@ -1,13 +1,12 @@
 //! Passes over edges that were contracted.
 
-use std::sync::{Mutex, PoisonError};
-
 use welter_model::stream::ContractedEdge;
 
 use super::contract::{Contraction, Contractor, Reads};
 use super::contracted::Contracted;
 use super::run::StreamRun;
 use crate::EngineError;
+use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 
@@ -35,13 +34,13 @@ impl StreamRun<'_> {
         let tools = std::mem::take(&mut *lock(&self.tools));
         let worker_states = tools.into_iter().map(|tools| {
             let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
-            Ok(Mutex::new((tools, contractor, Vec::new())))
+            Ok((tools, contractor, Vec::new()))
         });
-        let worker_states = worker_states.collect::<Result<Vec<_>, EngineError>>()?;
-        let tasks: Vec<_> = contracted.pieces.chunks(TASK).collect();
-        workers.tasks(tasks.len(), progress, &worker_states, |worker, task| {
+        let mut worker_states = worker_states.collect::<Result<PerWorker<_>, EngineError>>()?;
+        let tasks = contracted.pieces.chunks(TASK);
+        workers.for_each(tasks, progress, &mut worker_states, |worker, pieces| {
             let (tools, contractor, found) = worker;
-            contracted.each(tasks[task], |edges| {
+            contracted.each(pieces, |edges| {
                 let shown = kernel.show_contracted(edges, found);
                 let looked = edges.len() as u64;
                 tools.stats.looked += looked;
@@ -56,9 +55,7 @@ impl StreamRun<'_> {
             })
         })?;
         let mut contractors = Vec::new();
-        for worker in worker_states {
-            let (tools, contractor, _) =
-                worker.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (tools, contractor, _) in worker_states {
             lock(&self.tools).push(tools);
             contractors.extend(contractor);
         }

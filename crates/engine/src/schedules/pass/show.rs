@@ -1,7 +1,5 @@
 //! The chunks of a pass: which are shown, and what becomes of the edges in them that are news.
 
-use std::sync::{Mutex, PoisonError};
-
 use welter_model::stream::Again;
 use welter_store::chunk::Chunk;
 
@@ -17,6 +15,7 @@ use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::Coding;
 use crate::kernels::shape::StreamShape;
 use crate::kernels::stream::{Shown, TilePass};
+use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
@@ -70,15 +69,15 @@ impl StreamRun<'_> {
             let writer = written.map(|(left, keep)| Writer::new(left, keep, weighted));
             let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
             let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
-            Ok(Mutex::new(WorkerState { chunks, tools, writer, contractor }))
+            Ok(WorkerState { chunks, tools, writer, contractor })
         });
-        let worker_states = worker_states.collect::<Result<Vec<_>, EngineError>>()?;
-        workers.tasks_ahead(
-            order.stripes.len(),
+        let mut worker_states = worker_states.collect::<Result<PerWorker<_>, EngineError>>()?;
+        workers.for_each_ahead(
+            order.stripes.iter().copied(),
             progress,
-            &worker_states,
-            |WorkerState { chunks, tools, writer, contractor }, task, next| {
-                let at = (order.stripes[task], next.map(|task| order.stripes[task]));
+            &mut worker_states,
+            |WorkerState { chunks, tools, writer, contractor }, stripe, next| {
+                let at = (stripe, next.copied());
                 let wants = |number| {
                     let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
                     order.chunks(number).filter(wants)
@@ -115,7 +114,6 @@ impl StreamRun<'_> {
         )?;
         let (mut placed, mut contractors) = (Vec::new(), Vec::new());
         for worker in worker_states {
-            let worker = worker.into_inner().unwrap_or_else(PoisonError::into_inner);
             lock(&self.tools).push(worker.tools);
             placed.extend(worker.writer.map_or(Ok(Vec::new()), Writer::finish)?);
             contractors.extend(worker.contractor);

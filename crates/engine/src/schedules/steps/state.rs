@@ -1,14 +1,11 @@
 //! The state of all vertices of a stream program, a run of them a task, whatever its edges come
 //! from.
 
-use std::sync::Mutex;
-
 use welter_model::stream::StepStats;
 use welter_progress::Progress;
 
 use crate::EngineError;
 use crate::kernels::stream::StreamKernel;
-use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 
 /// Vertices whose state is made or settled in one task.
@@ -21,10 +18,9 @@ pub(crate) fn init(
     degrees: &[u32],
     (workers, progress): (&Workers, &Progress),
 ) -> Result<(), EngineError> {
-    let parts: Vec<_> = kernel.parts(CELLS).into_iter().map(Mutex::new).collect();
-    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        let (first, part) = &mut *lock(&parts[task]);
-        part.init(degrees.get(*first..).unwrap_or_default());
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(kernel.parts(CELLS), progress, &mut idle, |(), (first, mut part)| {
+        part.init(degrees.get(first..).unwrap_or_default());
         Ok(())
     })
 }
@@ -36,7 +32,8 @@ pub(super) fn settle(
     (workers, progress): (&Workers, &Progress),
 ) -> Result<(), EngineError> {
     let tasks = vertices.div_ceil(CELLS);
-    workers.tasks(tasks, progress, &workers.states(|| Ok(()))?, |(), task| {
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(0..tasks, progress, &mut idle, |(), task| {
         kernel.settle(task * CELLS..vertices.min((task + 1) * CELLS));
         Ok(())
     })
@@ -48,10 +45,10 @@ pub(crate) fn values(
     column: &mut [u8],
     (workers, progress): (&Workers, &Progress),
 ) -> Result<(), EngineError> {
-    let parts = column.chunks_mut(CELLS * kernel.shape().value);
-    let parts: Vec<Mutex<&mut [u8]>> = parts.map(Mutex::new).collect();
-    workers.tasks(parts.len(), progress, &workers.states(|| Ok(()))?, |(), task| {
-        kernel.values(task * CELLS, &mut lock(&parts[task]));
+    let parts = column.chunks_mut(CELLS * kernel.shape().value).enumerate();
+    let mut idle = workers.per_worker(|| Ok(()))?;
+    workers.for_each(parts, progress, &mut idle, |(), (task, part)| {
+        kernel.values(task * CELLS, part);
         Ok(())
     })
 }

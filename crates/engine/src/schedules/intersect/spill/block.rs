@@ -1,7 +1,6 @@
 //! The rows of the range that is swept: as many entries as were counted, side by side, packed.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::TriangleRun;
 use super::boxes::{ENTRIES, Waiting};
@@ -9,7 +8,7 @@ use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::schedules::intersect::counts::Counts;
 use crate::schedules::intersect::rows::{self, Rows, Span};
 
@@ -95,9 +94,9 @@ struct Task<'a> {
 
 impl Task<'_> {
     /// Puts all entries into their rows, and closes these.
-    fn fill(&mut self, directed: bool, worker: &mut WorkerState) -> Result<(), EngineError> {
+    fn fill(self, directed: bool, worker: &mut WorkerState) -> Result<(), EngineError> {
         let Self { spans, cursors, entries, first, chunks } = self;
-        let gathered = worker.reader.read(chunks, |targets, found| {
+        let gathered = worker.reader.read(&chunks, |targets, found| {
             targets.iter().zip(found).all(|(target, entry)| {
                 let Some(cursor) = cursors.get_mut(*target as usize) else { return false };
                 let place = entries.get_mut(*cursor as usize).map(|place| *place = *entry);
@@ -106,12 +105,12 @@ impl Task<'_> {
             })
         })?;
         // Their places are free for what travels on.
-        chunks.clear();
+        drop(chunks);
         worker.gathered.gathered[ENTRIES as usize] += gathered;
-        let mut rest = &mut **entries;
+        let mut rest = entries;
         for start in spans.iter().rev().filter_map(Span::start) {
             let row;
-            (rest, row) = std::mem::take(&mut rest).split_at_mut(start - *first);
+            (rest, row) = std::mem::take(&mut rest).split_at_mut(start - first);
             rows::close(directed, row, &mut worker.packing);
         }
         Ok(())
@@ -125,7 +124,7 @@ impl TriangleRun<'_> {
         bins: &Range<usize>,
         here: &mut CurrentRange,
         waiting: &Waiting,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
         let mut rest = &mut here.cursors[..here.ranks.len()];
         let tasks: Vec<_> = bins
@@ -134,11 +133,10 @@ impl TriangleRun<'_> {
                 let lengths;
                 (lengths, rest) =
                     std::mem::take(&mut rest).split_at_mut(self.bins.ranks(bin).len());
-                Mutex::new((lengths, waiting.at(ENTRIES, bin)))
+                (lengths, waiting.at(ENTRIES, bin))
             })
             .collect();
-        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            let (lengths, chunks) = &mut *lock(&tasks[task]);
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, (lengths, chunks)| {
             lengths.fill(0);
             worker.reader.read(chunks, |targets, _: &[u32]| {
                 targets.iter().all(|target| {
@@ -156,7 +154,7 @@ impl TriangleRun<'_> {
         bins: &Range<usize>,
         here: &mut CurrentRange,
         waiting: &mut Waiting,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
         let CurrentRange { rows, cursors, ranks, .. } = here;
         rows.first = ranks.start;
@@ -175,11 +173,11 @@ impl TriangleRun<'_> {
             };
             (own, entries) = split;
             let chunks = waiting.take(ENTRIES, bin);
-            tasks.push(Mutex::new(Task { spans, cursors: part, entries: own, first, chunks }));
+            tasks.push(Task { spans, cursors: part, entries: own, first, chunks });
             first += words;
         }
-        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            lock(&tasks[task]).fill(self.directed, worker)
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, task| {
+            task.fill(self.directed, worker)
         })
     }
 }

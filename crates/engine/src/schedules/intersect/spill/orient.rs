@@ -14,7 +14,6 @@ use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, Scratch, fetch};
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
 use crate::schedules::spill::partitions::{cut, vertices};
 
 /// A worker's tools.
@@ -33,7 +32,7 @@ impl TriangleRun<'_> {
     /// Makes an entry of each edge whose source ranks above its target.
     pub(super) fn orient(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
         let graph = self.graph;
-        let worker_states = self.workers.states(|| {
+        let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
                 scratch: Scratch::new(),
                 chunks: ReadAhead::new(graph)?,
@@ -52,25 +51,24 @@ impl TriangleRun<'_> {
             let own = vertices(graph, stripes);
             reader.read(self.ranks, &own, &mut window)?;
             let sources = &window[..(own.end - own.start) as usize];
-            let tasks = graph.stripes.len();
-            self.workers.tasks_ahead(
-                tasks,
+            self.workers.for_each_ahead(
+                0..graph.stripes.len(),
                 self.progress,
-                &worker_states,
-                |worker, stripe, next| worker.orient(self, (stripe, next), &own, sources),
+                &mut worker_states,
+                |worker, stripe, next| worker.orient(self, (stripe, next.copied()), &own, sources),
             )?;
         }
-        for worker in &worker_states {
-            let WorkerState { writer, entries, .. } = &mut *lock(worker);
+        for worker in &mut worker_states {
+            let WorkerState { writer, entries, .. } = worker;
             entries.finish(writer)?;
             waiting.put(writer.finish()?);
         }
-        let visited: u64 = worker_states.iter().map(|worker| lock(worker).visited).sum();
+        let visited: u64 = worker_states.iter().map(|worker| worker.visited).sum();
         if visited != graph.edges {
             let what = format!("{visited} edges were met, and there are {}", graph.edges);
             return Err(EngineError::Internal(what));
         }
-        Ok(sum(&worker_states, |worker| {
+        Ok(sum(&mut worker_states, |worker| {
             let mut ledger = Ledger::default();
             ledger.produced[ENTRIES as usize] = worker.entries.take_produced();
             ledger

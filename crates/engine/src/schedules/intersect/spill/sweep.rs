@@ -1,7 +1,6 @@
 //! Range after range: rows are made, closed, and travel on.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::block::CurrentRange;
 use super::boxes::{COUNTS, Ledger, ROWS, RowBuckets, Waiting};
@@ -9,7 +8,7 @@ use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::schedules::footprint::{ROW_HEAD, SLACK};
 use crate::schedules::intersect::counts::{Counts, Tell};
 use crate::schedules::intersect::marks::Marks;
@@ -52,7 +51,7 @@ impl TriangleRun<'_> {
         waiting: &mut Waiting,
     ) -> Result<Ledger, EngineError> {
         let arena = &self.graph.arena;
-        let worker_states = self.workers.states(|| {
+        let mut worker_states = self.workers.per_worker(|| {
             let bytes = self.plan.box_bytes;
             Ok(WorkerState {
                 reader: Reader::new(&self.pool, arena)?,
@@ -69,29 +68,29 @@ impl TriangleRun<'_> {
         })?;
         let mut here = CurrentRange::new(ranges)?;
         for (number, bins) in ranges.iter().enumerate() {
-            for worker in &worker_states {
-                let Outgoing { writer, rows, counts } = &mut lock(worker).outgoing;
+            for worker in &mut worker_states {
+                let Outgoing { writer, rows, counts } = &mut worker.outgoing;
                 rows.write(number, writer)?;
                 bins.clone().try_for_each(|bin| counts.write(bin, writer))?;
                 waiting.put(writer.finish()?);
                 counts.window = 2 * number as u32;
             }
             here.open(self, bins, waiting)?;
-            self.measure(bins, &mut here, waiting, &worker_states)?;
-            self.build(bins, &mut here, waiting, &worker_states)?;
-            self.merge(bins, &here, waiting, &worker_states)?;
-            self.close(&here, &worker_states)?;
-            self.close_arrivals(waiting.take(ROWS, number), &here, &worker_states)?;
-            self.tell_own(bins, &here, &worker_states)?;
+            self.measure(bins, &mut here, waiting, &mut worker_states)?;
+            self.build(bins, &mut here, waiting, &mut worker_states)?;
+            self.merge(bins, &here, waiting, &mut worker_states)?;
+            self.close(&here, &mut worker_states)?;
+            self.close_arrivals(waiting.take(ROWS, number), &here, &mut worker_states)?;
+            self.tell_own(bins, &here, &mut worker_states)?;
             here.shut()?;
-            self.settle(2 * number as u32 + 1, waiting, &worker_states)?;
+            self.settle(2 * number as u32 + 1, waiting, &mut worker_states)?;
         }
-        for worker in &worker_states {
-            let Outgoing { writer, counts, .. } = &mut lock(worker).outgoing;
+        for worker in &mut worker_states {
+            let Outgoing { writer, counts, .. } = &mut worker.outgoing;
             counts.finish(writer)?;
             waiting.put(writer.finish()?);
         }
-        Ok(sum(&worker_states, |worker| {
+        Ok(sum(&mut worker_states, |worker| {
             let mut ledger = worker.gathered;
             ledger.produced[ROWS as usize] = worker.outgoing.rows.take_produced();
             ledger.produced[COUNTS as usize] = worker.outgoing.counts.take_produced();
@@ -103,10 +102,10 @@ impl TriangleRun<'_> {
     fn close(
         &self,
         here: &CurrentRange,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
-        let tasks = here.ranks.len().div_ceil(TASK_RANKS);
-        self.workers.tasks(tasks, self.progress, worker_states, |worker, task| {
+        let tasks = 0..here.ranks.len().div_ceil(TASK_RANKS);
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, task| {
             let first = here.ranks.start + task * TASK_RANKS;
             for rank in first..here.ranks.end.min(first + TASK_RANKS) {
                 let Some(packed) = here.rows.get(rank) else { continue };
@@ -124,15 +123,14 @@ impl TriangleRun<'_> {
         &self,
         chunks: Vec<UpdateChunk>,
         here: &CurrentRange,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
         let mut tasks = Vec::new();
         let mut rest = chunks.into_iter().peekable();
         while rest.peek().is_some() {
-            tasks.push(Mutex::new(rest.by_ref().take(TASK_CHUNKS).collect::<Vec<_>>()));
+            tasks.push(rest.by_ref().take(TASK_CHUNKS).collect::<Vec<_>>());
         }
-        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            let chunks = std::mem::take(&mut *lock(&tasks[task]));
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, chunks| {
             let mut passed = Ok(());
             let WorkerState { reader, marks, outgoing, .. } = worker;
             let rows = reader.read(&chunks, |mut words, _: &[()]| {
@@ -207,13 +205,12 @@ impl TriangleRun<'_> {
         bins: &Range<usize>,
         here: &CurrentRange,
         waiting: &mut Waiting,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
-        let tasks: Vec<_> = bins.clone().map(|bin| Mutex::new(waiting.take(COUNTS, bin))).collect();
-        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            let ranks = self.bins.ranks(bins.start + task);
+        let tasks: Vec<_> = bins.clone().map(|bin| (bin, waiting.take(COUNTS, bin))).collect();
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, (bin, chunks)| {
+            let ranks = self.bins.ranks(bin);
             let first = ranks.start - here.ranks.start;
-            let chunks = std::mem::take(&mut *lock(&tasks[task]));
             worker.merge(&chunks, first..first + ranks.len(), &here.own)
         })
     }
@@ -223,10 +220,10 @@ impl TriangleRun<'_> {
         &self,
         bins: &Range<usize>,
         here: &CurrentRange,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
-        self.workers.tasks(bins.len(), self.progress, worker_states, |worker, task| {
-            for rank in self.bins.ranks(bins.start + task) {
+        self.workers.for_each(bins.clone(), self.progress, worker_states, |worker, bin| {
+            for rank in self.bins.ranks(bin) {
                 self.told(rank, here.own.of(rank - here.ranks.start), &mut worker.outgoing)?;
             }
             Ok(())
@@ -239,16 +236,18 @@ impl TriangleRun<'_> {
         &self,
         window: u32,
         waiting: &mut Waiting,
-        worker_states: &[Mutex<WorkerState>],
+        worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
         let slack = SLACK * self.plan.box_bytes as u64 / 8;
+        let Some(worker) = worker_states.iter_mut().next() else {
+            return Err(EngineError::internal("there is no worker"));
+        };
         for bin in 0..self.bins.len() {
             let ranks = self.bins.ranks(bin);
             if waiting.updates(COUNTS, bin) <= 2 * ranks.len() as u64 + slack {
                 continue;
             }
             let told = Counts::new(ranks.len())?;
-            let worker = &mut *lock(&worker_states[0]);
             worker.outgoing.counts.window = window;
             worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {

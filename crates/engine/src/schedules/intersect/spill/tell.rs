@@ -1,7 +1,6 @@
 //! From ranks to vertices: what was counted becomes values.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::boxes::{COUNTS, Ledger, RowBuckets, VALUES, Waiting};
 use super::order::together;
@@ -11,7 +10,7 @@ use crate::columns::updates::{Reader, Writer};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::kernels::triangles::TriangleKernel;
 use crate::machine::arena::Buffer;
-use crate::machine::sync::lock;
+use crate::machine::per_worker::PerWorker;
 use crate::schedules::footprint::TOLD_BYTES;
 
 /// A worker's tools.
@@ -35,7 +34,7 @@ impl TriangleRun<'_> {
         let widths = windows.iter().map(|bins| self.bins.ranks_of(bins).len());
         let mut counts = Buffer::<u64>::zeroed(widths.max().unwrap_or(0))?;
         let stripes = graph.stripes.len();
-        let worker_states = self.workers.states(|| {
+        let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
@@ -48,34 +47,39 @@ impl TriangleRun<'_> {
         for (number, bins) in windows.iter().enumerate() {
             let ranks = self.bins.ranks_of(bins);
             let counts = &mut counts[..ranks.len()];
-            self.gather(bins, counts, waiting, &worker_states)?;
+            self.gather(bins, counts, waiting, &mut worker_states)?;
             let counts = &*counts;
-            self.workers.tasks(stripes, self.progress, &worker_states, |worker, stripe| {
-                let WorkerState { ranks: io, writer, told, visited, .. } = worker;
-                told.window = number as u32;
-                io.fetch(stripe)?;
-                let column = io.take(stripe)?;
-                for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
-                    let place = (rank as usize).wrapping_sub(ranks.start);
-                    let Some(&count) = counts.get(place) else { continue };
-                    *visited += 1;
-                    if count > 0 {
-                        told.put(stripe, (vertex, count), writer)?;
+            self.workers.for_each(
+                0..stripes,
+                self.progress,
+                &mut worker_states,
+                |worker, stripe| {
+                    let WorkerState { ranks: io, writer, told, visited, .. } = worker;
+                    told.window = number as u32;
+                    io.fetch(stripe)?;
+                    let column = io.take(stripe)?;
+                    for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
+                        let place = (rank as usize).wrapping_sub(ranks.start);
+                        let Some(&count) = counts.get(place) else { continue };
+                        *visited += 1;
+                        if count > 0 {
+                            told.put(stripe, (vertex, count), writer)?;
+                        }
                     }
-                }
-                io.done(column);
-                told.close(stripe, writer)
-            })?;
+                    io.done(column);
+                    told.close(stripe, writer)
+                },
+            )?;
         }
-        for worker in &worker_states {
-            waiting.put(lock(worker).writer.finish()?);
+        for worker in &mut worker_states {
+            waiting.put(worker.writer.finish()?);
         }
-        let visited: u64 = worker_states.iter().map(|worker| lock(worker).visited).sum();
+        let visited: u64 = worker_states.iter().map(|worker| worker.visited).sum();
         if visited != graph.vertices() {
             let what = format!("{visited} vertices were met, and there are {}", graph.vertices());
             return Err(EngineError::Internal(what));
         }
-        Ok(sum(&worker_states, |worker| {
+        Ok(sum(&mut worker_states, |worker| {
             let mut ledger = Ledger::default();
             ledger.gathered[COUNTS as usize] = worker.gathered;
             ledger.produced[VALUES as usize] = worker.told.take_produced();
@@ -89,27 +93,26 @@ impl TriangleRun<'_> {
         bins: &Range<usize>,
         counts: &mut [u64],
         waiting: &mut Waiting,
-        worker_states: &[Mutex<WorkerState<'_>>],
+        worker_states: &mut PerWorker<WorkerState<'_>>,
     ) -> Result<(), EngineError> {
         let (mut tasks, mut rest) = (Vec::with_capacity(bins.len()), counts);
         for bin in bins.clone() {
             let part;
             let ranks = self.bins.ranks(bin);
             (part, rest) = std::mem::take(&mut rest).split_at_mut(ranks.len());
-            tasks.push(Mutex::new((ranks.start, part, waiting.take(COUNTS, bin))));
+            tasks.push((ranks.start, part, waiting.take(COUNTS, bin)));
         }
-        self.workers.tasks(tasks.len(), self.progress, worker_states, |worker, task| {
-            let (first, counts, chunks) = &mut *lock(&tasks[task]);
-            for (rank, count) in (*first..).zip(counts.iter_mut()) {
+        self.workers.for_each(tasks, self.progress, worker_states, |worker, task| {
+            let (first, counts, chunks) = task;
+            for (rank, count) in (first..).zip(counts.iter_mut()) {
                 *count = if rank < self.line { 0 } else { self.top.of(rank - self.line) };
             }
-            worker.gathered += worker.reader.read(chunks, |targets, told: &[u32]| {
+            worker.gathered += worker.reader.read(&chunks, |targets, told: &[u32]| {
                 targets.iter().zip(told).all(|(target, told)| {
                     let count = counts.get_mut(*target as usize);
                     count.map(|count| *count += u64::from(*told)).is_some()
                 })
             })?;
-            chunks.clear();
             Ok(())
         })
     }
@@ -128,17 +131,17 @@ impl TriangleRun<'_> {
         };
         let width = kernel.shape().value;
         let stored = graph.column(storage, width)?;
-        let worker_states = self.workers.states(|| {
+        let mut worker_states = self.workers.per_worker(|| {
             let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::<u8>::new(&stored)?);
             let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
             Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
         })?;
         let stripes = graph.stripes.iter().enumerate();
         let waiting: Vec<_> =
-            stripes.map(|(stripe, _)| Mutex::new(waiting.take(VALUES, stripe))).collect();
-        self.workers.tasks(waiting.len(), self.progress, &worker_states, |worker, stripe| {
+            stripes.map(|(stripe, _)| (stripe, waiting.take(VALUES, stripe))).collect();
+        self.workers.for_each(waiting, self.progress, &mut worker_states, |worker, waiting| {
+            let (stripe, chunks) = waiting;
             let (reader, degrees, values, told, gathered) = worker;
-            let chunks = std::mem::take(&mut *lock(&waiting[stripe]));
             degrees.fetch(stripe)?;
             let told = &mut told[..graph.stripes[stripe].width()];
             told.fill(0);
@@ -153,10 +156,10 @@ impl TriangleRun<'_> {
             degrees.done(column);
             values.put(stripe, made)
         })?;
-        for worker in &worker_states {
-            lock(worker).2.finish()?;
+        for worker in &mut worker_states {
+            worker.2.finish()?;
         }
-        let ledger = sum(&worker_states, |worker| {
+        let ledger = sum(&mut worker_states, |worker| {
             let mut ledger = Ledger::default();
             ledger.gathered[VALUES as usize] = worker.4;
             ledger
