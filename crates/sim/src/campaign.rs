@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use welter_protocol::counters::{Counters, PATHS};
 
 use crate::checkers::progress::End;
-use crate::happened::{Happened, KINDS};
+use crate::fault_counts::{FaultCounts, KINDS};
 use crate::schedule::Overrides;
 use crate::world::attempt;
 
@@ -31,7 +31,7 @@ pub struct Tally {
     /// In how many schedules each kind of fault happened.
     pub faults: [u64; KINDS.len()],
     /// How often in all.
-    pub happened: Happened,
+    pub fault_counts: FaultCounts,
     /// How runs ended.
     pub ends: BTreeMap<String, u64>,
 }
@@ -46,7 +46,7 @@ impl Default for Tally {
             counters: Counters::default(),
             taken: [0; PATHS.len()],
             faults: [0; KINDS.len()],
-            happened: Happened::default(),
+            fault_counts: FaultCounts::default(),
             ends: BTreeMap::new(),
         }
     }
@@ -81,9 +81,9 @@ impl Tally {
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
             *taken += u64::from(report.counters.get(*path) > 0);
         }
-        self.happened.add(&report.happened);
+        self.fault_counts.add(&report.fault_counts);
         for (sum, kind) in self.faults.iter_mut().zip(KINDS) {
-            *sum += u64::from(report.happened.get(*kind) > 0);
+            *sum += u64::from(report.fault_counts.get(*kind) > 0);
         }
         let end = match report.end {
             End::Finished if report.judged => "finished, result judged".to_owned(),
@@ -109,7 +109,7 @@ impl Tally {
         self.events += other.events;
         self.failures.extend(other.failures);
         self.counters.add(&other.counters);
-        self.happened.add(&other.happened);
+        self.fault_counts.add(&other.fault_counts);
         for (sum, more) in self.taken.iter_mut().zip(other.taken) {
             *sum += more;
         }
@@ -144,7 +144,7 @@ impl Tally {
         }
         lines.push("faults".to_owned());
         for (kind, count) in KINDS.iter().zip(self.faults) {
-            let (kind, times) = (kind.name(), self.happened.get(*kind));
+            let (kind, times) = (kind.name(), self.fault_counts.get(*kind));
             lines.push(format!("  {kind:<28}{:>7.2} % of schedules{times:>12}", share(count)));
         }
         lines.push("paths".to_owned());

@@ -24,7 +24,7 @@ use welter_protocol::random::Random;
 use welter_protocol::{Effect, Event, Time};
 
 use self::device::{Device, Key, Load, PLACE_BYTES, Speed};
-use crate::happened::{Happened, Kind};
+use crate::fault_counts::{FaultCounts, Kind};
 
 /// Fault of a disk at its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub struct Disk {
     /// Whether it is slower than its speed.
     pub slow: Option<Slow>,
     /// Faults that happened.
-    pub happened: Happened,
+    pub fault_counts: FaultCounts,
     /// Bugs that are planted here.
     pub lies: bool,
     /// Whether damage is looked for.
@@ -140,7 +140,7 @@ impl Disk {
             fault: None,
             full: None,
             slow: None,
-            happened: Happened::default(),
+            fault_counts: FaultCounts::default(),
             lies: false,
             trusts: false,
         }
@@ -217,7 +217,7 @@ impl Disk {
         };
         let slow = self.slow.filter(|slow| now < slow.until);
         if slow.is_some() && is_transfer {
-            self.happened.count(Kind::Slow);
+            self.fault_counts.count(Kind::Slow);
         }
         Load { latencies, bytes, is_transfer, times: slow.map_or(1, |slow| slow.times) }
     }
@@ -269,9 +269,9 @@ impl Disk {
         let full = self.full.is_some_and(|full| now < full.until);
         let fails = !full && self.fault.take_if(|fault| *fault == Fault::WriteFails).is_some();
         if full {
-            self.happened.count(Kind::Full);
+            self.fault_counts.count(Kind::Full);
         } else if fails {
-            self.happened.count(Kind::WriteFails);
+            self.fault_counts.count(Kind::WriteFails);
         }
         full || fails
     }
@@ -290,7 +290,7 @@ impl Disk {
         match self.fault {
             Some(Fault::Misdirected) if !self.files.is_empty() => {
                 self.fault = None;
-                self.happened.count(Kind::Misdirected);
+                self.fault_counts.count(Kind::Misdirected);
                 let place = random.below(self.files.len() as u64) as usize;
                 if let Some(victim) = self.files.values_mut().nth(place) {
                     victim.bytes = bytes;
@@ -327,7 +327,7 @@ impl Disk {
     fn sync_fails(&mut self) -> bool {
         let fails = self.fault.take_if(|fault| *fault == Fault::SyncFails).is_some();
         if fails {
-            self.happened.count(Kind::SyncFails);
+            self.fault_counts.count(Kind::SyncFails);
         }
         fails
     }

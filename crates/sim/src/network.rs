@@ -23,7 +23,7 @@ use welter_protocol::random::Random;
 use welter_protocol::wire::{HEAD_BYTES, open, seal, sum};
 use welter_protocol::{Rank, Time};
 
-use crate::happened::{Happened, Kind};
+use crate::fault_counts::{FaultCounts, Kind};
 
 /// How bad a network is. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct Network {
     /// Where it is cut.
     pub cuts: Vec<Cut>,
     /// Faults that happened.
-    pub happened: Happened,
+    pub fault_counts: FaultCounts,
     /// When the last of what was sent comes to the switch, by its way.
     last: BTreeMap<[Rank; 2], Time>,
     /// When the interfaces of each machine are free, out and in, and when the switch is.
@@ -97,7 +97,7 @@ impl Network {
         Self {
             weather,
             cuts: Vec::new(),
-            happened: Happened::default(),
+            fault_counts: FaultCounts::default(),
             last: BTreeMap::new(),
             interfaces: BTreeMap::new(),
             switch: 0,
@@ -122,7 +122,7 @@ impl Network {
             None if self.weather.loss > 0 && random.chance(self.weather.loss) => Kind::Loss,
             None => return false,
         };
-        self.happened.count(kind);
+        self.fault_counts.count(kind);
         true
     }
 
@@ -151,7 +151,7 @@ impl Network {
         let before = 8 * parts[0].len();
         let (part, at) = if bit < before { (0, bit) } else { (1, bit - before) };
         parts[part][at / 8] ^= 1 << (at % 8);
-        self.happened.count(Kind::Garbled);
+        self.fault_counts.count(Kind::Garbled);
         let trusts = self.unsummed == Some(part);
         if trusts {
             seal_anew(&mut parts, part);
@@ -188,11 +188,11 @@ impl Network {
         let second = (twice > 0).then(&mut comes);
         let last = self.last.entry(way).or_default();
         if first < *last {
-            self.happened.count(Kind::Reordering);
+            self.fault_counts.count(Kind::Reordering);
         }
         *last = first.max(*last);
         if twice > 0 && random.chance(twice) {
-            self.happened.count(Kind::Duplication);
+            self.fault_counts.count(Kind::Duplication);
             return [Some(first), second];
         }
         [Some(first), None]
@@ -205,10 +205,10 @@ impl Network {
         self.switch = passes + bytes as Time * switch_thousandths / 1000;
         let [_, into] = self.interfaces.entry(to).or_default();
         if passes > now {
-            self.happened.count(Kind::Crowded);
+            self.fault_counts.count(Kind::Crowded);
         }
         if *into > passes {
-            self.happened.count(Kind::Incast);
+            self.fault_counts.count(Kind::Incast);
         }
         *into = passes.max(*into) + bytes as Time * byte_thousandths / 1000;
         *into

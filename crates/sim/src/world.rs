@@ -25,8 +25,8 @@ use crate::checkers::progress::{End, Excuses, judge};
 use crate::checkers::{Checkers, answer, endings, fencing};
 use crate::describe;
 use crate::disk::Disk;
+use crate::fault_counts::FaultCounts;
 use crate::faults::{Fault, Stuck};
-use crate::happened::Happened;
 use crate::job::Worker;
 use crate::network::Network;
 use crate::planted;
@@ -96,7 +96,7 @@ pub struct World<'a> {
     /// Room for what a machine wants done.
     effects: Vec<Effect>,
     /// Faults that happened, but for those that network and disks count.
-    happened: Happened,
+    fault_counts: FaultCounts,
     /// The newest epoch that anybody is in, and the one in which there was work last.
     newest: Epoch,
     worked: Option<Epoch>,
@@ -123,7 +123,7 @@ pub struct Report {
     /// Paths that machines took.
     pub counters: Counters,
     /// Faults that happened.
-    pub happened: Happened,
+    pub fault_counts: FaultCounts,
     /// Virtual nanoseconds of the computation engines by activity, one a rank.
     pub times: Vec<Times>,
     /// Nanoseconds that disks were busy, one a rank.
@@ -202,7 +202,7 @@ impl<'a> World<'a> {
             hash: 0,
             events: 0,
             effects: Vec::new(),
-            happened: Happened::default(),
+            fault_counts: FaultCounts::default(),
             newest: Epoch::default(),
             worked: None,
             counters: Counters::default(),
@@ -341,8 +341,8 @@ impl<'a> World<'a> {
             self.checkers.note(judge(end, self.excuses));
         }
         if let (End::Exited(_), Some(_)) = (end, self.exited) {
-            let deaths = |disk: &Disk| disk.happened.any_death();
-            let died = self.happened.any_death() || self.disks.iter().any(deaths);
+            let deaths = |disk: &Disk| disk.fault_counts.any_death();
+            let died = self.fault_counts.any_death() || self.disks.iter().any(deaths);
             // A hasty host may have replaced the one that knew why, or one that was to be told.
             let parted = self.excuses.cut || died || self.replacements > 0;
             self.checkers.note(endings::judge(&self.ends(), parted));
@@ -367,9 +367,9 @@ impl<'a> World<'a> {
         for process in &self.processes {
             counters.add(process.machine.counters());
         }
-        let mut happened = self.happened;
-        happened.add(&self.network.happened);
-        self.disks.iter().for_each(|disk| happened.add(&disk.happened));
+        let mut fault_counts = self.fault_counts;
+        fault_counts.add(&self.network.fault_counts);
+        self.disks.iter().for_each(|disk| fault_counts.add(&disk.fault_counts));
         let current = self.current.iter().flatten().map(|&at| &self.processes[at]);
         let times = current.clone().map(|process| process.machine.times(self.now)).collect();
         let busy = current.clone().map(|process| self.disks[process.disk].busy()).collect();
@@ -382,7 +382,7 @@ impl<'a> World<'a> {
             events: self.events,
             time: self.now,
             counters,
-            happened,
+            fault_counts,
             times,
             busy,
             bytes,

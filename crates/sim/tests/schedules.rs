@@ -6,7 +6,7 @@
 use welter_protocol::counters::PATHS;
 use welter_protocol::planted::Bug;
 use welter_sim::campaign::{Tally, run};
-use welter_sim::happened::KINDS;
+use welter_sim::fault_counts::KINDS;
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
 use welter_sim::schedule::{Overrides, Schedule};

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 47] = [
+const RETIRED: [(&str, &str); 48] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -13,6 +13,7 @@ const RETIRED: [(&str, &str); 47] = [
     ("CHOOSY", "SELECTIVE"),
     ("COMBINES", "COMBINABLE"),
     ("Desk", "ColumnIo"),
+    ("Happened", "FaultCounts"),
     ("KNOWS_TARGET", "ACCUM_FROM_VALUE"),
     ("Lasting", "Checkpointable"),
     ("Leftovers", "StaleStaging"),

@@ -11,7 +11,7 @@ use welter_protocol::random::Random;
 
 use super::device::Key;
 use super::{Disk, File, Request, sealed};
-use crate::happened::Kind;
+use crate::fault_counts::Kind;
 
 /// Leaves the beginning of what was written, and nothing or zeros after it.
 fn tear(bytes: &mut Vec<u8>, random: &mut Random) {
@@ -33,12 +33,12 @@ impl Disk {
     /// The power goes.
     pub fn crash(&mut self, now: Time, random: &mut Random) {
         self.interrupt(random);
-        let happened = &mut self.happened;
+        let fault_counts = &mut self.fault_counts;
         for (name, file) in std::mem::take(&mut self.deleted) {
             if random.chance(300)
                 && let Entry::Vacant(place) = self.files.entry(name)
             {
-                happened.count(Kind::Resurrected);
+                fault_counts.count(Kind::Resurrected);
                 place.insert(file);
             }
         }
@@ -47,13 +47,13 @@ impl Disk {
                 return true;
             }
             if random.chance(300) {
-                happened.count(Kind::Torn);
+                fault_counts.count(Kind::Torn);
                 tear(&mut file.bytes, random);
                 return true;
             }
             let stays = random.chance(500);
             if !stays {
-                happened.count(Kind::Unsynced);
+                fault_counts.count(Kind::Unsynced);
             }
             stays
         });
@@ -78,7 +78,7 @@ impl Disk {
                 stopped.extend(keys);
                 continue;
             }
-            self.happened.count(Kind::UnderWay);
+            self.fault_counts.count(Kind::UnderWay);
             match request {
                 Request::Read { .. } => {}
                 Request::Write { block, payload, .. } => {
@@ -112,7 +112,7 @@ impl Disk {
     fn tear_manifest(&mut self, manifest: &Manifest, random: &mut Random) {
         let whole = manifest.encode();
         if self.manifests.get(&manifest.age()) != Some(&whole) {
-            self.happened.count(Kind::ManifestTorn);
+            self.fault_counts.count(Kind::ManifestTorn);
             let mut torn = whole.to_vec();
             tear(&mut torn, random);
             self.manifests.insert(manifest.age(), torn.into());
@@ -125,7 +125,7 @@ impl Disk {
         let mut rotten = bytes.to_vec();
         flip(&mut rotten, random);
         *bytes = rotten.into();
-        self.happened.count(Kind::ManifestRot);
+        self.fault_counts.count(Kind::ManifestRot);
         true
     }
 
@@ -138,7 +138,7 @@ impl Disk {
             return false;
         }
         flip(&mut files[random.below(count) as usize].bytes, random);
-        self.happened.count(Kind::Rot);
+        self.fault_counts.count(Kind::Rot);
         true
     }
 }

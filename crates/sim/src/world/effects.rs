@@ -6,8 +6,8 @@ use welter_protocol::{Effect, Event, Outcome, Time};
 use super::{Happening, Process, World};
 use crate::checkers::{Scene, checkpoints};
 use crate::describe;
+use crate::fault_counts::Kind;
 use crate::faults::Stuck;
-use crate::happened::Kind;
 use crate::schedule::MILLIS;
 
 impl World<'_> {
@@ -113,7 +113,7 @@ impl World<'_> {
             Stuck::Disk => of_disk,
         });
         if stuck.is_some() {
-            self.happened.count(Kind::Stuck);
+            self.fault_counts.count(Kind::Stuck);
             self.excuses.stalled = true;
         }
         stuck.is_some()

@@ -7,8 +7,8 @@ use welter_protocol::{Event, Machine, Rank};
 
 use super::{Happening, Process, World};
 use crate::disk::{self, Disk, Full, Slow};
+use crate::fault_counts::Kind;
 use crate::faults::{FOR_GOOD, Fault};
-use crate::happened::Kind;
 use crate::network::Cut;
 use crate::planted;
 use crate::schedule::MILLIS;
@@ -64,11 +64,11 @@ impl World<'_> {
     fn empty_disk(&mut self, rank: Rank, before: usize) -> usize {
         let config = &self.schedule.config;
         if self.processes[before].alive {
-            self.happened.count(Kind::Stranger);
+            self.fault_counts.count(Kind::Stranger);
         }
-        self.happened.count(Kind::DiskLost);
+        self.fault_counts.count(Kind::DiskLost);
         if config.machines() > 1 {
-            self.happened.count(match config.copies {
+            self.fault_counts.count(match config.copies {
                 Copies::NONE => Kind::LostWithoutCopies,
                 Copies::VERTICES => Kind::LostWithVertices,
                 Copies::EDGES => Kind::LostWithEdges,
@@ -127,13 +127,13 @@ impl World<'_> {
                 if let Some(after) = back_after {
                     self.put(self.now + after, Happening::Start(rank, replaced));
                 } else {
-                    self.happened.count(Kind::Gone);
+                    self.fault_counts.count(Kind::Gone);
                     self.excuses.absent = true;
                 }
             }
             Fault::Pause { rank, time } => {
                 if let Some(at) = self.current[rank].filter(|&at| self.processes[at].alive) {
-                    self.happened.count(Kind::Pause);
+                    self.fault_counts.count(Kind::Pause);
                     self.processes[at].paused_until = self.now + time;
                 }
             }
@@ -146,7 +146,7 @@ impl World<'_> {
             Fault::Cut { rank, other, both, time } => {
                 let until = self.now.saturating_add(time);
                 if time == FOR_GOOD {
-                    self.happened.count(Kind::CutForGood);
+                    self.fault_counts.count(Kind::CutForGood);
                     self.excuses.cut = true;
                 }
                 self.network.cuts.push(Cut { from: rank, to: other, both, until });
@@ -190,7 +190,7 @@ impl World<'_> {
     fn fail(&mut self, rank: Rank, why: Exit) {
         let Some(at) = self.current[rank] else { return };
         if self.processes[at].alive && !self.processes[at].finished {
-            self.happened.count(Kind::Fails);
+            self.fault_counts.count(Kind::Fails);
             self.excuses.fails(why);
             let event = Event::Fail { why, what: "edges.tsv:7: expected an integer".into() };
             self.put(self.now, Happening::Event(at, Box::new(event)));
@@ -205,9 +205,9 @@ impl World<'_> {
         if self.processes[at].alive {
             let coordinates = rank == 0;
             let kind = if coordinates { Kind::CoordinatorCrash } else { Kind::Crash };
-            self.happened.count(kind);
+            self.fault_counts.count(kind);
             if self.is_recovering() {
-                self.happened.count(Kind::RecoveryCrash);
+                self.fault_counts.count(Kind::RecoveryCrash);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The power of a whole cluster goes, and another one, maybe of another size, starts on its disks.
 
 use super::World;
-use crate::happened::Kind;
+use crate::fault_counts::Kind;
 use crate::schedule::Before;
 
 impl World<'_> {
@@ -21,8 +21,8 @@ impl World<'_> {
         }
         self.counters = first.counters;
         self.worked = first.worked;
-        self.happened.add(&first.happened);
-        self.happened.add(&first.network.happened);
+        self.fault_counts.add(&first.fault_counts);
+        self.fault_counts.add(&first.network.fault_counts);
         let same = self.schedule.config.shape() == before.schedule.config.shape();
         if same {
             self.checkers = first.checkers;
@@ -30,7 +30,7 @@ impl World<'_> {
             self.checkers.failure = first.checkers.failure.take();
         }
         self.excuses.reshaped = !same && self.refuses();
-        self.happened.count(if same { Kind::PowerOfAll } else { Kind::OtherCluster });
+        self.fault_counts.count(if same { Kind::PowerOfAll } else { Kind::OtherCluster });
         for rank in 0..self.current.len().min(first.current.len()) {
             self.incarnations[rank] = first.incarnations[rank];
             if let Some(at) = first.current[rank] {

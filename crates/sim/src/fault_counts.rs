@@ -1,4 +1,4 @@
-//! Kinds of faults, and how often each has happened: counted where it happens, not where it is
+//! Kinds of faults, and how often each occurred: counted where it occurs, not where it is
 //! planned. A disk that is told to fail its next write, and is never written to again, has not
 //! failed.
 
@@ -101,16 +101,16 @@ kinds! {
 
 /// A count for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Happened([u64; KINDS.len()]);
+pub struct FaultCounts([u64; KINDS.len()]);
 
-impl Default for Happened {
+impl Default for FaultCounts {
     fn default() -> Self {
         Self([0; KINDS.len()])
     }
 }
 
-impl Happened {
-    /// It has happened.
+impl FaultCounts {
+    /// Counts one fault of a kind.
     pub fn count(&mut self, kind: Kind) {
         self.0[kind as usize] += 1;
     }
