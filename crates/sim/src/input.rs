@@ -9,7 +9,7 @@ use welter_protocol::payload::checksum;
 use welter_testing::graph::Graph;
 use welter_worker::Input;
 
-use crate::job::Cut;
+use crate::job::Partitioning;
 
 /// Edges that all machines read.
 pub(crate) struct Edges {
@@ -37,7 +37,7 @@ impl Edges {
     }
 
     /// The share of a machine.
-    pub(crate) fn share(self: &Arc<Self>, cut: &Cut, rank: usize) -> Box<dyn Input> {
+    pub(crate) fn share(self: &Arc<Self>, cut: &Partitioning, rank: usize) -> Box<dyn Input> {
         let first = |rank: usize| self.list.len() * rank / cut.partitions.machines();
         let (start, end) = (first(rank), first(rank + 1));
         Box::new(Share { edges: self.clone(), start, end, at: start })

@@ -5,7 +5,7 @@
 //! are on this side.
 
 use welter_protocol::planted::Bug;
-pub use welter_worker::{Cut, Worker};
+pub use welter_worker::{Partitioning, Worker};
 
 /// A program on a graph, and what its result must be.
 pub trait Job: Send + Sync {
@@ -29,13 +29,13 @@ pub trait Job: Send + Sync {
     }
 
     /// Bytes of rows of neighbours that a machine may have in memory, if it has any.
-    fn rows_bytes(&self, _cut: &Cut) -> Option<u64> {
+    fn rows_bytes(&self, _cut: &Partitioning) -> Option<u64> {
         None
     }
 
     /// The part of a computation engine that is the program's own, with a planted bug if that is
     /// one of workers.
-    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;
+    fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;
 
     /// Compares the vertex sets of all partitions, after so many iterations, with the reference.
     ///

@@ -14,7 +14,7 @@ use welter_testing::interpreter::{Answer, interpret, interpret_extended};
 use welter_worker::{KernelWorker, Worker};
 
 use crate::input::Edges;
-use crate::job::{Cut, Job};
+use crate::job::{Job, Partitioning};
 use crate::tampered::Tampered;
 
 /// Judges the values of all vertices after so many iterations.
@@ -150,7 +150,7 @@ impl Job for KernelJob {
         matches!(self.kernel, Kernel::Extended(_))
     }
 
-    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+    fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
         let worker =
             |cut| KernelWorker::new(kernel.clone(), cut, edges.graph, edges.share(&cut, rank));

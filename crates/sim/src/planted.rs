@@ -3,7 +3,7 @@
 use welter_protocol::Config;
 use welter_protocol::planted::Bug;
 
-use crate::job::Cut;
+use crate::job::Partitioning;
 
 /// All bugs.
 pub const BUGS: [Bug; 48] = [
@@ -57,13 +57,13 @@ pub const BUGS: [Bug; 48] = [
     Bug::RowsUnbounded,
 ];
 
-/// Cut that workers are told: edges that are binned by both ends are so at once, however many
+/// Partitioning that workers are told: edges that are binned by both ends are so at once, however many
 /// bins that takes.
-pub fn cut(config: &Config, cut: Cut) -> Cut {
+pub fn cut(config: &Config, cut: Partitioning) -> Partitioning {
     if config.planted != Some(Bug::BinsUnbounded) || !config.by_cells() {
         return cut;
     }
-    Cut { bins_open_max: cut.bins_open_max.max(cut.partitions.cells()), ..cut }
+    Partitioning { bins_open_max: cut.bins_open_max.max(cut.partitions.cells()), ..cut }
 }
 
 /// Whether a bug is one of what workers of programs over triangles tell.

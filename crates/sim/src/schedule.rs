@@ -17,7 +17,7 @@ use crate::checkers::progress::EVENTS_MAX;
 pub use crate::clock::{MICROS, MILLIS};
 use crate::disk::device::Speed;
 use crate::faults::{Fault, faults};
-use crate::job::{Cut, Job};
+use crate::job::{Job, Partitioning};
 use crate::network::Weather;
 
 /// Virtual time in which runs on small graphs end.
@@ -55,7 +55,7 @@ pub struct Schedule {
     /// The program and its graph.
     pub job: Arc<dyn Job>,
     /// How these are cut.
-    pub cut: Cut,
+    pub cut: Partitioning,
     /// Configuration that machines agree on.
     pub config: Arc<Config>,
     /// The disks of all ranks.
@@ -118,7 +118,7 @@ impl Schedule {
         // By the seed itself, so that it moves none of the draws that other schedules know.
         let bins_open_max = [1, 30, u64::MAX][(mix(seed) >> 16) as usize % 3];
         let source_parts = [1, 4, 64][(mix(seed) >> 24) as usize % 3];
-        let cut = Cut {
+        let cut = Partitioning {
             partitions,
             route,
             encoding,
@@ -196,7 +196,7 @@ impl Schedule {
             let Some(partitions) = fitting else { unreachable!("a vertex fits") };
             (config.partitions, config.placement) = (partitions, Placement::Random);
         }
-        let cut = Cut { partitions: config.partitions, ..self.cut };
+        let cut = Partitioning { partitions: config.partitions, ..self.cut };
         let speeds = self.speeds.iter().cycle().take(machines).copied().collect();
         let (job, config) = (self.job.clone(), Arc::new(config));
         Self { job, cut, config, speeds, faults: Vec::new(), hasty: 0, before: None, ..*self }
@@ -205,7 +205,7 @@ impl Schedule {
     /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
     /// microseconds and half a nanosecond a byte, a network that keeps up with them, and the
     /// paper's criterion.
-    pub fn calm(job: Arc<dyn Job>, cut: Cut) -> Self {
+    pub fn calm(job: Arc<dyn Job>, cut: Partitioning) -> Self {
         let machines = cut.partitions.machines();
         let config = Config {
             partitions: cut.partitions,
@@ -270,7 +270,12 @@ impl Schedule {
         }
     }
 
-    fn config(random: &mut Random, job: &dyn Job, cut: &Cut, wishes: &Overrides) -> Config {
+    fn config(
+        random: &mut Random,
+        job: &dyn Job,
+        cut: &Partitioning,
+        wishes: &Overrides,
+    ) -> Config {
         let machines = cut.partitions.machines();
         let alphas = [0, 800, 1000, 1000, 1000, 1200].map(Bias::Thousandths);
         let bias = if random.chance(300) { Bias::Always } else { *random.pick(&alphas) };

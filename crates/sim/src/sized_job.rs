@@ -36,7 +36,7 @@ use welter_protocol::{Outcome, Payload, Work};
 pub use self::dealer::Spread;
 use self::dealer::{Dealer, shares};
 pub use self::recorded::Recorded;
-use crate::job::{Cut, Job, Worker};
+use crate::job::{Job, Partitioning, Worker};
 
 /// Bytes and records of chunks of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct Profile {
 }
 
 /// Accumulators that so many updates touch, if they go to random vertices.
-fn touched(cut: &Cut, partition: u32, updates: u64) -> u64 {
+fn touched(cut: &Partitioning, partition: u32, updates: u64) -> u64 {
     let range = cut.partitions.range(partition);
     let width = (range.end - range.start).max(1) as f64;
     (width * (1.0 - (1.0 - 1.0 / width).powf(updates as f64))).round() as u64
@@ -110,7 +110,7 @@ impl Job for SizedJob {
         self.vertex_bytes
     }
 
-    fn worker(&self, cut: Cut, rank: usize, _: Option<Bug>) -> Box<dyn Worker> {
+    fn worker(&self, cut: Partitioning, rank: usize, _: Option<Bug>) -> Box<dyn Worker> {
         let machines = cut.partitions.machines() as u64;
         let share = |rank: u64| self.edges * rank / machines;
         let rank = rank as u64;
@@ -144,7 +144,7 @@ impl Job for SizedJob {
 }
 
 struct SizedWorker {
-    cut: Cut,
+    cut: Partitioning,
     vertex_bytes: usize,
     profile: Arc<Profile>,
     update_records: u32,

@@ -11,7 +11,7 @@ use welter_testing::plain::closed;
 use welter_worker::{TriangleWorker, Worker};
 
 use crate::input::Edges;
-use crate::job::{Cut, Job};
+use crate::job::{Job, Partitioning};
 use crate::planted;
 use crate::tampered_rows::TamperedRows;
 
@@ -72,7 +72,7 @@ impl Job for TriangleJob {
         true
     }
 
-    fn rows_bytes(&self, cut: &Cut) -> Option<u64> {
+    fn rows_bytes(&self, cut: &Partitioning) -> Option<u64> {
         let (degrees, edges) = (&self.degrees[..], self.edges.count());
         let is_directed = self.kernel.is_directed();
         Some(TriangleWorker::rows_bytes(
@@ -83,7 +83,7 @@ impl Job for TriangleJob {
         ))
     }
 
-    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+    fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
         let rows_bytes = planted::rows_bytes(bug, self.rows_bytes(&cut).unwrap_or(0));
         let of = (edges.graph, rows_bytes);

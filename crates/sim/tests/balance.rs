@@ -15,7 +15,7 @@ use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
 use welter_protocol::times::Times;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
@@ -63,7 +63,7 @@ fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Sched
     let memory = vertices.div_ceil(MACHINES as u64 * each) * vertex_bytes;
     let fitting = Partitions::fitting(MACHINES, vertices, vertex_bytes, memory);
     let partitions = fitting.expect("a vertex fits");
-    let cut = Cut {
+    let cut = Partitioning {
         partitions,
         route: Route::Spill,
         encoding: Encoding::Packed,

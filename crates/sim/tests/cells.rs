@@ -9,7 +9,7 @@ use welter_protocol::config::Route;
 use welter_protocol::counters::Path;
 use welter_protocol::partitions::Partitions;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
@@ -24,7 +24,7 @@ fn path() -> Schedule {
     let pairs = (1..VERTICES).map(|vertex| [vertex - 1, vertex]).collect();
     let graph = Graph::new(VERTICES as usize, pairs);
     let partitions = Partitions::fitting(MACHINES, u64::from(VERTICES), 1, 6);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Fold,
         encoding: Encoding::Packed,

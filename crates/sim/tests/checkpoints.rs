@@ -15,7 +15,7 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::faults::Fault;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
@@ -26,7 +26,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
     let graph = graph(&mut Random::new(4), 200, 8000);
     let vertices = graph.slots() as u64;
     let partitions = Partitions::fitting(4, vertices, 1, vertices.div_ceil(4));
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

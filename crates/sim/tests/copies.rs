@@ -14,7 +14,7 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::faults::Fault;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
@@ -25,7 +25,7 @@ fn run(machines: usize, route: Route, copies: Copies, faults: &[Fault]) -> Repor
     let graph = graph(&mut Random::new(4), 200, 8000);
     let vertices = graph.slots() as u64;
     let each = vertices.div_ceil(machines as u64);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: Partitions::fitting(machines, vertices, 1, each).expect("a vertex fits"),
         route,
         encoding: Encoding::Compressed,

@@ -12,7 +12,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::random::Random;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
@@ -32,7 +32,7 @@ fn measure(machines: usize, placement: Placement) -> f64 {
     let pairs = (0..EDGES * machines as u64).map(|_| [end(), end()]).collect();
     let graph = Graph::new(vertices as usize, pairs);
     let partitions = Partitions::fitting(machines, vertices, 1, VERTICES);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

@@ -13,7 +13,7 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::disk::device::Speed;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::world::World;
@@ -26,7 +26,7 @@ fn schedule() -> Schedule {
     let graph = graph(&mut Random::new(4), 200, 8000);
     let vertices = graph.slots() as u64;
     let partitions = Partitions::fitting(MACHINES, vertices, 1, vertices.div_ceil(4));
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

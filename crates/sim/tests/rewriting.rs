@@ -13,7 +13,7 @@ use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
 use welter_sim::faults::Fault;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::{Report, World};
@@ -28,7 +28,7 @@ fn run(route: Route, copies: Copies, crash: Option<(&str, Fault)>) -> Report {
     let graph = read_as(&graph, Reading { undirected: true, ..Reading::default() });
     let vertices = graph.slots() as u64;
     let partitions = Partitions::fitting(MACHINES, vertices, 1, vertices.div_ceil(4));
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route,
         encoding: Encoding::Packed,

@@ -11,7 +11,7 @@ use welter_protocol::config::Route;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::{Cut, Job};
+use welter_sim::job::{Job, Partitioning};
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::sized_job::{Profile, Recorded, SizedJob, Spread};
@@ -23,9 +23,9 @@ use welter_testing::graph::Graph;
 const VERTICES: u64 = 100;
 const EDGES: u64 = 4000;
 
-fn cut(machines: usize) -> Cut {
+fn cut(machines: usize) -> Partitioning {
     let partitions = Partitions::fitting(machines, VERTICES * machines as u64, 1, VERTICES);
-    Cut {
+    Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

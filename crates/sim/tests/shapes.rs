@@ -11,7 +11,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_sim::catalogue::graph;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{Before, MILLIS, Schedule};
 use welter_sim::world::{Report, World};
@@ -21,7 +21,7 @@ fn schedule(machines: usize, loss: Loss) -> Schedule {
     let graph = graph(&mut Random::new(8), 90, 400);
     let vertices = graph.slots() as u64;
     let partitions = Partitions::fitting(machines, vertices, 1, vertices);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

@@ -27,7 +27,7 @@ use welter_protocol::random::Random;
 use welter_protocol::{Outcome, Work};
 use welter_sim::checkers::progress::End;
 use welter_sim::figures::recorder::rmat;
-use welter_sim::job::{Cut, Job, Worker};
+use welter_sim::job::{Job, Partitioning, Worker};
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::World;
@@ -81,7 +81,7 @@ impl Job for Counted {
         self.inner.vertex_bytes()
     }
 
-    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+    fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let (inner, streamed) = (self.inner.worker(cut, rank, bug), self.streamed.clone());
         Box::new(Counting { inner, streamed })
     }
@@ -120,7 +120,7 @@ fn cluster(graph: &Pairs, route: Route, source_parts: u64, bins_open_max: u64) -
     let vertices = graph.slots() as u64;
     let partitions =
         Partitions::fitting(MACHINES, vertices, 1, vertices / MACHINES as u64).unwrap();
-    let cut = Cut {
+    let cut = Partitioning {
         partitions,
         route,
         encoding: Encoding::Compressed,

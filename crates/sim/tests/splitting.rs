@@ -10,7 +10,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_protocol::steal::Bias;
 use welter_sim::checkers::progress::End;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::Schedule;
 use welter_sim::world::{Report, World};
@@ -28,7 +28,7 @@ fn run(targets: u64, bins_open_max: u64, bias: Bias) -> Report {
     let pair = |_| [random.below(VERTICES) as u32, random.below(targets) as u32];
     let graph = Graph::new(VERTICES as usize, (0..EDGES).map(pair).collect());
     let partitions = Partitions::fitting(MACHINES, VERTICES, 1, VERTICES / PARTITIONS);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Fold,
         encoding: Encoding::Packed,

@@ -13,7 +13,7 @@ use welter_protocol::random::Random;
 use welter_protocol::window::Width;
 use welter_sim::checkers::progress::End;
 use welter_sim::disk::device::Speed;
-use welter_sim::job::Cut;
+use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
 use welter_sim::schedule::{MICROS, Schedule};
 use welter_sim::world::World;
@@ -38,7 +38,7 @@ fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
     let pairs = (0..EDGES * MACHINES as u64).map(|_| [end(), end()]).collect();
     let graph = Graph::new(vertices as usize, pairs);
     let partitions = Partitions::fitting(MACHINES, vertices, 1, VERTICES);
-    let cut = Cut {
+    let cut = Partitioning {
         partitions: partitions.expect("a vertex fits"),
         route: Route::Spill,
         encoding: Encoding::Packed,

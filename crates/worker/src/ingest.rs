@@ -24,8 +24,8 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 
-use crate::cut::Cut;
 use crate::other;
+use crate::partitioning::Partitioning;
 
 /// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
 /// have several tiles, and some that go on beyond their block.
@@ -94,7 +94,7 @@ impl Counts {
 /// How far a machine has read.
 pub(crate) struct Ingest {
     input: Box<dyn Input>,
-    cut: Cut,
+    cut: Partitioning,
     /// Number of the graph.
     graph: u64,
     weighted: bool,
@@ -114,7 +114,7 @@ impl Ingest {
     /// those of the state of an edge, where the program rewrites edges.
     pub(crate) fn new(
         input: Box<dyn Input>,
-        cut: Cut,
+        cut: Partitioning,
         (graph, weighted): (u64, bool),
         state_bytes: Option<usize>,
     ) -> Self {

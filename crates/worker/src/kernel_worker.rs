@@ -20,8 +20,8 @@ use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
 
 use crate::bins::Bin;
-use crate::cut::Cut;
 use crate::ingest::{Ingest, Input, degrees};
+use crate::partitioning::Partitioning;
 use crate::vertices::{VertexSet, Wanted, vertex_bytes};
 use crate::{Worker, other};
 
@@ -31,7 +31,7 @@ pub struct KernelWorker {
     ingest: Ingest,
     /// Number of the graph.
     pub(crate) graph: u64,
-    pub(crate) cut: Cut,
+    pub(crate) cut: Partitioning,
     pub(crate) step: Step,
     /// The open partition, and its vertices.
     pub(crate) partition: u32,
@@ -54,7 +54,7 @@ pub struct KernelWorker {
 
 impl KernelWorker {
     /// The worker of a machine that reads this share of a graph of this number.
-    pub fn new(kernel: Kernel, cut: Cut, graph: u64, input: Box<dyn Input>) -> Self {
+    pub fn new(kernel: Kernel, cut: Partitioning, graph: u64, input: Box<dyn Input>) -> Self {
         let shape = *kernel.shape();
         let state_bytes = matches!(kernel, Kernel::Extended(_)).then_some(shape.state);
         let ingest = Ingest::new(input, cut, (graph, shape.capabilities.weighted), state_bytes);

@@ -26,9 +26,9 @@
 //!   `answers_are_those_of_the_interpreter_on_both_routes`.
 
 mod bins;
-pub mod cut;
 mod ingest;
 mod kernel_worker;
+pub mod partitioning;
 mod triangles;
 mod updates;
 mod vertices;
@@ -36,9 +36,9 @@ mod vertices;
 use welter_engine::EngineError;
 use welter_protocol::{Outcome, Work};
 
-pub use cut::Cut;
 pub use ingest::Input;
 pub use kernel_worker::KernelWorker;
+pub use partitioning::Partitioning;
 pub use triangles::TriangleWorker;
 
 /// The program on its host, with what is in its memory.

@@ -48,8 +48,8 @@ use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
 use self::told::{Record, Told};
 use self::vertices::{STATE_BYTES, VertexSet};
-use crate::cut::Cut;
 use crate::ingest::{Ingest, Input};
+use crate::partitioning::Partitioning;
 use crate::{Worker, other};
 
 /// A program over triangles, and what it has in memory of the partition that it works on.
@@ -58,7 +58,7 @@ pub struct TriangleWorker {
     ingest: Ingest,
     /// Number of the graph.
     graph: u64,
-    cut: Cut,
+    cut: Partitioning,
     /// Keys of rows that there is room for.
     room: u64,
     /// Edges of the graph, and ranges of partitions.
@@ -90,7 +90,7 @@ impl TriangleWorker {
     /// than entries of rows can name.
     pub fn new(
         kernel: IntersectKernel,
-        cut: Cut,
+        cut: Partitioning,
         (graph, rows_bytes): (u64, u64),
         input: Box<dyn Input>,
     ) -> Result<Self, EngineError> {

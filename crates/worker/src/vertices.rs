@@ -9,8 +9,8 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{Column, Kernel, Vertices};
 use welter_protocol::Payload;
 
-use crate::cut::Cut;
 use crate::other;
+use crate::partitioning::Partitioning;
 
 /// Bytes of a vertex on storage.
 pub(crate) fn vertex_bytes(kernel: &Kernel) -> usize {
@@ -97,7 +97,7 @@ impl VertexSet {
     }
 
     /// The set as chunks.
-    pub(crate) fn chunks(&self, kernel: &Kernel, cut: &Cut) -> Vec<Payload> {
+    pub(crate) fn chunks(&self, kernel: &Kernel, cut: &Partitioning) -> Vec<Payload> {
         let (width, bytes) = (kernel.shape().value, vertex_bytes(kernel));
         if bytes == width {
             return cut.vertex_chunks(&self.values, bytes);

@@ -21,7 +21,7 @@ use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
-use welter_worker::{Cut, Input, KernelWorker, Worker};
+use welter_worker::{Input, KernelWorker, Partitioning, Worker};
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
@@ -51,8 +51,8 @@ fn graph() -> Graph {
     Graph::new(VERTICES, pairs.collect())
 }
 
-fn cut(route: Route) -> Cut {
-    Cut {
+fn cut(route: Route) -> Partitioning {
+    Partitioning {
         partitions: Partitions::fitting(1, VERTICES as u64, 1, 15).expect("a vertex fits"),
         route,
         encoding: Encoding::Compressed,

@@ -17,7 +17,7 @@ use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::plain::closed;
-use welter_worker::{Cut, Input, TriangleWorker, Worker};
+use welter_worker::{Input, Partitioning, TriangleWorker, Worker};
 
 const VERTICES: usize = 90;
 const PARTITIONS: u32 = 3;
@@ -43,9 +43,9 @@ fn graph() -> Graph {
     Graph::new(VERTICES, (0..900).chain(300..500).map(ends).collect())
 }
 
-fn cut(route: Route, vertices: u64) -> Cut {
+fn cut(route: Route, vertices: u64) -> Partitioning {
     let width = vertices.div_ceil(PARTITIONS.into());
-    Cut {
+    Partitioning {
         partitions: Partitions::fitting(1, vertices, 1, width).expect("a vertex fits"),
         route,
         encoding: Encoding::Packed,

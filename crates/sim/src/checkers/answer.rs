@@ -6,7 +6,7 @@ use welter_protocol::checkpoint::Manifest;
 use welter_protocol::placement::vertex_engine;
 
 use crate::disk::Disk;
-use crate::job::{Cut, Job};
+use crate::job::{Job, Partitioning};
 
 /// Reads the result, and judges it. False where a disk has damaged it since it was committed, so
 /// that it would have to be restored from its copy first.
@@ -15,7 +15,7 @@ use crate::job::{Cut, Job};
 /// When it is missing, not durable (where `strictly`), or another one.
 pub fn check(
     job: &dyn Job,
-    cut: &Cut,
+    cut: &Partitioning,
     manifest: &Manifest,
     disks: &[&Disk],
     strictly: bool,

@@ -26,7 +26,7 @@ use super::algorithms::Algorithm;
 use super::extent::Extent;
 use crate::checkers::progress::End;
 use crate::disk::device::Speed;
-use crate::job::Cut;
+use crate::job::Partitioning;
 use crate::network::Weather;
 use crate::schedule::{MICROS, MILLIS, Schedule};
 use crate::sized_job::{Profile, Size, SizedJob, Spread};
@@ -131,7 +131,7 @@ impl Setting {
         let partitions =
             Partitions::fitting(machines, vertices, vertex * grain, MEMORY_BYTES >> self.shrink);
         let Some(partitions) = partitions else { unreachable!("a record of the model fits") };
-        let cut = Cut {
+        let cut = Partitioning {
             partitions,
             route: Route::Spill,
             encoding: Encoding::Packed,

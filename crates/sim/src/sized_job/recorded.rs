@@ -13,7 +13,7 @@ use welter_protocol::planted::Bug;
 use welter_protocol::{Outcome, Work};
 
 use super::{Profile, touched};
-use crate::job::{Cut, Job, Worker};
+use crate::job::{Job, Partitioning, Worker};
 
 /// A job that writes down what its workers do.
 pub struct Recorded {
@@ -46,7 +46,7 @@ impl Job for Recorded {
         self.inner.vertex_bytes()
     }
 
-    fn worker(&self, cut: Cut, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
+    fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let (inner, profile) = (self.inner.worker(cut, rank, bug), self.profile.clone());
         Box::new(Recorder { inner, profile, step: None, gathered: 0, cut, partition: 0 })
     }
@@ -62,7 +62,7 @@ struct Recorder {
     step: Option<Step>,
     /// Updates for the open partition.
     gathered: u64,
-    cut: Cut,
+    cut: Partitioning,
     partition: u32,
 }
 

@@ -9,7 +9,7 @@ use welter_store::header::{CellId, Encoding};
 
 /// How a job is cut for a cluster.
 #[derive(Clone, Copy, Debug)]
-pub struct Cut {
+pub struct Partitioning {
     /// Streaming partitions.
     pub partitions: Partitions,
     /// Where updates wait.
@@ -33,7 +33,7 @@ pub struct Cut {
     pub combines: bool,
 }
 
-impl Cut {
+impl Partitioning {
     /// Whether edges that are binned by both their ends are binned by one after the other.
     pub(crate) fn splits(&self, by_cells: bool) -> bool {
         by_cells && self.partitions.cells() > self.bins_open_max
