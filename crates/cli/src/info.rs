@@ -22,7 +22,7 @@ use crate::args::InfoArgs;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::parts::for_parts;
-use crate::session::{Origin, Ready, Session, Wanted};
+use crate::session::{GraphRequest, LoadedGraph, Origin, Session};
 use crate::stdout::print;
 use crate::text::grouped;
 use crate::ways::Ways;
@@ -38,7 +38,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         Err(refused) => refused.to_string(),
     };
     let program = Spmv::<f64>::new(Vector::Ones, 1);
-    let wanted = Wanted {
+    let wanted = GraphRequest {
         source: &source,
         options: options(WeightChoice::Ignore),
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
@@ -51,7 +51,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     };
     let loops = Arc::new(Loops::default());
     let watching = Arc::clone(&loops);
-    let Ready { graph, loaded, workers, .. } =
+    let LoadedGraph { graph, loaded, workers, .. } =
         session.graph_through(&wanted, |edges, reading| {
             // An edge between two vertices is two arcs, a loop one: without loops, half the arcs.
             reading.drop_self_loops = reading.undirected;

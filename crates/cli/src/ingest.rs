@@ -13,7 +13,7 @@ use crate::failure::{Failure, printable};
 use crate::interrupt;
 use crate::kept::open;
 use crate::load::Source;
-use crate::session::{Session, Wanted};
+use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
 use crate::text::{counted, seconds};
 use crate::ways::Ways;
@@ -66,7 +66,7 @@ pub(crate) fn keep(
     directory: &Path,
     session: &Session,
 ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
-    let wanted = Wanted {
+    let wanted = GraphRequest {
         source,
         options,
         reading: graph.into(),

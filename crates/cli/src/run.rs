@@ -18,7 +18,7 @@ use crate::levels;
 use crate::load::Source;
 use crate::promise::Outputs;
 use crate::report::Report;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::stdout::{end_stdout, is_stdout, print, wrote};
 use crate::text::{counted, seconds};
 use crate::top::{self, Top};
@@ -65,7 +65,7 @@ pub(crate) fn settled(
 }
 
 /// Result of an algorithm on a graph, which is gone, and the report.
-pub(crate) struct Found {
+pub(crate) struct RunResult {
     /// The result of every vertex.
     pub(crate) table: Table<Box<dyn Columns>>,
     /// Report of what was planned and done, without the phases.
@@ -96,7 +96,7 @@ pub(crate) fn find(
     graph: (&InputArgs, GraphArgs),
     source: &Source,
     session: &Session,
-) -> Result<Found, Failure> {
+) -> Result<RunResult, Failure> {
     let begun = Instant::now();
     let (other, ready) = attempt(algorithm, source, session, |algorithm| {
         session.graph(&algorithm.wanted(source, graph, &session.resources))
@@ -108,7 +108,7 @@ pub(crate) fn find(
     let loaded_at = Instant::now();
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);
-    let Ready { graph, loaded, workers, .. } = ready;
+    let LoadedGraph { graph, loaded, workers, .. } = ready;
     let report = Report::of(algorithm, graph.used(), &loaded, &answer, session)?;
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
@@ -129,7 +129,7 @@ pub(crate) fn find(
         Some(sources) => Box::new(WithSides::new(columns, sources)),
         None => columns,
     };
-    Ok(Found {
+    Ok(RunResult {
         table: Table { vertices: ids, columns },
         report,
         vertices,
@@ -174,7 +174,7 @@ fn answer(
 }
 
 /// Lines about what was done; of the iterations of programs with a frontier too, if `levels`.
-pub(crate) fn lines(found: &Found, session: &Session, levels: bool) -> Vec<String> {
+pub(crate) fn lines(found: &RunResult, session: &Session, levels: bool) -> Vec<String> {
     let (edges, way) = found.edges;
     let kept = session.checkpoints.iter().flat_map(Checkpoints::notes);
     let notes = found.notes.iter().cloned().chain(kept);

@@ -23,7 +23,7 @@ use welter_store::io::{IoOptions, VolumeStats};
 use self::begins::begins;
 use self::fit::{Fit, fit};
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
-pub(crate) use self::wanted::Wanted;
+pub(crate) use self::wanted::GraphRequest;
 use crate::args::ResourceArgs;
 use crate::bars::Bars;
 use crate::ends::{BipartiteRoles, Ends};
@@ -71,7 +71,7 @@ pub(crate) struct Forecast {
 }
 
 /// A graph that was read.
-pub(crate) struct Ready {
+pub(crate) struct LoadedGraph {
     /// The graph.
     pub(crate) graph: Graph,
     /// Origin that it was read from, without the edges.
@@ -168,7 +168,7 @@ impl Session {
     }
 
     /// Reads a graph: plans, loads, plans again with what is known then, and ingests.
-    pub(crate) fn graph(&self, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
+    pub(crate) fn graph(&self, wanted: &GraphRequest<'_>) -> Result<LoadedGraph, Failure> {
         let mut note = None;
         if let Source::Kept(input, kept) = wanted.source {
             match fit(kept, wanted)? {
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// Reads a graph, and marks the ends of its edges where they are wanted.
-    fn graph_with_ends(&self, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
+    fn graph_with_ends(&self, wanted: &GraphRequest<'_>) -> Result<LoadedGraph, Failure> {
         if !wanted.ends {
             return self.graph_through(wanted, |edges, _| edges);
         }
@@ -190,11 +190,16 @@ impl Session {
         let marked = Arc::clone(&ends);
         let ready = self
             .graph_through(wanted, |edges, _| Box::new(BipartiteRoles { edges, ends: marked }))?;
-        Ok(Ready { ends: Some(ends), ..ready })
+        Ok(LoadedGraph { ends: Some(ends), ..ready })
     }
 
     /// Opens a graph that is kept as it is wanted.
-    fn open(&self, input: &str, kept: &Kept, wanted: &Wanted<'_>) -> Result<Ready, Failure> {
+    fn open(
+        &self,
+        input: &str,
+        kept: &Kept,
+        wanted: &GraphRequest<'_>,
+    ) -> Result<LoadedGraph, Failure> {
         if let WeightChoice::Column(column) = &wanted.options.weight {
             let what = format!("{input}: columns were chosen when it was kept: {column}");
             return Err(Failure::usage(what));
@@ -217,13 +222,13 @@ impl Session {
             reversed: reading.reversed,
             notes: Vec::new(),
         };
-        Ok(Ready { graph, loaded, workers, ends: None })
+        Ok(LoadedGraph { graph, loaded, workers, ends: None })
     }
 
     /// Reads a graph into a directory; also says what a person should know about how it was read.
     pub(crate) fn keep(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &GraphRequest<'_>,
         options: &KeepOptions,
     ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
         self.forecast(wanted)?;
@@ -232,7 +237,7 @@ impl Session {
 
     fn keep_with(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &GraphRequest<'_>,
         options: &KeepOptions,
     ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
         let Loaded { edges, ids, undirected, readings, notes, .. } =
@@ -263,9 +268,9 @@ impl Session {
     /// Makes a graph with something put around the edges, once it is known how they are read.
     pub(crate) fn graph_through(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &GraphRequest<'_>,
         around: impl FnOnce(Box<dyn EdgeStream>, &mut Reading) -> Box<dyn EdgeStream>,
-    ) -> Result<Ready, Failure> {
+    ) -> Result<LoadedGraph, Failure> {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
             self.storage().check_room(plan.disk_bytes(), 0)?;
         }
@@ -301,7 +306,7 @@ impl Session {
         let reversed = reading.reversed && !undirected;
         let edges = count;
         let loaded = Origin { ids, files, readings, bytes, edges, undirected, reversed, notes };
-        Ok(Ready { graph, loaded, workers, ends: None })
+        Ok(LoadedGraph { graph, loaded, workers, ends: None })
     }
 
     /// Reads the edges, in the memory that the user grants.
@@ -351,12 +356,12 @@ fn check_scratch(resources: &ResourceArgs) -> Result<(), Failure> {
 
 /// Reads with slots that were guessed from a sample; anew without, if the guess was wrong.
 fn guessing<T>(
-    wanted: &Wanted<'_>,
-    read: impl Fn(&Wanted<'_>) -> Result<T, Failure>,
+    wanted: &GraphRequest<'_>,
+    read: impl Fn(&GraphRequest<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let with = |sampled| {
         let options = ReadOptions { sampled, ..wanted.options.clone() };
-        read(&Wanted { options, ..*wanted })
+        read(&GraphRequest { options, ..*wanted })
     };
     match with(true) {
         Err(failure) if failure.is_wrong_guess() => with(false),

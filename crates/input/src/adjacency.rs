@@ -22,8 +22,8 @@ use crate::layout::Separator;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::fields::{Spelling, is_no_row};
-use crate::text::known::Known;
 use crate::text::lines::Lines;
 use crate::text::rows::Rows;
 use crate::text::workers;
@@ -53,8 +53,8 @@ impl Reader for Adjacency {
         }
         let (names, spelling) = (ids == IdKind::Names, spelling(context.options));
         let known = match context.options.vertices {
-            Some(vertices) => Known::Range(0..vertices),
-            None => Known::Any,
+            Some(vertices) => AllowedIds::Range(0..vertices),
+            None => AllowedIds::Any,
         };
         let lists = Neighbours { separator, names, spelling, known };
         workers::read(source, &lists, context, collector)
@@ -124,7 +124,7 @@ struct Neighbours {
     names: bool,
     /// How integers may be written.
     spelling: Spelling,
-    known: Known,
+    known: AllowedIds,
 }
 
 impl Lines for Neighbours {

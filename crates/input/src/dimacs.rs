@@ -30,8 +30,8 @@ use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::reading::PassedOver;
 use crate::source::Source;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::fields::parse_id;
-use crate::text::known::Known;
 use crate::text::lines::Lines;
 use crate::text::parse::{self, Fault};
 use crate::text::plain::Plain;
@@ -177,7 +177,7 @@ impl Lines for Challenge<'_> {
     }
 
     fn rows(&self) -> Rows {
-        let known = Known::Range(1..self.problem.vertices + 1);
+        let known = AllowedIds::Range(1..self.problem.vertices + 1);
         Rows::new(false, self.problem.row == Row::Arc, known)
     }
 

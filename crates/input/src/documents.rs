@@ -36,7 +36,7 @@ use welter_model::ids::Names;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::text::Dictionary;
-use crate::text::fields::{Looks, looks};
+use crate::text::fields::{FieldKind, looks};
 use blocks::Blocks;
 use weights::Attributes;
 pub(crate) use weights::{Values, WeightKey};
@@ -287,11 +287,11 @@ impl<'a> Document<'a> {
         if place as usize == self.nodes.len() {
             self.nodes.push(Node { line, stated: false, label: 0 });
             match looks(key) {
-                Looks::Name => self.named = true,
-                Looks::Integer if plain(key) != key => {
+                FieldKind::Name => self.named = true,
+                FieldKind::Integer if plain(key) != key => {
                     self.padded.get_or_insert(place);
                 }
-                Looks::Integer | Looks::Number => {}
+                FieldKind::Integer | FieldKind::Number => {}
             }
             self.hold(key.len() as u64 + NODE_BYTES)?;
         }

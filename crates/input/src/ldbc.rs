@@ -28,9 +28,9 @@ use crate::format::Format;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::dialect::Dialect;
 use crate::text::fields::is_no_row;
-use crate::text::known::Known;
 use crate::text::lines::Lines;
 use crate::text::parse::Fault;
 use crate::text::records::Cut;
@@ -137,13 +137,13 @@ fn list(
     source: &Source,
     context: &Context<'_>,
     collector: &Collector,
-) -> Result<(Known, u64), InputError> {
+) -> Result<(AllowedIds, u64), InputError> {
     let vertices =
         Vertices { names: context.options.ids == IdKind::Names, found: Mutex::default() };
     workers::read(source, &vertices, context, collector)?;
     let mut ids = vertices.found.into_inner().unwrap_or_else(PoisonError::into_inner);
     if vertices.names {
-        return Ok((Known::Any, 0));
+        return Ok((AllowedIds::Any, 0));
     }
     ids.sort_unstable();
     ids.dedup();
@@ -151,9 +151,9 @@ fn list(
     let known = match (ids.first(), ids.last()) {
         (Some(first), Some(last)) if last - first == count - 1 && *last < u64::MAX => {
             collector.state(Stated::Range { first: *first, count })?;
-            return Ok((Known::Range(*first..last + 1), count));
+            return Ok((AllowedIds::Range(*first..last + 1), count));
         }
-        _ => Known::Listed(Arc::new(ids.iter().copied().collect::<HashSet<_, _>>())),
+        _ => AllowedIds::Listed(Arc::new(ids.iter().copied().collect::<HashSet<_, _>>())),
     };
     collector.state(Stated::Integers(ids))?;
     Ok((known, count))
@@ -171,7 +171,7 @@ impl Lines for Vertices {
     }
 
     fn rows(&self) -> Rows {
-        Rows::new(self.names, false, Known::Any)
+        Rows::new(self.names, false, AllowedIds::Any)
     }
 
     fn line(&self, line: &[u8], _cut: bool, rows: &mut Rows) -> Result<(), String> {

@@ -36,9 +36,9 @@ use crate::head::{Head, Tally, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::text::allowed_ids::{AllowedIds, Values};
 use crate::text::dialect::Dialect;
 use crate::text::fields::parse_id;
-use crate::text::known::{Known, Values};
 use crate::text::lines::Lines;
 use crate::text::parse::Fault;
 use crate::text::rows::Rows;
@@ -191,7 +191,7 @@ fn header(source: &Source, options: &ReadOptions) -> Result<Header, InputError> 
     });
     let [rows, columns] = sizes;
     // Of two kinds, numbers beyond the smaller one are looked at when all are read.
-    let known = Known::Range(1..rows.max(columns).saturating_add(1));
+    let known = AllowedIds::Range(1..rows.max(columns).saturating_add(1));
     let dialect = Dialect::fixed(&sample.bytes, start, field != Field::Pattern, known);
     let bare = banner.is_none();
     Ok(Header { bare, field, symmetry, values, sizes, entries, dialect })

@@ -34,8 +34,8 @@ use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::scratch::parts::Aside;
 use crate::source::Source;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::fields::{parse_id, parse_weight};
-use crate::text::known::Known;
 use crate::text::lines::Lines;
 use crate::text::rows::Rows;
 use crate::text::workers;
@@ -168,9 +168,9 @@ impl Lines for Graph<'_> {
 
     fn rows(&self) -> Rows {
         let known = if self.header.ambiguous {
-            Known::Any
+            AllowedIds::Any
         } else {
-            Known::Range(1..self.header.vertices + 1)
+            AllowedIds::Range(1..self.header.vertices + 1)
         };
         Rows::new(false, self.header.weighted, known)
     }

@@ -22,7 +22,7 @@ use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::reading::PassedOver;
 use crate::source::Source;
-use crate::text::known::Known;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::lines::Lines;
 use crate::text::rows::Rows;
 use crate::text::workers;
@@ -120,7 +120,7 @@ impl Lines for Statements {
     }
 
     fn rows(&self) -> Rows {
-        Rows::new(true, false, Known::Any)
+        Rows::new(true, false, AllowedIds::Any)
     }
 
     fn line(&self, line: &[u8], cut: bool, rows: &mut Rows) -> Result<(), String> {

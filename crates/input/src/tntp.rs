@@ -20,8 +20,8 @@ use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
 use crate::tables::ColumnRef;
+use crate::text::allowed_ids::AllowedIds;
 use crate::text::fields::parse_id;
-use crate::text::known::Known;
 use crate::text::lines::Lines;
 use crate::text::rows::Rows;
 use crate::text::workers;
@@ -194,7 +194,7 @@ impl Lines for Network<'_> {
     }
 
     fn rows(&self) -> Rows {
-        let known = Known::Range(1..self.header.nodes + 1);
+        let known = AllowedIds::Range(1..self.header.nodes + 1);
         Rows::new(false, self.header.weight.is_some(), known)
     }
 

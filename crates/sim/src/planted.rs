@@ -57,8 +57,8 @@ pub const BUGS: [Bug; 48] = [
     Bug::RowsUnbounded,
 ];
 
-/// Partitioning that workers are told: edges that are binned by both ends are so at once, however many
-/// bins that takes.
+/// Partitioning that workers are told: edges that are binned by both ends are so at once, however
+/// many bins that takes.
 pub fn cut(config: &Config, cut: Partitioning) -> Partitioning {
     if config.planted != Some(Bug::BinsUnbounded) || !config.by_cells() {
         return cut;

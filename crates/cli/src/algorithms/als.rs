@@ -14,7 +14,7 @@ use welter_progress::FailureKind;
 use super::chosen::{Answer, Chosen, Entry};
 use crate::args::{WeightArgs, above_zero};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
@@ -91,7 +91,7 @@ impl Factors {
 impl Options {
     fn run_as<const K: usize, const N: usize>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
         if !ready.graph.plan().premises.shape.weighted {
@@ -128,8 +128,8 @@ impl Options {
 }
 
 /// The items, that edges come to, and how many users and items there are.
-fn items(ready: &Ready) -> Result<(Sides, [u64; 2]), Failure> {
-    let Ready { graph, loaded, ends, .. } = ready;
+fn items(ready: &LoadedGraph) -> Result<(Sides, [u64; 2]), Failure> {
+    let LoadedGraph { graph, loaded, ends, .. } = ready;
     let Some(ends) = ends else {
         return Err(Failure::bug("ratings have no direction"));
     };
@@ -217,7 +217,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         match self.factors {
             Factors::F4 => self.run_as::<4, 16>(ready, session),
             Factors::F8 => self.run_as::<8, 46>(ready, session),

@@ -16,7 +16,7 @@ use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
 use crate::failure::Failure;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
@@ -70,7 +70,7 @@ impl Options {
     fn run_as<P: Program<Total = Reach>>(
         program: &P,
         sources: usize,
-        ready: &Ready,
+        ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
@@ -89,7 +89,7 @@ impl Options {
 
 impl Options {
     /// Searches the input, unless that takes too many passes.
-    fn over(&self, ready: &Ready, session: &Session) -> Result<Option<Answer>, Failure> {
+    fn over(&self, ready: &LoadedGraph, session: &Session) -> Result<Option<Answer>, Failure> {
         let sources = self.sources.slots(ready, session)?;
         let (count, program) = (sources.len(), Levels::new(sources));
         let Some(Passed { values, passes, .. }) = session.pass_over(ready, &program)? else {
@@ -169,7 +169,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         if ready.graph.plan().scans_input()
             && let Some(answer) = self.over(ready, session)?
         {

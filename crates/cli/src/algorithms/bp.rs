@@ -20,7 +20,7 @@ use super::chosen::{Answer, Chosen, Entry};
 use super::tables;
 use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 use crate::ways::Ways;
 
@@ -139,7 +139,7 @@ impl Options {
     /// Runs it with `K` states; `R` is `K - 1`.
     fn run_as<const K: usize, const R: usize>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
         let known = !self.priors_from.is_empty();
@@ -219,7 +219,7 @@ impl Options {
     /// The priors that tables say of each vertex, a column for each state.
     fn priors<const K: usize>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Vec<[f64; K]>, Failure> {
         let mut priors = vec![[0.0; K]; ready.graph.vertices() as usize];
@@ -364,7 +364,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         match self.states {
             States::S2 => self.run_as::<2, 1>(ready, session),
             States::S3 => self.run_as::<3, 2>(ready, session),

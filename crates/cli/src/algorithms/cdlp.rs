@@ -9,7 +9,7 @@ use welter_model::group::Grouped;
 
 use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::{Top, sizes};
 use crate::ways::Ways;
@@ -67,7 +67,7 @@ impl Chosen for Options {
         json!({ "iterations_max": self.iterations })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let program = Grouped(Cdlp::new(self.iterations));
         let Outcome { values, iterations, total, .. } = session.iterate(ready, &program)?;
         let rows = ready.graph.vertices();

@@ -12,7 +12,7 @@ use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
 use crate::failure::Failure;
 use crate::load::Source;
-use crate::session::{Ready, Session, Wanted};
+use crate::session::{GraphRequest, LoadedGraph, Session};
 use crate::top::Top;
 use crate::ways::Ways;
 
@@ -130,7 +130,7 @@ pub(crate) trait Chosen {
     fn parameters(&self) -> Value;
 
     /// Runs it.
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure>;
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure>;
 }
 
 impl dyn Chosen + '_ {
@@ -140,11 +140,11 @@ impl dyn Chosen + '_ {
         source: &'a Source,
         (input, graph): (&InputArgs, GraphArgs),
         resources: &ResourceArgs,
-    ) -> Wanted<'a> {
+    ) -> GraphRequest<'a> {
         let mut options = input.options(self.weights(), resources.threads);
         let mut reading = graph.into();
         self.read(&mut options, &mut reading);
-        Wanted {
+        GraphRequest {
             source,
             options,
             reading,

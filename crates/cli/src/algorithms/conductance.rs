@@ -17,7 +17,7 @@ use super::tables;
 use super::traversal::Direction;
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
@@ -83,7 +83,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn run_as<A: Amount>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<A: Amount>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         if A::WEIGHTED && !ready.graph.plan().premises.shape.weighted {
             return Err(Failure::new(FailureKind::Input, "there are no weights to add up")
                 .hint("say their column with --weight COLUMN"));
@@ -102,7 +102,7 @@ impl Options {
     }
 
     /// The sides of all slots.
-    fn sides(&self, ready: &Ready, session: &Session) -> Result<Sides, Failure> {
+    fn sides(&self, ready: &LoadedGraph, session: &Session) -> Result<Sides, Failure> {
         if self.side_from.is_empty() {
             return odd(ready);
         }
@@ -117,8 +117,8 @@ impl Options {
 }
 
 /// Odd ids are within; of names every second one, in their order.
-fn odd(ready: &Ready) -> Result<Sides, Failure> {
-    let Ready { graph, loaded, .. } = ready;
+fn odd(ready: &LoadedGraph) -> Result<Sides, Failure> {
+    let LoadedGraph { graph, loaded, .. } = ready;
     let id = |slot: u64| match &loaded.ids {
         IdMap::Same | IdMap::Declared | IdMap::Names(_) | IdMap::TwoKinds(_) => slot,
         IdMap::Offset(first) => first + slot,
@@ -240,7 +240,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         if self.weighted {
             self.run_as::<f64>(ready, session)
         } else if ready.graph.plan().scans_input() {

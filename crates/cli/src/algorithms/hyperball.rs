@@ -12,7 +12,7 @@ use welter_model::edges::Reading;
 use super::chosen::{Answer, Chosen, Entry};
 use super::traversal::Direction;
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
@@ -87,7 +87,11 @@ impl Registers {
 const SHARE: f64 = 0.9;
 
 impl Options {
-    fn run_as<const M: usize>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<const M: usize>(
+        &self,
+        ready: &LoadedGraph,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
         let program = HyperBall::<M>::new(self.seed, self.iterations);
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
@@ -158,7 +162,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         match self.registers {
             Registers::R16 => self.run_as::<16>(ready, session),
             Registers::R64 => self.run_as::<64>(ready, session),

@@ -14,7 +14,7 @@ use welter_model::table::ColumnData;
 use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 use crate::ways::Ways;
 
@@ -69,7 +69,7 @@ impl Chosen for Options {
         json!({})
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let (values, iterations) = if let Some(values) = session.peel(ready, Core::of)? {
             (values, 1)
         } else {

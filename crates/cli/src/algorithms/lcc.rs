@@ -12,7 +12,7 @@ use super::chosen::{Answer, Chosen, Entry};
 use super::triangles::{KIND, NO_ITERATIONS};
 use crate::failure::Failure;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -72,7 +72,7 @@ impl Chosen for Options {
         json!({})
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let values = session.intersect(ready, &Lcc)?;
         let mut sum = 0.0;
         for_parts(&values, values.len(), |_, part| {

@@ -17,7 +17,7 @@ use super::chosen::{Answer, Chosen, Entry};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
@@ -160,7 +160,7 @@ impl Chosen for Options {
         json!({ "cost": self.cost.name(), "method": name, "method_why": why })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let cost = self.cost.cost();
         let (columns, iterations, levels, edges, total): (Box<dyn Columns>, _, _, _, _);
         if self.method.by_labels() {

@@ -8,7 +8,7 @@ use welter_engine::plan::Layout;
 
 use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
@@ -62,7 +62,7 @@ impl Chosen for Options {
         json!({ "seed": self.seed })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let Outcome { values, iterations, total, levels, .. } =
             session.iterate(ready, &Mis::new(self.seed))?;
         let all = ready.graph.all_vertices();

@@ -19,7 +19,7 @@ use super::tables;
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::finite::named;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -131,7 +131,7 @@ impl Proportions<'_> {
     fn apply(
         &self,
         program: Walk,
-        (ready, session): (&Ready, &Session),
+        (ready, session): (&LoadedGraph, &Session),
         with: impl FnOnce(Walk, Vec<f64>) -> Option<Walk>,
     ) -> Result<Walk, Failure> {
         if self.files.is_empty() {
@@ -232,7 +232,7 @@ impl Options {
         (sums + tables + usize::from(tables > 0)) as u64 * size_of::<f64>() as u64
     }
 
-    fn walk(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn walk(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
         let weighted = self.weighted && graph.plan().premises.shape.weighted;
         // Where there are no edges, none lacks a weight.
@@ -269,7 +269,7 @@ impl Options {
         })
     }
 
-    fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let vertices = ready.graph.all_vertices();
         // The papers' ranks sum to about the number of vertices.
         let sum = if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 };
@@ -310,8 +310,8 @@ impl Options {
 
 /// The walk along edges in proportion to their weights, which are scaled where their sums would
 /// leave the range of floats.
-fn follow_weights(program: Walk, ready: &Ready) -> Result<Walk, Failure> {
-    let Ready { graph, loaded, .. } = ready;
+fn follow_weights(program: Walk, ready: &LoadedGraph) -> Result<Walk, Failure> {
+    let LoadedGraph { graph, loaded, .. } = ready;
     let sums = graph.out_weights()?;
     let scale = walk::scale(&sums);
     if scale.to_bits() == 1.0_f64.to_bits() {
@@ -403,7 +403,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         if self.is_partial() {
             return self.walk(ready, session);
         }

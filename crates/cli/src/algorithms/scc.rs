@@ -13,7 +13,7 @@ use super::chosen::{Answer, Chosen, Entry};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -104,7 +104,7 @@ impl Chosen for Options {
         json!({ "method": name, "method_why": why })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.method.by_labels() {
             let Outcome { values, iterations, levels, .. } =
                 session.iterate(ready, &StrongLabels)?;

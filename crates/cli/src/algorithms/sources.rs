@@ -11,7 +11,7 @@ use welter_progress::FailureKind;
 
 use super::tables;
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 
 /// The sources.
 #[derive(Clone, Debug, Args)]
@@ -41,13 +41,17 @@ impl SourceArgs {
     }
 
     /// The numbers of the sources, ascending, each once.
-    pub(super) fn find(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
+    pub(super) fn find(&self, ready: &LoadedGraph, session: &Session) -> Result<Vec<u64>, Failure> {
         let slots = self.slots(ready, session)?.into_iter();
         Ok(slots.filter_map(|slot| ready.graph.vertex_of_slot(slot)).collect())
     }
 
     /// The slots of the sources, ascending, each once.
-    pub(super) fn slots(&self, ready: &Ready, session: &Session) -> Result<Vec<u64>, Failure> {
+    pub(super) fn slots(
+        &self,
+        ready: &LoadedGraph,
+        session: &Session,
+    ) -> Result<Vec<u64>, Failure> {
         let slots = tables::with_vertices(ready, session, |vertices, options| {
             let mut slots = Vec::new();
             for id in &self.source {

@@ -14,7 +14,7 @@ use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::tables;
 use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -81,7 +81,7 @@ enum VectorArg {
 }
 
 impl Options {
-    fn run_as<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         if ready.graph.plan().scans_input() {
             return self.input_scan::<F>(ready, session);
         }
@@ -95,7 +95,11 @@ impl Options {
         Ok(answer(session.iterate(ready, &program)?))
     }
 
-    fn input_scan<F: Float>(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn input_scan<F: Float>(
+        &self,
+        ready: &LoadedGraph,
+        session: &Session,
+    ) -> Result<Answer, Failure> {
         let graph = &ready.graph;
         let random = Vector::Random { seed: self.seed };
         let at = |slot| graph.vertex_of_slot(slot).map_or(0.0, |vertex| random.at(vertex));
@@ -115,7 +119,7 @@ impl Options {
     }
 
     /// The vector that tables say, in the order of the vertices.
-    fn elements(&self, ready: &Ready, session: &Session) -> Result<Vec<f64>, Failure> {
+    fn elements(&self, ready: &LoadedGraph, session: &Session) -> Result<Vec<f64>, Failure> {
         let value = self.vector_column.clone();
         tables::values(&self.vector_from, ready, session, |options| AttributeOptions {
             value,
@@ -182,7 +186,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         match self.precision {
             Precision::F64 => self.run_as::<f64>(ready, session),
             Precision::F32 => self.run_as::<f32>(ready, session),

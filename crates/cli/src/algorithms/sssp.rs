@@ -16,7 +16,7 @@ use super::traversal::{Direction, FrontierArgs};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
@@ -93,7 +93,7 @@ fn delta(text: &str) -> Result<Delta, String> {
 
 impl Options {
     /// Width of a step.
-    fn step(&self, ready: &Ready) -> Result<f64, Failure> {
+    fn step(&self, ready: &LoadedGraph) -> Result<f64, Failure> {
         if let Delta::Width(width) = self.delta {
             return Ok(width);
         }
@@ -104,7 +104,7 @@ impl Options {
     fn run_as<P: Program>(
         program: &P,
         count: usize,
-        ready: &Ready,
+        ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
         let Outcome { values, iterations, levels, .. } = session.iterate(ready, program)?;
@@ -220,7 +220,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let sources = self.sources.find(ready, session)?;
         let (count, step) = (sources.len(), self.step(ready)?);
         match self.precision {

@@ -11,7 +11,7 @@ use welter_input::attributes::{AttributeOptions, Attributes, Table, Vertices, at
 use welter_input::source;
 
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 
 /// Begins the name of a table that a caller in this process has.
 pub const MEMORY: &str = "memory:";
@@ -40,11 +40,11 @@ pub(super) fn place<'a>(tables: &'a [String], session: &'a Session) -> Table<'a>
 
 /// The vertices of a graph, and how tables of them are read; hands both to `read`.
 pub(super) fn with_vertices<T>(
-    ready: &Ready,
+    ready: &LoadedGraph,
     session: &Session,
     read: impl FnOnce(&Vertices<'_>, AttributeOptions) -> T,
 ) -> T {
-    let Ready { graph, loaded, .. } = ready;
+    let LoadedGraph { graph, loaded, .. } = ready;
     let vertices = Vertices {
         ids: &loaded.ids,
         slots: graph.slots(),
@@ -63,7 +63,7 @@ pub(super) fn with_vertices<T>(
 /// [`with_vertices`] says of how they are read.
 pub(super) fn values(
     tables: &[String],
-    ready: &Ready,
+    ready: &LoadedGraph,
     session: &Session,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {
@@ -75,7 +75,7 @@ pub(super) fn values(
 /// Values of a column of tables, in the order of slots; those that are no vertices have any value.
 pub(super) fn slot_values(
     tables: &[String],
-    ready: &Ready,
+    ready: &LoadedGraph,
     session: &Session,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {

@@ -11,7 +11,7 @@ use welter_model::table::ColumnData;
 use super::chosen::{Answer, Chosen, Entry};
 use crate::failure::Failure;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
@@ -77,7 +77,7 @@ impl Chosen for Options {
         json!({})
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let values = session.intersect(ready, &Triangles)?;
         let mut corners = 0;
         for_parts(&values, values.len(), |_, part| {

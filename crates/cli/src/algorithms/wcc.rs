@@ -11,7 +11,7 @@ use super::chosen::{Answer, Chosen, Entry};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
-use crate::session::{Ready, Session};
+use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::{Top, sizes};
 use crate::ways::Ways;
@@ -132,7 +132,7 @@ impl Chosen for Options {
         })
     }
 
-    fn run(&self, ready: &Ready, session: &Session) -> Result<Answer, Failure> {
+    fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let (columns, iterations, levels): (Box<dyn Columns>, _, _) = if self.method.by_labels() {
             let Outcome { values, iterations, levels, .. } =
                 session.iterate(ready, &LabelPropagation)?;

@@ -14,7 +14,7 @@ use welter_progress::{FailureKind, Progress};
 use super::panics::caught;
 use crate::failure::{Failure, printable};
 use crate::promise::Outputs;
-use crate::run::{self, Found};
+use crate::run::{self, RunResult};
 use crate::session::Session;
 use crate::top::{self, Top};
 
@@ -37,7 +37,7 @@ pub struct Answer {
 impl Answer {
     /// The answer of a run; `files`: those that it read.
     pub(super) fn of(
-        found: Found,
+        found: RunResult,
         session: &Session,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
@@ -46,7 +46,7 @@ impl Answer {
                 Failure::new(FailureKind::Storage, format!("the report cannot be made: {error}"))
             })?;
         let lines = run::lines(&found, session, false);
-        let Found { table, top, note, .. } = found;
+        let RunResult { table, top, note, .. } = found;
         let mut said = session.said();
         said.extend(lines);
         let misses = top == Top::Farthest;

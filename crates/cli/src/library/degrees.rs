@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::load::Source;
 use crate::loaded::Loaded;
 use crate::parts::for_parts;
-use crate::session::{Ready, Session, Wanted};
+use crate::session::{GraphRequest, LoadedGraph, Session};
 use crate::ways::Ways;
 
 /// Said where the loops of a vertex are not known apart from its other edges.
@@ -82,7 +82,7 @@ impl Graph {
             if apart {
                 options.undirected = Some(false);
             }
-            let ready = session.graph(&Wanted {
+            let ready = session.graph(&GraphRequest {
                 source: &self.source,
                 options,
                 reading,
@@ -104,7 +104,7 @@ impl Graph {
                 vec![named("degree", out)]
             };
             let note = (!apart).then(|| LOOPS_ONCE.to_owned());
-            let Ready { graph, loaded, workers, .. } = ready;
+            let LoadedGraph { graph, loaded, workers, .. } = ready;
             drop(workers);
             let vertices = graph.into_vertex_column(loaded.ids);
             let columns: Box<dyn Columns> = match &vertices {
@@ -121,7 +121,7 @@ fn named(name: &str, data: Vec<u64>) -> Column {
 }
 
 /// Each vertex has as many in-edges as ones reach it.
-fn in_degrees(ready: &Ready, progress: &Progress) -> Result<Vec<u64>, Failure> {
+fn in_degrees(ready: &LoadedGraph, progress: &Progress) -> Result<Vec<u64>, Failure> {
     let program = Spmv::<f64>::new(Vector::Ones, 1);
     let outcome = run(&ready.graph, &program, &ready.workers, progress)?;
     let columns: &dyn Columns = &outcome.values;

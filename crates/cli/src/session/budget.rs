@@ -12,7 +12,7 @@ use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
 
 use super::fit::{Fit, fit};
-use super::{Forecast, Session, Wanted};
+use super::{Forecast, GraphRequest, Session};
 use crate::failure::Failure;
 use crate::load::Source;
 
@@ -30,7 +30,7 @@ impl Session {
     /// Plans a run before reading. `None` where nothing is known, as of a pipe.
     ///
     /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
-    pub(crate) fn forecast(&self, wanted: &Wanted<'_>) -> Result<Option<Forecast>, Failure> {
+    pub(crate) fn forecast(&self, wanted: &GraphRequest<'_>) -> Result<Option<Forecast>, Failure> {
         let mut estimate = wanted.source.estimate(&wanted.options)?;
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));
         estimate.undirected = Some(reading.undirected);
@@ -82,7 +82,7 @@ impl Session {
     }
 
     /// Names a budget that is enough where distinct ids take too much, which are counted by then.
-    pub(super) fn with_enough(&self, failure: Failure, wanted: &Wanted<'_>) -> Failure {
+    pub(super) fn with_enough(&self, failure: Failure, wanted: &GraphRequest<'_>) -> Failure {
         let Some((count, bytes)) = failure.ids() else { return failure };
         let Ok(estimate) = wanted.source.estimate(&wanted.options) else { return failure };
         let edges = estimate.edges.unwrap_or(count);
@@ -133,7 +133,11 @@ impl Session {
     }
 
     /// The plan of a graph that is kept.
-    pub(super) fn plan_kept(&self, kept: &Kept, wanted: &Wanted<'_>) -> Result<Plan, EngineError> {
+    pub(super) fn plan_kept(
+        &self,
+        kept: &Kept,
+        wanted: &GraphRequest<'_>,
+    ) -> Result<Plan, EngineError> {
         plan::within(self.budget(), |budget| {
             kept.plan(wanted.layout, &self.settings(wanted, 0, budget), &self.machine)
         })
@@ -143,7 +147,7 @@ impl Session {
     /// enough.
     pub(super) fn plan(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &GraphRequest<'_>,
         held_bytes: u64,
         shape: impl Fn(u64) -> Shape,
     ) -> Result<Plan, EngineError> {
@@ -153,7 +157,7 @@ impl Session {
 
     fn plan_with(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &GraphRequest<'_>,
         held_bytes: u64,
         shape: Shape,
         budget: u64,
@@ -170,7 +174,12 @@ impl Session {
         Plan::new(shape, layout, &settings, &self.machine)
     }
 
-    pub(super) fn settings(&self, wanted: &Wanted<'_>, held_bytes: u64, budget: u64) -> Settings {
+    pub(super) fn settings(
+        &self,
+        wanted: &GraphRequest<'_>,
+        held_bytes: u64,
+        budget: u64,
+    ) -> Settings {
         Settings {
             memory_bytes: Some(budget),
             process_bytes: self.process_bytes,

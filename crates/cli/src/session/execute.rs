@@ -14,7 +14,7 @@ use welter_model::program::{Program, Value};
 use welter_model::stream::{OverInput, Stream};
 use welter_store::io::VolumeStats;
 
-use super::{Ready, Session};
+use super::{LoadedGraph, Session};
 use crate::failure::Failure;
 use crate::pace;
 
@@ -22,10 +22,10 @@ impl Session {
     /// Runs a program, from its last checkpoint where there is one.
     pub(crate) fn iterate<P: Program>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &P,
     ) -> Result<Outcome<P::Value, P::Total>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
         let plan = graph.plan();
@@ -40,30 +40,30 @@ impl Session {
     /// Runs an input scan, on a graph that stays in its input.
     pub(crate) fn count<P: InputScan>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &P,
     ) -> Result<Outcome<P::Value, P::Total>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         self.measured(workers, || Ok(count(graph, program, workers, &self.progress)?))
     }
 
     /// Runs a stream program.
     pub(crate) fn pass<S: Stream>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &S,
     ) -> Result<Passed<S::Value>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         self.measured(workers, || Ok(pass(graph.used(), program, workers, &self.progress)?))
     }
 
     /// Runs a stream program, from its last checkpoint where there is one.
     pub(crate) fn pass_resumable<S: Checkpointable>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &S,
     ) -> Result<Passed<S::Value>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
         let passed = self.measured(workers, || {
@@ -77,10 +77,10 @@ impl Session {
     /// made.
     pub(crate) fn pass_over<S: OverInput>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &S,
     ) -> Result<Option<Passed<S::Value>>, Failure> {
-        let Ready { graph, workers, loaded, .. } = ready;
+        let LoadedGraph { graph, workers, loaded, .. } = ready;
         let passed =
             self.measured(workers, || pass_over(graph, program, workers, &self.progress))?;
         if passed.is_none() {
@@ -92,10 +92,10 @@ impl Session {
     /// Peels the graph, where the plan has rows and nothing is to be gone on from.
     pub(crate) fn peel<V: Value>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         value: impl Fn(u32) -> V,
     ) -> Result<Option<Values<V>>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         if self.checkpoints.is_some() {
             return Ok(None);
         }
@@ -105,10 +105,10 @@ impl Session {
     /// Runs an extended program, from its last checkpoint where there is one.
     pub(crate) fn extend<E: Extended>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &E,
     ) -> Result<Outcome<E::Value, E::Total>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         let checkpoints = self.checkpoints.as_ref();
         self.measured(workers, || {
             Ok(extend_resumable(graph, program, workers, &self.progress, checkpoints)?)
@@ -118,10 +118,10 @@ impl Session {
     /// Walks over all triangles.
     pub(crate) fn intersect<I: Intersect>(
         &self,
-        ready: &Ready,
+        ready: &LoadedGraph,
         program: &I,
     ) -> Result<Values<I::Value>, Failure> {
-        let Ready { graph, workers, .. } = ready;
+        let LoadedGraph { graph, workers, .. } = ready;
         self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
     }
 

@@ -8,7 +8,7 @@ use welter_input::WeightChoice;
 use welter_model::edges::{Duplicates, Reading};
 use welter_progress::FailureKind;
 
-use super::wanted::Wanted;
+use super::wanted::GraphRequest;
 use crate::failure::Failure;
 
 /// How a kept graph serves a command.
@@ -21,7 +21,7 @@ pub(crate) enum Fit {
 }
 
 /// Whether a kept graph was read as a command wants it.
-pub(crate) fn fit(kept: &Kept, wanted: &Wanted<'_>) -> Result<Fit, Failure> {
+pub(crate) fn fit(kept: &Kept, wanted: &GraphRequest<'_>) -> Result<Fit, Failure> {
     let manifest = kept.manifest();
     let refused = |what: &str| Err(Failure::usage(format!("{}: {what}", kept.path().display())));
     let Reading { reversed, drop_self_loops, duplicates, .. } = wanted.reading;

@@ -9,7 +9,7 @@ use crate::ways::Ways;
 
 /// Which graph is wanted, and for what.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct GraphRequest<'a> {
     /// Where it is read from.
     pub(crate) source: &'a Source,
     /// How its files are read.
@@ -31,7 +31,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) ends: bool,
 }
 
-impl Wanted<'_> {
+impl GraphRequest<'_> {
     /// Whether the graph keeps weights, of an input that has them or has none.
     pub(super) fn keeps_weights(&self, weighted: bool) -> bool {
         self.weighs && (self.reads_weights(weighted) || self.reading.makes_weights())

@@ -123,7 +123,7 @@ pub struct CheckpointStats {
 
 /// How far a run has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reached {
+pub(crate) struct RunProgress {
     pub(crate) iterations: u64,
     /// Of `init`, and of each iteration.
     pub(crate) totals: Totals,
@@ -134,7 +134,7 @@ pub(crate) struct Reached {
     pub(crate) lookups: [u64; 2],
 }
 
-impl Reached {
+impl RunProgress {
     /// A run before its first iteration.
     pub(crate) fn begun(init: &[u8]) -> Self {
         Self { totals: Totals::of(init), ..Self::default() }

@@ -7,7 +7,7 @@ use welter_store::{StoreError, checksum};
 use super::columns::Settable;
 use super::files::STATE_KIND;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
-use super::{Checkpoints, Reached};
+use super::{Checkpoints, RunProgress};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::totals::Totals;
@@ -24,7 +24,7 @@ pub(crate) fn restore_columns(
     graph: &Graph,
     shape: Shape,
     mut columns: impl Settable,
-) -> Result<Option<Reached>, EngineError> {
+) -> Result<Option<RunProgress>, EngineError> {
     let shape = checkpoints.of_edges(shape);
     let entries = lock(&checkpoints.progress).entries.clone();
     let mut first = None;
@@ -90,7 +90,7 @@ fn read_state(
     graph: &Graph,
     columns: &mut impl Settable,
     entry: &Entry,
-) -> Result<Reached, EngineError> {
+) -> Result<RunProgress, EngineError> {
     let mut payload = Payload::open(checkpoints, entry)?;
     for stripe in 0..graph.stripes.len() {
         columns.values(stripe, &mut |values| payload.read(values))?;
@@ -110,7 +110,7 @@ fn read_state(
     }
     payload.end(entry)?;
     let Entry { iterations, lookups, .. } = *entry;
-    Ok(Reached { iterations, totals, levels, active, lookups })
+    Ok(RunProgress { iterations, totals, levels, active, lookups })
 }
 
 /// Flags that were unpacked and nobody took yet.

@@ -6,8 +6,8 @@
 //! with states goes on only where the plan lays them out alike.
 
 use super::{
-    Checkpoints, Columns, Reached, RunColumns, Settable, Shape, refuse_relaxing, restore_columns,
-    write_columns,
+    Checkpoints, Columns, RunColumns, RunProgress, Settable, Shape, refuse_relaxing,
+    restore_columns, write_columns,
 };
 use crate::EngineError;
 use crate::columns::edge_states::EdgeStates;
@@ -60,7 +60,7 @@ impl<'c> Resume<'c> {
         graph: &Graph,
         (values, active): (&StoredColumn, Option<&StoredColumn>),
         states: Option<&mut EdgeStates>,
-    ) -> Result<Option<Reached>, EngineError> {
+    ) -> Result<Option<RunProgress>, EngineError> {
         if self.kept.is_none() {
             return Ok(None);
         }
@@ -72,7 +72,7 @@ impl<'c> Resume<'c> {
     }
 
     /// Whether relaxing edges is the only way on from what was reached.
-    pub(crate) fn must_relax(&self, reached: &Reached) -> bool {
+    pub(crate) fn must_relax(&self, reached: &RunProgress) -> bool {
         self.must_relax && reached.out_of_step()
     }
 
@@ -81,7 +81,7 @@ impl<'c> Resume<'c> {
         &self,
         graph: &Graph,
         columns: impl Settable,
-    ) -> Result<Option<Reached>, EngineError> {
+    ) -> Result<Option<RunProgress>, EngineError> {
         let Some((checkpoints, shape)) = self.kept else { return Ok(None) };
         restore_columns(checkpoints, graph, shape, columns)
     }
@@ -90,7 +90,7 @@ impl<'c> Resume<'c> {
     pub(crate) fn write<'s>(
         &self,
         columns: impl FnOnce() -> Columns<'s>,
-        reached: &Reached,
+        reached: &RunProgress,
     ) -> Result<(), EngineError> {
         let Some((checkpoints, shape)) = self.kept else { return Ok(()) };
         if !checkpoints.is_due_of(reached.iterations, shape.column_bytes()) {

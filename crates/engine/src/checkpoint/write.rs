@@ -8,7 +8,7 @@ use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
-use super::{Checkpoints, Columns, Reached};
+use super::{Checkpoints, Columns, RunProgress};
 use crate::EngineError;
 use crate::columns::levels::{Level, Mode};
 use crate::edges::graph::Graph;
@@ -64,7 +64,7 @@ pub(crate) fn write_columns(
     checkpoints: &Checkpoints,
     shape: Shape,
     columns: Columns<'_>,
-    reached: &Reached,
+    reached: &RunProgress,
 ) -> Result<(), EngineError> {
     let shape = checkpoints.of_edges(shape);
     if std::mem::replace(&mut lock(&checkpoints.progress).failed, true) {
@@ -94,7 +94,7 @@ fn write_state(
     checkpoints: &Checkpoints,
     shape: Shape,
     columns: Columns<'_>,
-    reached: &Reached,
+    reached: &RunProgress,
 ) -> Result<(Entry, u64), EngineError> {
     let levels = reached.levels.len() as u64;
     debug_assert_eq!(reached.totals.count(), reached.iterations + 1);
@@ -118,7 +118,7 @@ fn write_state(
     columns.states.each(|states| Ok(payload.append(states)?))?;
     let Payload { writer, checksum } = payload;
     writer.commit()?;
-    let Reached { iterations, lookups, .. } = *reached;
+    let RunProgress { iterations, lookups, .. } = *reached;
     Ok((Entry { iterations, shape, levels, lookups, checksum, zero: 0 }, bytes))
 }
 

@@ -14,7 +14,7 @@ use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
 use crate::edges::segments::Segment;
-use crate::edges::slab_location::{Kept, Source};
+use crate::edges::slab_location::{Source, SpilledSlab};
 use crate::machine::arena::Slab;
 
 /// Bytes between two segments that are rather read than left out.
@@ -23,7 +23,7 @@ const GAP_BYTES: u32 = 64 << 10;
 /// Slabs that were left where they are.
 #[derive(Clone, Copy)]
 pub(crate) struct SkewedBins<'a> {
-    pub(crate) slabs: &'a [Kept],
+    pub(crate) slabs: &'a [SpilledSlab],
     pub(crate) source: Option<Source<'a>>,
 }
 
@@ -43,8 +43,8 @@ impl SkewedBins<'_> {
         for run in segments.chunk_by(near) {
             let (first, last) = (run[0], run[run.len() - 1]);
             let (slab, start, place) = match &self.slabs[first.slab as usize] {
-                Kept::Memory(slab) => (slab, 0, None),
-                Kept::Stored(place, _) => {
+                SpilledSlab::Memory(slab) => (slab, 0, None),
+                SpilledSlab::Stored(place, _) => {
                     let start = first.offset as usize / ALIGN * ALIGN;
                     let end = last.offset as usize + bytes(&last);
                     let offset = place.offset + start as u64;

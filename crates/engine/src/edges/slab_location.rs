@@ -66,12 +66,12 @@ impl ChunkPlace {
 
 /// Slabs of which some are in a volume until they are asked for.
 pub(crate) struct SpilledSlabs {
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<SpilledSlab>>,
     slabs: OnceLock<Vec<Slab>>,
     /// Counts those that were read.
     read: OnceLock<ReadBack>,
     /// Slabs that stay where they are, because they are too many to be read at once.
-    apart: OnceLock<Vec<Kept>>,
+    apart: OnceLock<Vec<SpilledSlab>>,
     /// Told when these slabs were read ahead and are free again.
     window: OnceLock<Arc<Window>>,
 }
@@ -143,7 +143,7 @@ pub(crate) fn read_ahead(
 }
 
 /// A slab that waits to be used again.
-pub(crate) enum Kept {
+pub(crate) enum SpilledSlab {
     Memory(Slab),
     /// With the checksum of its bytes.
     Stored(Place, u32),
@@ -159,7 +159,7 @@ pub(crate) struct Source<'a> {
 
 impl SpilledSlabs {
     /// Slabs, wherever they are.
-    pub(crate) fn new(slabs: Vec<Kept>) -> Self {
+    pub(crate) fn new(slabs: Vec<SpilledSlab>) -> Self {
         let (slabs, kept) = (OnceLock::new(), Mutex::new(slabs));
         let (read, apart, window) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self { kept, slabs, read, apart, window }
@@ -167,7 +167,7 @@ impl SpilledSlabs {
 
     /// Whether there is something to be read.
     pub(crate) fn is_stored(&self) -> bool {
-        lock(&self.kept).iter().any(|kept| matches!(kept, Kept::Stored(..)))
+        lock(&self.kept).iter().any(|kept| matches!(kept, SpilledSlab::Stored(..)))
     }
 
     /// Bytes that reading it all would take, or has taken.
@@ -181,7 +181,7 @@ impl SpilledSlabs {
     }
 
     /// Slabs that were left where they are, if this was said of them.
-    pub(crate) fn apart(&self) -> Option<&[Kept]> {
+    pub(crate) fn apart(&self) -> Option<&[SpilledSlab]> {
         self.apart.get().map(Vec::as_slice)
     }
 
@@ -202,14 +202,14 @@ impl SpilledSlabs {
 
 /// Reads what is stored; takes what is in memory once nothing can fail any more.
 fn load(
-    kept: &mut Vec<Kept>,
+    kept: &mut Vec<SpilledSlab>,
     source: Option<Source<'_>>,
 ) -> Result<(Vec<Slab>, Option<ReadBack>), EngineError> {
     let mut read: Vec<Option<Slab>> = Vec::new();
     read.resize_with(kept.len(), || None);
     let mut stored = Vec::new();
     for (number, kept) in kept.iter().enumerate() {
-        if let Kept::Stored(place, checksum) = kept {
+        if let SpilledSlab::Stored(place, checksum) = kept {
             stored.push((number, *place, *checksum));
         }
     }
@@ -234,8 +234,8 @@ fn load(
         }
     }
     let slabs = kept.drain(..).zip(read).filter_map(|(kept, read)| match kept {
-        Kept::Memory(slab) => Some(slab),
-        Kept::Stored(..) => read,
+        SpilledSlab::Memory(slab) => Some(slab),
+        SpilledSlab::Stored(..) => read,
     });
     Ok((slabs.collect(), back))
 }

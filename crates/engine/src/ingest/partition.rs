@@ -18,7 +18,7 @@ use crate::EngineError;
 use crate::edges::bins::{Bin, Grid, Part, StripeBins};
 use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
 use crate::edges::segments::{List, Segment, Segments};
-use crate::edges::slab_location::{Kept, SpilledSlabs};
+use crate::edges::slab_location::{SpilledSlab, SpilledSlabs};
 use crate::ingest::marks::{Marker, Marks};
 use crate::ingest::survey::first_beyond;
 use crate::kernels::record::{Line, Record, Waiting};
@@ -123,7 +123,7 @@ struct Open {
 /// One worker's slabs for a bin group.
 #[derive(Default)]
 struct BinGroup {
-    slabs: Vec<Kept>,
+    slabs: Vec<SpilledSlab>,
     /// The slab that segments are put into.
     open: Option<Slab>,
     /// Where the next segment begins in the last slab.
@@ -136,7 +136,7 @@ impl BinGroup {
     /// Room for a segment in a slab that is in memory.
     fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
         if self.slabs.is_empty() || self.offset == SLAB_BYTES {
-            self.slabs.push(Kept::Memory(arena.take()?));
+            self.slabs.push(SpilledSlab::Memory(arena.take()?));
             self.offset = 0;
         }
         let offset = self.offset;
@@ -196,10 +196,10 @@ impl Spill<'_> {
         }
         bin_group.unmarked.clear();
         let kept = if arena.used_bytes() <= self.overflow.used_most {
-            Kept::Memory(slab)
+            SpilledSlab::Memory(slab)
         } else {
             let checksum = checksum::of(&slab.bytes()[..bin_group.offset]);
-            Kept::Stored(self.writer.write(slab, bin_group.offset)?, checksum)
+            SpilledSlab::Stored(self.writer.write(slab, bin_group.offset)?, checksum)
         };
         bin_group.slabs.push(kept);
         Ok(())
@@ -301,7 +301,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
                 (bin.slab, bin.offset) = bin_group.segment(self.arena)?;
             }
             let offset = bin.offset as usize + line * LINE_BYTES;
-            if let Kept::Memory(slab) = &mut bin_group.slabs[bin.slab as usize] {
+            if let SpilledSlab::Memory(slab) = &mut bin_group.slabs[bin.slab as usize] {
                 let (to, _) = slab.bytes_mut()[offset..].as_chunks_mut::<LINE_BYTES>();
                 copy_line(&mut to[0], &self.lines[index].0);
             }
@@ -339,7 +339,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
         for (index, segment) in self.closed.iter() {
             let slabs = &self.bin_groups[self.open[index].bin_group as usize].slabs;
-            if let Kept::Memory(slab) = &slabs[segment.slab as usize] {
+            if let SpilledSlab::Memory(slab) = &slabs[segment.slab as usize] {
                 marker.mark::<W>(index, segment, slab.bytes());
             }
         }

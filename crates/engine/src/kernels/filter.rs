@@ -14,7 +14,7 @@ use welter_store::chunk::Tile;
 use welter_store::header::Encoding;
 
 use crate::kernels::gather;
-use crate::kernels::gather::{Endpoints, Look};
+use crate::kernels::gather::{Endpoints, VisitOrder};
 use crate::kernels::kernel::{Ahead, BUFFER, Coding, Scratch};
 use crate::kernels::keys::{Keys, Reach};
 use crate::machine::dispatch::dispatched;
@@ -36,10 +36,10 @@ pub(crate) fn filter_tile<C>(
     let target_bits = coding.target_bits;
     let is_long = coding.encoding == Encoding::Compressed && tile.edges > DOWN_EDGES_MAX;
     match endpoints.look {
-        Look::Runs | Look::Unequal => {
+        VisitOrder::Runs | VisitOrder::Unequal => {
             filter_runs(tile, (coding, reach), endpoints, scratch, news, edge);
         }
-        Look::Down if !is_long => {
+        VisitOrder::Down if !is_long => {
             for first in (0..tile.edges).step_by(BUFFER).rev() {
                 let edges = first..tile.edges.min(first + BUFFER);
                 coding.runs(tile, edges, BUFFER, scratch, |keys, weights| {
@@ -49,10 +49,12 @@ pub(crate) fn filter_tile<C>(
                 });
             }
         }
-        Look::Up | Look::Down => coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
-            let keys = reach.hold(keys, target_bits);
-            sweep(keys, weights, 0..keys.keys().len(), endpoints, news, edge);
-        }),
+        VisitOrder::Up | VisitOrder::Down => {
+            coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+                let keys = reach.hold(keys, target_bits);
+                sweep(keys, weights, 0..keys.keys().len(), endpoints, news, edge);
+            });
+        }
     }
 }
 
@@ -151,7 +153,7 @@ fn filter_keys<C>(
 ) -> usize {
     assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
     let cells = Cells::of(endpoints, keys);
-    let (mut count, looked) = if endpoints.look == Look::Unequal {
+    let (mut count, looked) = if endpoints.look == VisitOrder::Unequal {
         gather::unequal(keys, ahead, endpoints, found)
     } else {
         (0, 0)

@@ -17,12 +17,12 @@ use crate::kernels::keys::Keys;
 pub(crate) struct Endpoints<'a, C> {
     pub(crate) sources: &'a [C],
     pub(crate) targets: &'a [C],
-    pub(crate) look: Look,
+    pub(crate) look: VisitOrder,
 }
 
 /// How the edges of a tile are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum VisitOrder {
     /// A run at a time.
     Runs,
     /// Likewise, and they are news exactly where cells are unequal.
@@ -157,7 +157,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::kernels::gather::Look;
+    use crate::kernels::gather::VisitOrder;
     use crate::kernels::keys::{Reach, Width};
 
     /// Cells of which one in so many is unlike the others.
@@ -179,7 +179,8 @@ mod tests {
             let differ = |key: &u32| {
                 value(&sources, key >> target_bits) != value(&targets, key & ((1 << 20) - 1))
             };
-            let endpoints = Endpoints { sources: &sources, targets: &targets, look: Look::Unequal };
+            let endpoints =
+                Endpoints { sources: &sources, targets: &targets, look: VisitOrder::Unequal };
             for keys in [&keys[..], &keys[..1000], &keys[..7], &[]] {
                 let mut found = [0; BUFFER];
                 let (ahead, held) = (Ahead::of(keys), Width.hold(keys, target_bits));

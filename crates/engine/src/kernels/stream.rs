@@ -24,7 +24,7 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::kernels::bits::BitsPart;
 use crate::kernels::changes::ChangedBlocks;
-use crate::kernels::gather::Look;
+use crate::kernels::gather::VisitOrder;
 use crate::kernels::kernel::{BUFFER, Coding, Scratch};
 use crate::kernels::pairs::PairRun;
 use crate::kernels::shape::StreamShape;
@@ -36,7 +36,7 @@ pub(crate) struct TilePass<'a> {
     pub(crate) coding: Coding,
     /// The number of the first target.
     pub(crate) target_base: u32,
-    pub(crate) look: Look,
+    pub(crate) look: VisitOrder,
     /// Blocks in which edges change something.
     pub(crate) changed: &'a ChangedBlocks,
 }

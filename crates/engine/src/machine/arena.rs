@@ -40,7 +40,7 @@ const REGION_BYTES: usize = 8 << 20;
 
 /// How the bytes of a mapping are reached.
 #[derive(Clone, Copy)]
-enum Reached {
+enum AccessPattern {
     AtRandom,
     /// One after the other, so that small pages serve for what fills no huge one.
     InOrder,
@@ -65,10 +65,10 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(bytes: usize, metered: bool, reached: Reached) -> Result<Self, EngineError> {
+    fn new(bytes: usize, metered: bool, reached: AccessPattern) -> Result<Self, EngineError> {
         let (huge_from, round) = match reached {
-            Reached::AtRandom => (HUGE_FROM_BYTES, HUGE_PAGE_BYTES),
-            Reached::InOrder => (HUGE_PAGE_BYTES, SMALL_PAGE_BYTES),
+            AccessPattern::AtRandom => (HUGE_FROM_BYTES, HUGE_PAGE_BYTES),
+            AccessPattern::InOrder => (HUGE_PAGE_BYTES, SMALL_PAGE_BYTES),
         };
         let (align, round) = if bytes >= huge_from {
             (HUGE_PAGE_BYTES, round)
@@ -136,7 +136,7 @@ impl<T: Zeroable> Buffer<T> {
     /// # Errors
     /// When the system has no such address space.
     pub fn zeroed(len: usize) -> Result<Self, EngineError> {
-        Self::reached(len, Reached::AtRandom)
+        Self::reached(len, AccessPattern::AtRandom)
     }
 
     /// A buffer for elements that are read and written one after the other. One that fills no huge
@@ -146,10 +146,10 @@ impl<T: Zeroable> Buffer<T> {
     /// # Errors
     /// As [`Self::zeroed`].
     pub(crate) fn in_order(len: usize) -> Result<Self, EngineError> {
-        Self::reached(len, Reached::InOrder)
+        Self::reached(len, AccessPattern::InOrder)
     }
 
-    fn reached(len: usize, reached: Reached) -> Result<Self, EngineError> {
+    fn reached(len: usize, reached: AccessPattern) -> Result<Self, EngineError> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(EngineError::out_of(usize::MAX))?;
         Ok(Self { mapping: Mapping::new(bytes, true, reached)?, len, element: PhantomData })
     }
@@ -170,7 +170,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(EngineError::out_of(usize::MAX))?;
         let mut mapping = match arena.column(bytes) {
             Some(mapping) => mapping,
-            None => Mapping::new(bytes, true, Reached::AtRandom)?,
+            None => Mapping::new(bytes, true, AccessPattern::AtRandom)?,
         };
         mapping.home = Arc::downgrade(&arena.shared);
         Ok(Self { mapping, len, element: PhantomData })
@@ -314,7 +314,7 @@ impl Arena {
             return Ok(Slab { place: Some(place), pool: Arc::clone(&self.shared) });
         }
         if free.cold.is_empty() {
-            let region = Mapping::new(REGION_BYTES, false, Reached::AtRandom)?;
+            let region = Mapping::new(REGION_BYTES, false, AccessPattern::AtRandom)?;
             // From the back, so that slabs are handed out by rising addresses.
             for slab in (0..REGION_BYTES / SLAB_BYTES).rev() {
                 // SAFETY: the offset lies inside the region.

@@ -39,7 +39,7 @@ use welter_store::chunk::{Chunk, Tile};
 
 use self::dirty_blocks::DirtyBlocks;
 use crate::EngineError;
-use crate::checkpoint::{self, Columns, Reached, Resume, refuse_relaxing};
+use crate::checkpoint::{self, Columns, Resume, RunProgress, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::State;
@@ -66,7 +66,7 @@ pub(crate) fn due(
     graph: &Graph,
     kernel: &dyn Kernel,
     resume: &Resume<'_>,
-    reached: &Reached,
+    reached: &RunProgress,
 ) -> Option<u64> {
     let relaxes = kernel.shape().capabilities.relaxes;
     // The number of an iteration must mean something where it is limited.
@@ -133,7 +133,7 @@ pub(crate) fn finish<P: Program>(
     tools: (&Context<'_>, &P),
     cut: &Cut,
     state: State,
-    reached: &mut Reached,
+    reached: &mut RunProgress,
     resume: &Resume<'_>,
 ) -> Result<Buffer<u8>, EngineError> {
     let (Context { graph, phase, .. }, program) = (*tools.0, tools.1);

@@ -17,7 +17,7 @@ mod worker;
 
 pub(crate) use self::worker::WorkerState;
 use crate::EngineError;
-use crate::checkpoint::{self, BY_STRIPE, Reached, Resume, RunColumns};
+use crate::checkpoint::{self, BY_STRIPE, Resume, RunColumns, RunProgress};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::state::{Part, Parts, State};
@@ -53,7 +53,7 @@ pub(crate) fn run(
     kernel: AnyKernel<'_>,
     tiles: Option<&IndexedTiles<'_>>,
     shortcuts: Shortcuts<'_>,
-) -> Result<(Reached, State), EngineError> {
+) -> Result<(RunProgress, State), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
     let shape = kernel.kernel().shape();
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
@@ -82,7 +82,7 @@ pub(crate) fn run(
     };
     let reached = match reached {
         Some(reached) => reached,
-        None => Reached::begun(&schedule.init()?),
+        None => RunProgress::begun(&schedule.init()?),
     };
     if is_kept && shape.state == 0 {
         schedule.state.active_count = reached.active;
@@ -156,7 +156,7 @@ impl Schedule for DenseSchedule<'_> {
         self.must_relax
     }
 
-    fn relax(&mut self, reached: &mut Reached) -> Result<bool, EngineError> {
+    fn relax(&mut self, reached: &mut RunProgress) -> Result<bool, EngineError> {
         if self.due.is_none_or(|due| self.looked < due) {
             return Ok(false);
         }

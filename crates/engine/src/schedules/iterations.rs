@@ -6,7 +6,7 @@
 use welter_model::program::Next;
 
 use crate::EngineError;
-use crate::checkpoint::{Columns, Reached, Resume};
+use crate::checkpoint::{Columns, Resume, RunProgress};
 use crate::columns::levels::Level;
 use crate::kernels::seam::Kernel;
 use crate::schedules::context::Context;
@@ -43,7 +43,7 @@ pub(crate) trait Schedule {
     }
 
     /// Ends the run in another way than by iterations, where that pays by now, and says so.
-    fn relax(&mut self, _reached: &mut Reached) -> Result<bool, EngineError> {
+    fn relax(&mut self, _reached: &mut RunProgress) -> Result<bool, EngineError> {
         Ok(false)
     }
 }
@@ -54,11 +54,12 @@ pub(crate) fn iterate(
     context: &Context<'_>,
     resume: &Resume<'_>,
     schedule: &mut dyn Schedule,
-    mut reached: Reached,
-) -> Result<Reached, EngineError> {
+    mut reached: RunProgress,
+) -> Result<RunProgress, EngineError> {
     context.phase.add(reached.iterations);
-    let goes_on =
-        |reached: &Reached| kernel.next(reached.iterations, reached.totals.last()) == Next::Iterate;
+    let goes_on = |reached: &RunProgress| {
+        kernel.next(reached.iterations, reached.totals.last()) == Next::Iterate
+    };
     while schedule.must_relax() || goes_on(&reached) && !schedule.is_idle() {
         context.check_cancelled()?;
         check_limit(kernel.limit(), context.graph, reached.iterations)?;

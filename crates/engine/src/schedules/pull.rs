@@ -19,7 +19,7 @@ use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
-use crate::schedules::updated::{List, Reached, ranges, with};
+use crate::schedules::updated::{List, UpdatedRange, ranges, with};
 
 /// Vertices that a worker takes at a time.
 const RANGE: usize = 1 << 12;
@@ -107,7 +107,7 @@ impl Looker {
     /// a loop that went through row after row spent its time waiting for the first edge of each.
     fn gather<P: Program>(
         &mut self,
-        range: &Reached<'_, P>,
+        range: &UpdatedRange<'_, P>,
         looks: impl Fn(&P::Value) -> bool,
         rows: View<'_>,
         bits: &[u64],

@@ -29,7 +29,7 @@ use self::deal::{Ranges, deal};
 use self::pass::{Part, Pass, RangePart, parts};
 use self::worker::WorkerState;
 use crate::EngineError;
-use crate::checkpoint::{self, Reached, Resume, by_range};
+use crate::checkpoint::{self, Resume, RunProgress, by_range};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::values::{ColumnIo, StoredColumn};
@@ -51,7 +51,7 @@ pub(crate) fn run(
     context: &Context<'_>,
     kernel: AnyKernel<'_>,
     plan: RangesPlan,
-) -> Result<(Reached, StoredColumn), EngineError> {
+) -> Result<(RunProgress, StoredColumn), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
     let Some(storage) = workers.storage() else {
         let what = "the plan keeps signals on storage, and the workers were given none";
@@ -91,7 +91,7 @@ pub(crate) fn run(
         totals: vec![0; graph.vertices.segments() * shape.total],
     };
     let first = schedule.init(reached.is_some())?;
-    let reached = reached.unwrap_or_else(|| Reached::begun(&first));
+    let reached = reached.unwrap_or_else(|| RunProgress::begun(&first));
     let reached = iterate(kernel.kernel(), context, &resume, &mut schedule, reached)?;
     drop(schedule);
     Ok((reached, columns.values))

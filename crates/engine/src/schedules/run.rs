@@ -11,7 +11,7 @@ use super::regroup::Regroup;
 use super::traversal::Monotone;
 use super::{ranges, spill};
 use crate::EngineError;
-use crate::checkpoint::{Checkpoints, Reached};
+use crate::checkpoint::{Checkpoints, RunProgress};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::columns::state::State;
@@ -128,7 +128,7 @@ fn by_route<V: Value, T: Pod>(
     (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
     kernel: AnyKernel<'_>,
     stated: Option<u64>,
-    in_memory: impl FnOnce(&Context<'_>) -> Result<(Reached, State), EngineError>,
+    in_memory: impl FnOnce(&Context<'_>) -> Result<(RunProgress, State), EngineError>,
 ) -> Result<Outcome<V, T>, EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.

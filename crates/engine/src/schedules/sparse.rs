@@ -126,7 +126,7 @@ fn alone<P: Program>(
         }
         state.active[0][source as usize] = 0;
     }
-    let mut part = Reached {
+    let mut part = UpdatedRange {
         base: 0,
         values: &mut *state.values,
         signals: &mut *state.signals[0],
@@ -137,7 +137,7 @@ fn alone<P: Program>(
         total: P::Total::default(),
     };
     part.apply(program, last);
-    let Reached { touched, total, activated, .. } = part;
+    let UpdatedRange { touched, total, activated, .. } = part;
     *state.active_count += activated;
     *state.active_count -= sources.len() as u64;
     frontier.add(program, state.values, touched);
@@ -200,7 +200,7 @@ fn together<P: Program>(
     let parts = graph.stripes.iter().zip(parts).map(|(stripe, part)| {
         let (accums, touched) = part;
         let width = stripe.width();
-        Reached {
+        UpdatedRange {
             base: stripe.vertices.start as u32,
             values: values.take(width),
             signals: signals.take(width),
@@ -211,7 +211,7 @@ fn together<P: Program>(
             total: P::Total::default(),
         }
     });
-    let mut parts: Vec<Reached<'_, P>> = parts.collect();
+    let mut parts: Vec<UpdatedRange<'_, P>> = parts.collect();
     let mut idle = workers.per_worker(|| Ok(()))?;
     workers.for_each(&mut parts, progress, &mut idle, |(), part| {
         part.apply(program, last);
@@ -230,7 +230,7 @@ fn together<P: Program>(
 }
 
 /// Vertices of a range that updates reached.
-struct Reached<'a, P: Program> {
+struct UpdatedRange<'a, P: Program> {
     /// First vertex of the range.
     base: u32,
     values: &'a mut [P::Value],
@@ -244,7 +244,7 @@ struct Reached<'a, P: Program> {
     total: P::Total,
 }
 
-impl<P: Program> Reached<'_, P> {
+impl<P: Program> UpdatedRange<'_, P> {
     /// Applies what was touched, and leaves in `touched` the vertices that updates activated, also
     /// those that were active: they may be more urgent now.
     fn apply(&mut self, program: &P, last: &P::Total) {

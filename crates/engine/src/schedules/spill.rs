@@ -40,7 +40,7 @@ use self::gather::{Gather, Part, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
 use crate::EngineError;
-use crate::checkpoint::{self, BY_STRIPE, Reached, Resume};
+use crate::checkpoint::{self, BY_STRIPE, Resume, RunProgress};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::stripe_columns::StripeColumns;
@@ -63,7 +63,7 @@ pub(crate) fn run(
     context: &Context<'_>,
     kernel: AnyKernel<'_>,
     plan: SpillPlan,
-) -> Result<(Reached, StoredColumn), EngineError> {
+) -> Result<(RunProgress, StoredColumn), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
         let what = "the plan keeps state on storage, and graph or workers do not";
@@ -165,10 +165,10 @@ impl Schedule for SpillSchedule<'_> {
 impl SpillSchedule<'_> {
     /// Sets the values of all vertices, or takes those of a checkpoint, and scatters for the first
     /// iteration if there may be one.
-    fn begin(&mut self, reached: Option<Reached>) -> Result<Reached, EngineError> {
+    fn begin(&mut self, reached: Option<RunProgress>) -> Result<RunProgress, EngineError> {
         let Some(reached) = reached else {
             let total = self.turn(StepInput::Nothing, self.may_go_on(0))?;
-            return Ok(Reached::begun(&total));
+            return Ok(RunProgress::begun(&total));
         };
         let (done, last) = (reached.iterations, reached.totals.last());
         let goes_on = self.kernel.kernel().next(done, last) == Next::Iterate;

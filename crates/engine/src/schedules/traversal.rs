@@ -15,7 +15,7 @@ use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::program::Program;
 
 use crate::EngineError;
-use crate::checkpoint::{Reached, Resume};
+use crate::checkpoint::{Resume, RunProgress};
 use crate::columns::levels::Level;
 use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
@@ -53,7 +53,7 @@ pub(crate) trait Traversal {
         &mut self,
         cut: &Cut,
         state: State,
-        reached: &mut Reached,
+        reached: &mut RunProgress,
         resume: &Resume<'_>,
     ) -> Result<Buffer<u8>, EngineError>;
 }
@@ -146,7 +146,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         &mut self,
         cut: &Cut,
         state: State,
-        reached: &mut Reached,
+        reached: &mut RunProgress,
         resume: &Resume<'_>,
     ) -> Result<Buffer<u8>, EngineError> {
         // Code behind a false constant is not compiled for that program.

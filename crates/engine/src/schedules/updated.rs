@@ -46,14 +46,14 @@ impl<P: Program> List<P> {
 }
 
 /// A range of vertices, and what updates do to it.
-pub(crate) struct Reached<'a, P: Program> {
+pub(crate) struct UpdatedRange<'a, P: Program> {
     /// First vertex of the range.
     pub(crate) base: usize,
     pub(crate) values: &'a mut [P::Value],
     list: List<P>,
 }
 
-impl<P: Program> Reached<'_, P> {
+impl<P: Program> UpdatedRange<'_, P> {
     /// Applies an update at once, which a monotone program allows.
     #[inline(always)]
     pub(crate) fn receive(
@@ -77,7 +77,7 @@ impl<P: Program> Reached<'_, P> {
 }
 
 /// A range with the place of its list.
-pub(crate) type Part<'a, P> = (Reached<'a, P>, &'a mut List<P>);
+pub(crate) type Part<'a, P> = (UpdatedRange<'a, P>, &'a mut List<P>);
 
 /// Values in ranges of so many vertices, each with its list.
 pub(crate) fn ranges<'a, P: Program>(
@@ -86,7 +86,7 @@ pub(crate) fn ranges<'a, P: Program>(
     lists: &'a mut [List<P>],
 ) -> impl Iterator<Item = Part<'a, P>> + Send {
     values.chunks_mut(width).zip(lists).enumerate().map(move |(number, (values, list))| {
-        (Reached { base: number * width, values, list: List::default() }, list)
+        (UpdatedRange { base: number * width, values, list: List::default() }, list)
     })
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn ranges<'a, P: Program>(
 /// now.
 pub(crate) fn with<P: Program>(
     (mut range, list): Part<'_, P>,
-    work: impl FnOnce(&mut Reached<'_, P>),
+    work: impl FnOnce(&mut UpdatedRange<'_, P>),
 ) {
     range.list = std::mem::take(list);
     work(&mut range);

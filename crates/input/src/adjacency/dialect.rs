@@ -7,7 +7,7 @@
 
 use crate::layout::Separator;
 use crate::options::{IdKind, ReadOptions};
-use crate::text::fields::{Looks, Spelling, looks};
+use crate::text::fields::{FieldKind, Spelling, looks};
 
 /// Separators of lines that have no white space.
 const MARKS: [Separator; 3] = [Separator::Comma, Separator::Semicolon, Separator::Pipe];
@@ -62,7 +62,7 @@ fn guessed(lines: &[&[u8]], notes: &mut Vec<String>) -> Result<Separator, String
     let spaces = lines.iter().any(|line| has(line, |byte| *byte == b' '));
     if tabs && spaces {
         let mut words = lines.iter().flat_map(|line| fields(line, Separator::Spaces));
-        if words.any(|word| looks(word) == Looks::Name) {
+        if words.any(|word| looks(word) == FieldKind::Name) {
             let what = "expected tabs or spaces between names, found both (--separator tab takes \
                         spaces for parts of names, --separator spaces both for separators)";
             return Err(what.to_owned());
@@ -93,13 +93,13 @@ fn guessed(lines: &[&[u8]], notes: &mut Vec<String>) -> Result<Separator, String
 /// not written as it is printed.
 fn kind(lines: &[&[u8]], separator: Separator) -> (IdKind, Option<String>) {
     let named =
-        |line: &&&[u8]| fields(line, separator).take(2).any(|word| looks(word) == Looks::Name);
+        |line: &&&[u8]| fields(line, separator).take(2).any(|word| looks(word) == FieldKind::Name);
     if 2 * lines.iter().filter(named).count() > lines.len() {
         return (IdKind::Names, None);
     }
     let mut words = lines.iter().flat_map(|line| fields(line, separator));
     let odd =
-        |word: &&[u8]| looks(word) == Looks::Integer && Spelling::Printed.parse(word).is_err();
+        |word: &&[u8]| looks(word) == FieldKind::Integer && Spelling::Printed.parse(word).is_err();
     let Some(odd) = words.find(odd) else { return (IdKind::Integers, None) };
     let note = format!(
         "ids are names: \"{}\" is not an integer as it is printed (--ids integers takes it for \

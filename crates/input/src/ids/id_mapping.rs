@@ -10,11 +10,11 @@ use crate::collect::{SLOTS_MAX, Stated};
 use crate::error::InputError;
 
 /// Says which ids are good.
-pub(super) type Known<'a> = &'a (dyn Fn(u64) -> bool + Sync + 'a);
+pub(super) type IdCheck<'a> = &'a (dyn Fn(u64) -> bool + Sync + 'a);
 
 /// Refuses edges of some sources that name an id which is not known.
 pub(super) type Foreign<'a> =
-    &'a (dyn Fn(&[usize], Known<'_>) -> Result<(), InputError> + Sync + 'a);
+    &'a (dyn Fn(&[usize], IdCheck<'_>) -> Result<(), InputError> + Sync + 'a);
 
 /// How ids become slots.
 pub(super) enum IdMapping {

@@ -29,7 +29,7 @@ use self::bitmap::Bitmap;
 pub use self::finish::Finished;
 use self::finish::{go_on, non_compact, too_many};
 pub(crate) use self::id_mapping::is_dense;
-use self::id_mapping::{Described, IdMapping, Known, max, way};
+use self::id_mapping::{Described, IdCheck, IdMapping, max, way};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
@@ -78,7 +78,7 @@ impl Collector {
     ) -> Result<(EdgeList, IdMap), InputError> {
         let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
         let foreign =
-            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
+            |stating: &[usize], known: IdCheck<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
         let way = pool.install(decide)?.naming(named);
         pool.install(|| listed(parts, way, progress))
@@ -115,7 +115,7 @@ impl Gathered {
         if let Some((scratch, parts)) = spilled {
             let mapping = mapping(scratch, parts);
             let foreign =
-                |stating: &[usize], known: Known<'_>| mapping.refuse_foreign(stating, known);
+                |stating: &[usize], known: IdCheck<'_>| mapping.refuse_foreign(stating, known);
             let decide = || match largest {
                 Some(_) => sides::way(&mapping.parts, stated, &files, memory_bytes_max),
                 None => way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign),
@@ -124,7 +124,7 @@ impl Gathered {
             return mapping.finish(way);
         }
         let foreign =
-            |stating: &[usize], known: Known<'_>| refuse_foreign(&parts, stating, &files, known);
+            |stating: &[usize], known: IdCheck<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || match largest {
             Some(_) => sides::way(&parts, stated, &files, memory_bytes_max),
             None => way(&parts, stated, vertices, &files, memory_bytes_max, &foreign),

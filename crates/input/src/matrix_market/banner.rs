@@ -1,6 +1,6 @@
 //! The first lines of a Matrix Market file: what kind of matrix it is.
 
-use crate::text::known::Values;
+use crate::text::allowed_ids::Values;
 use crate::words::{show, words};
 
 /// The banner after its first `%`; the second one is sometimes left out.

@@ -18,9 +18,9 @@
 //! Invariant: whether a file has such a row can be known only at its end ([`super::counting`]).
 //! Checked in `Counting::settle`.
 
+use super::allowed_ids::AllowedIds;
 use super::fields::parse_id;
 use super::ids;
-use super::known::Known;
 use super::sample::ROWS_MAX;
 use super::separator::Candidate;
 use crate::collect::{Ids, Part};
@@ -134,7 +134,7 @@ impl Counted {
     }
 
     /// The first row as the edge that it is, unless a weight is missing there or an end is unknown.
-    pub(super) fn edge(self, known: &Known, weighted: bool) -> Result<Option<Part>, String> {
+    pub(super) fn edge(self, known: &AllowedIds, weighted: bool) -> Result<Option<Part>, String> {
         match self {
             Self::Perhaps(Sizes { weight: None, .. }) if weighted => {
                 Err("expected at least 3 columns, as in later rows, found 2".to_owned())

@@ -3,11 +3,11 @@
 //!
 //! A first row of numbers may count vertices and edges, see [`super::counted`].
 
+use super::allowed_ids::AllowedIds;
 use super::comments::{Comments, Shape};
 use super::counted::Counted;
 use super::dictionary;
 use super::fields::{BadField, Fields, Spelling};
-use super::known::Known;
 use super::lines::Lines;
 use super::parse::{self, Fault};
 use super::plain::Plain;
@@ -38,7 +38,7 @@ pub(crate) struct Dialect {
     /// The fast path for this dialect, if it has one.
     pub(super) plain: Option<Plain>,
     /// Which ids may come.
-    pub(crate) known: Known,
+    pub(crate) known: AllowedIds,
     /// Whether more columns than are needed are an error.
     pub(super) exact: bool,
     /// Columns of the rows of the sample that hold something, where more of them in another row are
@@ -78,7 +78,7 @@ impl Dialect {
     /// The dialect of a format that leaves nothing to guess: integers in the first two columns, a
     /// weight in the third if there is one, and nothing else; separated by spaces. Rows begin at
     /// `start` of `sample`.
-    pub(crate) fn fixed(sample: &[u8], start: usize, weighted: bool, known: Known) -> Self {
+    pub(crate) fn fixed(sample: &[u8], start: usize, weighted: bool, known: AllowedIds) -> Self {
         let columns = Columns { source: 0, target: 1, weight: weighted.then_some(2) };
         let layout = Layout::usual(Separator::Spaces);
         let rest = sample.get(start..).unwrap_or_default();

@@ -209,7 +209,7 @@ pub(crate) fn no_row(line: &[u8]) -> Option<PassedOver> {
 
 /// Looks of a field as an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Looks {
+pub(crate) enum FieldKind {
     /// Digits.
     Integer,
     /// A number that is no id: negative, fractional, too large.
@@ -219,12 +219,12 @@ pub(crate) enum Looks {
 }
 
 /// Guesses what a field is meant to be.
-pub(crate) fn looks(field: &[u8]) -> Looks {
+pub(crate) fn looks(field: &[u8]) -> FieldKind {
     if parse_id(field).is_ok() {
-        return Looks::Integer;
+        return FieldKind::Integer;
     }
     let number = std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok());
-    if number && field.iter().any(u8::is_ascii_digit) { Looks::Number } else { Looks::Name }
+    if number && field.iter().any(u8::is_ascii_digit) { FieldKind::Number } else { FieldKind::Name }
 }
 
 /// How integers that are ids may be written.

@@ -18,6 +18,7 @@
 //! several bad lines the first is reported, with its number, for any number of threads. Tested by
 //! `fast_reads_what_careful_reads_nasty` and `every_row_is_that_of_the_plain_parser`.
 
+pub(crate) mod allowed_ids;
 mod beginning;
 mod comments;
 mod counted;
@@ -34,7 +35,6 @@ mod file;
 mod header;
 mod ids;
 mod kinds;
-pub(crate) mod known;
 mod konect;
 pub(crate) mod lines;
 mod matrix;

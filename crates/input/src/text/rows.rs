@@ -8,8 +8,8 @@ use hashbrown::hash_table::Entry;
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
+use super::allowed_ids::{AllowedIds, Values};
 use super::fields::{Spelling, parse_id, parse_weight};
-use super::known::{Known, Values};
 use super::plain::Positions;
 use crate::collect::{Ids, Part};
 use crate::options::WeightBounds;
@@ -22,7 +22,7 @@ pub(crate) struct Rows {
     /// Present when the dialect has a weight column; then one an edge.
     pub(crate) weights: Option<Vec<f64>>,
     /// Which ids may come.
-    pub(crate) known: Known,
+    pub(crate) known: AllowedIds,
     /// How integer ids may be written.
     spelling: Spelling,
     /// Which weights may come.
@@ -84,7 +84,7 @@ impl RowIds {
 
 impl Rows {
     /// No rows yet.
-    pub(crate) fn new(names: bool, weighted: bool, known: Known) -> Self {
+    pub(crate) fn new(names: bool, weighted: bool, known: AllowedIds) -> Self {
         let ids = if names {
             RowIds::Names(Dictionary::default())
         } else {
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn integers_widen_when_one_needs_it() {
-        let mut rows = Rows::new(false, false, Known::Any);
+        let mut rows = Rows::new(false, false, AllowedIds::Any);
         rows.ids.push(1, 4_294_967_295);
         rows.ids.push(4_294_967_296, 2);
         let part = rows.into_part();
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn names_are_kept_once() {
-        let mut rows = Rows::new(true, true, Known::Any);
+        let mut rows = Rows::new(true, true, AllowedIds::Any);
         rows.push_fields(b"b", b"a", Some(b"1")).unwrap();
         rows.push_fields(b"a", b"a", Some(b"2")).unwrap();
         assert!(rows.push_fields(b"a", b"\xff", Some(b"2")).is_err());
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn ids_beyond_the_declared_number_are_refused() {
-        let mut rows = Rows::new(false, false, Known::Range(0..3));
+        let mut rows = Rows::new(false, false, AllowedIds::Range(0..3));
         assert!(rows.push_fields(b"1", b"3", None).unwrap_err().contains("from 0 to 2"));
         rows.push_fields(b"1", b"2", None).unwrap();
         assert_eq!(rows.into_part().ids.len(), 1);

@@ -12,6 +12,7 @@
 
 use std::borrow::Cow;
 
+use super::allowed_ids::AllowedIds;
 use super::comments::{self, Comments, Shape};
 use super::counted::Counted;
 use super::dialect::{Dialect, Weights};
@@ -22,7 +23,6 @@ use super::fields::{Fields, Row, no_row};
 use super::header::{self, Header};
 use super::ids;
 use super::kinds::{Column, Kind};
-use super::known::Known;
 use super::konect::{self, Konect};
 use super::matrix;
 use super::plain::Plain;
@@ -111,9 +111,9 @@ pub(super) fn guess(
         plain.map(|plain| columns_max.map_or(plain, |columns| plain.at_most(columns)))
     };
     let known = match (counted, options.vertices) {
-        (Counted::Graph { vertices, .. }, _) => Known::Range(1..vertices.saturating_add(1)),
-        (_, Some(vertices)) => Known::Range(0..vertices),
-        (_, None) => Known::Any,
+        (Counted::Graph { vertices, .. }, _) => AllowedIds::Range(1..vertices.saturating_add(1)),
+        (_, Some(vertices)) => AllowedIds::Range(0..vertices),
+        (_, None) => AllowedIds::Any,
     };
     let fields = candidate.is_exact().then_some(candidate.fields).filter(|fields| *fields > 1);
     let shape = Shape { layout, columns, spelling, fields };

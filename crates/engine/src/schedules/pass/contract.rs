@@ -52,7 +52,7 @@ use super::contracted::{Contracted, Piece};
 use super::order::Share;
 use crate::EngineError;
 use crate::edges::graph::Graph;
-use crate::edges::slab_location::Kept;
+use crate::edges::slab_location::SpilledSlab;
 use crate::kernels::stream::StreamKernel;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{SlabWriter, Storage};
@@ -337,10 +337,10 @@ impl Outlet<'_, '_> {
         let slab_bytes = SLAB_BYTES as u64;
         let stays = resident.fetch_add(slab_bytes, Ordering::Relaxed) + slab_bytes <= *cache_bytes;
         let kept = match &mut self.writer {
-            _ if stays => Kept::Memory(slab),
+            _ if stays => SpilledSlab::Memory(slab),
             Some(writer) => {
                 let checksum = checksum::of(&slab.bytes()[..filled]);
-                Kept::Stored(writer.write(slab, filled)?, checksum)
+                SpilledSlab::Stored(writer.write(slab, filled)?, checksum)
             }
             None => {
                 self.contraction.give_up();

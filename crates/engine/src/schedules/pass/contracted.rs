@@ -12,7 +12,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Queue, Volume};
 
 use crate::EngineError;
-use crate::edges::slab_location::Kept;
+use crate::edges::slab_location::SpilledSlab;
 use crate::machine::arena::{Arena, Slab};
 use crate::machine::storage::DEPTH;
 
@@ -29,7 +29,7 @@ pub(super) struct Contracted {
 
 /// A slab of contracted edges.
 pub(super) struct Piece {
-    pub(super) kept: Kept,
+    pub(super) kept: SpilledSlab,
     pub(super) edges: u32,
 }
 
@@ -49,8 +49,10 @@ impl Contracted {
         let mut stored = Vec::new();
         for piece in pieces {
             match &piece.kept {
-                Kept::Memory(slab) => show(cast_slice(&slab.bytes()[..piece.bytes()]))?,
-                Kept::Stored(place, checksum) => stored.push((*place, *checksum, piece.bytes())),
+                SpilledSlab::Memory(slab) => show(cast_slice(&slab.bytes()[..piece.bytes()]))?,
+                SpilledSlab::Stored(place, checksum) => {
+                    stored.push((*place, *checksum, piece.bytes()));
+                }
             }
         }
         let Some((volume, io)) = self.stored.as_ref().filter(|_| !stored.is_empty()) else {

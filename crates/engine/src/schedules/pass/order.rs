@@ -3,7 +3,7 @@
 use welter_model::stream::Again;
 
 use crate::edges::graph::Graph;
-use crate::kernels::gather::Look;
+use crate::kernels::gather::VisitOrder;
 use crate::kernels::shape::StreamShape;
 
 /// Edges of a vertex that are shown first where only a few are, on average.
@@ -83,12 +83,12 @@ impl<'g> Order<'g> {
     }
 
     /// How the edges of a tile are looked at.
-    pub(super) fn look(&self, shape: &StreamShape) -> Look {
+    pub(super) fn look(&self, shape: &StreamShape) -> VisitOrder {
         match self.way {
-            Way::Turned | Way::First if shape.unequal => Look::Unequal,
-            Way::Turned | Way::First => Look::Runs,
-            Way::Up => Look::Up,
-            Way::Down => Look::Down,
+            Way::Turned | Way::First if shape.unequal => VisitOrder::Unequal,
+            Way::Turned | Way::First => VisitOrder::Runs,
+            Way::Up => VisitOrder::Up,
+            Way::Down => VisitOrder::Down,
         }
     }
 

@@ -20,7 +20,7 @@ use welter_model::lasting::KeptNext;
 use super::run::{KeptRun, StreamRun};
 use crate::EngineError;
 use crate::checkpoint::{
-    Column, Columns, Reached, Settable, Shape, restore_columns, write_columns,
+    Column, Columns, RunProgress, Settable, Shape, restore_columns, write_columns,
 };
 use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
@@ -44,7 +44,7 @@ impl StreamRun<'_> {
         let first = kernel.kept_step();
         let state = VertexState { graph, kernel: &mut *kernel, directory };
         let reached = restore_columns(checkpoints, graph, shape, state)?;
-        let reached = reached.unwrap_or_else(|| Reached::begun(bytes_of(&first)));
+        let reached = reached.unwrap_or_else(|| RunProgress::begun(bytes_of(&first)));
         if !kernel.resume(reached.total()) {
             return Err(odd(directory));
         }

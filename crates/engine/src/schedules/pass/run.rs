@@ -8,7 +8,7 @@ use welter_model::stream::{Edge, StepStats};
 use super::contracted::Contracted;
 use super::stale::Stale;
 use crate::EngineError;
-use crate::checkpoint::{Checkpoints, Reached, Shape};
+use crate::checkpoint::{Checkpoints, RunProgress, Shape};
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::Scratch;
 use crate::kernels::stream::AnyStream;
@@ -49,7 +49,7 @@ pub(super) struct Tools {
 pub(super) struct KeptRun<'a> {
     pub(super) checkpoints: &'a Checkpoints,
     pub(super) shape: Shape,
-    pub(super) reached: Reached,
+    pub(super) reached: RunProgress,
 }
 
 /// Vertices whose state there is room for: a damaged key names some place of it, and none outside.

@@ -13,7 +13,7 @@ use hashbrown::HashSet;
 
 /// Which ids may come.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Known {
+pub(crate) enum AllowedIds {
     /// All.
     #[default]
     Any,
@@ -23,7 +23,7 @@ pub(crate) enum Known {
     Listed(Arc<HashSet<u64, RandomState>>),
 }
 
-impl Known {
+impl AllowedIds {
     /// Whether all ids of edges may come; `max` is the largest.
     pub(super) fn holds<I: Copy + Into<u64> + Ord>(&self, pairs: &[[I; 2]], max: u64) -> bool {
         match self {
