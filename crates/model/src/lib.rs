@@ -3,6 +3,7 @@
 //! Invariant: nothing in this crate knows a file, a socket, a clock or a thread. Checked in
 //! `layers::check_source`, a rule of the project's own, and by clippy.
 
+pub mod contract;
 pub mod edges;
 pub mod extended;
 pub mod group;

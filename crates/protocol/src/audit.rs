@@ -26,8 +26,17 @@
 //! Where edges are split, that holds of them twice: of those that were read, and of those that were
 //! streamed and stored anew, which are as many.
 //!
+//! Where edges are rewritten, none is lost on the way from one generation to the next:
+//!
+//! ```text
+//! edges of chunks that were streamed = kept + dropped
+//! edges kept                         = records of the chunks that were sent to storage
+//! those chunks, as a sum             = sum of the chunks of the new generation
+//! ```
+//!
 //! **Invariant:** a barrier opens only if all of these hold. Checked in `Coordinator::closed`.
-//! Tested by `every_sum_is_looked_at` and `every_edge_that_was_read_is_on_storage`.
+//! Tested by `every_sum_is_looked_at`,
+//! `every_edge_that_was_read_is_on_storage` and `every_edge_that_is_rewritten_is_kept_or_dropped`.
 
 use crate::names::Block;
 
@@ -70,8 +79,16 @@ pub struct Worked {
     pub made: u64,
     /// Updates or edges that what was stored stands for.
     pub stored: u64,
-    /// Chunks of edges that were sent to storage while the input was read.
+    /// Chunks of edges that were sent to storage: while the input was read, or as rewritten.
     pub ingested: Sum,
+    /// Edges of the chunks that were streamed, where the program rewrites them.
+    pub streamed: u64,
+    /// Edges of these that are in the next generation.
+    pub kept: u64,
+    /// Edges of these that are not.
+    pub dropped: u64,
+    /// Edges of the next generation that were sent to storage.
+    pub rewritten: u64,
     /// Updates that were gathered.
     pub gathered: u64,
 }
@@ -100,6 +117,10 @@ pub enum Finding {
     Updates,
     /// Chunks of edges that were sent to storage are not there, or others are.
     Ingested,
+    /// Edges that were streamed are neither in the next generation nor dropped.
+    Rewritten,
+    /// Stored chunks do not have the edges that were kept.
+    Kept,
 }
 
 /// The audit of one step; returns the updates that it made. `made`: those of the scatter before,
@@ -135,6 +156,28 @@ pub fn audit_ingest(worked: &[Worked], edges: &[Sum]) -> Result<(), Finding> {
     if sum(|one| one.made) != sum(|one| one.stored) {
         return Err(Finding::Stored);
     }
+    audit_edges(worked, edges)
+}
+
+/// The audit of a step that rewrites edges: `edges` are those of the new generation, of all storage
+/// engines.
+///
+/// # Errors
+/// The first sum that is wrong.
+pub fn audit_rewritten(worked: &[Worked], edges: &[Sum]) -> Result<(), Finding> {
+    let sum = |of: fn(&Worked) -> u64| worked.iter().map(of).sum::<u64>();
+    let kept = sum(|one| one.kept);
+    if kept + sum(|one| one.dropped) != sum(|one| one.streamed) {
+        return Err(Finding::Rewritten);
+    }
+    if kept != sum(|one| one.rewritten) {
+        return Err(Finding::Kept);
+    }
+    audit_edges(worked, edges)
+}
+
+/// Whether the chunks of edges that were sent to storage are there.
+fn audit_edges(worked: &[Worked], edges: &[Sum]) -> Result<(), Finding> {
     let sent = worked.iter().fold(Sum::default(), |sum, one| sum.and(one.ingested));
     let there = edges.iter().fold(Sum::default(), |sum, one| sum.and(*one));
     if sent == there { Ok(()) } else { Err(Finding::Ingested) }
@@ -149,7 +192,7 @@ mod tests {
     }
 
     fn worked(numbers: &[u64], gathered: u64) -> Worked {
-        Worked { consumed: sum(numbers), made: 4, stored: 4, gathered, ingested: Sum::default() }
+        Worked { consumed: sum(numbers), made: 4, stored: 4, gathered, ..Worked::default() }
     }
 
     fn served(handed: &[u64], inactive: &[u64], all: &[u64]) -> Served {
@@ -184,5 +227,28 @@ mod tests {
         assert_eq!(audit_ingest(&both, &[sum(&[8, 2]), sum(&[4])]), Err(Finding::Ingested));
         let dropped = [Worked { made: 5, ..both[0] }, both[1]];
         assert_eq!(audit_ingest(&dropped, &[sum(&[8, 3, 4])]), Err(Finding::Stored));
+    }
+
+    #[test]
+    fn every_edge_that_is_rewritten_is_kept_or_dropped() {
+        let work = |streamed, kept, dropped, rewritten| {
+            let ingested = sum(&[3, 4]);
+            [Worked { streamed, kept, dropped, rewritten, ingested, ..Worked::default() }]
+        };
+        let there = [sum(&[4]), sum(&[3])];
+        for (work, found) in [
+            (work(5, 3, 2, 3), Ok(())),
+            (work(5, 5, 0, 5), Ok(())),
+            (work(5, 0, 5, 0), Ok(())),
+            (work(6, 3, 2, 3), Err(Finding::Rewritten)),
+            (work(4, 3, 2, 3), Err(Finding::Rewritten)),
+            (work(5, 3, 2, 2), Err(Finding::Kept)),
+            (work(5, 3, 2, 4), Err(Finding::Kept)),
+        ] {
+            assert_eq!(audit_rewritten(&work, &there), found, "{work:?}");
+        }
+        let work = work(5, 3, 2, 3);
+        assert_eq!(audit_rewritten(&work, &[sum(&[4, 2])]), Err(Finding::Ingested));
+        assert_eq!(audit_rewritten(&work, &there[..1]), Err(Finding::Ingested));
     }
 }

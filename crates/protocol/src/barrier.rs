@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::audit::{Finding, Served, Sum, Worked, audit, audit_ingest};
+use crate::audit::{Finding, Served, Sum, Worked, audit, audit_ingest, audit_rewritten};
 use crate::checkpoint::Part;
 use crate::messages::Made;
 use crate::names::{Phase, Rank, Step};
@@ -62,8 +62,9 @@ impl Barrier {
         self.closed.len()
     }
 
-    /// Checks the sums of the step against each other. `made`: updates of the scatter before.
-    pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
+    /// Checks the sums of the step against each other. `made`: updates of the scatter before;
+    /// `rewrites`: whether it made a new generation of edges.
+    pub(crate) fn audit(&self, made: u64, rewrites: bool) -> Result<u64, Finding> {
         assert!(self.arrived.keys().eq(self.closed.keys()), "who closes has arrived");
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         if self.step.phase == Phase::Ingest {
@@ -73,6 +74,9 @@ impl Barrier {
         if self.step.phase == Phase::Split {
             audit(&worked, &served, None)?;
             return audit_ingest(&worked, &self.edges()).map(|()| 0);
+        }
+        if rewrites {
+            audit_rewritten(&worked, &self.edges())?;
         }
         audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))
     }

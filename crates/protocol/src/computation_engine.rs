@@ -294,7 +294,8 @@ impl ComputationEngine {
             let master = cx.config.partitions.master(partition);
             cx.send(master, Message::Ended { step, partition });
         }
-        if step.phase.stores() || carrying::carries(&cx.config, step.phase) {
+        let bins_edges = step.phase == Phase::Fold && cx.config.contracts();
+        if step.phase.stores() || bins_edges || carrying::carries(&cx.config, step.phase) {
             task.stage = Stage::Flushing;
             self.working = Some(cx.work(Work::Flush));
         } else {
@@ -363,9 +364,10 @@ impl ComputationEngine {
                 self.task = Some(task);
                 self.store_filled(cx, step, filled);
             }
-            Outcome::Flushed(filled) => {
+            Outcome::Flushed { filled, rewritten } => {
                 if !(task.stolen && cx.config.has(Bug::StealerDrops)) {
                     self.store_filled(cx, step, filled);
+                    self.store_contracted(cx, (step, partition), rewritten);
                 }
                 if !step.phase.stores() {
                     self.task = Some(task);

@@ -70,8 +70,10 @@ pub struct Shape {
 pub enum Edges {
     /// Edges stay as they are.
     Fixed,
-    /// The program rewrites them ([`crate::rewriting`]).
+    /// The program rewrites what they hold ([`crate::rewriting`]).
     Rewritten,
+    /// The program rewrites their ends too: they go to other cells, or are dropped.
+    Contracted,
 }
 
 /// Blocks that are kept twice, on two machines. All four are sound. Copies of vertices alone are
@@ -192,7 +194,12 @@ impl Config {
 
     /// Whether the program rewrites edges.
     pub(crate) fn rewrites(&self) -> bool {
-        self.edges == Edges::Rewritten
+        self.edges != Edges::Fixed
+    }
+
+    /// Whether rewritten edges are binned anew.
+    pub(crate) fn contracts(&self) -> bool {
+        self.edges == Edges::Contracted
     }
 
     /// Whether edges are binned by both their ends.
@@ -266,6 +273,8 @@ mod tests {
             (Route::Fold, Edges::Rewritten, 3, true),
             (Route::Spill, Edges::Rewritten, 3, true),
             (Route::Spill, Edges::Rewritten, 4, false),
+            (Route::Spill, Edges::Contracted, 3, true),
+            (Route::Spill, Edges::Contracted, 4, false),
             (Route::Spill, Edges::Fixed, 0, false),
         ] {
             let config = Config { route, bins_open_max, edges, ..of_two() };

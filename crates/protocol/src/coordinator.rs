@@ -394,7 +394,8 @@ impl Coordinator {
         {
             return;
         }
-        match self.barrier.audit(self.updates) {
+        let new = rewriting::stored(cx, step);
+        match self.barrier.audit(self.updates, new.iteration > 0) {
             Ok(made) => self.updates = carrying::waiting(step, self.updates, made),
             Err(why) if cx.config.audited => {
                 return cx.fail(Exit::Broken, format!("{step} does not add up: {why:?}"));
@@ -411,15 +412,10 @@ impl Coordinator {
             self.records = read;
             self.edges = self.barrier.edges();
         }
-        let stored = rewriting::stored(cx, step);
-        if stored.iteration > 0 {
-            let before = std::mem::replace(&mut self.edges, self.barrier.edges());
-            if cx.config.audited && !rewriting::is_whole(&before, &self.edges) {
-                return cx
-                    .fail(Exit::Broken, "edges were lost, or made up, as they were rewritten");
-            }
-            self.generation = stored;
-            self.directory.forget_edges_before(stored.iteration);
+        if new.iteration > 0 {
+            self.edges = self.barrier.edges();
+            self.generation = new;
+            self.directory.forget_edges_before(new.iteration);
         }
         if step.phase != Phase::Scatter && !self.edges_only_now() {
             self.made = cx.epoch;

@@ -43,6 +43,10 @@ paths! {
     Split,
     /// A chunk of edges was rewritten.
     Rewritten,
+    /// A chunk of edges with new ends was stored.
+    Contracted,
+    /// Edges with new ends went to another partition than that which they led to.
+    Moved,
     /// A chunk of updates was made in a gather, for the next one.
     Carried,
     /// A master has told a part of what it tells as it applies.

@@ -75,6 +75,11 @@ pub enum Bug {
     EdgesNotSynced,
     /// A stealer does not store the edges that it rewrote.
     RewriteDropped,
+    /// A chunk of edges of a program that contracts is not sent to storage, now and then.
+    ContractedDropped,
+    /// Edges whose ends were renamed are kept in the cell where they were streamed (planted in the
+    /// workers of the simulator).
+    EdgesNotMoved,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
     /// Frames whose heads or bodies were garbled are taken as they are (planted in the simulated

@@ -4,6 +4,8 @@
 //! generation 0       the edges of the ingest
 //! generation i + 1   of each chunk of generation i that iteration i streams a chunk with the same
 //!                    edges, and what they hold now; placed anew, like any chunk
+//!                    or, of a program that contracts, the edges that are kept, in chunks of the
+//!                    cells that they are in now
 //! ```
 //!
 //! Who streams a chunk stores the new one, master or stealer, and arrives at the barrier only when
@@ -21,9 +23,13 @@
 //!
 //! **Invariant:** in a step edges of one generation are handed out, and only edges of the next one
 //! are stored. Asserted in `ComputationEngine::store_rewritten`. **Invariant:** when the step ends
-//! both generations have as many chunks. Checked in `is_whole`.
+//! the edges of the new generation are those of the one before, but for what the program dropped,
+//! which it has counted. Checked in `audit_rewritten`.
+//!
+//! A program that contracts bins edges by both their new ends, and [`crate::Work::Flush`] hands out
+//! what is left of a partition, on route `fold` too. Its bins hold as many edges as those of an
+//! ingest may, however many cells there are: the fullest goes when they hold more.
 
-use crate::audit::Sum;
 use crate::config::Config;
 use crate::context::Context;
 use crate::names::{Cell, ChunkSetKey, Generation, Kind, Phase, Step};
@@ -55,10 +61,4 @@ pub(crate) fn streamed(config: &Config, step: Step, cell: Cell) -> ChunkSetKey {
 pub(crate) fn stored(cx: &Context, step: Step) -> Generation {
     let rewrites = cx.config.rewrites() && matches!(step.phase, Phase::Scatter | Phase::Fold);
     Generation { epoch: cx.epoch, iteration: if rewrites { step.iteration + 1 } else { 0 } }
-}
-
-/// Whether a generation has as many chunks as the one before, in all.
-pub(crate) fn is_whole(before: &[Sum], after: &[Sum]) -> bool {
-    let count = |sums: &[Sum]| sums.iter().map(|sum| sum.count).sum::<u64>();
-    count(before) == count(after)
 }

@@ -183,7 +183,17 @@ wire_struct!(Cell { partition, source });
 wire_struct!(BlockName { kind, role, epoch, iteration, partition, source, number });
 wire_struct!(Block { name, records, bytes, sources, hash });
 wire_struct!(Sum { count, hash });
-wire_struct!(Worked { consumed, made, stored, gathered, ingested });
+wire_struct!(Worked {
+    consumed,
+    made,
+    stored,
+    gathered,
+    ingested,
+    streamed,
+    kept,
+    dropped,
+    rewritten,
+});
 wire_struct!(Served { handed, inactive, all });
 wire_struct!(Ack { received, ahead });
 wire_struct!(Part { partition, chunk, bytes, hash });

@@ -3,7 +3,8 @@
 //! ```text
 //! ingest, init                          the input, and first values
 //! open, (turn, stream*)*, flush         scatter; turns where there are cells
-//! open, stream*, (merge*, apply | hand over)
+//! open, stream*, (merge*, apply | hand over)           with a flush before, on route `fold`, where
+//!                                                      edges are binned anew
 //! open, stream*, flush, (merge*, apply+ | hand over)    of programs that carry
 //! decide                                on rank 0, at the barrier
 //! ```
@@ -48,6 +49,25 @@ pub struct Filled {
     pub sources: u64,
     /// The bytes.
     pub payload: Payload,
+}
+
+/// Edges of a chunk that was streamed, as they are now.
+#[derive(Clone, Debug, Default)]
+pub enum Rewritten {
+    /// Edges that stay as they are.
+    #[default]
+    Not,
+    /// Edges of the chunk with what they hold now.
+    InPlace(Payload),
+    /// Edges that were binned anew, or dropped.
+    Moved {
+        /// How many were binned.
+        kept: u64,
+        /// How many were not.
+        dropped: u64,
+        /// Buffers that are full.
+        filled: Vec<Filled>,
+    },
 }
 
 /// Piece of work for the program on its host, one at a time, but for chunks: several streams of one
@@ -144,13 +164,18 @@ pub enum Outcome {
         made: u64,
         /// Updates that were gathered, from where they were stored.
         gathered: u64,
-        /// Edges of the chunk as they are now, where the program rewrites them.
-        rewritten: Option<Payload>,
-        /// Buffers that are full.
+        /// Edges of the chunk as they are now.
+        rewritten: Rewritten,
+        /// Buffers of updates, or of edges that are split, that are full.
         filled: Vec<Filled>,
     },
     /// Chunks of all that was left in buffers.
-    Flushed(Vec<Filled>),
+    Flushed {
+        /// Updates, or edges that are split.
+        filled: Vec<Filled>,
+        /// Edges that were rewritten.
+        rewritten: Vec<Filled>,
+    },
     /// Accumulators.
     HandedOver(Payload),
     /// Accumulators were merged.

@@ -8,9 +8,9 @@ use welter_algorithms::mcst::Cost;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
-    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, ForestLabels, HyperBall, KCore,
-    LabelPropagation, Lcc, Mis, PageRank, Sides, Spmv, Sssp, StrongLabels, SumProduct, Triangles,
-    Walk,
+    BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, ForestContraction, ForestLabels, HyperBall,
+    KCore, LabelPropagation, Lcc, LocalContraction, Mis, PageRank, Sides, Spmv, Sssp, StrongLabels,
+    SumProduct, Triangles, Walk,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
@@ -19,6 +19,7 @@ use welter_testing::graph::Graph;
 use welter_testing::plain::{components, forest, strong_components};
 use welter_testing::reading::read_as;
 
+use crate::contract_job::ContractJob;
 use crate::job::Job;
 use crate::kernel_job::KernelJob;
 use crate::phases::Colours;
@@ -156,7 +157,17 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
     }
 }
 
-/// Programs over what hangs together, by labels that spread, judged by searches and Kruskal.
+/// A graph as a program that contracts wants it: both ways, with a loop at each vertex and no
+/// other.
+pub fn with_members(graph: &Graph) -> Graph {
+    let pairs = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    let mut read = read_as(&Graph { weights: None, ..graph.clone() }, pairs);
+    read.pairs.extend((0..read.slots() as u32).map(|vertex| [vertex; 2]));
+    read
+}
+
+/// Programs over what hangs together, judged by searches and Kruskal: components by contraction,
+/// the others by labels that spread.
 fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
     let both = Reading { undirected: true, ..Reading::default() };
     let column = |values: Vec<u64>| values.into_iter().map(|value| vec![value as f64]).collect();
@@ -165,8 +176,9 @@ fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let heaviest = random.chance(300);
             let branches = forest(graph, heaviest).into_iter();
             let rows = branches.map(|(one, other, weight)| vec![one as f64, other as f64, weight]);
-            let program = ForestLabels::new(if heaviest { Cost::Maximum } else { Cost::Minimum });
-            Arc::new(KernelJob::listed("mcst", &read_as(graph, both), program, rows.collect()))
+            let cost = if heaviest { Cost::Maximum } else { Cost::Minimum };
+            let (both, program) = (read_as(graph, both), ForestContraction::new(cost));
+            Arc::new(ContractJob::new("mcst", &both, program, rows.collect()))
         }
         "scc" => {
             let duplicates = Duplicates::Directions;
@@ -176,7 +188,8 @@ fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
         }
         _ => {
             let rows = column(components(graph));
-            Arc::new(KernelJob::listed("wcc", &read_as(graph, both), LabelPropagation, rows))
+            let program = LocalContraction::new(random.number());
+            Arc::new(ContractJob::new("wcc", &with_members(graph), program, rows))
         }
     }
 }

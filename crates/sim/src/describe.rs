@@ -139,7 +139,9 @@ fn made(outcome: &Outcome) -> String {
         Outcome::Streamed { made, gathered, filled, .. } => {
             format!("streamed, {made} made, {gathered} gathered, {} chunks", filled.len())
         }
-        Outcome::Flushed(filled) => format!("flushed {} chunks", filled.len()),
+        Outcome::Flushed { filled, rewritten } => {
+            format!("flushed {} chunks", filled.len() + rewritten.len())
+        }
         Outcome::Applied { filled, .. } => format!("told {} chunks", filled.len()),
         Outcome::HandedOver(_) => "accumulators".to_owned(),
         Outcome::Merged => "merged".to_owned(),

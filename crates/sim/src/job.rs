@@ -4,6 +4,7 @@
 //! real graphs, and are those that real machines have ([`welter_worker`]). Oracles and planted bugs
 //! are on this side.
 
+use welter_protocol::config::Edges;
 use welter_protocol::planted::Bug;
 pub use welter_worker::{Partitioning, Worker};
 
@@ -18,9 +19,9 @@ pub trait Job: Send + Sync {
     /// Bytes of a vertex on storage.
     fn vertex_bytes(&self) -> u64;
 
-    /// Whether it rewrites edges.
-    fn rewrites(&self) -> bool {
-        false
+    /// Treatment of edges while they stream.
+    fn edges(&self) -> Edges {
+        Edges::Fixed
     }
 
     /// Whether it makes updates while it gathers.

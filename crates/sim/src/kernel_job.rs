@@ -7,6 +7,7 @@ use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::extended::Extended;
 use welter_model::program::{Program, Value};
+use welter_protocol::config;
 use welter_protocol::planted::Bug;
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
@@ -122,7 +123,7 @@ pub(crate) fn numbers<V: Value>(values: &[V]) -> Vec<f64> {
 }
 
 /// The rows of a result, those of a list in their order.
-fn rows<V: Value>(values: &[V]) -> Vec<Vec<f64>> {
+pub(crate) fn rows<V: Value>(values: &[V]) -> Vec<Vec<f64>> {
     let listed: Vec<V> = values.iter().filter(|value| value.is_listed()).copied().collect();
     let columns = numbers(&listed);
     let row = |row| columns.iter().skip(row).step_by(listed.len()).copied().collect();
@@ -146,8 +147,11 @@ impl Job for KernelJob {
         KernelWorker::vertex_bytes(&self.kernel)
     }
 
-    fn rewrites(&self) -> bool {
-        matches!(self.kernel, Kernel::Extended(_))
+    fn edges(&self) -> config::Edges {
+        match self.kernel {
+            Kernel::Fold(_) => config::Edges::Fixed,
+            Kernel::Extended(_) => config::Edges::Rewritten,
+        }
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {

@@ -28,6 +28,7 @@ pub mod campaign;
 pub mod catalogue;
 pub mod checkers;
 pub mod clock;
+pub mod contract_job;
 pub mod describe;
 pub mod disk;
 pub mod fault_counts;

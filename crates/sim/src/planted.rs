@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// All bugs.
-pub const BUGS: [Bug; 48] = [
+pub const BUGS: [Bug; 50] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -39,6 +39,8 @@ pub const BUGS: [Bug; 48] = [
     Bug::AnotherShape,
     Bug::EdgesNotSynced,
     Bug::RewriteDropped,
+    Bug::ContractedDropped,
+    Bug::EdgesNotMoved,
     Bug::CellSkipped,
     Bug::NoFrameSum,
     Bug::NoPayloadSum,
@@ -80,6 +82,7 @@ pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
 pub fn algorithm(bug: Bug) -> Option<&'static str> {
     match bug {
         Bug::EdgesNotSynced | Bug::RewriteDropped => Some("sum-product"),
+        Bug::ContractedDropped | Bug::EdgesNotMoved => Some("wcc"),
         Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice => Some("lcc"),
         Bug::RowsUnbounded => Some("triangles"),
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Sets, Timing};
+use welter_protocol::config::{Config, Copies, Handover, Loss, Route, Sets, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -223,7 +223,7 @@ impl Schedule {
             sets: Sets::Bags,
             checkpoint_interval: 1,
             scatter_checkpoints: false,
-            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
+            edges: job.edges(),
             carries: job.carries(),
             copies: Copies::NONE,
             loss: Loss::Refuse,
@@ -312,7 +312,7 @@ impl Schedule {
             sets,
             checkpoint_interval: 1 + random.below(3) as u32,
             scatter_checkpoints: random.chance(400),
-            edges: if job.rewrites() { Edges::Rewritten } else { Edges::Fixed },
+            edges: job.edges(),
             carries: job.carries(),
             copies: Copies { vertices: random.chance(600), edges: random.chance(500) },
             loss: if random.chance(850) { Loss::Reingest } else { Loss::Refuse },

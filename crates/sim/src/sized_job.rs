@@ -30,7 +30,7 @@ use std::sync::Arc;
 use welter_engine::EngineError;
 use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
-use welter_protocol::work::Filled;
+use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 
 pub use self::dealer::Spread;
@@ -214,7 +214,7 @@ impl SizedWorker {
 
     fn stream(&mut self, records: u64) -> Outcome {
         self.looked_at = records;
-        let (rewritten, filled) = (None, Vec::new());
+        let (rewritten, filled) = (Rewritten::Not, Vec::new());
         if self.step.phase == Phase::Gather {
             self.gathered += records;
             return Outcome::Streamed { made: 0, gathered: records, rewritten, filled };
@@ -247,7 +247,10 @@ impl Worker for SizedWorker {
                 Outcome::Turned
             }
             Work::Stream { block, .. } => self.stream(block.records.into()),
-            Work::Flush => Outcome::Flushed(Self::filled(self.dealer.rest(), self.profile.updates)),
+            Work::Flush => {
+                let filled = Self::filled(self.dealer.rest(), self.profile.updates);
+                Outcome::Flushed { filled, rewritten: Vec::new() }
+            }
             Work::HandOver => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
                 Outcome::HandedOver(self.profile.accumulators.chunk(touched).into())

@@ -49,7 +49,7 @@ impl Worker for Tampered {
             self.step = Some(*step);
         }
         let mut outcome = self.inner.work(work)?;
-        if let Outcome::Streamed { filled, .. } | Outcome::Flushed(filled) = &mut outcome {
+        if let Outcome::Streamed { filled, .. } | Outcome::Flushed { filled, .. } = &mut outcome {
             filled.iter_mut().try_for_each(|filled| self.spoil(filled))?;
         }
         Ok(outcome)

@@ -91,7 +91,7 @@ impl Worker for TamperedRows {
             }
             (
                 Some(Bug::CornerTwice),
-                Outcome::Streamed { filled, .. } | Outcome::Flushed(filled),
+                Outcome::Streamed { filled, .. } | Outcome::Flushed { filled, .. },
             ) if self.is_at(3) => {
                 filled.iter_mut().try_for_each(|filled| self.double(filled))?;
             }

@@ -194,7 +194,12 @@ impl<'a> World<'a> {
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
             network: Network::new(weather, planted::unsummed(schedule.config.planted)),
-            checkers: Checkers::new(&schedule.config, &*schedule.job, rows_bytes),
+            checkers: Checkers::new(
+                &schedule.config,
+                &*schedule.job,
+                schedule.cut.chunk_records,
+                rows_bytes,
+            ),
             excuses: Excuses { lost, ..Excuses::default() },
             exited: None,
             result: None,

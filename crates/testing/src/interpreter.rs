@@ -1,7 +1,8 @@
-//! The definitions of a fold program and of an extended one, as loops: what every executor must
-//! agree with.
+//! The definitions of a fold program, of an extended one and of one that contracts, as loops: what
+//! every executor must agree with.
 
 use bytemuck::{Zeroable, cast_slice};
+use welter_model::contract::{Contract, Rewritten};
 use welter_model::extended::Extended;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Program, Total, Value, Vertex};
@@ -148,6 +149,53 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
         let mut sum = E::Total::default();
         for (value, accum) in values.iter_mut().zip(accums) {
             let (new, own) = program.apply(*value, accum, &total);
+            *value = new;
+            sum = sum.merge(own);
+        }
+        total = sum;
+        totals.push(total);
+        iterations += 1;
+    }
+    Answer { values, iterations, in_step: true, total, totals }
+}
+
+/// Runs a contracting program on a graph, one edge after the other.
+pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::Value, C::Total> {
+    let numbers = graph.numbers();
+    let hold = |edge: usize| {
+        let [source, target] = graph.pairs[edge].map(|slot| numbers[slot as usize] as u32);
+        let weight = if C::WEIGHTED { graph.weight(edge) } else { 1.0 };
+        Rewritten { source, target, held: program.hold(Edge { source, target, weight }) }
+    };
+    let mut edges: Vec<Rewritten<C::Held>> = (0..graph.pairs.len()).map(hold).collect();
+    let mut degrees = vec![0; graph.vertices()];
+    for edge in &edges {
+        degrees[edge.source as usize] += 1;
+    }
+    let vertices = degrees.iter().enumerate();
+    let first = vertices
+        .map(|(index, &out_degree)| program.init(Vertex { index: index as u64, out_degree }));
+    let (mut values, all): (Vec<C::Value>, Vec<C::Total>) = first.unzip();
+    let mut total = all.into_iter().fold(C::Total::default(), C::Total::merge);
+    let mut totals = vec![total];
+    let mut iterations = 0;
+    while program.next(iterations, &total) == Next::Iterate {
+        within(program.limit(), iterations, values.len());
+        let mut told: Vec<Option<C::Told>> = vec![None; values.len()];
+        let mut left = Vec::new();
+        for edge in edges {
+            let ends = [edge.source, edge.target].map(|end| &values[end as usize]);
+            let (message, becomes) = program.rewrite(edge, ends, &total);
+            if let Some(message) = message {
+                let told = &mut told[edge.target as usize];
+                *told = Some(told.map_or(message, |before| program.merge(before, message)));
+            }
+            left.extend(becomes);
+        }
+        edges = left;
+        let mut sum = C::Total::default();
+        for (value, told) in values.iter_mut().zip(told) {
+            let (new, own) = program.apply(*value, told, &total);
             *value = new;
             sum = sum.merge(own);
         }

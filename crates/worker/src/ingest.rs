@@ -21,7 +21,7 @@ use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Cell, Phase};
 use welter_protocol::partitions::Partitions;
-use welter_protocol::work::Filled;
+use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 
 use crate::other;
@@ -98,6 +98,7 @@ pub(crate) struct Ingest {
     /// Number of the graph.
     graph: u64,
     weighted: bool,
+    by_cells: bool,
     state_bytes: Option<usize>,
     counts: Counts,
     /// Of a cell, and of a part of its sources.
@@ -111,13 +112,15 @@ pub(crate) struct Ingest {
 
 impl Ingest {
     /// Of a graph of this number, whose chunks hold weights where it is `weighted`. `state_bytes`:
-    /// those of the state of an edge, where the program rewrites edges.
+    /// those of the state of an edge, where the program rewrites them in place; `rewrites`: whether
+    /// it rewrites edges, here or elsewhere.
     pub(crate) fn new(
         input: Box<dyn Input>,
         cut: Partitioning,
         (graph, weighted): (u64, bool),
-        state_bytes: Option<usize>,
+        (rewrites, state_bytes): (bool, Option<usize>),
     ) -> Self {
+        let by_cells = cut.route == Route::Fold || rewrites;
         let form = if cut.chunk_records >= CHUNK_EDGES {
             Form::usual(cut.encoding)
         } else {
@@ -127,7 +130,19 @@ impl Ingest {
         let writer = EdgeWriter::new(form, weighted);
         let (counts, bins) = (Counts::Vertices(Vec::new()), BTreeMap::new());
         let (split, chunks) = (None, 0);
-        Self { input, cut, graph, weighted, state_bytes, counts, bins, split, writer, chunks }
+        Self {
+            input,
+            cut,
+            graph,
+            weighted,
+            by_cells,
+            state_bytes,
+            counts,
+            bins,
+            split,
+            writer,
+            chunks,
+        }
     }
 
     /// An ingest that counts the edges that leave partitions, not vertices.
@@ -156,20 +171,18 @@ impl Ingest {
             (Work::Stream { payload, .. }, Some(partition)) => {
                 self.split(partition, payload, looked_at)?
             }
-            (Work::Flush, Some(_)) => Outcome::Flushed(self.rest()?),
+            (Work::Flush, Some(_)) => {
+                Outcome::Flushed { filled: self.rest()?, rewritten: Vec::new() }
+            }
             _ => return Ok(None),
         };
         Ok(Some(outcome))
     }
 
-    fn by_cells(&self) -> bool {
-        self.cut.route == Route::Fold || self.state_bytes.is_some()
-    }
-
     /// The cell of an edge, in the first pass over it or the last.
     fn cell(&self, edge: Edge, is_first: bool) -> Cell {
         let [from, to] = [edge.source, edge.target].map(|end| self.cut.partitions.of(end.into()));
-        match (self.by_cells(), is_first && self.cut.splits(self.by_cells())) {
+        match (self.by_cells, is_first && self.cut.splits(self.by_cells)) {
             (false, _) => Cell::all(from),
             (true, true) => Cell::all(to),
             (true, false) => Cell { partition: to, source: Some(from) },
@@ -180,8 +193,8 @@ impl Ingest {
     fn bin(&mut self, edge: Edge, is_first: bool) -> Result<Option<Filled>, EngineError> {
         let cell = self.cell(edge, is_first);
         // A rough chunk is not asked for by its sources.
-        let is_rough = cell.source.is_none() && self.by_cells();
-        let part = self.cut.part_of(edge.source.into(), self.by_cells());
+        let is_rough = cell.source.is_none() && self.by_cells;
+        let part = self.cut.part_of(edge.source.into(), self.by_cells);
         let bin = self.bins.entry((cell, if is_rough { 0 } else { part })).or_default();
         bin.edges.push(edge);
         bin.sources |= self.cut.range_of(edge.source.into());
@@ -219,7 +232,7 @@ impl Ingest {
             }
             filled.extend(self.bin(edge, false)?);
         }
-        Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: None, filled })
+        Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: Rewritten::Not, filled })
     }
 
     /// The bytes of a rough chunk.
@@ -284,7 +297,7 @@ impl Ingest {
     fn chunk(&mut self, cell: Cell, bin: &Bin) -> Result<Filled, EngineError> {
         let Cell { partition, source } = cell;
         let records = bin.edges.len() as u32;
-        if source.is_none() && self.by_cells() {
+        if source.is_none() && self.by_cells {
             // Rough: all of it is split.
             let (sources, payload) = (u64::MAX, self.rough(&bin.edges).into());
             return Ok(Filled { partition, source, records, combined: 0, sources, payload });

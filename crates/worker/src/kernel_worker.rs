@@ -56,8 +56,9 @@ impl KernelWorker {
     /// The worker of a machine that reads this share of a graph of this number.
     pub fn new(kernel: Kernel, cut: Partitioning, graph: u64, input: Box<dyn Input>) -> Self {
         let shape = *kernel.shape();
-        let state_bytes = matches!(kernel, Kernel::Extended(_)).then_some(shape.state);
-        let ingest = Ingest::new(input, cut, (graph, shape.capabilities.weighted), state_bytes);
+        let rewrites = matches!(kernel, Kernel::Extended(_));
+        let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
+        let ingest = Ingest::new(input, cut, (graph, weighted), (rewrites, states));
         let bins = match &kernel {
             Kernel::Fold(_) => cut.partitions.count(),
             Kernel::Extended(_) => 0,
@@ -202,7 +203,7 @@ impl Worker for KernelWorker {
             }
             Work::Turn { source, vertices } => self.turn(*source, vertices),
             Work::Stream { payload, .. } => self.stream(payload),
-            Work::Flush => Ok(Outcome::Flushed(self.flush())),
+            Work::Flush => Ok(Outcome::Flushed { filled: self.flush(), rewritten: Vec::new() }),
             Work::HandOver => Ok(Outcome::HandedOver(self.hand_over()?)),
             Work::Merge(payload) => self.merge(payload),
             Work::Apply => self.apply(),

@@ -9,6 +9,7 @@
 //! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
+//! | all of these, of programs that contract | [`ContractWorker`], `edge_bins` |
 //!
 //! [`TriangleWorker`] does all of it for programs over triangles, but for the ingest.
 //!
@@ -26,6 +27,8 @@
 //!   `answers_are_those_of_the_interpreter_on_both_routes`.
 
 mod bins;
+mod contract_worker;
+mod edge_bins;
 mod ingest;
 mod kernel_worker;
 pub mod partitioning;
@@ -36,6 +39,7 @@ mod vertices;
 use welter_engine::EngineError;
 use welter_protocol::{Outcome, Work};
 
+pub use contract_worker::ContractWorker;
 pub use ingest::Input;
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;

@@ -105,7 +105,7 @@ impl TriangleWorker {
         let count = 1;
         Ok(Self {
             kernel,
-            ingest: Ingest::new(input, cut, (graph, false), None).of_partitions(),
+            ingest: Ingest::new(input, cut, (graph, false), (false, None)).of_partitions(),
             graph,
             room: rows_bytes / KEY_BYTES,
             edges: 0,
@@ -309,7 +309,7 @@ impl Worker for TriangleWorker {
             }
             Work::Turn { .. } => Err(other("programs over triangles have no cells")),
             Work::Stream { payload, .. } => self.stream(payload),
-            Work::Flush => Ok(Outcome::Flushed(self.flush())),
+            Work::Flush => Ok(Outcome::Flushed { filled: self.flush(), rewritten: Vec::new() }),
             Work::HandOver => Ok(Outcome::HandedOver(self.hand_over()?)),
             Work::Merge(payload) => self.merge(payload),
             Work::Apply => self.apply(),

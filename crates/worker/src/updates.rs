@@ -6,7 +6,7 @@ use welter_engine::chunks::{
     touched, with_states,
 };
 use welter_protocol::names::{Cell, Phase};
-use welter_protocol::work::Filled;
+use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload};
 
 use crate::bins::Bin;
@@ -15,7 +15,7 @@ use crate::vertices::VertexSet;
 
 /// The outcome of a chunk that made so many updates, and filled these buffers.
 fn streamed(made: u64, filled: Vec<Filled>) -> Outcome {
-    Outcome::Streamed { made, gathered: 0, rewritten: None, filled }
+    Outcome::Streamed { made, gathered: 0, rewritten: Rewritten::Not, filled }
 }
 
 /// Signals of a fold program's sources.
@@ -94,7 +94,8 @@ impl KernelWorker {
         pulled.extend(kernel, ends, states, scratch, put)?;
         let made = pulled.edges();
         self.looked_at = made;
-        let rewritten = Some(with_states(&payload[..pulled.bytes()], &self.states).into());
+        let rewritten = with_states(&payload[..pulled.bytes()], &self.states).into();
+        let rewritten = Rewritten::InPlace(rewritten);
         let (mut filled, gathered) = (Vec::new(), 0);
         if self.step.phase == Phase::Fold {
             return Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled });
@@ -142,7 +143,7 @@ impl KernelWorker {
     fn gather(&mut self, payload: &[u8]) -> Result<Outcome, EngineError> {
         let records = self.take_updates(payload)?;
         self.looked_at = records.targets.len() as u64;
-        let (gathered, rewritten, filled) = (records.updates, None, Vec::new());
+        let (gathered, rewritten, filled) = (records.updates, Rewritten::Not, Vec::new());
         Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled })
     }
 

@@ -15,7 +15,7 @@ use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
-use welter_protocol::work::Filled;
+use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
@@ -147,7 +147,9 @@ impl Cluster {
             let Outcome::Streamed { made, gathered, rewritten, filled } = streamed else {
                 panic!("streamed")
             };
-            chunk.payload = rewritten.unwrap_or_else(|| chunk.payload.clone());
+            if let Rewritten::InPlace(payload) = rewritten {
+                chunk.payload = payload;
+            }
             counts = [counts[0] + made, counts[1] + gathered];
             stored.extend(filled);
         }
@@ -203,7 +205,9 @@ impl Cluster {
             made += more;
             updates.extend(filled);
             for at in [0, 1] {
-                let Outcome::Flushed(filled) = self.ask(at, &Work::Flush) else { panic!("flush") };
+                let Outcome::Flushed { filled, .. } = self.ask(at, &Work::Flush) else {
+                    panic!("flush")
+                };
                 updates.extend(filled);
             }
         }
@@ -304,7 +308,9 @@ fn stored(graph: &Graph, route: Route) -> Vec<Vec<u8>> {
         cluster.open(Step { iteration: 0, phase: Phase::Scatter }, 0, &control);
         let (_, mut updates) = cluster.stream_edges(0);
         for at in [0, 1] {
-            let Outcome::Flushed(filled) = cluster.ask(at, &Work::Flush) else { panic!("flush") };
+            let Outcome::Flushed { filled, .. } = cluster.ask(at, &Work::Flush) else {
+                panic!("flush")
+            };
             updates.extend(filled);
         }
         assert!(!updates.is_empty());

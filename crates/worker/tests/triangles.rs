@@ -171,7 +171,9 @@ impl Cluster {
             stands_for += self.keep(next, filled);
         }
         for at in 0..2 {
-            let Outcome::Flushed(filled) = self.ask(at, &Work::Flush) else { panic!("flushed") };
+            let Outcome::Flushed { filled, .. } = self.ask(at, &Work::Flush) else {
+                panic!("flushed")
+            };
             stands_for += self.keep(next, filled);
         }
         assert_eq!(made, stands_for, "{step}");

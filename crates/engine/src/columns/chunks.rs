@@ -16,6 +16,7 @@
 //! | apply | [`init`], [`apply`] | `folded`, `extension` |
 //! | a program over triangles sees edges | [`Pulled::pairs`], [`IntersectKernel`] | `triangles` |
 //! | an extended program rewrites edges | [`Pulled::extend`], [`states`] | `extension` |
+//! | a contracting program sees those of the input | [`Pulled::show`] | |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
 //! is of the cell that was asked for, or an error. Checked in `Cell::open`. Tested by

@@ -35,7 +35,7 @@ use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Role, Step};
 use crate::payload::Payload;
 use crate::placement::{Placement, mirror, vertex_engine};
 use crate::planted::Bug;
-use crate::work::Filled;
+use crate::work::{Filled, Rewritten};
 
 impl ComputationEngine {
     /// Has edges stored: as they were read, or split.
@@ -75,20 +75,59 @@ impl ComputationEngine {
         }
     }
 
-    /// Has the edges of a chunk stored as they are now.
+    /// Has the edges of a chunk stored as they are now, or as many of them as fill chunks.
     pub(super) fn store_rewritten(
         &mut self,
         cx: &mut Context,
         step: Step,
-        (old, rewritten): (Block, Option<Payload>),
+        (old, rewritten): (Block, Rewritten),
     ) {
-        if let Some(payload) = rewritten {
-            assert_eq!(old.name.iteration, step.iteration, "edges of one generation are streamed");
-            cx.counters.count(Path::Rewritten);
-            let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
-            let block = Block::of(name, old.records, old.sources, &payload);
-            self.store(cx, block, payload);
+        let records = u64::from(old.records);
+        match rewritten {
+            Rewritten::Not => return,
+            Rewritten::InPlace(payload) => {
+                cx.counters.count(Path::Rewritten);
+                self.worked.kept += records;
+                let name = cx.name(Kind::Edges, step.iteration + 1, old.name.cell());
+                let block = Block::of(name, old.records, old.sources, &payload);
+                self.store_generation(cx, block, payload);
+            }
+            Rewritten::Moved { kept, dropped, filled } => {
+                self.worked.kept += kept;
+                self.worked.dropped += dropped;
+                self.store_contracted(cx, (step, old.name.partition), filled);
+            }
         }
+        assert_eq!(old.name.iteration, step.iteration, "edges of one generation are streamed");
+        self.worked.streamed += records;
+    }
+
+    /// Has edges stored whose ends are others now, and which led to this partition.
+    pub(super) fn store_contracted(
+        &mut self,
+        cx: &mut Context,
+        (step, from): (Step, u32),
+        filled: Vec<Filled>,
+    ) {
+        for Filled { partition, source, records, sources, payload, .. } in filled {
+            let cell = Cell { partition, source };
+            cx.counters.count(Path::Contracted);
+            if partition != from {
+                cx.counters.count(Path::Moved);
+            }
+            let name = cx.name(Kind::Edges, step.iteration + 1, cell);
+            if cx.config.has(Bug::ContractedDropped) && name.number % 16 == 15 {
+                continue;
+            }
+            self.store_generation(cx, Block::of(name, records, sources, &payload), payload);
+        }
+    }
+
+    /// Has a chunk of the next generation of edges stored.
+    fn store_generation(&mut self, cx: &mut Context, block: Block, payload: Payload) {
+        self.worked.rewritten += u64::from(block.records);
+        self.worked.ingested.add(&block);
+        self.store(cx, block, payload);
     }
 
     pub(super) fn store_vertices(

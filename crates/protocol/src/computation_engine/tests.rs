@@ -11,7 +11,7 @@ use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
 use crate::steal::Bias;
 use crate::window::Width;
-use crate::work::Filled;
+use crate::work::{Filled, Rewritten};
 
 fn begin(phase: Phase) -> Begin {
     Begin {
@@ -138,7 +138,7 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
         for left in (0..CHUNKS).rev() {
             let (token, work) = at_work.remove(0);
             assert!(matches!(work, Work::Stream { .. }), "nothing else while chunks are streamed");
-            let (rewritten, filled) = (None, Vec::new());
+            let (rewritten, filled) = (Rewritten::Not, Vec::new());
             let outcome = Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
             engine.done(&mut cx, token, outcome);
             // An engine that is asked again has none.
@@ -192,7 +192,7 @@ fn opened(config: Config, phase: Phase) -> (Context, ComputationEngine) {
 }
 
 fn streamed() -> Outcome {
-    Outcome::Streamed { made: 0, gathered: 0, rewritten: None, filled: Vec::new() }
+    Outcome::Streamed { made: 0, gathered: 0, rewritten: Rewritten::Not, filled: Vec::new() }
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn nobody_proposes_help_where_partitions_are_static() {
             engine.pulled(&mut cx, 1, pull, None);
         }
         let [(token, Work::Flush)] = works(&mut cx)[..] else { panic!("nothing is left") };
-        engine.done(&mut cx, token, Outcome::Flushed(Vec::new()));
+        engine.done(&mut cx, token, Outcome::Flushed { filled: Vec::new(), rewritten: Vec::new() });
         let said = said(&mut cx);
         let count = said.iter().filter(|one| matches!(one, Message::Propose { .. })).count();
         assert_eq!(count, usize::from(proposes), "{bias:?}");
@@ -298,7 +298,7 @@ fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
         for part in 0..3 {
             let (made, filled) = (1, filled());
             let outcome = match part {
-                0 => Outcome::Flushed(filled),
+                0 => Outcome::Flushed { filled, rewritten: Vec::new() },
                 _ => Outcome::Applied { made, filled },
             };
             engine.done(&mut cx, token, outcome);

@@ -42,7 +42,7 @@ impl Bins {
         let (Outcome::Ingested { filled, .. }
         | Outcome::Streamed { filled, .. }
         | Outcome::Applied { filled, .. }
-        | Outcome::Flushed(filled)) = outcome
+        | Outcome::Flushed { filled, .. }) = outcome
         else {
             return Ok(());
         };

@@ -76,7 +76,7 @@ impl Checkpoints {
                 vertices: config.copies(Kind::Vertices),
                 edges: config.copies(Kind::Edges),
             },
-            rewrites: config.edges == Edges::Rewritten,
+            rewrites: config.edges != Edges::Fixed,
             told: None,
             harmed: false,
             lost: 0,

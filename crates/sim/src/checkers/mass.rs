@@ -57,7 +57,7 @@ impl Mass {
         let (made, gathered, filled) = match outcome {
             Outcome::Streamed { made, gathered, filled, .. } => (*made, *gathered, &filled[..]),
             Outcome::Applied { made, filled } => (*made, 0, &filled[..]),
-            Outcome::Flushed(filled) => (0, 0, &filled[..]),
+            Outcome::Flushed { filled, .. } => (0, 0, &filled[..]),
             _ => (0, 0, &[][..]),
         };
         // What is made in a gather is for the next one.

@@ -16,6 +16,7 @@ pub mod orphans;
 pub mod progress;
 pub mod rows;
 pub mod scene;
+pub mod shares;
 pub mod stealing;
 pub mod stores;
 pub mod windows;
@@ -44,13 +45,22 @@ pub struct Checkers {
     windows: windows::Windows,
     bins: bins::Bins,
     rows: rows::Rows,
+    shares: shares::Shares,
     /// Failure that was found first.
     pub failure: Option<String>,
 }
 
 impl Checkers {
-    /// Of a cluster with these settings, and a job whose machines may have so many bytes of rows.
-    pub fn new(config: &Config, job: &dyn Job, rows_bytes: Option<u64>) -> Self {
+    /// Of a cluster with these settings, and a job in chunks of so many edges, whose machines may
+    /// have so many bytes of rows.
+    pub fn new(
+        config: &Config,
+        job: &dyn Job,
+        chunk_records: u32,
+        rows_bytes: Option<u64>,
+    ) -> Self {
+        // What rows add to a vertex set is looked at by `rows`.
+        let set_bytes = rows_bytes.is_none().then(|| job.vertex_bytes());
         Self {
             exactly_once: exactly_once::ExactlyOnce::default(),
             mass: mass::Mass::default(),
@@ -63,6 +73,7 @@ impl Checkers {
             windows: windows::Windows::new(config),
             bins: bins::Bins::new(config),
             rows: rows::Rows::new(config.partitions, job.vertex_bytes(), rows_bytes),
+            shares: shares::Shares::new(config, set_bytes, chunk_records),
             failure: None,
         }
     }
@@ -88,6 +99,8 @@ impl Checkers {
         let found = self.bins.work(scene, work, outcome);
         self.note(found);
         let found = self.rows.work(scene, work, outcome);
+        self.note(found);
+        let found = self.shares.work(scene, work, outcome);
         self.note(found);
     }
 
@@ -138,6 +151,8 @@ impl Checkers {
     /// A machine wants something done. `disks` are those of all ranks, where they are of weight.
     pub fn effect(&mut self, scene: Scene, effect: &Effect, disks: Option<&[&Disk]>) {
         let found = self.stores.effect(scene, effect);
+        self.note(found);
+        let found = shares::Shares::effect(scene, effect);
         self.note(found);
         let found = self.stealing.effect(scene, effect);
         self.note(found);

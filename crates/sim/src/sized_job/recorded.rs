@@ -92,7 +92,7 @@ impl Worker for Recorder {
                     profile.iterations[iteration][1] += made;
                 }
             }
-            (Outcome::Flushed(filled), _) => {
+            (Outcome::Flushed { filled, .. }, _) => {
                 for one in filled {
                     profile.updates.add(one.payload.len(), one.records.into());
                 }

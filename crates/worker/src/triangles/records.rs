@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
 use welter_engine::chunks::{Records, open_updates, write_updates};
 use welter_protocol::names::{Cell, Phase};
-use welter_protocol::work::Filled;
+use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload};
 
 use super::TriangleWorker;
@@ -19,7 +19,7 @@ impl TriangleWorker {
             _ => self.gather(payload)?,
         };
         let (made, filled) = self.told.take();
-        Ok(Outcome::Streamed { made, gathered, rewritten: None, filled })
+        Ok(Outcome::Streamed { made, gathered, rewritten: Rewritten::Not, filled })
     }
 
     /// Tells what edges say.

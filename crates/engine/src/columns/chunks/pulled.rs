@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use welter_model::stream::Edge;
 use welter_store::chunk::{Chunk, Tile};
 use welter_store::{ChunkError, checksum};
 
@@ -102,6 +103,36 @@ impl<'b> Pulled<'_, 'b> {
                 let keys = columns.hold(keys, coding.target_bits);
                 for key in keys.keys() {
                     show(place as u32 + (key >> coding.target_bits), key & keys.mask());
+                }
+            });
+            columns.outside()
+        })
+    }
+
+    /// Hands all edges to `show`, with their weights where these are looked at.
+    ///
+    /// # Errors
+    /// When one leads outside its cell. Some were shown then.
+    pub fn show(
+        &self,
+        weighted: bool,
+        scratch: &mut Scratch,
+        mut show: impl FnMut(Edge),
+    ) -> Result<(), EngineError> {
+        let coding = Coding::weighted(self.chunk.label(), weighted);
+        let lengths = [&self.cell.sources, &self.cell.targets]
+            .map(|range| (range.end - range.start) as usize);
+        let first_target = self.cell.targets.start as u32;
+        self.tiles(lengths[0], |tile, place| {
+            let columns = Columns::new([lengths[0] - place, lengths[1]]);
+            let base = tile.source as u32;
+            coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+                let keys = columns.hold(keys, coding.target_bits);
+                for (edge, key) in keys.keys().iter().enumerate() {
+                    let source = base + (key >> coding.target_bits);
+                    let target = first_target + (key & keys.mask());
+                    let weight = weights.map_or(1.0, |weights| weights[edge]);
+                    show(Edge { source, target, weight });
                 }
             });
             columns.outside()
