@@ -1,19 +1,20 @@
 //! Nothing piles up on its way to storage: a machine reads no further piece of the input and
-//! streams no further chunk while as much of its own is under way as the window of stores allows.
+//! streams no further chunk while as much of its own is under way as the window of stores allows,
+//! nor goes on with what it tells as it applies.
 //!
 //! ```text
 //! under_way(x, t)   bytes of blocks that x has sent to be stored and has not heard of
-//! x begins to read or to stream at t   =>   under_way(x, t) < window
+//! x begins to read or to stream, or applies on, at t   =>   under_way(x, t) < window
 //! ```
 //!
 //! Not checked: blocks that a machine stores on its own disk; vertex sets and accumulators, of
 //! which a partition has one; and copies for others in a recovery.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use welter_protocol::messages::{Effect, Envelope, Message};
 use welter_protocol::names::{BlockName, Epoch};
-use welter_protocol::{Event, Work};
+use welter_protocol::{Event, Outcome, Work};
 
 use super::scene::Scene;
 
@@ -21,6 +22,8 @@ use super::scene::Scene;
 pub struct Stores {
     window_bytes: u64,
     under_way: BTreeMap<(usize, Epoch), UnderWay>,
+    /// Processes that have applied in part.
+    in_part: BTreeSet<usize>,
 }
 
 /// Bytes of each block that was sent; 0 once it is stored, however often it is sent again.
@@ -34,11 +37,15 @@ struct UnderWay {
 impl Stores {
     /// Of machines with this window.
     pub fn new(window_bytes: u64) -> Self {
-        Self { window_bytes: window_bytes.max(1), under_way: BTreeMap::new() }
+        let (under_way, in_part) = (BTreeMap::new(), BTreeSet::new());
+        Self { window_bytes: window_bytes.max(1), under_way, in_part }
     }
 
     /// A machine is told something.
     pub fn event(&mut self, process: usize, event: &Event) {
+        if let Event::Done { outcome: Outcome::Applied { .. }, .. } = event {
+            self.in_part.insert(process);
+        }
         if let Event::Message(Envelope { epoch, message: Message::Stored(name), .. }) = event
             && let Some(under_way) = self.under_way.get_mut(&(process, *epoch))
         {
@@ -66,7 +73,13 @@ impl Stores {
                 });
                 Ok(())
             }
-            Effect::Work { work: Work::Stream { .. } | Work::Ingest { first: false }, .. } => {
+            Effect::Work { work, .. } => {
+                let applies_on = self.in_part.remove(&scene.process) && matches!(work, Work::Apply);
+                if !applies_on
+                    && !matches!(work, Work::Stream { .. } | Work::Ingest { first: false })
+                {
+                    return Ok(());
+                }
                 let bytes = self.under_way.get(&of).map_or(0, |all| all.bytes);
                 if bytes < self.window_bytes {
                     return Ok(());
