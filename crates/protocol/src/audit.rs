@@ -233,7 +233,7 @@ mod tests {
     fn every_edge_that_is_rewritten_is_kept_or_dropped() {
         let work = |streamed, kept, dropped, rewritten| {
             let ingested = sum(&[3, 4]);
-            [Worked { streamed, kept, dropped, rewritten, ingested, ..Worked::default() }]
+            [Worked { ingested, streamed, kept, dropped, rewritten, ..Worked::default() }]
         };
         let there = [sum(&[4]), sum(&[3])];
         for (work, found) in [

@@ -182,7 +182,9 @@ impl ComputationEngine {
                 }
                 Stage::Streaming => {
                     let what = (step, task.cell(), task.active);
-                    task.pulls.fill(cx, &self.window, what);
+                    task.pulls.fill(cx, (&self.window, 0), what);
+                    self.look_ahead(cx, step);
+                    let Some(task) = &mut self.task else { return };
                     let streams = self.streaming.len();
                     if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
                         return;
@@ -416,15 +418,16 @@ impl ComputationEngine {
     ) {
         let step = self.step();
         let Some(task) = &mut self.task else { return };
-        if step != Some(pull.step) || task.cell() != pull.cell {
+        if step != Some(pull.step) {
             return;
         }
+        let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {
             Some((block, payload, [queued, service])) => {
                 self.window.measured(cx.now - pull.sent, queued, service);
-                task.pulls.chunk(from, (block, payload));
+                pulls.chunk(from, (block, payload));
             }
-            None => task.pulls.none(cx, from),
+            None => pulls.none(cx, from),
         }
         self.advance(cx);
     }
@@ -438,8 +441,12 @@ impl ComputationEngine {
     ) {
         let at_work = self.step() == Some(step);
         let Some(task) = &mut self.task else { return };
-        if at_work && task.cell() == cell {
-            task.pulls.found(cx, engine, (step, cell, task.active));
+        let active = match &task.ahead {
+            Some(ahead) if task.cell() != cell => ahead.active,
+            _ => task.active,
+        };
+        if at_work && let Some(pulls) = task.pulls_of(cell) {
+            pulls.found(cx, engine, (step, cell, active));
             self.advance(cx);
         }
     }

@@ -79,6 +79,8 @@ paths! {
     Skipped,
     /// A cell had nothing left for this engine, so the signals of its sources were not loaded.
     NotLoaded,
+    /// Chunks of a cell were asked for before the one at work had ended.
+    LookedAhead,
     /// A message was sent again.
     Resent,
     /// A message came again.

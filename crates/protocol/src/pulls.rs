@@ -48,14 +48,14 @@ impl Pulls {
         Self { open, directory: directory.then(Finding::default), ..Self::default() }
     }
 
-    /// Asks as many engines as the window allows.
+    /// Asks as many engines as the window allows, of which others have a part.
     pub(crate) fn fill(
         &mut self,
         cx: &mut Context,
-        window: &Window,
+        (window, others): (&Window, usize),
         (step, cell, active): (Step, Cell, u64),
     ) {
-        let ahead = self.asked.len() + self.waiting.len();
+        let ahead = others + self.asked.len() + self.waiting.len();
         if let Some(directory) = &mut self.directory {
             while !directory.ended && ahead + directory.asked < window.size() {
                 directory.asked += 1;
@@ -64,10 +64,21 @@ impl Pulls {
                 cx.send(0, Message::Find { step, cell, none });
             }
         }
-        while !self.open.is_empty() && self.asked.len() + self.waiting.len() < window.size() {
+        while !self.open.is_empty() && others + self.under_way() < window.size() {
             let engine = draw(&mut self.open, &mut cx.random);
             self.ask(cx, engine, (step, cell, active));
         }
+    }
+
+    /// Chunks that are asked for, or wait to be streamed.
+    pub(crate) fn under_way(&self) -> usize {
+        let finding = self.directory.as_ref().map_or(0, |directory| directory.asked);
+        self.asked.len() + self.waiting.len() + finding
+    }
+
+    /// Whether there is nobody to ask who is not asked already.
+    pub(crate) fn all_asked(&self) -> bool {
+        self.open.is_empty() && self.directory.as_ref().is_none_or(|directory| directory.ended)
     }
 
     fn ask(&mut self, cx: &mut Context, engine: Rank, (step, cell, active): (Step, Cell, u64)) {

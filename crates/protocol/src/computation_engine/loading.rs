@@ -10,6 +10,14 @@
 //! time. Masters take cells in order from their own on, stealers in random order, so that they meet
 //! late; who finds nothing left in a cell does not load its sources.
 //!
+//! When all engines are asked for what is left of a cell, chunks of the next one are pulled too,
+//! and the first of them makes that its signals are asked for: else disks would have nothing to do
+//! at the end of each cell until all engines have said "none" and a vertex set has come. So a
+//! machine holds signals of one cell and the vertex set of another, at most.
+//!
+//! **Invariant:** a chunk is asked for only while fewer than the window allows are under way, of
+//! both cells: `under_way(cell) + under_way(next) < window`. Tested by
+//! `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
 //! may be, at most: `|asked| <= window`. Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
@@ -22,12 +30,12 @@
 use std::collections::VecDeque;
 
 use super::ComputationEngine;
-use super::task::{Stage, Task};
+use super::task::{Ahead, Stage, Task};
 use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::Message;
-use crate::names::{BlockName, Kind, Phase, Step};
+use crate::names::{BlockName, Cell, Kind, Phase, Step};
 use crate::payload::Payload;
 use crate::placement::{Placement, vertex_engine};
 use crate::planted::Bug;
@@ -133,7 +141,8 @@ impl ComputationEngine {
             self.ask_for_vertices(cx);
         }
         let Some(task) = &mut self.task else { return };
-        if task.loading.values().all(Option::is_some) {
+        // What comes early waits for its turn.
+        if task.is_loaded() && matches!(task.stage, Stage::Loading | Stage::Turning) {
             self.loaded(cx);
         }
     }
@@ -152,8 +161,47 @@ impl ComputationEngine {
         self.working = Some(cx.work(work));
     }
 
+    /// Asks for chunks of the next cell when all are asked for those of this one, and for its
+    /// signals when there is a chunk.
+    pub(super) fn look_ahead(&mut self, cx: &mut Context, step: Step) {
+        let Some(task) = &mut self.task else { return };
+        if task.ahead.is_none() && task.pulls.all_asked() && task.turned {
+            let Some(source) = task.cells.pop_front() else { return };
+            let active = self.active(source);
+            let Some(task) = &mut self.task else { return };
+            let pulls = Pulls::of_all(cx);
+            task.ahead = Some(Ahead { source, active, pulls, loads: false });
+            cx.counters.count(Path::LookedAhead);
+        }
+        let Some(task) = &mut self.task else { return };
+        let Some(ahead) = &mut task.ahead else { return };
+        let cell = Cell { partition: task.partition, source: Some(ahead.source) };
+        let others = task.pulls.under_way();
+        ahead.pulls.fill(cx, (&self.window, others), (step, cell, ahead.active));
+        if ahead.pulls.has_next() && !ahead.loads {
+            ahead.loads = true;
+            let source = ahead.source;
+            self.load(cx, source);
+        }
+    }
+
+    /// Turns to the cell of which chunks were asked for already. False where there is none.
+    fn turn_ahead(&mut self, cx: &mut Context) -> bool {
+        let Some(task) = &mut self.task else { return false };
+        let Some(Ahead { source, active, pulls, loads }) = task.ahead.take() else { return false };
+        (task.source, task.active, task.pulls, task.turned) = (Some(source), active, pulls, false);
+        task.stage = if loads { Stage::Turning } else { Stage::Streaming };
+        if loads && task.is_loaded() {
+            self.loaded(cx);
+        }
+        true
+    }
+
     /// Turns to the next cell, if there is one.
     pub(super) fn next_cell(&mut self, cx: &mut Context, step: Step) {
+        if self.turn_ahead(cx) {
+            return;
+        }
         let of_sources = |task: &Task| self.active(task.cell().sources());
         let Some(task) = &self.task else { return };
         let first = task.stage == Stage::Opening;

@@ -24,6 +24,18 @@ pub(super) struct Task {
     /// Active ranges of sources of the cell at work.
     pub(super) active: u64,
     pub(super) pulls: Pulls,
+    /// The cell that comes next.
+    pub(super) ahead: Option<Ahead>,
+}
+
+/// A cell of which chunks and signals are asked for while the last chunks of the one before come.
+pub(super) struct Ahead {
+    pub(super) source: u32,
+    /// Active ranges of its sources.
+    pub(super) active: u64,
+    pub(super) pulls: Pulls,
+    /// Whether its signals were asked for.
+    pub(super) loads: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +74,28 @@ impl Task {
             turned: false,
             active: 0,
             pulls: Pulls::default(),
+            ahead: None,
         }
     }
 
     /// The cell that is pulled.
     pub(super) fn cell(&self) -> Cell {
         Cell { partition: self.partition, source: self.source }
+    }
+
+    /// The pulls of a cell, if that is at work or comes next.
+    pub(super) fn pulls_of(&mut self, cell: Cell) -> Option<&mut Pulls> {
+        if self.cell() == cell {
+            return Some(&mut self.pulls);
+        }
+        let ahead = self.ahead.as_mut()?;
+        let next = Cell { partition: self.partition, source: Some(ahead.source) };
+        (next == cell).then_some(&mut ahead.pulls)
+    }
+
+    /// Whether all chunks of the vertex set that was asked for have come.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.loading.values().all(Option::is_some)
     }
 
     /// Kind of time that its engine spends, which has the program at work, or waits.

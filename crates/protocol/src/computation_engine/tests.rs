@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::config::{Config, Handover, of_two};
+use crate::config::{Config, Handover, Route, of_two};
 use crate::messages::{Effect, Envelope};
 use crate::names::{Bytes, Epoch, Generation, Kind};
 use crate::payload::Buffer;
@@ -326,4 +326,48 @@ fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
         }
         assert_eq!((engine.worked.made, engine.worked.stored), (2, 3));
     }
+}
+
+#[test]
+fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
+    let config = Config { route: Route::Fold, width: Width::Forced(2), ..of_two() };
+    let (mut cx, mut engine) = opened(config, Phase::Fold);
+    let step = Step { iteration: 0, phase: Phase::Fold };
+    let pull = |source| {
+        let cell = Cell { partition: 0, source: Some(source) };
+        Pull { step, cell, active: 1, sent: 0 }
+    };
+    engine.pulled(&mut cx, 0, pull(0), Some(chunk(0)));
+    for name in gets(&mut cx) {
+        engine.got(&mut cx, name, Payload::default());
+    }
+    let [(token, Work::Turn { source: 0, .. })] = works(&mut cx)[..] else { panic!("it turns") };
+    engine.done(&mut cx, token, Outcome::Turned);
+    let [(token, Work::Stream { .. })] = works(&mut cx)[..] else { panic!("it streams") };
+    said(&mut cx);
+    // Two pulls are open, for this cell; each that ends makes room for one for the next.
+    for engine_of_none in [1, 0] {
+        engine.pulled(&mut cx, engine_of_none, pull(0), None);
+        let pulls: Vec<Cell> = said(&mut cx)
+            .into_iter()
+            .map(|message| match message {
+                Message::Pull(pull) => pull.cell,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(pulls, [pull(1).cell]);
+    }
+    engine.pulled(&mut cx, 1, pull(1), Some(chunk(1)));
+    for name in gets(&mut cx) {
+        assert_eq!(name.partition, 1, "signals of the next cell");
+        engine.got(&mut cx, name, Payload::default());
+    }
+    assert!(works(&mut cx).is_empty(), "a chunk of the first cell is being streamed");
+    engine.done(&mut cx, token, streamed());
+    let [(token, Work::Turn { source: 1, .. })] = works(&mut cx)[..] else {
+        panic!("its signals are there")
+    };
+    engine.done(&mut cx, token, Outcome::Turned);
+    assert!(matches!(works(&mut cx)[..], [(_, Work::Stream { .. })]), "and so is its chunk");
+    assert_eq!(cx.counters.get(Path::LookedAhead), 1);
 }
