@@ -110,6 +110,7 @@ pub struct Disk {
     dirty_bytes: u64,
     dirty_max: u64,
     unit: u64,
+    holds_vertices: bool,
     /// Fault at the next call.
     pub fault: Option<Fault>,
     /// Whether there is room.
@@ -137,6 +138,7 @@ impl Disk {
             dirty_bytes: 0,
             dirty_max: speed.dirty_max,
             unit: speed.unit,
+            holds_vertices: speed.holds_vertices,
             fault: None,
             full: None,
             slow: None,
@@ -173,7 +175,8 @@ impl Disk {
         let request = match effect {
             &Effect::Read { token, name } => Request::Read { token, name },
             &Effect::Write { token, block, ref payload } => {
-                let is_dirty = self.dirty_bytes + payload.len() as u64 <= self.dirty_max;
+                let has_room = self.dirty_bytes + payload.len() as u64 <= self.dirty_max;
+                let is_dirty = has_room || self.holds(block.name);
                 self.dirty_bytes += if is_dirty { payload.len() as u64 } else { 0 };
                 Request::Write { token, block, payload: payload.clone(), is_dirty }
             }
@@ -198,9 +201,15 @@ impl Disk {
         (length - payload) as u64 + self.unit * payload as u64
     }
 
+    /// Whether a block stays in memory.
+    fn holds(&self, name: BlockName) -> bool {
+        self.holds_vertices && name.kind == BlockKind::Vertices
+    }
+
     /// Work that a request is for the device.
     fn load(&mut self, now: Time, request: &Request) -> Load {
         let (latencies, bytes, is_transfer) = match request {
+            Request::Read { name, .. } if self.holds(*name) => (0, 0, false),
             Request::Read { name, .. } => {
                 (1, self.files.get(name).map_or(0, |file| self.stored(file.bytes.len())), true)
             }

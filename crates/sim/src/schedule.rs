@@ -144,6 +144,7 @@ impl Schedule {
             late,
             dirty_max,
             unit: 1,
+            holds_vertices: false,
         });
         let speeds = speeds.collect();
         let faults = if calm { Vec::new() } else { faults(random, machines) };

@@ -13,14 +13,24 @@
 //! ```
 //!
 //! Where [`Spread`] is not even, shares are those of R-MAT graphs, whose ends fall into the lower
-//! half of each range of ids more often than into the upper one.
+//! half of each range of ids more often than into the upper one; vertices without edges count, or
+//! are left out, as ids without holes do.
 //!
 //! **Invariant:** no constant of a model is fitted to the time of a run: times follow from sizes
 //! and from the speeds of the schedule, as they do with contents. Tested by
 //! `sizes_alone_take_as_long_as_contents`.
 //!
-//! Modelled are programs that stream all edges in each iteration, on route `spill`. Targets of
-//! edges are as if they did not depend on the sources.
+//! On route `fold` edges lie by cells, of as many edges as the shares of both their partitions say,
+//! and what they tell is folded at once: its updates wait nowhere. Where the last iteration made
+//! fewer updates than there are partitions or ranges, as many of these have an active source, and
+//! chunks of the others are left out:
+//!
+//! ```text
+//! active ranges of a partition = min(64, vertices of it * updates / edges)
+//! ```
+//!
+//! On route `spill` all edges are streamed in each iteration, as in Chaos. Targets of edges are as
+//! if they did not depend on the sources.
 
 mod dealer;
 mod recorded;
@@ -28,13 +38,14 @@ mod recorded;
 use std::sync::Arc;
 
 use welter_engine::EngineError;
+use welter_protocol::config::Route;
 use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 
-pub use self::dealer::Spread;
-use self::dealer::{Dealer, shares};
+use self::dealer::{Dealer, products, shares};
+pub use self::dealer::{RMat, Spread};
 pub use self::recorded::Recorded;
 use crate::job::{Job, Partitioning, Worker};
 
@@ -114,7 +125,11 @@ impl Job for SizedJob {
         let machines = cut.partitions.machines() as u64;
         let share = |rank: u64| self.edges * rank / machines;
         let rank = rank as u64;
-        let dealer = Dealer::new(shares(&cut.partitions, self.spread));
+        let shares = shares(&cut.partitions, self.spread);
+        let (dealer, cells) = match cut.route {
+            Route::Fold => (Dealer::new(shares.clone()), Dealer::new(products(&shares))),
+            Route::Spill => (Dealer::new(shares.clone()), Dealer::new(shares)),
+        };
         Box::new(SizedWorker {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
@@ -128,6 +143,7 @@ impl Job for SizedJob {
             gathered: 0,
             fraction: 0,
             dealer,
+            cells,
             looked_at: 0,
         })
     }
@@ -157,20 +173,29 @@ struct SizedWorker {
     gathered: u64,
     /// Remainder of the last count of updates, in parts of all edges.
     fraction: u64,
+    /// Updates on their way to partitions.
     dealer: Dealer,
+    /// Edges on their way to cells, or to partitions of their sources.
+    cells: Dealer,
     looked_at: u64,
 }
 
 impl SizedWorker {
-    /// Chunks of what was dealt out.
-    fn filled(chunks: Vec<(u32, u64)>, size: Size) -> Vec<Filled> {
-        let filled = |(partition, records): (u32, u64)| Filled {
-            partition,
-            source: None,
-            records: records as u32,
-            combined: 0,
-            sources: u64::MAX,
-            payload: size.chunk(records).into(),
+    /// Chunks of updates that were dealt out.
+    fn updates(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
+        let size = self.profile.updates;
+        chunks
+            .into_iter()
+            .map(|(partition, records)| filled(partition, None, records, size))
+            .collect()
+    }
+
+    /// Chunks of edges that were dealt out.
+    fn edges(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
+        let (size, count) = (self.profile.edges, self.cut.partitions.count());
+        let filled = |(place, records): (u32, u64)| match self.cut.route {
+            Route::Fold => filled(place / count, Some(place % count), records, size),
+            Route::Spill => filled(place, None, records, size),
         };
         chunks.into_iter().map(filled).collect()
     }
@@ -188,28 +213,48 @@ impl SizedWorker {
     fn ingest(&mut self, first: bool) -> Outcome {
         if first {
             self.left = self.share;
-            self.dealer.clear();
+            self.cells.clear();
         }
         let read = self.left.min(self.cut.piece_edges as u64);
         self.left -= read;
         self.looked_at = read.div_ceil(self.cores);
-        let size = self.profile.edges;
-        let chunk = u64::from(self.cut.chunk_records);
-        let mut filled = Self::filled(self.dealer.deal(read, chunk), size);
+        let full = self.cells.deal(read, self.cut.chunk_records.into());
+        let mut filled = self.edges(full);
         let degrees = (self.left == 0).then(|| {
-            filled.extend(Self::filled(self.dealer.rest(), size));
+            let rest = self.cells.rest();
+            filled.extend(self.edges(rest));
             let counts = |partition| Payload::from(vec![0; 4 * self.width(partition) as usize]);
             (0..self.cut.partitions.count()).map(counts).collect()
         });
         Outcome::Ingested { read, filled, degrees }
     }
 
-    fn made(&self, partition: u32) -> Outcome {
+    /// The values of a partition that are there before an iteration.
+    fn made(&self, partition: u32, iteration: u32) -> Outcome {
         let width = self.width(partition);
         let set = vec![0; width as usize * self.vertex_bytes];
         let vertices = self.cut.vertex_chunks(&set, self.vertex_bytes);
-        let active = if width == 0 { 0 } else { u64::MAX };
+        let active = match self.cut.route {
+            Route::Fold => self.active(partition, iteration),
+            Route::Spill if width == 0 => 0,
+            Route::Spill => u64::MAX,
+        };
         Outcome::Made { vertices, total: Bytes::from([]), active }
+    }
+
+    /// Ranges of a partition that have an active source.
+    fn active(&self, partition: u32, iteration: u32) -> u64 {
+        let updates = self.updates_of(iteration);
+        let vertices = u128::from(self.width(partition)) * u128::from(updates[1]);
+        let edges = u128::from(updates[0].max(1));
+        // What is less than a vertex is one in the first partition of all, as a first source is.
+        let active = (vertices / edges).max(u128::from(partition == 0 && updates[1] > 0));
+        if active >= 64 { u64::MAX } else { (1 << active) - 1 }
+    }
+
+    /// Edges that an iteration streams, and updates that they make.
+    fn updates_of(&self, iteration: u32) -> [u64; 2] {
+        self.profile.iterations.get(iteration as usize).copied().unwrap_or_default()
     }
 
     fn stream(&mut self, records: u64) -> Outcome {
@@ -219,14 +264,28 @@ impl SizedWorker {
             self.gathered += records;
             return Outcome::Streamed { made: 0, gathered: records, rewritten, filled };
         }
-        let iteration = self.profile.iterations.get(self.step.iteration as usize);
-        let [edges, updates] = iteration.copied().unwrap_or_default();
+        let [edges, updates] = self.updates_of(self.step.iteration);
         let parts = records * updates + self.fraction;
         self.fraction = parts % edges.max(1);
         let made = parts / edges.max(1);
+        if self.step.phase == Phase::Fold {
+            self.gathered += made;
+            return Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
+        }
         let chunks = self.dealer.deal(made, self.update_records.into());
-        let filled = Self::filled(chunks, self.profile.updates);
-        Outcome::Streamed { made, gathered: 0, rewritten, filled }
+        Outcome::Streamed { made, gathered: 0, rewritten, filled: self.updates(chunks) }
+    }
+}
+
+/// A chunk of zeros.
+fn filled(partition: u32, source: Option<u32>, records: u64, size: Size) -> Filled {
+    Filled {
+        partition,
+        source,
+        records: records as u32,
+        combined: 0,
+        sources: u64::MAX,
+        payload: size.chunk(records).into(),
     }
 }
 
@@ -235,7 +294,7 @@ impl Worker for SizedWorker {
         self.looked_at = 0;
         Ok(match work {
             Work::Ingest { first } => self.ingest(*first),
-            Work::Init { partition, .. } => self.made(*partition),
+            Work::Init { partition, .. } => self.made(*partition, 0),
             Work::Open { step, partition, .. } => {
                 (self.step, self.partition, self.gathered) = (*step, *partition, 0);
                 self.dealer.clear();
@@ -248,8 +307,8 @@ impl Worker for SizedWorker {
             }
             Work::Stream { block, .. } => self.stream(block.records.into()),
             Work::Flush => {
-                let filled = Self::filled(self.dealer.rest(), self.profile.updates);
-                Outcome::Flushed { filled, rewritten: Vec::new() }
+                let rest = self.dealer.rest();
+                Outcome::Flushed { filled: self.updates(rest), rewritten: Vec::new() }
             }
             Work::HandOver => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
@@ -261,7 +320,7 @@ impl Worker for SizedWorker {
             }
             Work::Apply => {
                 self.looked_at = self.share_of(self.partition);
-                self.made(self.partition)
+                self.made(self.partition, self.step.iteration + 1)
             }
             Work::Decide { iterations, .. } => {
                 let goes_on = (*iterations as usize) < self.profile.iterations.len();

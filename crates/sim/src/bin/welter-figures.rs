@@ -12,7 +12,8 @@ use welter_sim::figures::{Extent, FIGURES, Figure, Maker, svg};
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    this figure alone (5 to 18, or 9.3), on the terminal; else all of them
+  --figure N    this figure alone (5 to 18, 9.3, or W1 and W2: welter's own layout), on the
+                terminal; else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)
   --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
@@ -88,7 +89,7 @@ fn made(makers: &[Maker], extent: Extent) -> Vec<Figure> {
         }
         made
     });
-    let key = |figure: &Figure| (figure.number.parse::<f64>().unwrap_or(0.0) * 10.0) as u32;
+    let key = |figure: &Figure| (figure.number.parse::<f64>().unwrap_or(1e6) * 10.0) as u32;
     figures.sort_by_key(key);
     figures
 }
@@ -96,7 +97,11 @@ fn made(makers: &[Maker], extent: Extent) -> Vec<Figure> {
 /// Text of a figure, with a chart from a folder.
 fn section(figure: &Figure, folder: Option<&str>) -> String {
     let Figure { number, title, paper, notes, .. } = figure;
-    let head = if number.contains('.') { "Section" } else { "Figure" };
+    let head = match number {
+        number if number.starts_with('W') => "Beyond the paper,",
+        number if number.contains('.') => "Section",
+        _ => "Figure",
+    };
     let file = figure.file();
     let chart = folder.map_or_else(String::new, |folder| {
         format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
@@ -130,7 +135,8 @@ fn head(Extent { shrink, most }: Extent) -> String {
          {shrink} --machines {most} --page PAGE` in virtual time, so another run gives the same \
          numbers. The protocol is the one of `crates/protocol`; jobs have sizes and times but no \
          contents. Graphs are of a scale less by {shrink} than the paper's (Figures 7 and 18: as \
-         the paper's; Section 9.3 and Figure 12: less by {}), chunks are of 4 MiB as there, so \
+         the paper's; Section 9.3, Figure 12 and W1 before signals are fetched: less by {}), \
+         chunks are of 4 MiB as there, so \
          there are fewer of them. The cluster, and what is assumed of it, is \
          `crates/sim/src/figures/cluster.rs`; the algorithms, with updates by iteration as \
          welter's programs make them on R-MAT 16, are `algorithms.rs` beside it. No constant was \

@@ -44,12 +44,23 @@ pub struct Speed {
     pub dirty_max: u64,
     /// Bytes that one of a payload stands for: 1, but in the scale model.
     pub unit: u64,
+    /// Whether vertex sets stay in memory: they are read there, and transferred when synced.
+    pub holds_vertices: bool,
 }
 
 impl Speed {
     /// A disk that serves one request after the other.
     pub const fn serial(latency: Time, byte_thousandths: Time) -> Self {
-        Self { latency, byte_thousandths, depth: 1, gap: 0, late: 0, dirty_max: 0, unit: 1 }
+        Self {
+            latency,
+            byte_thousandths,
+            depth: 1,
+            gap: 0,
+            late: 0,
+            dirty_max: 0,
+            unit: 1,
+            holds_vertices: false,
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::disk::device::Speed;
 use crate::job::Partitioning;
 use crate::network::Weather;
 use crate::schedule::{MICROS, MILLIS, Schedule};
-use crate::sized_job::{Profile, Size, SizedJob, Spread};
+use crate::sized_job::{Profile, RMat, Size, SizedJob, Spread};
 use crate::world::World;
 
 /// Bytes of a chunk.
@@ -53,6 +53,29 @@ impl Storage {
     pub const SSD: Self = Self { rate: 400, latency: 100 * MICROS };
     /// The paper's two hard disks.
     pub const HDD: Self = Self { rate: 200, latency: MILLIS };
+}
+
+/// How a graph lies on storage: each has what the one before has, and something more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layout {
+    /// Pairs of ids, and updates with an id each (Chaos).
+    Chaos,
+    /// Edges are encoded, and updates have 4 bytes of their partition's for an id.
+    Encoded,
+    /// Vertices without edges have no number.
+    Dense,
+    /// Edges lie by cells, and signals are fetched instead of updates stored (route `fold`).
+    Fold,
+    /// Vertex sets stay in the memory of the machine that has them on its disk.
+    Resident,
+}
+
+/// Bytes that a hundred edges of an R-MAT graph of this scale take as chunks: 2.12 an edge were
+/// measured at scale 22, 2.56 at 27 (the notebook's page on codecs), and others lie on a line with
+/// these. (By the entropy of the generator, 1.588 bits a level, an edge takes 0.074 bytes more a
+/// scale; the line has 0.088.)
+fn encoded(scale: u32) -> u32 {
+    (212 * 5 + 44 * scale).saturating_sub(44 * 22) / 5
 }
 
 /// A run on a cluster, before it is made.
@@ -82,6 +105,8 @@ pub struct Setting {
     /// By how many powers of two the graph, and so the memory for vertex sets, is smaller than the
     /// one it stands for.
     pub shrink: u32,
+    /// How the graph lies on storage.
+    pub layout: Layout,
 }
 
 impl Setting {
@@ -99,6 +124,7 @@ impl Setting {
             wide: false,
             spread: Spread::GRAPH500,
             shrink: 0,
+            layout: Layout::Chaos,
         }
     }
 
@@ -109,10 +135,26 @@ impl Setting {
         Self { shrink, ..Self::rmat(algorithm, scale - shrink, machines) }
     }
 
-    /// Bytes of an edge, on storage and in the input.
+    /// Bytes of an edge in the input, and on storage where nothing is encoded.
     fn edge_bytes(&self) -> u64 {
         let id = if self.wide { 8 } else { 4 };
         2 * id + if self.algorithm.weighted { id } else { 0 }
+    }
+
+    /// The graph that it stands for.
+    fn graph(&self) -> RMat {
+        let scale = self.vertices.ilog2() + self.shrink;
+        RMat { low: 0.76, scale, degree: self.edges as f64 / self.vertices as f64 }
+    }
+
+    /// Bytes of a hundred edges on storage.
+    fn stored(&self) -> Size {
+        let plain = self.edge_bytes();
+        if self.layout < Layout::Encoded {
+            return Size { bytes: plain, records: 1 };
+        }
+        let weight = if self.algorithm.weighted { 400 } else { 0 };
+        Size { bytes: u64::from(encoded(self.graph().scale)) + weight, records: 100 }
     }
 
     /// Records of so many bytes in a chunk.
@@ -120,43 +162,60 @@ impl Setting {
         (CHUNK_BYTES / (bytes * self.grain)).max(1)
     }
 
-    /// A schedule of it, in which nothing goes wrong, with the paper's policies.
-    pub fn schedule(&self) -> Schedule {
-        let Self { algorithm, machines, grain, .. } = *self;
-        let id = if self.wide { 8 } else { 4 };
-        let [edge, update] = [self.edge_bytes(), id + algorithm.update_bytes];
-        let vertex = algorithm.vertex_bytes;
-        let vertices = self.vertices / grain;
-        let edges = self.edges / grain * if algorithm.both { 2 } else { 1 };
+    /// How it is cut: vertices without edges left out, where the layout does so.
+    fn cut(&self) -> Partitioning {
+        let Self { algorithm, machines, grain, layout, shrink, .. } = *self;
+        let vertices = if layout < Layout::Dense {
+            self.vertices
+        } else {
+            (self.graph().vertices() / f64::from(1 << shrink)) as u64
+        };
+        let (route, set_bytes, memory) = if layout < Layout::Fold {
+            (Route::Spill, algorithm.vertex_bytes, MEMORY_BYTES)
+        } else {
+            // Signals of one partition and accumulators of another, beside all that stays.
+            (Route::Fold, algorithm.vertex_bytes + algorithm.update_bytes, MEMORY_BYTES / 3)
+        };
         let partitions =
-            Partitions::fitting(machines, vertices, vertex * grain, MEMORY_BYTES >> self.shrink);
+            Partitions::fitting(machines, vertices / grain, set_bytes * grain, memory >> shrink);
         let Some(partitions) = partitions else { unreachable!("a record of the model fits") };
-        let cut = Partitioning {
+        let Size { bytes, records } = self.stored();
+        Partitioning {
             partitions,
-            route: Route::Spill,
+            route,
             encoding: Encoding::Packed,
-            chunk_records: self.records(edge) as u32,
-            chunk_vertices: self.records(vertex),
-            piece_edges: self.records(edge) as usize,
+            chunk_records: (CHUNK_BYTES * records / (bytes * grain)).max(1) as u32,
+            chunk_vertices: self.records(algorithm.vertex_bytes),
+            piece_edges: self.records(self.edge_bytes()) as usize,
             bins_open_max: u64::MAX,
             source_parts: 1,
             combines: false,
-        };
+        }
+    }
+
+    /// A schedule of it, in which nothing goes wrong, with the paper's policies.
+    pub fn schedule(&self) -> Schedule {
+        let Self { algorithm, machines, grain, layout, .. } = *self;
+        let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
+        let update = id + algorithm.update_bytes;
+        let vertex = algorithm.vertex_bytes;
+        let edges = self.edges / grain * if algorithm.both { 2 } else { 1 };
+        let cut = self.cut();
         let size = |bytes| Size { bytes, records: 1 };
         let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
         let profile = Arc::new(Profile {
-            edges: size(edge),
+            edges: self.stored(),
             updates: size(update),
             accumulators: size(algorithm.update_bytes),
             iterations: algorithm.updates.iter().map(parts).collect(),
         });
         let job = SizedJob {
-            vertices,
+            vertices: cut.partitions.vertices(),
             edges,
             vertex_bytes: vertex,
             profile,
             update_records: self.records(update) as u32,
-            spread: self.spread,
+            spread: if layout < Layout::Dense { self.spread } else { Spread::Dense(self.graph()) },
             cores: self.cores as u64,
         };
         let mut schedule = Schedule::calm(Arc::new(job), cut);
@@ -181,7 +240,8 @@ impl Setting {
             ..schedule.weather
         };
         let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
-        schedule.speeds = vec![Speed { unit: grain, ..rate }; machines];
+        let holds_vertices = layout >= Layout::Resident;
+        schedule.speeds = vec![Speed { unit: grain, holds_vertices, ..rate }; machines];
         schedule.cores = self.cores;
         schedule.record_nanos = 20 * grain;
         schedule.input_edge_bytes = self.edge_bytes() * grain;

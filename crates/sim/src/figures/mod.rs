@@ -4,6 +4,8 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
+//! W1 and W2 go on from there: welter's own layout.
+//!
 //! Not here: Figures 1 to 4, which are no measurements; 19, which compares with a partitioner of
 //! `PowerGraph` that is not here; Table 1, which real runs of one machine are for.
 
@@ -13,6 +15,7 @@ pub mod cluster;
 mod extent;
 mod hardware;
 mod large;
+mod layouts;
 mod plot;
 mod policies;
 pub mod recorder;
@@ -29,7 +32,7 @@ pub use self::plot::{Figure, Series};
 pub type Maker = fn(Extent) -> Vec<Figure>;
 
 /// All figures, with the numbers that each function makes.
-pub const FIGURES: [(&[&str], Maker); 13] = [
+pub const FIGURES: [(&[&str], Maker); 15] = [
     (&["5"], policies::busy),
     (&["6", "13", "16"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
@@ -44,4 +47,6 @@ pub const FIGURES: [(&[&str], Maker); 13] = [
     (&["15"], policies::window),
     (&["17"], policies::bias),
     (&["18"], |extent| strong::fixed(extent.whole())),
+    (&["W1"], layouts::trillion),
+    (&["W2"], layouts::weak),
 ];

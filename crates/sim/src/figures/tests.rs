@@ -83,6 +83,25 @@ fn a_trillion_edges_take_hours_and_hundreds_of_terabytes() {
 }
 
 #[test]
+fn each_step_of_the_layout_makes_an_iteration_shorter() {
+    let figure = figure("W1");
+    let times = |column: usize| figure.series.iter().map(move |row| row.values[column]);
+    assert!(times(0).is_sorted_by(|before, after| before > after), "{}", figure.markdown());
+    assert!(times(1).is_sorted_by(|before, after| before > after), "{}", figure.markdown());
+    let ratio = figure.of("as Chaos").last() / figure.of("vertices in memory").last();
+    assert!(ratio > 10.0, "of bytes less than a tenth is left: {}", figure.markdown());
+}
+
+#[test]
+fn graphs_that_grow_take_longer_where_signals_are_fetched() {
+    let figure = figure("W2");
+    let of = |name| figure.of(name).last();
+    assert!(of("ids without holes") < 1.3, "{}", figure.markdown());
+    assert!(of("vertices in memory") > of("ids without holes"), "{}", figure.markdown());
+    assert!(of("vertices in memory") < of("signals fetched"), "{}", figure.markdown());
+}
+
+#[test]
 fn half_the_cores_are_enough_and_one_is_not() {
     let figure = figure("9");
     let of = |cores: &str| figure.of(&format!("PR, {cores}")).last();

@@ -18,6 +18,8 @@ pub enum Spread {
     /// As in an R-MAT graph of which this share of all ends is in the lower half of the ids, and so
     /// on in each half.
     RMat(f64),
+    /// As in such a graph whose vertices are numbered without those that have no edge.
+    Dense(RMat),
 }
 
 impl Spread {
@@ -25,15 +27,70 @@ impl Spread {
     pub const GRAPH500: Self = Self::RMat(0.76);
 }
 
+/// An R-MAT graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RMat {
+    /// Share of all ends in the lower half of the ids, and so on in each half.
+    pub low: f64,
+    /// Binary logarithm of the number of ids.
+    pub scale: u32,
+    /// Edges of an id, on average.
+    pub degree: f64,
+}
+
+impl RMat {
+    /// Number of vertices that have an edge, as expected. `2 E` ends are dealt out:
+    ///
+    /// ```text
+    /// sum over j of C(scale, j) (1 - exp(-2 E low^(scale - j) (1 - low)^j))
+    /// ```
+    pub fn vertices(&self) -> f64 {
+        self.within(self.scale, 0)
+    }
+
+    /// Number of vertices with an edge whose ids begin with these bits, so many of them ones.
+    fn within(&self, bits_left: u32, ones: u32) -> f64 {
+        let Self { low, scale, degree } = *self;
+        let ends = 2.0 * degree * f64::from(scale).exp2();
+        let (mut ids, mut sum) = (1.0, 0.0);
+        for more in 0..=bits_left {
+            let [ones, zeros] = [ones + more, scale - ones - more].map(f64::from);
+            let expected = ends * low.powf(zeros) * (1.0 - low).powf(ones);
+            sum -= ids * (-expected).exp_m1();
+            ids *= f64::from(bits_left - more) / f64::from(more + 1);
+        }
+        sum
+    }
+
+    /// Share of ends that lie below a fraction of the vertices with edges.
+    fn below(&self, fraction: f64) -> f64 {
+        let (mut left, mut ones, mut share, mut sum) = (fraction * self.vertices(), 0, 1.0, 0.0);
+        for bits_left in (0..self.scale).rev() {
+            let lower = self.within(bits_left, ones);
+            if left < lower {
+                share *= self.low;
+            } else {
+                sum += share * self.low;
+                share *= 1.0 - self.low;
+                left -= lower;
+                ones += 1;
+            }
+        }
+        sum
+    }
+}
+
 /// Sum of all shares.
 const WHOLE: u64 = 1 << 32;
 
 /// Share of ends of edges that lie below a fraction of all ids.
 fn below(spread: Spread, fraction: f64) -> f64 {
-    let Spread::RMat(low) = spread else { return fraction };
-    if fraction >= 1.0 {
-        return 1.0;
-    }
+    let low = match spread {
+        _ if fraction >= 1.0 => return 1.0,
+        Spread::Even => return fraction,
+        Spread::Dense(graph) => return graph.below(fraction),
+        Spread::RMat(low) => low,
+    };
     let (mut fraction, mut scale, mut sum) = (fraction, 1.0, 0.0);
     for _ in 0..50 {
         fraction *= 2.0;
@@ -59,7 +116,24 @@ pub(super) fn shares(partitions: &Partitions, spread: Spread) -> Vec<u64> {
     (0..partitions.count()).map(share).collect()
 }
 
-/// Records that wait to be a chunk, by partition.
+/// Shares of cells, row by row, in parts of [`WHOLE`]: products of those of their partitions.
+pub(super) fn products(shares: &[u64]) -> Vec<u64> {
+    // Rounded so that those of a row make up its share.
+    let row = |&row: &u64| {
+        let mut before = (0, 0);
+        let cell = move |&share: &u64| {
+            let sum = before.0 + share;
+            let product = (u128::from(row) * u128::from(sum) / u128::from(WHOLE)) as u64;
+            let cell = product - before.1;
+            before = (sum, product);
+            cell
+        };
+        shares.iter().map(cell).collect::<Vec<_>>()
+    };
+    shares.iter().flat_map(row).collect()
+}
+
+/// Records that wait to be a chunk, by partition or cell.
 pub(super) struct Dealer {
     shares: Vec<u64>,
     due: Vec<u64>,
@@ -120,7 +194,8 @@ mod tests {
     fn shares_are_whole_and_those_of_rmat() {
         for (machines, vertices) in [(1, 1), (3, 100), (4, 1 << 20), (32, 1 << 20), (7, 13)] {
             let partitions = Partitions::fitting(machines, vertices, 1, u64::MAX >> 8).unwrap();
-            for spread in [Spread::Even, Spread::GRAPH500] {
+            let graph = RMat { low: 0.76, scale: 20, degree: 16.0 };
+            for spread in [Spread::Even, Spread::GRAPH500, Spread::Dense(graph)] {
                 assert_eq!(shares(&partitions, spread).iter().sum::<u64>(), WHOLE);
             }
         }
@@ -129,6 +204,35 @@ mod tests {
         let found: Vec<u64> = shares(&four, Spread::GRAPH500).iter().map(part).collect();
         assert_eq!(found, [58, 18, 18, 6], "0.76 * 0.76, 0.76 * 0.24, ...");
         assert!(shares(&four, Spread::Even).iter().all(|share| part(share) == 25));
+    }
+
+    #[test]
+    fn vertices_with_edges_are_as_many_as_a_generated_graph_has() {
+        let graph = RMat { low: 0.76, scale: 12, degree: 16.0 };
+        let made = crate::figures::recorder::rmat(12, 1);
+        let mut ends = vec![0u32; 1 << 12];
+        made.pairs.iter().flatten().for_each(|&end| ends[end as usize] += 1);
+        let dense: Vec<f64> = ends.into_iter().filter(|&ends| ends > 0).map(f64::from).collect();
+        assert!((graph.vertices() / dense.len() as f64 - 1.0).abs() < 0.02, "{}", dense.len());
+        let all: f64 = dense.iter().sum();
+        for eighth in 1..8 {
+            let found = dense[..dense.len() * eighth / 8].iter().sum::<f64>() / all;
+            let expected = below(Spread::Dense(graph), eighth as f64 / 8.0);
+            assert!((found - expected).abs() < 0.02, "{eighth}: {found}, {expected}");
+        }
+        assert!(below(Spread::Dense(graph), 0.0) < 1e-9);
+    }
+
+    #[test]
+    fn cells_have_the_shares_of_both_their_partitions() {
+        for (machines, vertices) in [(1, 1), (3, 100), (32, 1 << 20)] {
+            let partitions = Partitions::fitting(machines, vertices, 1, u64::MAX >> 8).unwrap();
+            let shares = shares(&partitions, Spread::GRAPH500);
+            let cells = products(&shares);
+            let rows = cells.chunks(shares.len()).map(|row| row.iter().sum::<u64>());
+            assert_eq!(rows.collect::<Vec<_>>(), shares);
+        }
+        assert_eq!(products(&[WHOLE / 4, WHOLE / 4 * 3]), [1, 3, 3, 9].map(|part| part << 28));
     }
 
     #[test]
