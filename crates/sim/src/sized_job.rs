@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! edges of a partition     = edges * share of its range of sources     updates for one likewise
-//! bytes of a chunk         = records of it * bytes of a record, as recorded
+//! bytes of a chunk         = head + records of it * bytes of a record    a line, as recorded
 //! touched accumulators     = w (1 - (1 - 1 / w)^updates)               w vertices of a partition
 //! looked_at(work)          = what kernels look at: edges, updates, vertices
 //! ```
@@ -49,24 +49,27 @@ pub use self::dealer::{RMat, Spread};
 pub use self::recorded::Recorded;
 use crate::job::{Job, Partitioning, Worker};
 
-/// Bytes and records of chunks of one kind.
+/// Bytes of chunks of one kind, by their records: `head + bytes * r / records` for `r` of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Bytes of all.
+    /// Bytes of a chunk beside its records.
+    pub head: u64,
+    /// Bytes of so many records.
     pub bytes: u64,
-    /// Records of all.
+    /// Records that have so many bytes.
     pub records: u64,
 }
 
 impl Size {
-    pub(crate) fn add(&mut self, bytes: usize, records: u64) {
-        self.bytes += bytes as u64;
-        self.records += records;
+    /// Chunks that have nothing but records, so many in so many bytes.
+    pub fn of_records(bytes: u64, records: u64) -> Self {
+        Self { head: 0, bytes, records }
     }
 
     /// A chunk of so many records.
     fn chunk(&self, records: u64) -> Vec<u8> {
-        vec![0; (self.bytes * records).div_ceil(self.records.max(1)) as usize]
+        let bytes = (self.bytes * records).div_ceil(self.records.max(1));
+        vec![0; (self.head + bytes) as usize]
     }
 }
 

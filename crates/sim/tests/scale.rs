@@ -1,5 +1,5 @@
 //! The scale model beside runs with contents, where these are small enough: sizes recorded on two
-//! machines or four tell the times of others, within a twentieth.
+//! machines tell the times of others, within a twentieth.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
@@ -68,16 +68,13 @@ fn measure(job: Arc<dyn Job>, cut: Partitioning, [byte, record]: [u64; 2]) -> f6
     report.time as f64 / 1e6
 }
 
-/// Sizes of a run on two machines; by cells on four, since chunks of cells are fewer edges each the
-/// more machines there are, and all have a head. Who folds does not say how many updates there
-/// were; on route `spill` each edge made one.
+/// Sizes of a run on two machines. Who folds does not say how many updates there were; on route
+/// `spill` each edge made one.
 fn profile(route: Route) -> Profile {
-    let machines = if route == Route::Fold { 4 } else { 2 };
-    let recorded = Arc::new(Recorded::new(job(machines)));
-    measure(recorded.clone(), cut(machines, route), [500, 4 * MICROS]);
+    let recorded = Arc::new(Recorded::new(job(2)));
+    measure(recorded.clone(), cut(2, route), [500, 4 * MICROS]);
     let profile = recorded.profile();
-    let edges = machines as u64 * EDGES;
-    let iterations = vec![[edges, edges]; 3];
+    let iterations = vec![[2 * EDGES, 2 * EDGES]; 3];
     match route {
         Route::Spill => assert_eq!(profile.iterations, iterations, "each edge makes an update"),
         Route::Fold => assert!(profile.iterations.is_empty()),

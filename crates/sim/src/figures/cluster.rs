@@ -151,10 +151,10 @@ impl Setting {
     fn stored(&self) -> Size {
         let plain = self.edge_bytes();
         if self.layout < Layout::Encoded {
-            return Size { bytes: plain, records: 1 };
+            return Size::of_records(plain, 1);
         }
         let weight = if self.algorithm.weighted { 400 } else { 0 };
-        Size { bytes: u64::from(encoded(self.graph().scale)) + weight, records: 100 }
+        Size::of_records(u64::from(encoded(self.graph().scale)) + weight, 100)
     }
 
     /// Records of so many bytes in a chunk.
@@ -179,7 +179,7 @@ impl Setting {
         let partitions =
             Partitions::fitting(machines, vertices / grain, set_bytes * grain, memory >> shrink);
         let Some(partitions) = partitions else { unreachable!("a record of the model fits") };
-        let Size { bytes, records } = self.stored();
+        let Size { bytes, records, .. } = self.stored();
         Partitioning {
             partitions,
             route,
@@ -201,7 +201,7 @@ impl Setting {
         let vertex = algorithm.vertex_bytes;
         let edges = self.edges / grain * if algorithm.both { 2 } else { 1 };
         let cut = self.cut();
-        let size = |bytes| Size { bytes, records: 1 };
+        let size = |bytes| Size::of_records(bytes, 1);
         let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
         let profile = Arc::new(Profile {
             edges: self.stored(),

@@ -12,24 +12,75 @@ use welter_protocol::names::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::{Outcome, Work};
 
-use super::{Profile, touched};
+use super::{Profile, Size, touched};
 use crate::job::{Job, Partitioning, Worker};
 
 /// A job that writes down what its workers do.
 pub struct Recorded {
     inner: Arc<dyn Job>,
-    profile: Arc<Mutex<Profile>>,
+    sums: Arc<Mutex<Sums>>,
+}
+
+/// Chunks of one kind, summed up to fit a line through their sizes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chunks {
+    count: f64,
+    records: f64,
+    bytes: f64,
+    /// Squares of records, and their products with bytes.
+    squares: f64,
+    products: f64,
+}
+
+impl Chunks {
+    fn add(&mut self, bytes: usize, records: u64) {
+        let (bytes, records) = (bytes as f64, records as f64);
+        self.count += 1.0;
+        self.records += records;
+        self.bytes += bytes;
+        self.squares += records * records;
+        self.products += records * bytes;
+    }
+
+    /// The line with the least squares of errors, which rises and does not begin below 0; through
+    /// the origin where all chunks have as many records.
+    fn size(&self) -> Size {
+        const RECORDS: u64 = 1 << 20;
+        let Self { count, records, bytes, squares, products } = *self;
+        let spread = count * squares - records * records;
+        let mean = bytes / records.max(1.0);
+        let slope = if spread > 0.0 {
+            ((count * products - records * bytes) / spread).clamp(0.0, mean)
+        } else {
+            mean
+        };
+        let head = (bytes - slope * records) / count.max(1.0);
+        let of_records = (slope * RECORDS as f64).round() as u64;
+        Size { head: head.round() as u64, bytes: of_records, records: RECORDS }
+    }
+}
+
+/// Sums of what workers do.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    edges: Chunks,
+    updates: Chunks,
+    accumulators: Chunks,
+    iterations: Vec<[u64; 2]>,
 }
 
 impl Recorded {
     /// This one.
     pub fn new(inner: Arc<dyn Job>) -> Self {
-        Self { inner, profile: Arc::default() }
+        Self { inner, sums: Arc::default() }
     }
 
     /// Sizes of the runs so far.
     pub fn profile(&self) -> Profile {
-        self.profile.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        let [edges, updates, accumulators] =
+            [sums.edges, sums.updates, sums.accumulators].map(|chunks| chunks.size());
+        Profile { edges, updates, accumulators, iterations: sums.iterations.clone() }
     }
 }
 
@@ -47,8 +98,8 @@ impl Job for Recorded {
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
-        let (inner, profile) = (self.inner.worker(cut, rank, bug), self.profile.clone());
-        Box::new(Recorder { inner, profile, step: None, gathered: 0, cut, partition: 0 })
+        let (inner, sums) = (self.inner.worker(cut, rank, bug), self.sums.clone());
+        Box::new(Recorder { inner, sums, step: None, gathered: 0, cut, partition: 0 })
     }
 
     fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
@@ -58,7 +109,7 @@ impl Job for Recorded {
 
 struct Recorder {
     inner: Box<dyn Worker>,
-    profile: Arc<Mutex<Profile>>,
+    sums: Arc<Mutex<Sums>>,
     step: Option<Step>,
     /// Updates for the open partition.
     gathered: u64,
@@ -69,37 +120,37 @@ struct Recorder {
 impl Worker for Recorder {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         let outcome = self.inner.work(work)?;
-        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if let Work::Open { step, partition, .. } = work {
             (self.step, self.gathered, self.partition) = (Some(*step), 0, *partition);
         }
         match (&outcome, work) {
             (Outcome::Ingested { filled, .. }, _) => {
                 for one in filled {
-                    profile.edges.add(one.payload.len(), one.records.into());
+                    sums.edges.add(one.payload.len(), one.records.into());
                 }
             }
             (Outcome::Streamed { made, gathered, filled, .. }, Work::Stream { block, .. }) => {
                 self.gathered += gathered;
                 for one in filled {
-                    profile.updates.add(one.payload.len(), one.records.into());
+                    sums.updates.add(one.payload.len(), one.records.into());
                 }
                 if let Some(Step { iteration, phase: Phase::Scatter }) = self.step {
                     let iteration = iteration as usize;
-                    let iterations = profile.iterations.len().max(iteration + 1);
-                    profile.iterations.resize(iterations, [0; 2]);
-                    profile.iterations[iteration][0] += u64::from(block.records);
-                    profile.iterations[iteration][1] += made;
+                    let iterations = sums.iterations.len().max(iteration + 1);
+                    sums.iterations.resize(iterations, [0; 2]);
+                    sums.iterations[iteration][0] += u64::from(block.records);
+                    sums.iterations[iteration][1] += made;
                 }
             }
             (Outcome::Flushed { filled, .. }, _) => {
                 for one in filled {
-                    profile.updates.add(one.payload.len(), one.records.into());
+                    sums.updates.add(one.payload.len(), one.records.into());
                 }
             }
             (Outcome::HandedOver(payload), _) => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
-                profile.accumulators.add(payload.len(), touched);
+                sums.accumulators.add(payload.len(), touched);
             }
             _ => {}
         }
@@ -108,5 +159,27 @@ impl Worker for Recorder {
 
     fn looked_at(&self) -> u64 {
         self.inner.looked_at()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_fitted_to_sizes() {
+        let size = |chunks: &[(usize, u64)]| {
+            let mut sums = Chunks::default();
+            for &(bytes, records) in chunks {
+                sums.add(bytes, records);
+            }
+            let size = sums.size();
+            [size.head, (100 * size.bytes).div_ceil(size.records)]
+        };
+        assert_eq!(size(&[]), [0, 0]);
+        assert_eq!(size(&[(90, 30), (90, 30)]), [0, 300], "all as many records");
+        assert_eq!(size(&[(64 + 10, 5), (64 + 40, 20)]), [64, 200]);
+        assert_eq!(size(&[(5, 5), (100, 20)]), [0, 420], "no head below 0");
+        assert_eq!(size(&[(100, 5), (100, 20)]), [100, 0]);
     }
 }
