@@ -62,7 +62,6 @@ pub use self::premises::Premises;
 pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
-pub(crate) use self::relaxing::LISTED_BYTES;
 pub use self::rows::RowsPlan;
 pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;

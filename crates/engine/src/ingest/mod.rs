@@ -5,6 +5,7 @@
 //! | `survey`, `marks` | a sample of the edges; which slots are vertices |
 //! | `partition` | edges to the bins of their tiles |
 //! | `build` | bins to tiles, chunks and slabs |
+//! | `footprint` | bytes that all of this takes, for plans |
 //!
 //! Nothing here knows a program.
 //!
@@ -12,6 +13,7 @@
 //! and after are compared. Asserted in `write_tiles`. Tested by `every_reading_is_what_a_map_says`.
 
 pub(crate) mod build;
+pub(crate) mod footprint;
 pub(crate) mod marks;
 pub(crate) mod partition;
 pub(crate) mod survey;

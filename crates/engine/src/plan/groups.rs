@@ -2,13 +2,12 @@
 
 use welter_model::tally::Tally;
 
+use super::account::MemoryAccount;
 use super::premises::Premises;
+use crate::schedules::footprint;
 
 /// The share of the budget that groups may take.
 const SHARE: u64 = 8;
-
-/// Bytes of a worker's marks that are as many for any graph, and of a row of its own.
-const MARKS_BYTES: u64 = 1 << 20;
 
 impl Premises {
     /// Updates that a worker of a group program has in memory at a time, at most.
@@ -25,13 +24,14 @@ impl Premises {
         SHARE * self.threads as u64 * self.program.group() * updates
     }
 
-    /// Bytes of a worker's marks of a row, in a program over triangles: two bits for each vertex
-    /// and a number for 64 of them, and what is counted of those near which the row has entries. It
-    /// has no more than the square root of the arcs.
+    /// Bytes of a worker's marks of a row, in a program over triangles.
     pub(super) fn marks_bytes(&self) -> u64 {
-        let words = self.vertices.div_ceil(64);
-        let places = words.min(self.shape.edges.isqrt() + 1);
-        words * 20 + places.next_power_of_two() * 256 + MARKS_BYTES
+        footprint::marks(self.vertices, self.shape.edges)
+    }
+
+    /// Bytes of the updates of a group, or the entries of rows, that a worker has in memory.
+    fn gathered_bytes(&self) -> u64 {
+        footprint::groups(self.group_room(), self.program.group(), self.edges.stripe_bits)
     }
 
     /// Bytes of the groups of a worker.
@@ -39,9 +39,7 @@ impl Premises {
         if !self.program.groups() {
             return 0;
         }
-        self.group_room() * self.program.group()
-            + (4 << self.edges.stripe_bits)
-            + Tally::BYTES as u64
+        self.gathered_bytes() + Tally::BYTES as u64
     }
 
     /// Bytes of the rows that are met in a program over triangles, of what they are made with, and
@@ -50,7 +48,7 @@ impl Premises {
         if !self.program.intersects() {
             return 0;
         }
-        let rows = self.group_room() * self.program.group() + (4 << self.edges.stripe_bits);
-        self.threads as u64 * (rows + self.marks_bytes())
+        let account = MemoryAccount::new(self.threads);
+        account.each_worker(self.gathered_bytes()).each_worker(self.marks_bytes()).bytes()
     }
 }

@@ -56,7 +56,7 @@ impl Plan {
     /// parallel.
     pub(crate) fn allow_sort(&self, edges: usize) -> Result<(), EngineError> {
         let over = edges.saturating_sub(self.sort_edges_max()) as u64;
-        let need = self.memory.peak() + over * self.premises.sort_bytes();
+        let need = self.memory.peak() + self.premises.sort_bytes(over);
         let budget = self.premises.budget_bytes;
         if over == 0 || need <= budget {
             return Ok(());

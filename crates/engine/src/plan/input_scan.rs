@@ -1,13 +1,15 @@
 //! Plans for graphs that stay in their input.
 
+use super::account::MemoryAccount;
 use super::index::Index;
-use super::memory::{self, Memory};
+use super::memory::Memory;
 use super::premises::Premises;
 use super::program::InputScanCost;
 use super::refusal::refusal;
 use super::shape::Shape;
 use super::{Access, Plan, storage};
 use crate::EngineError;
+use crate::ingest::footprint::WORKER_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Passes over an input after which a search that does not spread ends, where there is no room for
@@ -89,8 +91,10 @@ fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
         marks: (threads + 1) * words * 8,
         vertices: words * 12,
         // An edge may tell both its ends.
-        workers: threads * memory::WORKER_BYTES
-            + edges.min(2 * threads * PART_BYTES as u64 / 8) * update,
+        workers: MemoryAccount::new(premises.threads)
+            .each_worker(WORKER_BYTES)
+            .shared(edges.min(2 * threads * PART_BYTES as u64 / 8) * update)
+            .bytes(),
         counts: slot * slots + vertices * premises.program.value,
         ..Memory::default()
     }

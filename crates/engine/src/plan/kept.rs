@@ -7,6 +7,7 @@
 
 use welter_store::header::Encoding;
 
+use super::account::MemoryAccount;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::make::with_threads;
@@ -23,6 +24,7 @@ use crate::EngineError;
 use crate::columns::footprint;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::layout::EdgeLayout;
+use crate::ingest::footprint::WORKER_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
@@ -243,12 +245,13 @@ fn memory_of(
         state,
         frontier: looked_up + flags,
         rows: memory::rows_bytes(premises, index),
-        workers: threads
-            * ((program.accum() << stripe_bits)
-                + premises.group_bytes()
-                + premises.edge_buffers()
-                + reading
-                + memory::WORKER_BYTES),
+        workers: MemoryAccount::new(premises.threads)
+            .each_worker(program.accum() << stripe_bits)
+            .each_worker(premises.group_bytes())
+            .each_worker(premises.edge_buffers())
+            .each_worker(reading)
+            .each_worker(WORKER_BYTES)
+            .bytes(),
         chunks_stored: kept.chunk_bytes,
         ..Memory::default()
     }

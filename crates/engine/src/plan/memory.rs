@@ -5,18 +5,15 @@
 //! density of their tiles, columns of state with their padding. A test runs graphs of many shapes
 //! and checks the meter's peak against [`Memory::peak`].
 
+use super::account::MemoryAccount;
 use super::index::Index;
 use super::premises::{CELL_EDGES, Premises};
 use super::shape::Shape;
-use crate::edges::footprint::{INDEX_ENTRY_BYTES, SEGMENT_BYTES};
-use crate::kernels::vertices::SEGMENT_BITS;
+use crate::edges::footprint::INDEX_ENTRY_BYTES;
+use crate::ingest::footprint as ingest;
 use crate::machine::arena::SLAB_BYTES;
-use crate::schedules::footprint::{PUSH_BELOW, PUSH_WAITING};
+use crate::schedules::footprint as schedules;
 
-/// Buffers of a worker that do not grow with the graph: building a chunk, decoding, cuts.
-pub(super) const WORKER_BYTES: u64 = 2 << 20;
-/// Line, counters and list of segments of a bin.
-pub(super) const BIN_BYTES: u64 = 192;
 /// Bytes that the index of sources takes for a tile: its entry, and a place in the list of tiles.
 const INDEX_BYTES: u64 = INDEX_ENTRY_BYTES as u64 + 96;
 
@@ -107,27 +104,28 @@ impl Memory {
         // A greedy cut makes at most two runs and one for each that it was asked for.
         let cells = (2 * (edges / CELL_EDGES) + 3 * stripes).min(segments * stripes);
         let waiting = premises.waiting_bytes();
-        let ends = cells * threads * SEGMENT_BYTES as u64;
         // Each worker is at a bin group, which is a part of a stripe where edges are spread evenly.
         let in_flight = bin_groups.min(premises.stripes_least() as u64).max(1);
-        let bin_groups = bin_groups * threads * SLAB_BYTES as u64;
+        let account = MemoryAccount::new(premises.threads);
+        let bins = account
+            .shared(marks_bytes(premises))
+            .shared(waiting + waiting / 64)
+            .each_worker(ingest::bins(cells, edges))
+            .each_worker(bin_groups * SLAB_BYTES as u64);
+        let workers = account
+            .each_worker(program.accum() << stripe_bits)
+            .each_worker(premises.group_bytes())
+            .each_worker(premises.sort_bytes(sorted.min(edges) + (1 << 14)))
+            .each_worker(ingest::WORKER_BYTES);
         let chunks = premises.chunk_bytes(stripes) + threads * SLAB_BYTES as u64;
-        let sort_edges = sorted.min(edges) + (1 << 14);
-        let sort = sort_edges * premises.sort_bytes();
-        let marks = marks_bytes(premises);
         let padding = premises.edges.key_sources();
         let bands =
             if program.has_frontier() { premises.tiles_most(stripes) * INDEX_BYTES } else { 0 };
         Self {
             held: held_bytes(premises),
             input: input_bytes,
-            marks,
-            bins: marks
-                + waiting
-                + waiting / 64
-                + ends.min(edges * threads * 64)
-                + bin_groups
-                + threads * cells * BIN_BYTES,
+            marks: marks_bytes(premises),
+            bins: bins.bytes(),
             overlap: chunks * threads.min(in_flight) / in_flight + threads * SLAB_BYTES as u64,
             chunks,
             vertices: vertex_bytes(premises),
@@ -139,8 +137,7 @@ impl Memory {
                 + (vertices + padding) * 2 * program.active()
                 + bands,
             rows: rows_bytes(premises, index),
-            workers: threads
-                * ((program.accum() << stripe_bits) + premises.group_bytes() + sort + WORKER_BYTES),
+            workers: workers.bytes(),
             chunks_stored: 0,
             counts: 0,
         }
@@ -152,14 +149,15 @@ pub(super) fn held_bytes(premises: &Premises) -> u64 {
     premises.settings.taken_bytes() + premises.vertices * premises.program.own
 }
 
-/// Bytes of marks on slots, of all workers.
+/// Bytes of marks on slots: those of the workers, and those of all of them.
 pub(super) fn marks_bytes(premises: &Premises) -> u64 {
-    (premises.threads as u64 + 1) * premises.segments() * (1 << SEGMENT_BITS) / 8
+    let marks = ingest::marks(premises.segments());
+    MemoryAccount::new(premises.threads).each_worker(marks).shared(marks).bytes()
 }
 
 /// Bytes of degrees, and of which slots are vertices.
 pub(super) fn vertex_bytes(premises: &Premises) -> u64 {
-    premises.vertices * 4 + premises.segments() * (1 << SEGMENT_BITS) / 64 * 12
+    ingest::degrees(premises.vertices, premises.segments())
 }
 
 /// Bytes of rows, of what workers make them with, and of the updates and vertices that wait while
@@ -169,13 +167,11 @@ pub(super) fn rows_bytes(premises: &Premises, index: Index) -> u64 {
         return premises.triangle_bytes();
     }
     let Shape { slots, edges, weighted, .. } = premises.shape;
-    let one = edges * if weighted { 12 } else { 4 } + (slots + 1) * 4;
-    let cursors = premises.threads as u64 * slots * 4;
-    let waiting = if premises.program.groups() {
-        // Who is told something new, or who is left and who leaves.
-        8 * slots
-    } else {
-        edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8
-    };
-    one * (1 + u64::from(index.has_both_directions())) + cursors + waiting
+    let directions = 1 + u64::from(index.has_both_directions());
+    let groups = premises.program.groups();
+    MemoryAccount::new(premises.threads)
+        .shared(directions * schedules::rows(slots, edges, weighted))
+        .each_worker(schedules::cursors(slots))
+        .shared(if groups { schedules::lists(slots) } else { schedules::pushed(edges) })
+        .bytes()
 }

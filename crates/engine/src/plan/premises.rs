@@ -8,6 +8,7 @@ use welter_store::header::Encoding;
 
 use super::{Layout, Settings, Shape};
 use crate::edges::layout::EdgeLayout;
+use crate::ingest::footprint;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 
@@ -118,18 +119,12 @@ impl Premises {
     /// Bytes of all edges while they wait in bins.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let Shape { slots, edges, weighted, .. } = self.shape;
-        // Three times the bytes of one: lines hold 4, 8 or 12 of them.
-        let thrice = match (weighted, slots <= 1 << 20) {
-            (true, _) => 48,
-            (false, false) => 24,
-            (false, true) => 16,
-        };
-        edges * thrice / 3
+        footprint::waiting(edges, weighted, slots)
     }
 
-    /// Bytes that sorting takes per edge: two records.
-    pub(super) fn sort_bytes(&self) -> u64 {
-        if self.shape.weighted { 32 } else { 16 }
+    /// Bytes that sorting takes for so many edges.
+    pub(super) fn sort_bytes(&self, edges: u64) -> u64 {
+        footprint::sort(edges, self.shape.weighted)
     }
 
     /// Bin groups that share slabs, where all of these are in memory. Each worker has a half-empty

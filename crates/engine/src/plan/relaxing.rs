@@ -4,6 +4,7 @@
 //! It is foreseen and no bound: a stripe may turn out wider, or have fewer edges in its chunks. A
 //! run cuts its parts by what they are, and goes on level by level where they do not fit.
 
+use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::shape::Shape;
 use super::streamed::{StateAccess, Streamed};
@@ -11,6 +12,7 @@ use crate::columns::footprint::COLUMNS;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::schedules::block_adjacency;
+use crate::schedules::footprint as schedules;
 
 /// Edges in so many bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;
@@ -38,7 +40,6 @@ pub(super) fn apart(
 fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     let (program, stripe_bits) = (premises.program, premises.edges.stripe_bits);
     let Shape { slots, edges, weighted, estimated, .. } = premises.shape;
-    let threads = premises.threads as u64;
     // Until vertices are counted, a sample of the edges may not have seen the largest id.
     let guessed = estimated && premises.vertices == slots;
     let vertices = premises.vertices + u64::from(guessed) * (slots / 16 + (1 << SEGMENT_BITS));
@@ -47,17 +48,21 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     // A part is a chunk at least, which few stripes are alone.
     let chunk_edges = (CHUNK_BYTES_MAX as u64 / EDGES_BYTES * EDGES).min(edges);
     let words = block_adjacency::words(width / 2, chunk_edges, weighted);
-    let desk = 4 * words + width * (program.value + LISTED_BYTES);
-    let columns = if values_stored { threads * COLUMNS as u64 * program.value * width } else { 0 };
-    let values = if values_stored { vertices * program.value } else { 0 };
+    let account = MemoryAccount::new(premises.threads);
+    let [columns, values] = if values_stored {
+        [COLUMNS as u64 * program.value * width, vertices * program.value]
+    } else {
+        [0, 0]
+    };
+    let taken = account.each_worker(schedules::part(words, width, program.value)).shared(values);
     let padded = premises.vertices + premises.edges.key_sources();
-    let signals = 2 * padded * program.signal();
-    let given = signals + padded * program.active() + threads * (program.accum() << stripe_bits);
-    (threads * desk + values).saturating_sub(given + columns)
+    let given = account
+        .shared(2 * padded * program.signal())
+        .shared(padded * program.active())
+        .each_worker(program.accum() << stripe_bits)
+        .each_worker(columns);
+    taken.bytes().saturating_sub(given.bytes())
 }
-
-/// Bytes of a vertex of a stripe in the two lists of those whose edges are to be relaxed.
-pub(crate) const LISTED_BYTES: u64 = 8;
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
+use super::account::MemoryAccount;
 use super::bin_groups::{BinGroupsPlan, SLAB};
 use super::disk_usage::DiskUsage;
 use super::index::Index;
@@ -15,14 +16,12 @@ use super::{Access, Forecast, Plan, relaxing};
 use crate::columns::footprint;
 use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
+use crate::ingest::footprint::{OPEN_BIN_BYTES, WORKER_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
 use crate::machine::throughput::Throughput;
 
 use welter_store::header::Encoding;
 use welter_store::io::ALIGN;
-
-/// Bytes of a bin of one worker: its line, its segment, and what tells where they lie.
-const OPEN_BIN_BYTES: u64 = memory::BIN_BYTES + SEGMENT_BYTES as u64;
 
 /// Iterations that are assumed where a choice depends on their number.
 const ITERATIONS: f64 = 10.0;
@@ -92,10 +91,13 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let written = premises.waiting_bytes();
     let waiting = written + written / 64;
     let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
-    let ingest = sort * premises.sort_bytes();
+    let ingest = premises.sort_bytes(sort);
     let gathered = (program.accum() << stripe_bits) + premises.group_bytes();
     let iterate = gathered + READ_AHEAD_SLABS as u64 * SLAB + premises.edge_buffers();
-    let workers = threads * (memory::WORKER_BYTES + ingest.max(iterate));
+    let workers = MemoryAccount::new(premises.threads)
+        .each_worker(WORKER_BYTES)
+        .each_worker(ingest.max(iterate))
+        .bytes();
     let fixed = held + known + workers;
 
     let Open { bins, bins_most, bytes: open, listed } =

@@ -50,9 +50,10 @@ use crate::kernels::kernel::{Coding, Scratch};
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
-use crate::plan::{FrontierMode, LISTED_BYTES};
+use crate::plan::FrontierMode;
 use crate::schedules::block_adjacency::{self, OutOfOrder, Resident};
 use crate::schedules::context::Context;
+use crate::schedules::footprint::LISTED_BYTES;
 use crate::schedules::limit::check_limit;
 use crate::schedules::parts::Part;
 

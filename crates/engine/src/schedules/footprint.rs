@@ -5,6 +5,54 @@
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
 
+/// Bytes of every edge in rows, where each slot has one, and of what workers make them with.
+pub(crate) fn rows(slots: u64, edges: u64, weighted: bool) -> u64 {
+    edges * if weighted { 12 } else { 4 } + (slots + 1) * 4
+}
+
+/// Bytes of a worker's cursors into rows.
+pub(crate) fn cursors(slots: u64) -> u64 {
+    slots * 4
+}
+
+/// Bytes of the updates and vertices that wait while they are pushed along so many edges.
+pub(crate) fn pushed(edges: u64) -> u64 {
+    edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8
+}
+
+/// Bytes of lists of vertices of group programs: who is told something new, or who is left and who
+/// leaves.
+pub(crate) fn lists(slots: u64) -> u64 {
+    8 * slots
+}
+
+/// Bytes of the groups of a worker, of so many updates of `width` bytes for a stripe of
+/// 2^`stripe_bits` vertices.
+pub(crate) fn groups(updates: u64, width: u64, stripe_bits: u32) -> u64 {
+    updates * width + (4 << stripe_bits)
+}
+
+/// Bytes of a worker's marks of a row, in a program over triangles: two bits for each vertex and a
+/// number for 64 of them, and what is counted of those near which the row has entries. It has no
+/// more than the square root of the arcs.
+pub(crate) fn marks(vertices: u64, edges: u64) -> u64 {
+    let words = vertices.div_ceil(64);
+    let places = words.min(edges.isqrt() + 1);
+    words * 20 + places.next_power_of_two() * 256 + MARKS_BYTES
+}
+
+/// Bytes of a worker's marks that are as many for any graph, and of a row of its own.
+const MARKS_BYTES: u64 = 1 << 20;
+
+/// Bytes of a part of `width` vertices that is relaxed, with `words` of adjacency and values of
+/// `value` bytes.
+pub(crate) fn part(words: u64, width: u64, value: u64) -> u64 {
+    4 * words + width * (value + LISTED_BYTES)
+}
+
+/// Bytes of a vertex of a stripe in the two lists of those whose edges are to be relaxed.
+pub(crate) const LISTED_BYTES: u64 = 8;
+
 /// Iterations look vertices up by rows when these have fewer than one in so many of all edges.
 pub(crate) const PUSH_BELOW: u64 = 16;
 /// Updates that wait in boxes at a time, about: 8 MiB of them.
