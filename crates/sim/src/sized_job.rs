@@ -250,7 +250,7 @@ impl SizedWorker {
         let updates = self.updates_of(iteration);
         let vertices = u128::from(self.width(partition)) * u128::from(updates[1]);
         let edges = u128::from(updates[0].max(1));
-        // What is less than a vertex is one in the first partition of all, as a first source is.
+        // One vertex at least is active while there are updates: as a first source, in partition 0.
         let active = (vertices / edges).max(u128::from(partition == 0 && updates[1] > 0));
         if active >= 64 { u64::MAX } else { (1 << active) - 1 }
     }

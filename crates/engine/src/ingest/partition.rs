@@ -357,7 +357,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         self.mark_all();
         if let Some(mut spill) = self.spill {
-            // What stays is of the bin groups that are sorted first, and so is free again first.
+            // Slabs that stay are of the bin groups that are sorted first, so they are free first.
             spill.overflow.used_most = spill.overflow.used_at_end;
             for bin_group in self.bin_groups.iter_mut().rev() {
                 if let Some(slab) = bin_group.open.take() {

@@ -141,7 +141,7 @@ impl ComputationEngine {
             self.ask_for_vertices(cx);
         }
         let Some(task) = &mut self.task else { return };
-        // What comes early waits for its turn.
+        // The set of the next cell waits until the cell at work has ended.
         if task.is_loaded() && matches!(task.stage, Stage::Loading | Stage::Turning) {
             self.loaded(cx);
         }

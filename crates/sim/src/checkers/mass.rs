@@ -60,7 +60,7 @@ impl Mass {
             Outcome::Flushed { filled, .. } => (0, 0, &filled[..]),
             _ => (0, 0, &[][..]),
         };
-        // What is made in a gather is for the next one.
+        // Updates that a gather makes are gathered one iteration later.
         let next = step.iteration + u32::from(step.phase == Phase::Gather);
         let told = part(Step { iteration: next, ..step });
         let sums = self.sums.entry((scene.epoch, told)).or_default();

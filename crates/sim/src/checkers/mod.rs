@@ -59,7 +59,7 @@ impl Checkers {
         chunk_records: u32,
         rows_bytes: Option<u64>,
     ) -> Self {
-        // What rows add to a vertex set is looked at by `rows`.
+        // The checker `rows` bounds vertex sets that hold rows.
         let set_bytes = rows_bytes.is_none().then(|| job.vertex_bytes());
         Self {
             exactly_once: exactly_once::ExactlyOnce::default(),
