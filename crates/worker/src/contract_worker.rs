@@ -12,8 +12,8 @@
 //! partitions in memory. What they tell is for the partition that is open: on route `fold` it meets
 //! the vertices' own there, on route `spill` it waits in a buffer of a chunk.
 //!
-//! **Invariant:** an edge that is not of the cell that it was pulled for is an error. Checked in
-//! `ContractWorker::edges`.
+//! **Invariant:** an edge that is not of the cell that it was pulled for, and a chunk that has not as
+//! many bytes as its edges, are errors. Checked in `ContractWorker::edges`.
 
 use std::sync::Arc;
 
@@ -145,6 +145,10 @@ impl<C: Contract> ContractWorker<C> {
             return Ok(edges);
         }
         let width = ENDS_BYTES + size_of::<C::Held>();
+        if payload.len() != block.records as usize * width {
+            let what = format!("{} bytes of {} edges of {cell}", payload.len(), block.records);
+            return Err(other(what));
+        }
         edges.extend(payload.chunks_exact(width).map(|edge| {
             let [source, target] = [0, 4].map(|at| pod_read_unaligned(&edge[at..at + 4]));
             Rewritten { source, target, held: pod_read_unaligned(&edge[ENDS_BYTES..]) }
