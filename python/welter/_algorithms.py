@@ -1,6 +1,6 @@
 """One function for each algorithm, with the options of the command line.
 
-Made by `cargo run -- markdown python`; a test holds it against the code.
+Made by `cargo run -- markdown python`; a test compares it with the code.
 """
 
 from __future__ import annotations

@@ -27,24 +27,24 @@
 //! Source: Chaos, Table 1 (`MCST`) and footnote 2; O. Borůvka, 1926.
 
 use bytemuck::{Pod, Zeroable};
-use welter_model::contract::{Contract, Rewritten};
+use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
-use crate::mcst::{BUSY, Branch, Cost, NO_EDGE, joined};
+use crate::mcst::{BUSY, Branch, Cost, RankedEdge, joined};
 use crate::stages::Round;
 
-/// Nothing was done yet.
+/// Stage before the first.
 const BEGUN: u32 = 0;
-/// See the table above.
+/// Stage: edges are offered, as in the table above.
 const OFFER: u32 = 1;
-/// See the table above.
+/// Stage: vertices hook over their least edge.
 const HOOK: u32 = 2;
-/// See the table above.
+/// Stage: pointers double.
 const DOUBLE: u32 = 3;
-/// See the table above.
+/// Stage: ends become roots.
 const RENAME: u32 = 4;
 
 /// The program.
@@ -60,26 +60,15 @@ impl ForestContraction {
     }
 }
 
-/// An edge of the input as it is compared with others: the rank of its weight, then its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
-#[repr(C)]
-pub struct Ranked {
-    weight: u64,
-    ends: u64,
-}
-
-impl Ranked {
-    const NONE: Self = Self { weight: NO_EDGE, ends: 0 };
-    /// No edge of the input, but a pointer. No number has this rank.
-    const POINTER: Self = Self { weight: BUSY, ends: 0 };
-}
+/// No edge of the input, but a pointer. No number has this rank.
+const POINTER: RankedEdge = RankedEdge { weight: BUSY, ends: 0 };
 
 /// State of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Node {
     /// Its least edge in this round.
-    best: Ranked,
+    best: RankedEdge,
     /// The edge over which it hooked.
     branch: Branch,
     vertex: u32,
@@ -103,9 +92,9 @@ impl Value for Node {
 /// Message of an edge to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
 #[repr(C)]
-pub struct Told {
+pub struct Message {
     /// The edge that is offered; or the least one of the parent.
-    edge: Ranked,
+    edge: RankedEdge,
     /// Its source, or the parent of that.
     parent: u64,
 }
@@ -122,77 +111,77 @@ fn after(round: &Round) -> u32 {
 }
 
 /// Whether a vertex whose parent has this best edge is the root of both.
-fn is_root(at: &Node, of_parent: Ranked) -> bool {
+fn is_root(at: &Node, of_parent: RankedEdge) -> bool {
     at.best == of_parent && at.vertex < at.parent
 }
 
 impl Contract for ForestContraction {
     type Value = Node;
-    /// The edge of the input that it was, or [`Ranked::POINTER`].
-    type Held = Ranked;
-    type Told = Told;
+    /// The edge of the input that it was, or [`POINTER`].
+    type EdgeData = RankedEdge;
+    type Update = Message;
     type Total = Round;
 
     const WEIGHTED: bool = true;
 
     fn init(&self, vertex: Vertex) -> (Node, Round) {
         let vertex = vertex.index as u32;
-        let (best, branch) = (Ranked::NONE, Branch::NONE);
+        let (best, branch) = (RankedEdge::NONE, Branch::NONE);
         (Node { best, branch, vertex, parent: vertex }, Round::of(BEGUN, true, true))
     }
 
-    fn hold(&self, edge: Edge) -> Ranked {
-        Ranked { weight: self.cost.rank(edge.weight), ends: joined(edge.source, edge.target) }
+    fn edge_data(&self, edge: Edge) -> RankedEdge {
+        RankedEdge { weight: self.cost.rank(edge.weight), ends: joined(edge.source, edge.target) }
     }
 
     fn rewrite(
         &self,
-        edge: Rewritten<Ranked>,
+        edge: RewrittenEdge<RankedEdge>,
         [source, target]: [&Node; 2],
         last: &Round,
-    ) -> (Option<Told>, Option<Rewritten<Ranked>>) {
-        let is_pointer = edge.held == Ranked::POINTER;
-        let tells = |edge, parent: u32| Some(Told { edge, parent: parent.into() });
+    ) -> (Option<Message>, Option<RewrittenEdge<RankedEdge>>) {
+        let is_pointer = edge.data == POINTER;
+        let tells = |edge, parent: u32| Some(Message { edge, parent: parent.into() });
         match after(last) {
             // A loop of the input.
             OFFER if edge.source == edge.target => (None, None),
-            OFFER => (tells(edge.held, source.vertex), Some(edge)),
-            HOOK if edge.held == target.best && source.vertex == target.parent => {
-                let held = if is_root(target, source.best) { edge.held } else { Ranked::POINTER };
-                (tells(source.best, source.vertex), Some(Rewritten { held, ..edge }))
+            OFFER => (tells(edge.data, source.vertex), Some(edge)),
+            HOOK if edge.data == target.best && source.vertex == target.parent => {
+                let data = if is_root(target, source.best) { edge.data } else { POINTER };
+                (tells(source.best, source.vertex), Some(RewrittenEdge { data, ..edge }))
             }
             DOUBLE if is_pointer => {
-                let up = Rewritten { source: source.parent, ..edge };
-                (tells(Ranked::NONE, source.parent), Some(up))
+                let up = RewrittenEdge { source: source.parent, ..edge };
+                (tells(RankedEdge::NONE, source.parent), Some(up))
             }
             RENAME if is_pointer || source.parent == target.parent => (None, None),
             RENAME => {
                 let (source, target) = (source.parent, target.parent);
-                (None, Some(Rewritten { source, target, ..edge }))
+                (None, Some(RewrittenEdge { source, target, ..edge }))
             }
             _ => (None, Some(edge)),
         }
     }
 
-    fn merge(&self, left: Told, right: Told) -> Told {
+    fn merge(&self, left: Message, right: Message) -> Message {
         left.min(right)
     }
 
-    fn apply(&self, value: Node, told: Option<Told>, last: &Round) -> (Node, Round) {
+    fn apply(&self, value: Node, told: Option<Message>, last: &Round) -> (Node, Round) {
         let stage = after(last);
         let now = match (stage, told) {
-            (OFFER, Some(Told { edge, parent })) => {
+            (OFFER, Some(Message { edge, parent })) => {
                 Node { best: edge, parent: parent as u32, ..value }
             }
-            (HOOK, Some(Told { edge, .. })) if is_root(&value, edge) => {
+            (HOOK, Some(Message { edge, .. })) if is_root(&value, edge) => {
                 Node { parent: value.vertex, ..value }
             }
             (HOOK, Some(_)) => {
                 let branch = self.cost.branch(value.best.weight, value.best.ends);
                 Node { branch, ..value }
             }
-            (DOUBLE, Some(Told { parent, .. })) => Node { parent: parent as u32, ..value },
-            (RENAME, _) => Node { best: Ranked::NONE, parent: value.vertex, ..value },
+            (DOUBLE, Some(Message { parent, .. })) => Node { parent: parent as u32, ..value },
+            (RENAME, _) => Node { best: RankedEdge::NONE, parent: value.vertex, ..value },
             _ => value,
         };
         (now, Round::of(stage, told.is_some(), now != value))
@@ -227,19 +216,23 @@ mod tests {
         Round { stage: stage.into(), open: 9, changed }
     }
 
-    fn node(vertex: u32, parent: u32, best: Ranked) -> Node {
+    fn node(vertex: u32, parent: u32, best: RankedEdge) -> Node {
         Node { best, branch: Branch::NONE, vertex, parent }
     }
 
-    fn ranked(weight: f64, one: u32, other: u32) -> Ranked {
-        PROGRAM.hold(Edge { source: one, target: other, weight })
+    fn ranked(weight: f64, one: u32, other: u32) -> RankedEdge {
+        PROGRAM.edge_data(Edge { source: one, target: other, weight })
     }
 
     /// The edge that an edge between two vertices becomes.
-    fn becomes(held: Ranked, [one, other]: [&Node; 2], last: &Round) -> Option<(u32, u32, Ranked)> {
-        let edge = Rewritten { source: one.vertex, target: other.vertex, held };
+    fn becomes(
+        data: RankedEdge,
+        [one, other]: [&Node; 2],
+        last: &Round,
+    ) -> Option<(u32, u32, RankedEdge)> {
+        let edge = RewrittenEdge { source: one.vertex, target: other.vertex, data };
         let (_, left) = PROGRAM.rewrite(edge, [one, other], last);
-        left.map(|edge| (edge.source, edge.target, edge.held))
+        left.map(|edge| (edge.source, edge.target, edge.data))
     }
 
     #[test]
@@ -259,36 +252,36 @@ mod tests {
             [(3, 5, best, false), (5, 3, best, true), (5, 3, other, true), (3, 5, other, true)]
         {
             let (at, above) = (node(vertex, parent, best), node(parent, 9, of_parent));
-            let told = Some(Told { edge: of_parent, parent: parent.into() });
+            let told = Some(Message { edge: of_parent, parent: parent.into() });
             let (value, _) = PROGRAM.apply(at, told, &did(OFFER, 1));
             assert_eq!(value.parent == parent, hooks, "{vertex} to {parent}");
             assert_eq!(value.is_listed(), hooks);
-            let held = if hooks { Ranked::POINTER } else { best };
+            let data = if hooks { POINTER } else { best };
             let found = becomes(best, [&above, &at], &did(OFFER, 1));
-            assert_eq!(found, Some((parent, vertex, held)));
+            assert_eq!(found, Some((parent, vertex, data)));
         }
         let at = node(5, 3, best);
-        let kept = |held, from| becomes(held, [&node(from, 9, best), &at], &did(OFFER, 1));
+        let kept = |data, from| becomes(data, [&node(from, 9, best), &at], &did(OFFER, 1));
         assert_eq!(kept(other, 3), Some((3, 5, other)), "another edge from its parent");
         assert_eq!(kept(best, 4), Some((4, 5, best)), "not from its parent");
     }
 
     #[test]
     fn pointers_lead_from_the_parents_of_parents_until_edges_are_renamed() {
-        let (above, at) = (node(3, 1, Ranked::NONE), node(5, 3, Ranked::NONE));
+        let (above, at) = (node(3, 1, RankedEdge::NONE), node(5, 3, RankedEdge::NONE));
         let edge = ranked(1.0, 7, 8);
-        for (held, last, expected) in [
-            (Ranked::POINTER, did(HOOK, 1), Some((1, 5, Ranked::POINTER))),
-            (Ranked::POINTER, did(DOUBLE, 1), Some((1, 5, Ranked::POINTER))),
-            (Ranked::POINTER, did(DOUBLE, 0), None),
+        for (data, last, expected) in [
+            (POINTER, did(HOOK, 1), Some((1, 5, POINTER))),
+            (POINTER, did(DOUBLE, 1), Some((1, 5, POINTER))),
+            (POINTER, did(DOUBLE, 0), None),
             (edge, did(DOUBLE, 1), Some((3, 5, edge))),
             (edge, did(DOUBLE, 0), Some((1, 3, edge))),
         ] {
-            assert_eq!(becomes(held, [&above, &at], &last), expected, "{held:?}, {last:?}");
+            assert_eq!(becomes(data, [&above, &at], &last), expected, "{data:?}, {last:?}");
         }
-        let same = node(4, 1, Ranked::NONE);
+        let same = node(4, 1, RankedEdge::NONE);
         assert_eq!(becomes(edge, [&above, &same], &did(DOUBLE, 0)), None, "ends are one");
-        let told = Some(Told { edge: Ranked::NONE, parent: 1 });
+        let told = Some(Message { edge: RankedEdge::NONE, parent: 1 });
         let (value, total) = PROGRAM.apply(at, told, &did(DOUBLE, 1));
         assert_eq!((value.parent, total), (1, Round::of(DOUBLE, true, true)));
         let (value, total) = PROGRAM.apply(value, told, &did(DOUBLE, 1));
@@ -297,11 +290,11 @@ mod tests {
 
     #[test]
     fn loops_of_the_input_go_and_the_least_edge_is_kept() {
-        let at = node(5, 5, Ranked::NONE);
+        let at = node(5, 5, RankedEdge::NONE);
         assert_eq!(becomes(ranked(0.1, 5, 5), [&at, &at], &did(BEGUN, 1)), None);
         let offers = [(2.0, 1), (1.5, 4), (1.5, 3)].map(|(weight, from)| {
-            let edge = Rewritten { source: from, target: 5, held: ranked(weight, from, 5) };
-            let from = node(from, from, Ranked::NONE);
+            let edge = RewrittenEdge { source: from, target: 5, data: ranked(weight, from, 5) };
+            let from = node(from, from, RankedEdge::NONE);
             PROGRAM.rewrite(edge, [&from, &at], &did(BEGUN, 1)).0
         });
         let told = offers.into_iter().flatten().reduce(|one, other| PROGRAM.merge(one, other));

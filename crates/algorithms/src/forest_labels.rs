@@ -69,7 +69,7 @@ use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::ColumnData;
 
-use crate::mcst::{BUSY, Branch, Cost, NO_EDGE, ends, joined};
+use crate::mcst::{BUSY, Branch, Cost, NO_EDGE, RankedEdge, joined};
 use crate::stages::Round;
 
 /// No vertex: more than all.
@@ -95,32 +95,12 @@ pub struct ForestLabels {
     cost: Cost,
 }
 
-/// An edge as it is compared with others: the rank of its weight, then its ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
-#[repr(C)]
-struct Ranked {
-    weight: u64,
-    ends: u64,
-}
-
-impl Ranked {
-    const NONE: Self = Self { weight: NO_EDGE, ends: 0 };
-
-    fn is_edge(self) -> bool {
-        self.weight != NO_EDGE
-    }
-
-    fn has_end(self, vertex: u32) -> bool {
-        self.is_edge() && ends(self.ends).contains(&vertex)
-    }
-}
-
 /// State of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Member {
     /// The least edge out of its component that it knows of.
-    best: Ranked,
+    best: RankedEdge,
     /// Of a vertex that components were named after: the edge over which that one hooked.
     branch: Branch,
     vertex: u32,
@@ -158,7 +138,7 @@ impl Value for Member {
 pub struct Told {
     /// Of offers, the edge that it is told along, which has [`OFFERED`] for a weight until then and
     /// no ends; where names spread, [`Self::named`]; else the best edge.
-    edge: Ranked,
+    edge: RankedEdge,
     /// [`NONE`] if it says nothing.
     component: u32,
     /// Of whom it is.
@@ -166,12 +146,12 @@ pub struct Told {
 }
 
 impl Told {
-    const NOTHING: Self = Self { edge: Ranked::NONE, component: NONE, vertex: NONE };
+    const NOTHING: Self = Self { edge: RankedEdge::NONE, component: NONE, vertex: NONE };
 
     /// The form of the edge where names spread: the name that a component will have.
     #[inline(always)]
-    fn named(joins: u32) -> Ranked {
-        Ranked { weight: NO_EDGE, ends: joins.into() }
+    fn named(joins: u32) -> RankedEdge {
+        RankedEdge { weight: NO_EDGE, ends: joins.into() }
     }
 
     /// How it will be.
@@ -185,7 +165,7 @@ impl Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Heard {
-    best: Ranked,
+    best: RankedEdge,
     component: u32,
     vertex: u32,
     joins: u32,
@@ -196,7 +176,7 @@ pub struct Heard {
 impl Heard {
     /// Of nobody.
     const NOTHING: Self =
-        Self { best: Ranked::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
+        Self { best: RankedEdge::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
 }
 
 /// The stage that follows.
@@ -229,7 +209,7 @@ impl Member {
                 let hooks = self.vertex == self.component && self.joins != self.component;
                 let branch =
                     if hooks { cost.branch(self.best.weight, self.best.ends) } else { self.branch };
-                let (component, best) = (self.joins, Ranked::NONE);
+                let (component, best) = (self.joins, RankedEdge::NONE);
                 Self { branch, component, best, joins: NONE, says: stage, ..self }
             }
             _ => Self { says: stage, ..self },
@@ -263,7 +243,7 @@ impl Program for ForestLabels {
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Member, Round> {
         let vertex = vertex.index as u32;
-        let (best, branch) = (Ranked::NONE, Branch::NONE);
+        let (best, branch) = (RankedEdge::NONE, Branch::NONE);
         let value = Member { best, branch, vertex, component: vertex, joins: NONE, says: OFFER };
         Applied::active(value, Round::of(OFFER, true, true))
     }
@@ -272,7 +252,7 @@ impl Program for ForestLabels {
     fn signal(&self, value: &Member) -> Told {
         let &Member { best, vertex, component, joins, says, .. } = value;
         let edge = match says {
-            OFFER => Ranked { weight: OFFERED, ends: 0 },
+            OFFER => RankedEdge { weight: OFFERED, ends: 0 },
             JOIN => Told::named(joins),
             _ => best,
         };
@@ -284,7 +264,8 @@ impl Program for ForestLabels {
     fn scatter(&self, told: Told, weight: f64) -> Option<Told> {
         let is_offer = told.edge.weight == OFFERED;
         let weight = if is_offer { self.cost.rank(weight) } else { told.edge.weight };
-        (told.component != NONE).then_some(Told { edge: Ranked { weight, ..told.edge }, ..told })
+        (told.component != NONE)
+            .then_some(Told { edge: RankedEdge { weight, ..told.edge }, ..told })
     }
 
     #[inline(always)]
@@ -303,7 +284,7 @@ impl Program for ForestLabels {
         let is_own = told.component == heard.component;
         match heard.says {
             OFFER if !is_own => {
-                let edge = Ranked { ends: joined(heard.vertex, told.vertex), ..told.edge };
+                let edge = RankedEdge { ends: joined(heard.vertex, told.vertex), ..told.edge };
                 Heard { best: heard.best.min(edge), ..heard }
             }
             SPREAD if is_own => Heard { best: heard.best.min(told.edge), ..heard },
@@ -369,12 +350,12 @@ mod tests {
     }
 
     fn member(vertex: u32, component: u32, says: u32) -> Member {
-        let (best, branch) = (Ranked::NONE, Branch::NONE);
+        let (best, branch) = (RankedEdge::NONE, Branch::NONE);
         Member { best, branch, vertex, component, joins: NONE, says }
     }
 
-    fn edge(weight: f64, one: u32, other: u32) -> Ranked {
-        Ranked { weight: Cost::Minimum.rank(weight), ends: joined(one, other) }
+    fn edge(weight: f64, one: u32, other: u32) -> RankedEdge {
+        RankedEdge { weight: Cost::Minimum.rank(weight), ends: joined(one, other) }
     }
 
     /// The state of a vertex that others have told something along edges of these weights.
@@ -405,7 +386,7 @@ mod tests {
         let knows = |component, best| Member { best, ..member(9, component, SPREAD) };
         let told = [(knows(3, edge(0.1, 3, 4)), 1.0), (knows(2, edge(1.0, 8, 9)), 1.0)];
         assert_eq!(hears(at, &told).best, edge(1.0, 8, 9));
-        assert!(hears(at, &[(knows(2, Ranked::NONE), 1.0)]) == PROGRAM.begin(&at));
+        assert!(hears(at, &[(knows(2, RankedEdge::NONE), 1.0)]) == PROGRAM.begin(&at));
     }
 
     #[test]

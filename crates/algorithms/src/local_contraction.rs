@@ -29,7 +29,7 @@
 //! contractions*, 2018; Chaos, footnote 2.
 
 use bytemuck::{Pod, Zeroable};
-use welter_model::contract::{Contract, Rewritten};
+use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::stream::Edge;
@@ -95,7 +95,7 @@ impl Value for Class {
 /// Message of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Told {
+pub struct Message {
     /// Of neighbours the one that comes first, or [`NONE`].
     offer: u32,
     /// The least vertex of those that a class is told of, or its label to a member; or [`NONE`].
@@ -133,8 +133,8 @@ const MEMBER: u32 = 1;
 impl Contract for LocalContraction {
     type Value = Class;
     /// [`OPEN`] or [`MEMBER`].
-    type Held = u32;
-    type Told = Told;
+    type EdgeData = u32;
+    type Update = Message;
     type Total = Turn;
 
     const WEIGHTED: bool = false;
@@ -144,40 +144,40 @@ impl Contract for LocalContraction {
         (Class { vertex, name: vertex, least: vertex, label: vertex }, Turn::default())
     }
 
-    fn hold(&self, edge: Edge) -> u32 {
+    fn edge_data(&self, edge: Edge) -> u32 {
         if edge.source == edge.target { MEMBER } else { OPEN }
     }
 
     fn rewrite(
         &self,
-        edge: Rewritten<u32>,
+        edge: RewrittenEdge<u32>,
         [source, target]: [&Class; 2],
         last: &Turn,
-    ) -> (Option<Told>, Option<Rewritten<u32>>) {
-        let (is_member, turn) = (edge.held == MEMBER, last.turn);
+    ) -> (Option<Message>, Option<RewrittenEdge<u32>>) {
+        let (is_member, turn) = (edge.data == MEMBER, last.turn);
         if last.offers() {
             let offer = if is_member { NONE } else { source.vertex };
             let least = if is_member { source.least } else { NONE };
-            return (Some(Told { offer, least, turn }), Some(edge));
+            return (Some(Message { offer, least, turn }), Some(edge));
         }
         if is_member {
-            return (None, Some(Rewritten { source: source.name, ..edge }));
+            return (None, Some(RewrittenEdge { source: source.name, ..edge }));
         }
         let joins = source.name == target.vertex;
-        let told = joins.then_some(Told { offer: NONE, least: source.least, turn });
-        let renamed = Rewritten { source: source.name, target: target.name, ..edge };
+        let told = joins.then_some(Message { offer: NONE, least: source.least, turn });
+        let renamed = RewrittenEdge { source: source.name, target: target.name, ..edge };
         (told, (renamed.source != renamed.target).then_some(renamed))
     }
 
-    fn merge(&self, left: Told, right: Told) -> Told {
+    fn merge(&self, left: Message, right: Message) -> Message {
         let offer = self.first(left.offer, right.offer, left.turn);
-        Told { offer, least: left.least.min(right.least), ..left }
+        Message { offer, least: left.least.min(right.least), ..left }
     }
 
-    fn apply(&self, value: Class, told: Option<Told>, last: &Turn) -> (Class, Turn) {
+    fn apply(&self, value: Class, told: Option<Message>, last: &Turn) -> (Class, Turn) {
         let turn = last.turn + 1;
-        let Told { offer, least, .. } =
-            told.unwrap_or(Told { offer: NONE, least: NONE, turn: last.turn });
+        let Message { offer, least, .. } =
+            told.unwrap_or(Message { offer: NONE, least: NONE, turn: last.turn });
         if last.offers() {
             let name = self.first(value.vertex, offer, last.turn);
             let label = value.label.min(least);
@@ -212,15 +212,15 @@ mod tests {
         Class { vertex, name, least, label: vertex }
     }
 
-    fn edge(source: u32, target: u32, held: u32) -> Rewritten<u32> {
-        Rewritten { source, target, held }
+    fn edge(source: u32, target: u32, data: u32) -> RewrittenEdge<u32> {
+        RewrittenEdge { source, target, data }
     }
 
     #[test]
     fn an_edge_gets_the_names_of_its_ends_or_goes() {
         let rename = Turn { turn: 1, open: 9 };
         // (names of the ends, of what, least that the target is told, what becomes of it)
-        for (names, held, told, becomes) in [
+        for (names, data, told, becomes) in [
             ([5, 9], OPEN, None, Some(edge(5, 9, OPEN))),
             ([5, 5], OPEN, None, None),
             // The source is named after the target, which has another name.
@@ -232,8 +232,8 @@ mod tests {
             ([2, 9], MEMBER, None, Some(edge(2, 2, MEMBER))),
         ] {
             let ends = [class(1, names[0], 7), class(2, names[1], 8)];
-            let (said, left) = PROGRAM.rewrite(edge(1, 2, held), [&ends[0], &ends[1]], &rename);
-            assert_eq!((said.map(|told| told.least), left), (told, becomes), "{names:?}, {held}");
+            let (said, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &rename);
+            assert_eq!((said.map(|told| told.least), left), (told, becomes), "{names:?}, {data}");
         }
     }
 
@@ -241,17 +241,17 @@ mod tests {
     fn edges_stay_while_names_are_offered() {
         let offer = Turn { turn: 2, open: 9 };
         let ends = [class(1, 1, 7), class(2, 2, 8)];
-        for (held, says) in [(OPEN, (1, NONE)), (MEMBER, (NONE, 7))] {
-            let (told, left) = PROGRAM.rewrite(edge(1, 2, held), [&ends[0], &ends[1]], &offer);
+        for (data, says) in [(OPEN, (1, NONE)), (MEMBER, (NONE, 7))] {
+            let (told, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &offer);
             assert_eq!(told.map(|told| (told.offer, told.least)), Some(says));
-            assert_eq!(left, Some(edge(1, 2, held)));
+            assert_eq!(left, Some(edge(1, 2, data)));
         }
     }
 
     #[test]
     fn a_class_is_what_is_named_after_it() {
         let (offer, rename) = (Turn { turn: 0, open: 0 }, Turn { turn: 1, open: 9 });
-        let told = |offer, least| Some(Told { offer, least, turn: 0 });
+        let told = |offer, least| Some(Message { offer, least, turn: 0 });
         let first = PROGRAM.first(4, 5, 0);
         let (named, total) = PROGRAM.apply(class(4, 4, 4), told(5, NONE), &offer);
         assert_eq!((named.name, total), (first, Turn { turn: 1, open: 1 }));

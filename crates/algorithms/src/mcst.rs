@@ -63,6 +63,7 @@
 //! ```
 
 mod kept;
+mod ranked;
 
 use std::hint::spin_loop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -75,6 +76,8 @@ use welter_model::stream::{
     Again, ContractedEdge, Edge, Next, Rank as Ranked, StateView, StepStats, Stream,
 };
 use welter_model::table::ColumnData;
+
+pub use self::ranked::RankedEdge;
 
 /// Which edges a forest is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

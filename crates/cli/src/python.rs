@@ -10,7 +10,7 @@ const COLUMNS: usize = 99;
 
 const HEAD: &str = r#""""One function for each algorithm, with the options of the command line.
 
-Made by `cargo run -- markdown python`; a test holds it against the code.
+Made by `cargo run -- markdown python`; a test compares it with the code.
 """
 
 from __future__ import annotations

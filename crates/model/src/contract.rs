@@ -2,8 +2,8 @@
 //!
 //! A graph becomes smaller as what an edge joins becomes one vertex (Chaos, footnote 2: an extended
 //! version of its model, in which edges may be rewritten during the computation). So an edge is
-//! shown the values of both its ends. It may tell its target something, and says what becomes of
-//! it: an edge of other ends, which from then on is streamed where these are, or none.
+//! shown the values of both its ends. It may make an update for its target, and says what becomes
+//! of it: an edge of other ends, which from then on is streamed where these are, or none.
 //!
 //! ```text
 //! generation 0       the edges of the input
@@ -24,13 +24,13 @@ use crate::stream::Edge;
 
 /// An edge as it is after some iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rewritten<H> {
+pub struct RewrittenEdge<D> {
     /// The vertex that it leaves.
     pub source: u32,
     /// The vertex that it leads to.
     pub target: u32,
     /// Data that it holds besides.
-    pub held: H,
+    pub data: D,
 }
 
 /// A contracting program.
@@ -38,9 +38,9 @@ pub trait Contract: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
     /// Data that an edge holds besides its ends.
-    type Held: Pod + Send + Sync;
-    /// Message of an edge to its target; and several of them, merged.
-    type Told: Pod + Send + Sync;
+    type EdgeData: Pod + Send + Sync;
+    /// Update that an edge makes for its target; and several of them, merged.
+    type Update: Pod + Send + Sync;
     /// Totals over all vertices, as in [`Program::Total`](crate::program::Program::Total).
     type Total: Total;
 
@@ -52,27 +52,27 @@ pub trait Contract: Sync {
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
     /// Data that an edge of the input holds.
-    fn hold(&self, edge: Edge) -> Self::Held;
+    fn edge_data(&self, edge: Edge) -> Self::EdgeData;
 
-    /// The message of an edge to its target, if it has any, and the edge that it becomes, if it is
+    /// The update that an edge makes for its target, if any, and the edge that it becomes, if it is
     /// kept. `ends`: the values of its source and its target; `last`: the totals of the iteration
     /// before (of `init` in the first one).
     fn rewrite(
         &self,
-        edge: Rewritten<Self::Held>,
+        edge: RewrittenEdge<Self::EdgeData>,
         ends: [&Self::Value; 2],
         last: &Self::Total,
-    ) -> (Option<Self::Told>, Option<Rewritten<Self::Held>>);
+    ) -> (Option<Self::Update>, Option<RewrittenEdge<Self::EdgeData>>);
 
-    /// Two messages as one. Commutative and associative.
-    fn merge(&self, left: Self::Told, right: Self::Told) -> Self::Told;
+    /// Two updates as one. Commutative and associative.
+    fn merge(&self, left: Self::Update, right: Self::Update) -> Self::Update;
 
-    /// The new value of a vertex, which was told something or nothing, and what it adds to the
-    /// totals. `last`: as in `rewrite`.
+    /// The new value of a vertex that updates came to, or none, and what it adds to the totals.
+    /// `last`: as in `rewrite`.
     fn apply(
         &self,
         value: Self::Value,
-        told: Option<Self::Told>,
+        update: Option<Self::Update>,
         last: &Self::Total,
     ) -> (Self::Value, Self::Total);
 

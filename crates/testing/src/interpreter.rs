@@ -2,7 +2,7 @@
 //! every executor must agree with.
 
 use bytemuck::{Zeroable, cast_slice};
-use welter_model::contract::{Contract, Rewritten};
+use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::extended::Extended;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Program, Total, Value, Vertex};
@@ -130,11 +130,7 @@ pub fn interpret_extended<E: Extended>(graph: &Graph, program: &E) -> Answer<E::
         degrees[edge.source as usize] += 1;
     }
 
-    let vertices = degrees.iter().enumerate();
-    let first = vertices
-        .map(|(index, &out_degree)| program.init(Vertex { index: index as u64, out_degree }));
-    let (mut values, all): (Vec<E::Value>, Vec<E::Total>) = first.unzip();
-    let mut total = all.into_iter().fold(E::Total::default(), E::Total::merge);
+    let (mut values, mut total) = begin(&degrees, |vertex| program.init(vertex));
     let mut totals = vec![total];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate {
@@ -165,23 +161,19 @@ pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::
     let hold = |edge: usize| {
         let [source, target] = graph.pairs[edge].map(|slot| numbers[slot as usize] as u32);
         let weight = if C::WEIGHTED { graph.weight(edge) } else { 1.0 };
-        Rewritten { source, target, held: program.hold(Edge { source, target, weight }) }
+        RewrittenEdge { source, target, data: program.edge_data(Edge { source, target, weight }) }
     };
-    let mut edges: Vec<Rewritten<C::Held>> = (0..graph.pairs.len()).map(hold).collect();
+    let mut edges: Vec<RewrittenEdge<C::EdgeData>> = (0..graph.pairs.len()).map(hold).collect();
     let mut degrees = vec![0; graph.vertices()];
     for edge in &edges {
         degrees[edge.source as usize] += 1;
     }
-    let vertices = degrees.iter().enumerate();
-    let first = vertices
-        .map(|(index, &out_degree)| program.init(Vertex { index: index as u64, out_degree }));
-    let (mut values, all): (Vec<C::Value>, Vec<C::Total>) = first.unzip();
-    let mut total = all.into_iter().fold(C::Total::default(), C::Total::merge);
+    let (mut values, mut total) = begin(&degrees, |vertex| program.init(vertex));
     let mut totals = vec![total];
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate {
         within(program.limit(), iterations, values.len());
-        let mut told: Vec<Option<C::Told>> = vec![None; values.len()];
+        let mut told: Vec<Option<C::Update>> = vec![None; values.len()];
         let mut left = Vec::new();
         for edge in edges {
             let ends = [edge.source, edge.target].map(|end| &values[end as usize]);
@@ -210,4 +202,13 @@ pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::
 fn within(limit: Limit, iterations: u64, vertices: usize) {
     let most = limit.iterations(vertices as u64);
     assert!(iterations < most, "more than {most} iterations: {limit:?}");
+}
+
+/// First values of vertices with these degrees, and their total.
+fn begin<V, T: Total>(degrees: &[u64], init: impl Fn(Vertex) -> (V, T)) -> (Vec<V>, T) {
+    let vertices = degrees.iter().enumerate();
+    let first =
+        vertices.map(|(index, &out_degree)| init(Vertex { index: index as u64, out_degree }));
+    let (values, totals): (Vec<V>, Vec<T>) = first.unzip();
+    (values, totals.into_iter().fold(T::default(), T::merge))
 }

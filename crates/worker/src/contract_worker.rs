@@ -1,26 +1,27 @@
-//! The worker of a contracting program: edges are shown both their ends, told, and binned anew.
+//! The worker of a contracting program: edges see both their ends, send updates, and are binned
+//! anew.
 //!
 //! ```text
 //! edges      generation 0: chunks of the store's format
 //!            later: source u32, target u32, and what the program holds, one edge after the other
 //! vertex     the program's value
-//! updates    update chunks of the engine, of what one edge told or of what all told a vertex
+//! updates    update chunks of the engine: of edges, or merged by vertex
 //! total      the program's total
 //! ```
 //!
 //! Edges of one cell at a time are streamed, on both routes, with the vertices of both its
-//! partitions in memory. What they tell is for the partition that is open: on route `fold` it meets
-//! the vertices' own there, on route `spill` it waits in a buffer of a chunk.
+//! partitions in memory. Updates are for the partition that is open: on route `fold` they are
+//! merged there, on route `spill` they wait in the buffer of a chunk.
 //!
-//! **Invariant:** an edge that is not of the cell that it was pulled for, and a chunk that has not as
-//! many bytes as its edges, are errors. Checked in `ContractWorker::edges`.
+//! **Invariant:** an edge that is not of the cell that it was pulled for, and a chunk that has not
+//! as many bytes as its edges, are errors. Checked in `ContractWorker::edges`.
 
 use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
 use welter_engine::chunks::{Scratch, UpdateCell, open_updates, write_updates};
-use welter_model::contract::{Contract, Rewritten};
+use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::program::{Next, Total, Vertex};
 use welter_protocol::names::{Block, Bytes, Cell, Phase, Step};
 use welter_protocol::work::{self, Filled};
@@ -49,9 +50,9 @@ pub struct ContractWorker<C: Contract> {
     /// The source partition of the cell at work, and its vertices.
     source: u32,
     sources: Vec<C::Value>,
-    /// Messages that the open partition's vertices were told, merged.
-    told: Vec<Option<C::Told>>,
-    /// Messages that wait for their chunk to be full.
+    /// Updates for the open partition's vertices, merged.
+    accums: Vec<Option<C::Update>>,
+    /// Updates that wait for their chunk to be full.
     updates: Bin,
     edges: EdgeBins,
     last: C::Total,
@@ -72,9 +73,9 @@ impl<C: Contract> ContractWorker<C> {
             own: Vec::new(),
             source: 0,
             sources: Vec::new(),
-            told: Vec::new(),
-            updates: Bin::new(size_of::<C::Told>()),
-            edges: EdgeBins::new(ENDS_BYTES + size_of::<C::Held>(), &cut),
+            accums: Vec::new(),
+            updates: Bin::new(size_of::<C::Update>()),
+            edges: EdgeBins::new(ENDS_BYTES + size_of::<C::EdgeData>(), &cut),
             last: C::Total::default(),
             scratch: Scratch::default(),
             looked_at: 0,
@@ -120,8 +121,8 @@ impl<C: Contract> ContractWorker<C> {
     ) -> Result<Outcome, EngineError> {
         self.own = self.load(partition, vertices)?;
         self.last = total::<C>(control)?;
-        self.told.clear();
-        self.told.resize(self.own.len(), None);
+        self.accums.clear();
+        self.accums.resize(self.own.len(), None);
         self.updates.clear();
         self.edges.clear();
         (self.step, self.partition) = (step, partition);
@@ -133,32 +134,33 @@ impl<C: Contract> ContractWorker<C> {
         &mut self,
         block: &Block,
         payload: &[u8],
-    ) -> Result<Vec<Rewritten<C::Held>>, EngineError> {
+    ) -> Result<Vec<RewrittenEdge<C::EdgeData>>, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
         let mut edges = Vec::with_capacity(payload.len() / ENDS_BYTES);
         if block.name.iteration == 0 {
             let place = self.cut.chunk_cell(self.graph, cell);
             place.open(payload)?.show(C::WEIGHTED, &mut self.scratch, |edge| {
-                let (source, target, held) = (edge.source, edge.target, self.program.hold(edge));
-                edges.push(Rewritten { source, target, held });
+                let (source, target, data) =
+                    (edge.source, edge.target, self.program.edge_data(edge));
+                edges.push(RewrittenEdge { source, target, data });
             })?;
             return Ok(edges);
         }
-        let width = ENDS_BYTES + size_of::<C::Held>();
+        let width = ENDS_BYTES + size_of::<C::EdgeData>();
         if payload.len() != block.records as usize * width {
             let what = format!("{} bytes of {} edges of {cell}", payload.len(), block.records);
             return Err(other(what));
         }
         edges.extend(payload.chunks_exact(width).map(|edge| {
             let [source, target] = [0, 4].map(|at| pod_read_unaligned(&edge[at..at + 4]));
-            Rewritten { source, target, held: pod_read_unaligned(&edge[ENDS_BYTES..]) }
+            RewrittenEdge { source, target, data: pod_read_unaligned(&edge[ENDS_BYTES..]) }
         }));
         let partitions = &self.cut.partitions;
         let [from, to] = [cell.sources(), cell.partition].map(|of| partitions.range(of));
-        let outside = |edge: &&Rewritten<_>| {
+        let outside = |edge: &&RewrittenEdge<_>| {
             !(from.contains(&edge.source.into()) && to.contains(&edge.target.into()))
         };
-        if let Some(Rewritten { source, target, .. }) = edges.iter().find(outside) {
+        if let Some(RewrittenEdge { source, target, .. }) = edges.iter().find(outside) {
             let what = format!("an edge from {source} to {target} in a chunk of {cell}");
             return Err(other(what));
         }
@@ -175,11 +177,11 @@ impl<C: Contract> ContractWorker<C> {
         for edge in edges {
             let place = (u64::from(edge.target) - to) as usize;
             let source = &self.sources[(u64::from(edge.source) - from) as usize];
-            let (told, becomes) =
+            let (update, becomes) =
                 self.program.rewrite(edge, [source, &self.own[place]], &self.last);
-            if let Some(told) = told {
+            if let Some(update) = update {
                 made += 1;
-                self.tell(place, told);
+                self.send(place, update);
             }
             if let Some(edge) = becomes {
                 kept += 1;
@@ -198,26 +200,26 @@ impl<C: Contract> ContractWorker<C> {
         Ok(Outcome::Streamed { made, gathered: 0, rewritten, filled })
     }
 
-    fn tell(&mut self, place: usize, told: C::Told) {
+    fn send(&mut self, place: usize, update: C::Update) {
         if self.step.phase == Phase::Fold {
-            self.merge(place, told);
+            self.merge(place, update);
         } else {
-            self.updates.extend(&[place as u32], bytes_of(&told));
+            self.updates.extend(&[place as u32], bytes_of(&update));
         }
     }
 
-    fn merge(&mut self, place: usize, told: C::Told) {
-        let own = &mut self.told[place];
-        *own = Some(own.map_or(told, |before| self.program.merge(before, told)));
+    fn merge(&mut self, place: usize, update: C::Update) {
+        let own = &mut self.accums[place];
+        *own = Some(own.map_or(update, |before| self.program.merge(before, update)));
     }
 
-    fn keep(&mut self, edge: Rewritten<C::Held>) -> Option<Filled> {
-        let Rewritten { source, target, held } = edge;
+    fn keep(&mut self, edge: RewrittenEdge<C::EdgeData>) -> Option<Filled> {
+        let RewrittenEdge { source, target, data } = edge;
         let partitions = &self.cut.partitions;
         let [source_partition, partition] = [source, target].map(|end| partitions.of(end.into()));
         let cell = Cell { partition, source: Some(source_partition) };
         let range = self.cut.range_of(source.into());
-        self.edges.put(cell, range, &[bytes_of(&[source, target]), bytes_of(&held)])
+        self.edges.put(cell, range, &[bytes_of(&[source, target]), bytes_of(&data)])
     }
 
     /// The name of updates for the open partition in this iteration.
@@ -228,14 +230,14 @@ impl<C: Contract> ContractWorker<C> {
 
     /// Meets updates for the open partition; how many they stand for.
     fn gather(&mut self, payload: &[u8]) -> Result<u64, EngineError> {
-        let records = open_updates(size_of::<C::Told>(), self.updates_here(), payload)?;
+        let records = open_updates(size_of::<C::Update>(), self.updates_here(), payload)?;
         self.looked_at = records.targets.len() as u64;
-        let told = records.accums.chunks_exact(size_of::<C::Told>());
-        for (&target, told) in records.targets.iter().zip(told) {
-            if target as usize >= self.told.len() {
-                return Err(other(format!("an update for {target} of {}", self.told.len())));
+        let updates = records.accums.chunks_exact(size_of::<C::Update>());
+        for (&target, update) in records.targets.iter().zip(updates) {
+            if target as usize >= self.accums.len() {
+                return Err(other(format!("an update for {target} of {}", self.accums.len())));
             }
-            self.merge(target as usize, pod_read_unaligned(told));
+            self.merge(target as usize, pod_read_unaligned(update));
         }
         Ok(records.updates)
     }
@@ -246,17 +248,17 @@ impl<C: Contract> ContractWorker<C> {
     }
 
     fn hand_over(&mut self) -> Payload {
-        let told = (0..).zip(&self.told).filter_map(|(place, told)| Some((place, (*told)?)));
-        let (targets, told): (Vec<u32>, Vec<C::Told>) = told.unzip();
-        let (width, count) = (size_of::<C::Told>(), targets.len() as u64);
-        write_updates(width, self.updates_here(), (&targets, cast_slice(&told)), count).into()
+        let met = (0..).zip(&self.accums).filter_map(|(place, accum)| Some((place, (*accum)?)));
+        let (targets, accums): (Vec<u32>, Vec<C::Update>) = met.unzip();
+        let (width, count) = (size_of::<C::Update>(), targets.len() as u64);
+        write_updates(width, self.updates_here(), (&targets, cast_slice(&accums)), count).into()
     }
 
     fn apply(&mut self) -> Outcome {
         let mut sum = C::Total::default();
         self.looked_at = self.own.len() as u64;
-        for (value, told) in self.own.iter_mut().zip(&self.told) {
-            let (new, own) = self.program.apply(*value, *told, &self.last);
+        for (value, accum) in self.own.iter_mut().zip(&self.accums) {
+            let (new, own) = self.program.apply(*value, *accum, &self.last);
             *value = new;
             sum = sum.merge(own);
         }

@@ -1,15 +1,15 @@
 //! The worker of programs over triangles: rows of neighbours travel to where those neighbours are.
 //!
 //! ```text
-//! show      an edge u -> v tells v how many edges u has; v tells the lower of both who is above
-//! rows      who is told keeps that once: its row, which goes to each partition of its entries
+//! show      over an edge u -> v, v learns how many edges u has; the lower end gets the upper one
+//! rows      each vertex keeps its upper ends once: its row, which goes to their partitions
 //! meet      a row that comes by meets the rows of its entries: triangles close (`corners`)
-//! count     the other two corners are told, and add up
+//! count     counts of the other two corners come, and add up
 //! ```
 //!
 //! Nothing is asked of the input: loops are left out and parallel edges are one, and the order of
 //! vertices is that of the edges at them, parallel ones included, which bounds rows as well
-//! (`stage`). Who gathers tells others at once, and they gather it one iteration later, so a round
+//! (`stage`). A gather makes updates at once, which are gathered one iteration later, so a round
 //! reads the edges once ([`welter_protocol::Config::carries`]). Of rows, those of two ranges of a
 //! partition are in memory at a time; where all rows have room there is one round.
 //!
@@ -30,7 +30,7 @@ mod corners;
 mod records;
 mod rows;
 mod stage;
-mod told;
+mod update_bins;
 mod vertices;
 
 use std::ops::Range;
@@ -46,7 +46,7 @@ use welter_protocol::{Outcome, Payload, Work};
 use self::corners::Corners;
 use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
-use self::told::{Record, Told};
+use self::update_bins::{Record, UpdateBins};
 use self::vertices::{STATE_BYTES, VertexSet};
 use crate::ingest::{Ingest, Input};
 use crate::partitioning::Partitioning;
@@ -74,8 +74,8 @@ pub struct TriangleWorker {
     keys: Keys,
     held: Rows,
     /// Rows that go to others, and the next one that does.
-    telling: Option<(Rows, u64)>,
-    told: Told,
+    sending: Option<(Rows, u64)>,
+    bins: UpdateBins,
     corners: Corners,
     scratch: Scratch,
     looked_at: u64,
@@ -118,8 +118,8 @@ impl TriangleWorker {
             counts: Vec::new(),
             keys: Keys::default(),
             held: Rows::default(),
-            telling: None,
-            told: Told::new(cut.partitions.count(), cut.chunk_records),
+            sending: None,
+            bins: UpdateBins::new(cut.partitions.count(), cut.chunk_records),
             corners: Corners::default(),
             scratch: Scratch::default(),
             looked_at: 0,
@@ -177,7 +177,7 @@ impl TriangleWorker {
         (self.edges, self.ranges) = (edges, Ranges { count: count.max(1), width });
         (self.step, self.partition) = (step, partition);
         (self.stage, self.round) = self.ranges.at(step.iteration);
-        self.telling = None;
+        self.sending = None;
         self.load(vertices)?;
         let gathers = step.phase == Phase::Gather;
         self.counts.clear();
@@ -189,7 +189,7 @@ impl TriangleWorker {
             (Stage::Rows, _) => Record::Rows,
             _ => Record::Counts { are_combined: self.cut.combines },
         };
-        self.told.begin(kind, self.at(step.iteration + u32::from(gathers)));
+        self.bins.begin(kind, self.at(step.iteration + u32::from(gathers)));
         self.looked_at = self.own.degrees.len() as u64;
         Ok(Outcome::Opened)
     }

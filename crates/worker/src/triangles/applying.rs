@@ -14,7 +14,7 @@ impl TriangleWorker {
     pub(super) fn apply(&mut self) -> Result<Outcome, EngineError> {
         self.looked_at = self.own.degrees.len() as u64;
         match self.stage {
-            Stage::Rows => return self.tell_rows(),
+            Stage::Rows => return self.send_rows(),
             Stage::Degrees => {
                 let degrees = self.counts.chunks_exact(2);
                 let degrees = degrees.map(|counts| u32::try_from(counts[0]).unwrap_or(u32::MAX));
@@ -43,28 +43,28 @@ impl TriangleWorker {
         Ok(self.made(&[], is_last))
     }
 
-    /// Tells rows to the partitions of their entries, until chunks of them are full; when all were
-    /// told, hands out the vertex set, with the rows that are held.
-    fn tell_rows(&mut self) -> Result<Outcome, EngineError> {
-        let (mut rows, mut next) = match self.telling.take() {
-            Some(telling) => telling,
+    /// Sends rows to the partitions of their entries, until chunks of them are full; after the last
+    /// one hands out the vertex set, with the rows that are held.
+    fn send_rows(&mut self) -> Result<Outcome, EngineError> {
+        let (mut rows, mut next) = match self.sending.take() {
+            Some(sending) => sending,
             None => self.begin_rows()?,
         };
         let first = self.cut.partitions.range(self.partition).start;
         let end = rows.vertices().end;
-        while next < end && !self.told.is_filled() {
-            self.tell_row(((first + next) as u32, rows.of(next)));
+        while next < end && !self.bins.is_filled() {
+            self.send_row(((first + next) as u32, rows.of(next)));
             next += 1;
         }
         if next == end {
-            self.told.flush();
+            self.bins.flush();
             rows = Rows::default();
         }
-        let (made, filled) = self.told.take();
+        let (made, filled) = self.bins.take();
         if !filled.is_empty() {
             // There are none left when it is asked for again.
             let next = if next == end { 0 } else { next };
-            self.telling = Some((rows, next));
+            self.sending = Some((rows, next));
             return Ok(Outcome::Applied { made, filled });
         }
         Ok(self.made(&[], false))
@@ -85,15 +85,15 @@ impl TriangleWorker {
         Ok((rows, first))
     }
 
-    /// Tells a row to each partition in which rows of its entries are held.
-    fn tell_row(&mut self, (vertex, row): (u32, &[u32])) {
+    /// Sends a row to each partition in which rows of its entries are held.
+    fn send_row(&mut self, (vertex, row): (u32, &[u32])) {
         let held = self.ranges.of(self.round.held);
         let mut last = None;
         for entry in row {
             let (partition, place) = self.place(entry >> 1);
             if last != Some(partition) && held.contains(&place.into()) {
                 last = Some(partition);
-                self.told.tell(partition, &[&[vertex, row.len() as u32], row], &[]);
+                self.bins.push(partition, &[&[vertex, row.len() as u32], row], &[]);
             }
         }
     }

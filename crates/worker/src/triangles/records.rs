@@ -1,4 +1,4 @@
-//! What a worker of programs over triangles streams: edges, and records that others have told.
+//! What a worker of programs over triangles streams: edges, and records that others have sent.
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
@@ -9,7 +9,7 @@ use welter_protocol::{Outcome, Payload};
 
 use super::TriangleWorker;
 use super::stage::Stage;
-use super::told::{Record, bytes_of, each_row};
+use super::update_bins::{Record, bytes_of, each_row};
 use crate::other;
 
 impl TriangleWorker {
@@ -18,7 +18,7 @@ impl TriangleWorker {
             Phase::Scatter => self.scatter(payload).map(|()| 0)?,
             _ => self.gather(payload)?,
         };
-        let (made, filled) = self.told.take();
+        let (made, filled) = self.bins.take();
         Ok(Outcome::Streamed { made, gathered, rewritten: Rewritten::Not, filled })
     }
 
@@ -36,11 +36,11 @@ impl TriangleWorker {
             }
             let (partition, at) = self.place(target);
             if self.stage == Stage::Degrees {
-                self.told.tell(partition, &[&[2 * at]], &one);
-                self.told.tell(self.partition, &[&[2 * place]], &one);
+                self.bins.push(partition, &[&[2 * at]], &one);
+                self.bins.push(self.partition, &[&[2 * place]], &one);
             } else if self.has_part(place) || self.has_part(at) {
                 let degree = self.own.degrees[place as usize];
-                self.told.tell(partition, &[&[at]], bytes_of(&[source, degree]));
+                self.bins.push(partition, &[&[at]], bytes_of(&[source, degree]));
             }
         });
         self.scratch = scratch;
@@ -91,11 +91,11 @@ impl TriangleWorker {
             let (target, (partition, of)) = (first + place, self.place(source));
             if (of_source, source) < (degree, target) {
                 if self.has_part(of) {
-                    self.told.tell(partition, &[&[of]], bytes_of(&[target << 1]));
+                    self.bins.push(partition, &[&[of]], bytes_of(&[target << 1]));
                 }
             } else if self.has_part(place) {
                 let down = u32::from(self.kernel.is_directed());
-                self.told.tell(self.partition, &[&[place]], bytes_of(&[source << 1 | down]));
+                self.bins.push(self.partition, &[&[place]], bytes_of(&[source << 1 | down]));
             }
         }
         Ok(())
@@ -133,7 +133,7 @@ impl TriangleWorker {
             for (corner, &closed) in highest.chain([(vertex, &corners.lowest)]) {
                 if closed > 0 {
                     let (partition, place) = self.place(corner);
-                    self.told.tell(partition, &[&[2 * place]], &closed.to_ne_bytes());
+                    self.bins.push(partition, &[&[2 * place]], &closed.to_ne_bytes());
                 }
             }
             self.corners = corners;
@@ -169,8 +169,8 @@ impl TriangleWorker {
     }
 
     pub(super) fn flush(&mut self) -> Vec<Filled> {
-        // Rows are told when all of them are known.
-        self.told.flush();
-        self.told.take().1
+        // Rows are sent when all of them are known.
+        self.bins.flush();
+        self.bins.take().1
     }
 }

@@ -1,4 +1,4 @@
-//! Records that a worker tells other partitions, until their chunk is full.
+//! Updates of programs over triangles on their way to partitions, until their chunk is full.
 //!
 //! ```text
 //! counts    place u32, count u64: twice the vertex is how many edges are closed (or how many it
@@ -12,7 +12,7 @@
 //! accumulator is behind them.
 //!
 //! **Invariant:** chunks say how many records they stand for. Tested by
-//! `chunks_stand_for_all_that_was_told`.
+//! `chunks_stand_for_all_records`.
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
@@ -21,7 +21,7 @@ use welter_protocol::work::Filled;
 
 use crate::other;
 
-/// Kind of the records that are told.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Counts { are_combined: bool },
@@ -49,8 +49,8 @@ impl Record {
 struct Bin {
     targets: Vec<u32>,
     records: Column,
-    /// How many records were told.
-    told: u64,
+    /// Number of records, before counts are added up.
+    count: u64,
 }
 
 impl Bin {
@@ -75,7 +75,7 @@ impl Bin {
 
 /// Records of one kind for all partitions.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct UpdateBins {
     kind: Record,
     at: (u64, UpdateCell),
     most: usize,
@@ -85,7 +85,7 @@ pub(crate) struct Told {
     made: u64,
 }
 
-impl Told {
+impl UpdateBins {
     /// Nothing, for so many partitions. A chunk has `most` records, or words of about as many.
     pub(crate) fn new(partitions: u32, most: u32) -> Self {
         let (turn, stripe, window) = (0, 0, 0);
@@ -106,38 +106,38 @@ impl Told {
         for bin in &mut self.bins {
             bin.targets.clear();
             bin.records.clear();
-            bin.told = 0;
+            bin.count = 0;
         }
     }
 
-    /// Tells a partition a record: words, or a destination and what is behind it.
-    pub(crate) fn tell(&mut self, partition: u32, targets: &[&[u32]], record: &[u8]) {
+    /// Adds a record for a partition: words, or a destination and bytes behind it.
+    pub(crate) fn push(&mut self, partition: u32, targets: &[&[u32]], record: &[u8]) {
         let bin = &mut self.bins[partition as usize];
         for words in targets {
             bin.targets.extend_from_slice(words);
         }
         bin.records.extend(record);
-        bin.told += 1;
+        bin.count += 1;
         self.made += 1;
         let (most, are_rows) = (self.most, self.kind == Record::Rows);
         if bin.targets.len() < if are_rows { RECORD_WORDS * most } else { most }
-            && bin.told < u32::MAX.into()
+            && bin.count < u32::MAX.into()
         {
             return;
         }
         if self.kind == (Record::Counts { are_combined: true }) {
             bin.combine();
-            if 2 * bin.targets.len() < most && bin.told < u32::MAX.into() {
+            if 2 * bin.targets.len() < most && bin.count < u32::MAX.into() {
                 return;
             }
         }
         self.fill(partition);
     }
 
-    /// Makes a chunk of what a partition is told.
+    /// Makes a chunk of the records for a partition.
     fn fill(&mut self, partition: u32) {
         let bin = &mut self.bins[partition as usize];
-        if bin.told == 0 {
+        if bin.count == 0 {
             return;
         }
         if self.kind == (Record::Counts { are_combined: true }) {
@@ -146,16 +146,16 @@ impl Told {
         let (graph, cell) = self.at;
         let at = (graph, UpdateCell { stripe: partition, ..cell });
         let written = (&bin.targets[..], &bin.records[..]);
-        let payload = write_updates(self.kind.width(), at, written, bin.told).into();
+        let payload = write_updates(self.kind.width(), at, written, bin.count).into();
         let combined = match self.kind {
-            Record::Counts { .. } => bin.told as u32 - bin.targets.len() as u32,
+            Record::Counts { .. } => bin.count as u32 - bin.targets.len() as u32,
             _ => 0,
         };
-        let (records, source, sources) = (bin.told as u32, None, u64::MAX);
+        let (records, source, sources) = (bin.count as u32, None, u64::MAX);
         self.filled.push(Filled { partition, source, records, combined, sources, payload });
         bin.targets.clear();
         bin.records.clear();
-        bin.told = 0;
+        bin.count = 0;
     }
 
     /// Whether a chunk is full.
@@ -163,7 +163,7 @@ impl Told {
         !self.filled.is_empty()
     }
 
-    /// How many records were told since the last look, and the chunks that are full.
+    /// Number of records that were added since the last look, and the chunks that are full.
     pub(crate) fn take(&mut self) -> (u64, Vec<Filled>) {
         (std::mem::take(&mut self.made), std::mem::take(&mut self.filled))
     }
@@ -214,15 +214,15 @@ mod tests {
     const AT: (u64, UpdateCell) = (7, UpdateCell { turn: 3, stripe: 0, window: 1 });
 
     #[test]
-    fn chunks_stand_for_all_that_was_told() {
+    fn chunks_stand_for_all_records() {
         for (are_combined, chunks, records) in [(false, vec![8, 1], 9), (true, vec![9], 2)] {
-            let mut told = Told::new(2, 8);
-            told.begin(Record::Counts { are_combined }, AT);
+            let mut bins = UpdateBins::new(2, 8);
+            bins.begin(Record::Counts { are_combined }, AT);
             for place in 0..9 {
-                told.tell(1, &[&[place % 2]], &1_u64.to_ne_bytes());
+                bins.push(1, &[&[place % 2]], &1_u64.to_ne_bytes());
             }
-            told.flush();
-            let (made, filled) = told.take();
+            bins.flush();
+            let (made, filled) = bins.take();
             let stand_for: Vec<_> = filled.iter().map(|chunk| chunk.records).collect();
             assert_eq!((made, stand_for), (9, chunks));
             let at = (AT.0, UpdateCell { stripe: 1, ..AT.1 });
@@ -241,14 +241,14 @@ mod tests {
 
     #[test]
     fn rows_come_back_and_words_that_are_none_are_errors() {
-        let mut told = Told::new(1, 1);
-        told.begin(Record::Rows, AT);
+        let mut bins = UpdateBins::new(1, 1);
+        bins.begin(Record::Rows, AT);
         // One record has three words: the second row fills the chunk.
-        told.tell(0, &[&[6, 0], &[]], &[]);
-        assert!(!told.is_filled());
-        told.tell(0, &[&[5, 2], &[14, 17]], &[]);
-        assert!(told.is_filled());
-        let (made, filled) = told.take();
+        bins.push(0, &[&[6, 0], &[]], &[]);
+        assert!(!bins.is_filled());
+        bins.push(0, &[&[5, 2], &[14, 17]], &[]);
+        assert!(bins.is_filled());
+        let (made, filled) = bins.take();
         let words = open_updates(0, AT, &filled[0].payload).unwrap();
         assert_eq!((made, filled.len(), words.updates), (2, 1, 2));
         let mut rows = Vec::new();
