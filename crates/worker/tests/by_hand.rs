@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use welter_algorithms::bp::Potential;
 use welter_algorithms::spmv::Vector;
-use welter_algorithms::{Bfs, Cdlp, Spmv, SumProduct};
+use welter_algorithms::{Bfs, Cdlp, LocalContraction, Spmv, SumProduct};
 use welter_engine::EngineError;
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
@@ -21,7 +21,7 @@ use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
-use welter_worker::{Input, KernelWorker, Partitioning, Worker};
+use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, Worker};
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
@@ -370,5 +370,42 @@ fn edges_of_no_vertex_are_errors() {
         let mut worker =
             KernelWorker::new(kernel.clone(), cut(Route::Fold), GRAPH, Box::new(input));
         assert_eq!(worker.work(&Work::Ingest { first: true }).is_ok(), is_one);
+    }
+}
+
+#[test]
+fn rewritten_edges_of_another_cell_or_number_are_errors() {
+    let input = Listed { edges: Vec::new(), at: 0 };
+    let program = Arc::new(LocalContraction::new(1));
+    let mut worker = ContractWorker::new(program, cut(Route::Fold), GRAPH, Box::new(input));
+    let step = Step { iteration: 1, phase: Phase::Fold };
+    // Fourteen vertices of four numbers each; a total of two.
+    let vertices = vec![Payload::from([0; 14 * 16])];
+    let open =
+        Work::Open { step, partition: 0, vertices: vertices.clone(), control: [0; 16].into() };
+    assert!(worker.work(&open).is_ok());
+    assert!(worker.work(&Work::Turn { source: 0, vertices }).is_ok());
+    let mut stream = |records, edges: &[u32], bytes: usize| {
+        let payload: Vec<u8> = edges.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let payload = Payload::from(payload[..bytes].to_vec());
+        let name = BlockName {
+            kind: Kind::Edges,
+            role: Role::Primary,
+            epoch: Epoch::default(),
+            iteration: 1,
+            partition: 0,
+            source: Some(0),
+            number: 0,
+        };
+        let block = Block::of(name, records, u64::MAX, &payload);
+        worker.work(&Work::Stream { block, payload })
+    };
+    let edges = [1, 2, 0, 13, 3, 0];
+    assert!(stream(2, &edges, 24).is_ok());
+    for (records, bytes) in [(2, 23), (2, 12), (2, 0), (1, 24), (3, 24)] {
+        assert!(stream(records, &edges, bytes).is_err(), "{bytes} bytes of {records} edges");
+    }
+    for foreign in [[14, 2, 0], [1, 14, 0]] {
+        assert!(stream(1, &foreign, 12).is_err(), "{foreign:?}");
     }
 }
