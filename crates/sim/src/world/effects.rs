@@ -1,7 +1,8 @@
 //! Effects of machines, carried out: by the disk, the network, the program and the host.
 
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::{Effect, Event, Outcome, Time};
+use welter_protocol::names::Epoch;
+use welter_protocol::{Effect, Event, Outcome, Rank, Time};
 
 use super::{Happening, Process, World};
 use crate::checkers::{Scene, checkpoints};
@@ -91,11 +92,22 @@ impl World<'_> {
         let rank = self.processes[at].rank;
         let epoch = self.processes[at].machine.epoch();
         let scene = Scene { now: self.now, process: at, rank, epoch, step: None };
-        let of = |current: &Option<usize>| current.map(|at| &self.disks[self.processes[at].disk]);
         // A coordinator that was replaced may believe anything.
         let looks = self.current[rank] == Some(at) && checkpoints::looks_at_disks(effect);
-        let disks = looks.then(|| self.current.iter().filter_map(of).collect::<Vec<_>>());
+        let members = looks.then(|| self.members(epoch));
+        let disk_of = |at: &usize| &self.disks[self.processes[*at].disk];
+        let disks = members.map(|all| all.iter().map(disk_of).collect::<Vec<_>>());
         self.checkers.effect(scene, effect, disks.as_deref());
+    }
+
+    /// The process of each rank in an epoch: the newest one, unless nobody has heard of that yet,
+    /// and the one that it replaces is still a member.
+    fn members(&self, epoch: Epoch) -> Vec<usize> {
+        let member = |(rank, newest): (Rank, &Option<usize>)| {
+            let is_one = |one: &Process| one.rank == rank && one.machine.epoch() == epoch;
+            self.processes.iter().rposition(is_one).or(*newest)
+        };
+        self.current.iter().enumerate().filter_map(member).collect()
     }
 
     /// Whether the answer that a process will wait for is the one that never comes.
