@@ -34,14 +34,13 @@ mod transfer;
 mod volume;
 
 pub use closing::Closing;
-pub(crate) use faults::check;
-pub use faults::{Call, Fault, Faults};
+pub use faults::{Call, Fault, Faults, check};
 pub(crate) use file::parent;
 pub use file::sync_directory;
 pub use memory::{Memory, Pages};
 pub use options::{IoMode, IoOptions};
 pub use place::{ALIGN, Place};
-pub(crate) use plain::{read_exact, write_all};
+pub use plain::{read_exact, write_all};
 pub use queue::Queue;
 pub use request::Done;
 pub use stats::{Tally, VolumeStats};

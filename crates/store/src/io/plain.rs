@@ -26,7 +26,10 @@ fn plan(
 }
 
 /// Fills `bytes` from a place of a file. `path` is its name, for errors.
-pub(crate) fn read_exact(
+///
+/// # Errors
+/// When the file ends before, or the system cannot read it.
+pub fn read_exact(
     file: &File,
     path: &Path,
     offset: u64,
@@ -61,7 +64,10 @@ pub(crate) fn read_exact(
 }
 
 /// Writes all of `bytes` to a place of a file. `path` is its name, for errors.
-pub(crate) fn write_all(
+///
+/// # Errors
+/// When the file system is full, or the system cannot write it.
+pub fn write_all(
     file: &File,
     path: &Path,
     offset: u64,
