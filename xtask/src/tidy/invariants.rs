@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use super::{Finding, Source};
 
 /// Crates whose modules all say so.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "crates/algorithms/src/",
     "crates/cli/src/",
+    "crates/cluster/src/",
     "crates/engine/src/",
     "crates/input/src/",
     "crates/model/src/",

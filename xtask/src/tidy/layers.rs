@@ -46,6 +46,12 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "store", "engine", "protocol"]),
         may_use_others: Some(&["bytemuck", "foldhash", "hashbrown"]),
     },
+    // Threads, files and sockets around the two above. Whom it computes for it does not know.
+    Layer {
+        folder: "crates/cluster",
+        may_use: Some(&["model", "progress", "store", "engine", "protocol", "worker"]),
+        may_use_others: None,
+    },
     // Judges the protocol, and runs the programs of `algorithms` on workers against the oracles of
     // `testing`.
     Layer {

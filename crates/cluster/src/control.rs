@@ -1,0 +1,216 @@
+//! The pipes between a host and a machine that is a process of its own.
+//!
+//! ```text
+//! to the machine (lines)       peer RANK ADDRESS · vertices · (the end: the host is gone)
+//! to the host                  KIND FIELD .. BYTES, a line; then so many bytes
+//! ```
+//!
+//! Both ends are one executable, so there is no version. The bytes of a line are a manifest, a
+//! chunk of a vertex set, or a sentence.
+//!
+//! **Invariant:** `read(write(w)) = w`, and what is no word is an error. Tested by
+//! `words_come_back_and_others_are_errors`.
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use welter_protocol::checkpoint::Manifest;
+use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::{Payload, Rank};
+
+use crate::report::Report;
+
+/// Bytes of the line of a word, at most.
+const LINE_BYTES_MAX: u64 = 200;
+
+const EXITS: [Exit; 11] = [
+    Exit::Fenced,
+    Exit::Storage,
+    Exit::Absent,
+    Exit::Cut,
+    Exit::Stalled,
+    Exit::BadInput,
+    Exit::Budget,
+    Exit::Cancelled,
+    Exit::Broken,
+    Exit::Lost,
+    Exit::Reshaped,
+];
+
+/// Word of a machine to its host.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// It has this incarnation, and listens there.
+    Listening { incarnation: u32, address: SocketAddr },
+    /// A report.
+    Report(Report),
+    /// A chunk of the result.
+    Part { partition: u32, chunk: u64, payload: Payload },
+    /// All chunks were said.
+    PartsEnd,
+    /// It has not what it was asked for, for this reason.
+    Lacking(String),
+}
+
+/// Writes a word.
+pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
+    let mut put = |line: String, bytes: &[u8]| {
+        writeln!(to, "{line} {}", bytes.len())?;
+        to.write_all(bytes)?;
+        to.flush()
+    };
+    match word {
+        Word::Listening { incarnation, address } => {
+            put(format!("listening {incarnation} {address}"), &[])
+        }
+        Word::Report(Report::Suspected(rank)) => put(format!("suspected {rank}"), &[]),
+        Word::Report(Report::Finished(manifest)) => put("finished".to_owned(), &manifest.encode()),
+        Word::Report(Report::Ended(None)) => put("died".to_owned(), &[]),
+        Word::Report(Report::Ended(Some(Failure { why, rank, what }))) => {
+            put(format!("ended {why:?} {rank}"), what.as_bytes())
+        }
+        Word::Part { partition, chunk, payload } => {
+            put(format!("part {partition} {chunk} {:016x}", payload.hash()), payload)
+        }
+        Word::PartsEnd => put("parts-end".to_owned(), &[]),
+        Word::Lacking(what) => put("lacking".to_owned(), what.as_bytes()),
+    }
+}
+
+/// The next word; none at the end.
+pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Option<Word>> {
+    let mut line = String::new();
+    if from.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let wrong = || io::Error::new(ErrorKind::InvalidData, format!("no word of a machine: {line}"));
+    let words: Vec<&str> = line.strip_suffix('\n').unwrap_or_default().split(' ').collect();
+    let (bytes, fields) = words.split_last().ok_or_else(wrong)?;
+    let length = bytes.parse::<u64>().map_err(|_| wrong())?;
+    let mut bytes = Vec::new();
+    // Grows with what comes, whatever the line says.
+    from.by_ref().take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != length {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    word(fields, bytes).map(Some).ok_or_else(wrong)
+}
+
+fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
+    let text = |bytes| String::from_utf8(bytes).ok();
+    Some(match *fields {
+        ["listening", incarnation, address] => {
+            Word::Listening { incarnation: number(incarnation)?, address: number(address)? }
+        }
+        ["suspected", rank] => Word::Report(Report::Suspected(number(rank)?)),
+        ["finished"] => Word::Report(Report::Finished(Arc::new(Manifest::decode(&bytes)?))),
+        ["died"] => Word::Report(Report::Ended(None)),
+        ["ended", why, rank] => {
+            let why = *EXITS.iter().find(|exit| format!("{exit:?}") == why)?;
+            let (rank, what) = (number::<Rank>(rank)?, text(bytes)?.into());
+            Word::Report(Report::Ended(Some(Failure { why, rank, what })))
+        }
+        ["part", partition, chunk, hash] => {
+            let payload = Payload::from(bytes);
+            let is_whole = format!("{:016x}", payload.hash()) == hash;
+            let (partition, chunk) = (number(partition)?, number(chunk)?);
+            is_whole.then_some(Word::Part { partition, chunk, payload })?
+        }
+        ["parts-end"] => Word::PartsEnd,
+        ["lacking"] => Word::Lacking(text(bytes)?),
+        _ => return None,
+    })
+}
+
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// Request of a host to a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Another machine listens there.
+    Peer(Rank, SocketAddr),
+    /// The part of the result that is here, please.
+    Vertices,
+}
+
+impl Request {
+    /// Its line.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Self::Peer(rank, address) => format!("peer {rank} {address}\n"),
+            Self::Vertices => "vertices\n".to_owned(),
+        }
+    }
+
+    /// The request of a line, if it is one.
+    pub(crate) fn of(line: &str) -> Option<Self> {
+        match *line.split(' ').collect::<Vec<_>>() {
+            ["peer", rank, address] => Some(Self::Peer(number(rank)?, number(address)?)),
+            ["vertices"] => Some(Self::Vertices),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_and_others_are_errors() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 4711));
+        let mut words = vec![
+            Word::Listening { incarnation: 7, address },
+            Word::Report(Report::Suspected(3)),
+            Word::Report(Report::Ended(None)),
+            Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
+            Word::Part { partition: 3, chunk: 9, payload: Payload::default() },
+            Word::PartsEnd,
+            Word::Lacking("a sentence, with\nlines".to_owned()),
+        ];
+        words.extend(EXITS.map(|why| {
+            let failure = Failure { why, rank: 2, what: "edges.tsv:7: no\n".into() };
+            Word::Report(Report::Ended(Some(failure)))
+        }));
+        let mut bytes = Vec::new();
+        for word in &words {
+            write(&mut bytes, word).unwrap();
+        }
+        let mut rest = &bytes[..];
+        for word in &words {
+            let found = read(&mut rest).unwrap().unwrap();
+            assert_eq!(format!("{found:?}"), format!("{word:?}"));
+        }
+        assert!(read(&mut rest).unwrap().is_none());
+        for wrong in [
+            "hello\n",
+            "hello 3\nabc",
+            "suspected x 0\n",
+            "finished 3\nabc",
+            "finished 99999999999999\nabc",
+            "part 1 2 0 3\nabc",
+            "ended Odd 1 0\n",
+            "\n",
+            "suspected 3 0",
+            &"x".repeat(1000),
+        ] {
+            assert!(read(&mut wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn requests_are_lines() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 4711));
+        for request in [Request::Peer(3, address), Request::Vertices] {
+            let line = request.line();
+            assert_eq!(Request::of(line.strip_suffix('\n').unwrap()), Some(request));
+        }
+        for wrong in ["", "peer", "peer 1 here", "vertices of all"] {
+            assert_eq!(Request::of(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The files of a machine's disk: a file a block, a file a manifest, in a directory of its own.
+//!
+//! ```text
+//! DIRECTORY/lock                   held by the process that uses it
+//!          /incarnation            number of the last process of this rank, in digits
+//!          /blocks/NAME            pages of the payload | header of the block (72 bytes)
+//!          /blocks/NAME.part       what was being written when a process ended
+//!          /manifests/NAME         an encoded manifest
+//! ```
+//!
+//! The payload comes first, so that it lies at whole pages and a device can read it into a
+//! [`Buffer`]; the header lies behind it, so that a file which was cut short has none. A file gets
+//! its name when all of it is written, and is durable after a sync.
+//!
+//! Invariants:
+//! - A name in `blocks` is that of the block in the file, and a process that ends in the middle of
+//!   a write leaves none. Tested by `what_a_process_was_writing_is_no_block` and
+//!   `a_file_under_another_name_is_no_block`.
+//! - Two processes do not use one directory. Checked in `Folder::open`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use welter_protocol::block::{self, Damage, HEADER_BYTES};
+use welter_protocol::checkpoint::{Age, Manifest};
+use welter_protocol::names::{Block, BlockName, Bytes, Role};
+use welter_protocol::payload::{Buffer, PAGE_BYTES, Payload};
+use welter_protocol::{Event, Rank};
+use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_all};
+use welter_store::{StoreError, durable};
+
+use crate::error::ClusterError;
+
+/// Ending of the names of files that are being written.
+const PART: &str = "part";
+
+/// The directory of a machine, which no other process uses.
+pub struct Folder {
+    directory: PathBuf,
+    faults: Option<Arc<Faults>>,
+    _lock: File,
+}
+
+impl Folder {
+    /// The folder in this directory, which is made where there is none. `faults` are for tests.
+    ///
+    /// # Errors
+    /// When it cannot be made, or another process uses it.
+    pub fn open(directory: &Path, faults: Option<Arc<Faults>>) -> Result<Self, ClusterError> {
+        for part in ["blocks", "manifests"] {
+            let path = directory.join(part);
+            fs::create_dir_all(&path).map_err(|source| failed("make it", &path, source))?;
+        }
+        let path = directory.join("lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(|source| failed("open it", &path, source))?;
+        lock.try_lock().map_err(|_| ClusterError::InUse(directory.to_owned()))?;
+        for path in [&directory.join("blocks"), &directory.join("manifests"), directory] {
+            sync_directory(path, faults.as_ref())?;
+        }
+        Ok(Self { directory: directory.to_owned(), faults, _lock: lock })
+    }
+
+    /// A number that no process of this rank has had on this directory, above `least`.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn incarnation(&self, least: u32) -> Result<u32, ClusterError> {
+        let path = self.directory.join("incarnation");
+        let last = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let next = last.unwrap_or(0).max(least).saturating_add(1);
+        durable::replace(&path, next.to_string().as_bytes(), self.faults.as_ref())?;
+        Ok(next)
+    }
+
+    /// Event with which a process starts: blocks whose headers are whole, read without their
+    /// payloads, and manifests. What is neither is removed.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn start(&self) -> Result<Event, StoreError> {
+        let mut blocks = Vec::new();
+        for path in self.files("blocks")? {
+            match self.header(&path) {
+                Some(block) if self.place(&block.name) == path => blocks.push(block),
+                _ => durable::remove(&path, self.faults.as_ref())?,
+            }
+        }
+        blocks.sort_by_key(|block| block.name);
+        let mut manifests = Vec::new();
+        for path in self.files("manifests")? {
+            let bytes = fs::read(&path).map_err(|source| failed("read it", &path, source))?;
+            manifests.push(Bytes::from(bytes));
+        }
+        Ok(Event::Start { blocks, manifests })
+    }
+
+    fn files(&self, part: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let folder = self.directory.join(part);
+        let listed = |source| failed("list it", &folder, source);
+        let entries = fs::read_dir(&folder).map_err(listed)?;
+        let mut paths = Vec::new();
+        for entry in entries {
+            paths.push(entry.map_err(listed)?.path());
+        }
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// The header at the end of a file, if it is that of a block as long as the file.
+    fn header(&self, path: &Path) -> Option<Block> {
+        let file = File::open(path).ok()?;
+        self.header_of(&file, path).ok().and_then(|head| block::header(&head))
+    }
+
+    /// The bytes of a header at the end of a file, which has room for the payload that it states.
+    fn header_of(&self, file: &File, path: &Path) -> Result<[u8; HEADER_BYTES], Unread> {
+        let length = file.metadata().map_err(|source| failed("look at it", path, source))?.len();
+        let at = length.checked_sub(HEADER_BYTES as u64).ok_or(Damage::Torn)?;
+        let mut head = [0; HEADER_BYTES];
+        read_exact(file, path, at, &mut head, self.faults.as_ref())?;
+        let is_whole = |block: Block| pages(block.bytes as usize) as u64 == at;
+        if block::header(&head).is_some_and(is_whole) { Ok(head) } else { Err(Damage::Torn.into()) }
+    }
+
+    /// The block of this name.
+    ///
+    /// # Errors
+    /// When it is not there, damaged, or cannot be read.
+    pub fn read(&self, name: BlockName) -> Result<(Block, Payload), Unread> {
+        let path = self.place(&name);
+        let file = match check(self.faults.as_ref(), Call::Open)
+            .map_err(io::Error::from)
+            .and_then(|()| File::open(&path))
+        {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Damage::Missing.into());
+            }
+            Err(source) => return Err(failed("open it", &path, source).into()),
+        };
+        let head = self.header_of(&file, &path)?;
+        let bytes = block::header(&head).ok_or(Damage::Torn)?.bytes as usize;
+        let mut buffer = Buffer::zeroed(bytes);
+        read_exact(&file, &path, 0, buffer.room(), self.faults.as_ref())?;
+        Ok(block::open(&head, buffer, name)?)
+    }
+
+    /// Writes a block. It is there as a whole when this returns, and durable after a sync.
+    ///
+    /// # Errors
+    /// When it cannot be written; what had its name before is there still.
+    pub fn write(&self, block: &Block, payload: &Payload) -> Result<(), StoreError> {
+        let (path, faults) = (self.place(&block.name), self.faults.as_ref());
+        let part = path.with_added_extension(PART);
+        let file = check(faults, Call::Create)
+            .map_err(io::Error::from)
+            .and_then(|()| File::create(&part))
+            .map_err(|source| StoreError::Create { file: part.clone(), source })?;
+        let pages = payload.room();
+        let written = write_all(&file, &part, 0, pages, faults)
+            .and_then(|()| write_all(&file, &part, pages.len() as u64, &block::seal(block), faults))
+            .and_then(|()| {
+                let renamed = check(faults, Call::Rename).map_err(io::Error::from);
+                renamed
+                    .and_then(|()| fs::rename(&part, &path))
+                    .map_err(|source| failed("give it its name", &part, source))
+            });
+        written.inspect_err(|_| {
+            // The first error is the one to tell, and the name says what the file is.
+            let _ = fs::remove_file(&part);
+        })
+    }
+
+    /// Waits until a block is on the device. One that is not there was deleted. Its name is durable
+    /// after [`Self::sync_names`].
+    ///
+    /// # Errors
+    /// When it is not: the block is removed then, since nobody knows what the device has of it.
+    pub fn sync(&self, name: BlockName) -> Result<(), StoreError> {
+        let path = self.place(&name);
+        let synced = check(self.faults.as_ref(), Call::Sync)
+            .map_err(io::Error::from)
+            .and_then(|()| File::open(&path)?.sync_all());
+        match synced {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => {
+                let _ = fs::remove_file(&path);
+                Err(failed("sync it", &path, source))
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Waits until the names of all blocks that are there are on the device.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub fn sync_names(&self) -> Result<(), StoreError> {
+        sync_directory(&self.directory.join("blocks"), self.faults.as_ref())
+    }
+
+    /// Removes a block, if it is there.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn delete(&self, name: BlockName) -> Result<(), StoreError> {
+        durable::remove(&self.place(&name), self.faults.as_ref())
+    }
+
+    /// Keeps a manifest durably, as a whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn persist(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let path = self.manifest(manifest.age());
+        durable::replace(&path, &manifest.encode(), self.faults.as_ref())
+    }
+
+    /// Removes a manifest.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn forget(&self, age: Age) -> Result<(), StoreError> {
+        durable::remove(&self.manifest(age), self.faults.as_ref())
+    }
+
+    fn manifest(&self, (epoch, version, is_scattered): Age) -> PathBuf {
+        let scattered = if is_scattered { "-scattered" } else { "" };
+        self.directory.join("manifests").join(format!("{epoch}-{version}{scattered}"))
+    }
+
+    /// Where a block lies.
+    fn place(&self, name: &BlockName) -> PathBuf {
+        let BlockName { kind, epoch, iteration, partition, source, number, .. } = name;
+        let role = if name.role == Role::Mirror { "mirror-" } else { "" };
+        let kind = format!("{kind:?}").to_lowercase();
+        let source = source.map_or(String::new(), |source| format!("_{source}"));
+        let file = format!("{role}{kind}-{epoch}-{iteration}-{partition}{source}-{number:x}");
+        self.directory.join("blocks").join(file)
+    }
+}
+
+/// Parts of the result that lie at a machine, by partition and chunk.
+pub type Parts = Vec<((u32, u64), Payload)>;
+
+impl Folder {
+    /// The chunks of vertex sets of a finished run that lie here, of `machines`.
+    ///
+    /// # Errors
+    /// When one is not there or damaged.
+    pub fn vertices(
+        &self,
+        manifest: &Manifest,
+        (rank, machines): (Rank, usize),
+    ) -> Result<Parts, Unread> {
+        let engine = welter_protocol::placement::vertex_engine;
+        let parts = manifest.parts.iter().map(|part| (part.partition, part.chunk));
+        parts
+            .filter(|&(partition, chunk)| engine(machines, partition, chunk) == rank)
+            .map(|(partition, chunk)| {
+                let (_, payload) = self.read(manifest.name(partition, chunk))?;
+                Ok(((partition, chunk), payload))
+            })
+            .collect()
+    }
+}
+
+/// Why a block could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// It is not what was written.
+    #[error("{0:?}")]
+    Damage(Damage),
+    /// The device or the system does not hand it out.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<Damage> for Unread {
+    fn from(damage: Damage) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+impl Unread {
+    /// Damage as the protocol knows it: what a device does not hand out is as good as torn.
+    pub fn damage(&self) -> Damage {
+        match self {
+            Self::Damage(damage) => *damage,
+            Self::Store(_) => Damage::Torn,
+        }
+    }
+}
+
+/// Bytes of the pages of a payload of so many bytes.
+fn pages(bytes: usize) -> usize {
+    bytes.next_multiple_of(PAGE_BYTES)
+}
+
+fn failed(what: &'static str, path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io { what, file: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests;

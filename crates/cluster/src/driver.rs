@@ -1,0 +1,114 @@
+//! The loop of a machine: events in, one at a time; effects out, to those who do them.
+//!
+//! ```text
+//! links, disk, program --event--> Machine::step --effect--> links, disk, program, host
+//! ```
+//!
+//! **Invariant:** the loop waits for nothing but the next event or tick: messages wait in queues
+//! that drop what has no room, and requests to the disk and the program in those that the protocol
+//! bounds (one piece of work, the window of stores). So whoever hands it an event may wait. Tested
+//! by `a_hostile_peer_changes_nothing_and_is_counted`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::sleep;
+use std::time::Duration;
+
+use welter_protocol::config::Timing;
+use welter_protocol::failure::Failure;
+use welter_protocol::{Effect, Event, Machine, Time};
+
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::links::Links;
+use crate::program::Program;
+use crate::report::{Report, Reports};
+
+/// Time in which the last words of a machine leave it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A machine with all that it needs.
+pub(crate) struct Driver {
+    pub(crate) machine: Machine,
+    pub(crate) clock: Clock,
+    /// Nanoseconds between two ticks.
+    pub(crate) tick: Time,
+    pub(crate) disk: Disk,
+    pub(crate) program: Program,
+    pub(crate) links: Arc<Links>,
+    pub(crate) reports: Reports,
+    pub(crate) is_stopped: Arc<AtomicBool>,
+}
+
+/// Nanoseconds between two ticks of machines of this timing.
+pub(crate) fn tick(timing: &Timing) -> Time {
+    (timing.ping.min(timing.resend) / 2).max(1)
+}
+
+impl Driver {
+    /// Lets the machine live until it exits or is stopped.
+    pub(crate) fn run(mut self, start: Event, events: Receiver<Event>) {
+        let mut effects = Vec::new();
+        let mut next_tick = self.clock.now() + self.tick;
+        let mut soon = VecDeque::from([start]);
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let event = match soon.pop_front() {
+                Some(event) => event,
+                None if self.clock.now() >= next_tick => {
+                    next_tick = self.clock.now() + self.tick;
+                    Event::Tick
+                }
+                None => match events.recv_timeout(self.clock.until(next_tick)) {
+                    Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    // All who could send anything are parts of this.
+                    Err(RecvTimeoutError::Disconnected) => return,
+                },
+            };
+            self.machine.step(self.clock.now(), event, &mut effects);
+            for effect in effects.drain(..) {
+                if let Some(failure) = self.effect(effect, &mut soon) {
+                    self.end(failure);
+                    // Nobody who waits to hand on an event may keep the others from their end.
+                    return drop(events);
+                }
+            }
+        }
+        drop(events);
+    }
+
+    /// Has an effect done. The failure with which the machine exits, if that was it.
+    fn effect(&mut self, effect: Effect, soon: &mut VecDeque<Event>) -> Option<Failure> {
+        match self.disk.ask(effect)? {
+            Effect::Send(envelope) => self.links.send(envelope),
+            Effect::Work { token, work, .. } => self.program.ask(token, work),
+            Effect::Consult { token } => soon.push_back(Event::Consulted { token }),
+            Effect::Suspect(rank) => self.reports.say(Report::Suspected(rank)),
+            Effect::Finished(manifest) => self.reports.say(Report::Finished(manifest)),
+            Effect::Exit(failure) => return Some(failure),
+            // The disk took them.
+            Effect::Read { .. }
+            | Effect::Write { .. }
+            | Effect::Sync { .. }
+            | Effect::Persist { .. }
+            | Effect::Forget(_)
+            | Effect::Delete(_) => {}
+        }
+        None
+    }
+
+    /// Lets the last words leave, and says why this was the end.
+    fn end(&self, failure: Failure) {
+        let until = self.clock.now() + LAST_WORDS.as_nanos() as Time;
+        while self.links.is_sending() && self.clock.now() < until {
+            sleep(Duration::from_millis(1));
+        }
+        let what = match self.disk.trouble() {
+            Some(trouble) => format!("{}: {trouble}", failure.what).into(),
+            None => failure.what,
+        };
+        self.reports.say(Report::Ended(Some(Failure { what, ..failure })));
+    }
+}

@@ -1,0 +1,103 @@
+//! Why a cluster did not come to its end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use welter_progress::FailureKind;
+use welter_protocol::Rank;
+use welter_protocol::failure::{Exit, Failure};
+use welter_store::StoreError;
+
+/// Why a cluster did not come to its end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// A file cannot be used; the store says which and why.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A directory belongs to another process.
+    #[error("{}: another process uses it; each machine has a directory of its own", .0.display())]
+    InUse(PathBuf),
+    /// Machines do not prove who they are yet, so nobody from elsewhere may reach them.
+    #[error("{0}: machines listen on loopback addresses alone (127.0.0.1, ::1), for now")]
+    Address(SocketAddr),
+    /// A socket cannot be had.
+    #[error("cannot {what}: {source}")]
+    Socket {
+        /// Call that was tried.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The system starts no thread or process.
+    #[error("the system starts no machine: {0}")]
+    Start(io::Error),
+    /// All machines ended with this verdict.
+    #[error("machine {}: {}", .0.rank, .0.what)]
+    Failed(Failure),
+    /// A machine ended more often than it is started again.
+    #[error("machine {rank} has ended {times} times{}", reason(last.as_ref()))]
+    Restarts {
+        /// Which.
+        rank: Rank,
+        /// How often.
+        times: u32,
+        /// Reason that it gave.
+        last: Option<Failure>,
+    },
+    /// The user has had enough.
+    #[error("interrupted")]
+    Cancelled,
+    /// A process does not answer.
+    #[error("machine {rank}: its process does not say what it was asked for")]
+    Silent {
+        /// Which.
+        rank: Rank,
+    },
+    /// The result was committed, and a disk does not have it any more.
+    #[error("machine {rank}: a chunk of the result cannot be read: {what}")]
+    Result {
+        /// Which.
+        rank: Rank,
+        /// The reason.
+        what: String,
+    },
+}
+
+impl ClusterError {
+    /// Kind of the failure.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::InUse(_) => FailureKind::Output,
+            Self::Address(_) | Self::Socket { .. } | Self::Start(_) => FailureKind::Budget,
+            Self::Failed(failure) => kind(failure.why),
+            Self::Restarts { last, .. } => {
+                last.as_ref().map_or(FailureKind::Internal, |last| kind(last.why))
+            }
+            Self::Cancelled => FailureKind::Cancelled,
+            Self::Silent { .. } => FailureKind::Resumable,
+            Self::Result { .. } => FailureKind::Damaged,
+        }
+    }
+}
+
+/// A failure as the end of a sentence.
+fn reason(failure: Option<&Failure>) -> String {
+    failure.map_or(String::new(), |failure| format!(", the last time because {}", failure.what))
+}
+
+/// Kind of a reason of the protocol.
+fn kind(why: Exit) -> FailureKind {
+    match why {
+        Exit::Storage => FailureKind::Storage,
+        Exit::Fenced | Exit::Absent | Exit::Cut | Exit::Stalled => FailureKind::Resumable,
+        Exit::BadInput => FailureKind::Input,
+        Exit::Budget | Exit::Reshaped => FailureKind::Budget,
+        Exit::Cancelled => FailureKind::Cancelled,
+        Exit::Broken => FailureKind::Internal,
+        Exit::Lost => FailureKind::Damaged,
+    }
+}

@@ -1,0 +1,225 @@
+//! The host of a cluster: who starts machines, and others in their place.
+//!
+//! ```text
+//! a machine says          the host
+//! Suspected(rank)         counts it: a process that lives and is silent is left to `patience`
+//! Finished(manifest)      waits for the others, has the result handed out, and stops all
+//! Ended, its storage      starts another process of the rank, on the same folder
+//! Ended, else             stops all: this is the verdict of the run
+//! (it died)               starts another process of the rank
+//! ```
+//!
+//! Words of a process that was replaced are left unheard.
+//!
+//! **Invariant:** each process of a rank has a larger incarnation than all before it, and no two
+//! use one folder at a time. Checked in `Folder::incarnation` and `Folder::open`. **Invariant:**
+//! the result is taken only when the newest processes of all ranks have finished with one
+//! manifest. Checked in `Seats::finished`.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use welter_progress::Progress;
+use welter_protocol::checkpoint::Manifest;
+use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::{Payload, Rank};
+
+use crate::disk::folder::Parts;
+use crate::error::ClusterError;
+use crate::report::{Report, Reported};
+
+/// How often the machine of a rank is started again.
+const RESTARTS_MAX: u32 = 8;
+
+/// Time after which a host that has nothing to report is asked again.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// A process that was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Started {
+    /// Its incarnation.
+    pub incarnation: u32,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// A starter of machines. Nothing is known here of the graph and the program.
+pub trait Host {
+    /// Starts a process for a rank, whose incarnation is above this.
+    ///
+    /// # Errors
+    /// When that fails.
+    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError>;
+
+    /// Tells the process of a rank where another one listens.
+    ///
+    /// # Errors
+    /// When the address is not one that machines may have.
+    fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError>;
+
+    /// The next report, if there is one in this time.
+    fn next(&mut self, wait: Duration) -> Option<Reported>;
+
+    /// The part of the result that the process of a rank has on its disk.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    fn vertices(&mut self, rank: Rank, manifest: &Manifest) -> Result<Parts, ClusterError>;
+
+    /// Ends the process of a rank, if it lives still.
+    fn stop(&mut self, rank: Rank);
+}
+
+/// Result of a run.
+#[derive(Debug)]
+pub struct Finished {
+    /// List of all that it consists of.
+    pub manifest: Arc<Manifest>,
+    /// Chunks of vertex sets, by partition and place in it.
+    pub parts: BTreeMap<(u32, u64), Payload>,
+    /// How often machines were started again.
+    pub restarts: u32,
+    /// How often a machine was silent for long.
+    pub suspicions: u32,
+}
+
+impl Finished {
+    /// Vertices in the order of their numbers, as the program stores them.
+    pub fn vertices(&self) -> Vec<u8> {
+        let bytes = self.parts.values().map(|part| part.len()).sum();
+        let mut all = Vec::with_capacity(bytes);
+        self.parts.values().for_each(|part| all.extend_from_slice(part));
+        all
+    }
+}
+
+/// The process of a rank, as the host knows it.
+#[derive(Debug)]
+struct Seat {
+    started: Started,
+    restarts: u32,
+    finished: Option<Arc<Manifest>>,
+}
+
+struct Seats<'h> {
+    host: &'h mut dyn Host,
+    all: Vec<Seat>,
+    suspicions: u32,
+}
+
+/// Runs a cluster of so many machines to its end, unless `progress` is cancelled, and has the
+/// result handed out. No machine is left then.
+///
+/// # Errors
+/// When machines cannot be started, or end with a verdict.
+pub fn run(
+    host: &mut dyn Host,
+    machines: usize,
+    progress: &Progress,
+) -> Result<Finished, ClusterError> {
+    let mut seats = Seats { host, all: Vec::new(), suspicions: 0 };
+    let ended = seats.begin(machines).and_then(|()| seats.live(progress));
+    for rank in 0..machines {
+        seats.host.stop(rank);
+    }
+    ended
+}
+
+impl Seats<'_> {
+    fn begin(&mut self, machines: usize) -> Result<(), ClusterError> {
+        for rank in 0..machines {
+            let started = self.host.start(rank, 0)?;
+            self.all.push(Seat { started, restarts: 0, finished: None });
+        }
+        (0..machines).try_for_each(|rank| self.introduce(rank))
+    }
+
+    /// Tells the process of a rank of all others, and these of it.
+    fn introduce(&mut self, rank: Rank) -> Result<(), ClusterError> {
+        for peer in (0..self.all.len()).filter(|&peer| peer != rank) {
+            let [mine, other] = [rank, peer].map(|rank| self.all[rank].started.address);
+            self.host.locate(rank, peer, other)?;
+            self.host.locate(peer, rank, mine)?;
+        }
+        Ok(())
+    }
+
+    fn live(&mut self, progress: &Progress) -> Result<Finished, ClusterError> {
+        loop {
+            if progress.cancelled() {
+                return Err(ClusterError::Cancelled);
+            }
+            if let Some(manifest) = self.finished() {
+                return self.hand_out(manifest);
+            }
+            if let Some(reported) = self.host.next(WAIT) {
+                self.heard(reported)?;
+            }
+        }
+    }
+
+    fn heard(
+        &mut self,
+        Reported { rank, incarnation, report }: Reported,
+    ) -> Result<(), ClusterError> {
+        let seat = &mut self.all[rank];
+        if incarnation != seat.started.incarnation {
+            // Another process has its rank by now.
+            return Ok(());
+        }
+        match report {
+            Report::Suspected(_) => self.suspicions += 1,
+            Report::Finished(manifest) => seat.finished = Some(manifest),
+            Report::Ended(Some(failure)) if !may_return(failure.why) => {
+                return Err(ClusterError::Failed(failure));
+            }
+            Report::Ended(why) => self.restart(rank, why)?,
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self, rank: Rank, why: Option<Failure>) -> Result<(), ClusterError> {
+        self.host.stop(rank);
+        let Seat { started, restarts, .. } = self.all[rank];
+        if restarts == RESTARTS_MAX {
+            return Err(ClusterError::Restarts { rank, times: restarts + 1, last: why });
+        }
+        let started = self.host.start(rank, started.incarnation)?;
+        self.all[rank] = Seat { started, restarts: restarts + 1, finished: None };
+        // All will say it again, in the epoch that this begins.
+        self.all.iter_mut().for_each(|seat| seat.finished = None);
+        self.introduce(rank)
+    }
+
+    /// The manifest with which all have finished.
+    fn finished(&self) -> Option<Arc<Manifest>> {
+        let first = self.all.first()?.finished.as_ref()?;
+        let with_it = |seat: &Seat| seat.finished.as_ref() == Some(first);
+        self.all.iter().all(with_it).then(|| first.clone())
+    }
+
+    fn hand_out(&mut self, manifest: Arc<Manifest>) -> Result<Finished, ClusterError> {
+        let mut parts = BTreeMap::new();
+        for rank in 0..self.all.len() {
+            parts.extend(self.host.vertices(rank, &manifest)?);
+        }
+        let restarts = self.all.iter().map(|seat| seat.restarts).sum();
+        let lacking = manifest.parts.iter().find(|part| {
+            let place = (part.partition, part.chunk);
+            parts.get(&place).is_none_or(|payload: &Payload| payload.hash() != part.hash)
+        });
+        if let Some(part) = lacking {
+            let what =
+                format!("chunk {} of partition {} is another one", part.chunk, part.partition);
+            return Err(ClusterError::Result { rank: 0, what });
+        }
+        Ok(Finished { manifest, parts, restarts, suspicions: self.suspicions })
+    }
+}
+
+/// Whether a machine that ends so is started again.
+fn may_return(why: Exit) -> bool {
+    why == Exit::Storage
+}

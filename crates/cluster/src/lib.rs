@@ -1,0 +1,48 @@
+//! Machines of a cluster: the protocol's core, driven with threads, files and sockets.
+//!
+//! `welter_protocol` says what is to be done, and `welter_worker` computes; here it is done.
+//!
+//! ```text
+//! host       starts machines, others in their place, takes the result      Threads, Processes
+//!   machine  RunningMachine                                                     one a rank
+//!     driver     the loop: events in, effects out; one thread
+//!     disk       blocks and manifests in a folder; a few threads
+//!     links      frames to and from peers over TCP; two threads a peer, and a listener
+//!     program    the worker; one thread
+//! ```
+//!
+//! What an effect and an event mean is written at [`welter_protocol::Effect`] and
+//! [`welter_protocol::Event`]; the simulator (`crates/sim/src/world`) is the other driver, where
+//! time is virtual and everything goes wrong.
+//!
+//! Not here: proof of who speaks, therefore machines of several computers; ids, output files and
+//! options, which are the command's.
+
+mod clock;
+mod control;
+mod disk;
+mod driver;
+mod error;
+pub mod host;
+mod links;
+mod processes;
+mod program;
+mod report;
+mod running;
+mod serve;
+mod settings;
+mod share;
+mod threads;
+
+pub use disk::folder::{Folder, Parts, Unread};
+pub use error::ClusterError;
+pub use host::Host;
+pub use links::Bounds;
+pub use links::counts::{Counted, Counts};
+pub use processes::{MakeCommand, Processes};
+pub use report::{Report, Reported};
+pub use running::{Run, RunningMachine};
+pub use serve::serve;
+pub use settings::Settings;
+pub use share::Share;
+pub use threads::{MakeWorker, Threads};

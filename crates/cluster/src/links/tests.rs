@@ -1,0 +1,147 @@
+//! Links between two machines of one process: order, strangers, other runs, bounds.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
+
+use welter_protocol::Payload;
+use welter_protocol::ack::Ack;
+use welter_protocol::messages::Message;
+use welter_protocol::names::Epoch;
+
+use super::counts::Counted;
+use super::*;
+
+const BOUNDS: Bounds = Bounds { queue_bytes_max: 1 << 20, payload_bytes_max: 1 << 20 };
+
+struct Harness {
+    links: Links,
+    events: Receiver<Event>,
+}
+
+fn any_port() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+fn harness(rank: Rank, incarnation: u32, run: u64) -> Harness {
+    let (sender, events) = sync_channel(1000);
+    let me = Identity { run, rank, incarnation, machines: 2 };
+    let links = Links::new(listen(any_port()).unwrap(), me, BOUNDS, sender).unwrap();
+    Harness { links, events }
+}
+
+fn envelope([from, to]: [Rank; 2], number: u64, bytes: usize) -> Envelope {
+    let payload = Payload::from(vec![number as u8; bytes]);
+    let message = Message::Degrees { partition: 0, payload };
+    let (epoch, ack) = (Epoch::default(), Ack::default());
+    Envelope { from, from_incarnation: 1, to, to_incarnation: 0, epoch, number, ack, message }
+}
+
+/// Waits for something that other threads bring about.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+impl Harness {
+    fn next(&self) -> (u64, usize) {
+        match self.events.recv_timeout(Duration::from_secs(30)).unwrap() {
+            Event::Message(Envelope {
+                number, message: Message::Degrees { payload, .. }, ..
+            }) => (number, payload.len()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn count(&self, event: Counted) -> u64 {
+        self.links.counts().get(event)
+    }
+}
+
+#[test]
+fn messages_come_in_their_order_before_and_after_a_peer_is_replaced() {
+    let (one, two) = (harness(0, 1, 7), harness(1, 1, 7));
+    // Those that are sent before the peer is there wait.
+    (0..5).for_each(|number| one.links.send(envelope([0, 1], number, 3000 * number as usize)));
+    one.links.locate(1, two.links.address()).unwrap();
+    two.links.locate(0, one.links.address()).unwrap();
+    two.links.send(envelope([1, 0], 99, 200_000));
+    for number in 0..5 {
+        assert_eq!(two.next(), (number, 3000 * number as usize));
+    }
+    assert_eq!(one.next(), (99, 200_000));
+    until("all was sent", || !one.links.is_sending());
+    let Harness { links, events } = two;
+    drop(events);
+    drop(links);
+    let two = harness(1, 2, 7);
+    one.links.locate(1, two.links.address()).unwrap();
+    one.links.send(envelope([0, 1], 6, 1));
+    assert_eq!(two.next(), (6, 1));
+    assert_eq!(one.count(Counted::Connected), 2);
+}
+
+#[test]
+fn strangers_are_counted_and_peers_are_heard_all_the_same() {
+    let (one, two) = (harness(0, 1, 7), harness(1, 1, 7));
+    let strange = [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 4096], b"wltrlink", b""];
+    for (number, bytes) in (1..).zip(strange) {
+        let mut stream = TcpStream::connect(one.links.address()).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // It may have been reset, with what was sent and not read.
+        let _ = stream.read_to_end(&mut Vec::new());
+        until("it is counted", || one.count(Counted::Stranger) == number);
+    }
+    // One that introduces itself, and then says what is no frame, or is of another.
+    let frames = [vec![7; 500], {
+        let mut bytes = Vec::new();
+        frames::write(&mut bytes, &envelope([0, 1], 1, 10)).unwrap();
+        bytes
+    }];
+    for (number, bytes) in (1..).zip(frames) {
+        let mut stream = TcpStream::connect(one.links.address()).unwrap();
+        let hello = Hello { run: 7, from: 1, incarnation: 1, to: 0 };
+        assert_eq!(handshake::introduce(&mut stream, &hello).unwrap(), None);
+        stream.write_all(&bytes).unwrap();
+        until("it is counted", || one.count(Counted::Malformed) == number);
+    }
+    two.links.locate(0, one.links.address()).unwrap();
+    two.links.send(envelope([1, 0], 3, 10));
+    assert_eq!(one.next(), (3, 10));
+}
+
+#[test]
+fn peers_of_another_run_are_not_heard() {
+    let (one, two) = (harness(0, 1, 7), harness(1, 1, 8));
+    two.links.locate(0, one.links.address()).unwrap();
+    two.links.send(envelope([1, 0], 3, 10));
+    until("it is refused again", || two.count(Counted::RefusedByPeer) > 1);
+    assert!(one.count(Counted::Refused) > 1);
+    assert_eq!(one.count(Counted::Received), 0);
+}
+
+#[test]
+fn what_has_no_room_is_dropped_and_counted() {
+    let (one, two) = (harness(0, 1, 7), harness(1, 1, 7));
+    (0..5).for_each(|number| one.links.send(envelope([0, 1], number, 300_000)));
+    assert_eq!(one.count(Counted::Dropped), 2);
+    one.links.locate(1, two.links.address()).unwrap();
+    assert_eq!([two.next(), two.next(), two.next()].map(|(number, _)| number), [0, 1, 2]);
+    one.links.send(envelope([0, 1], 7, 300_000));
+    assert_eq!(two.next(), (7, 300_000), "there is room again");
+}
+
+#[test]
+fn other_addresses_than_loopback_are_refused() {
+    let one = harness(0, 1, 7);
+    for address in ["0.0.0.0:0", "10.0.0.7:80", "[::]:0", "[2001:db8::1]:80"] {
+        let address: SocketAddr = address.parse().unwrap();
+        assert!(matches!(listen(address), Err(ClusterError::Address(found)) if found == address));
+        assert!(matches!(one.links.locate(1, address), Err(ClusterError::Address(_))));
+    }
+}

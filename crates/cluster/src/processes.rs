@@ -1,0 +1,169 @@
+//! A host whose machines are processes of this computer, which it speaks to by pipes.
+//!
+//! A process ends when its standard input does, so none outlives its host.
+
+use std::io::{BufReader, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use welter_protocol::Rank;
+use welter_protocol::checkpoint::Manifest;
+
+use crate::control::{Request, Word, read};
+use crate::disk::folder::Parts;
+use crate::error::ClusterError;
+use crate::host::{Host, Started};
+use crate::report::{Report, Reported};
+
+/// Time in which a process must say something that it was asked for.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Makes the command of a rank, on this directory, with an incarnation above this.
+pub type MakeCommand = Box<dyn FnMut(Rank, &Path, u32) -> Command>;
+
+/// Machines as processes, each with a folder `machine-RANK` of its own.
+pub struct Processes {
+    directory: PathBuf,
+    command: MakeCommand,
+    machines: Vec<Option<Process>>,
+    reports: (Sender<Reported>, Receiver<Reported>),
+}
+
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    /// Words of the process, but for reports.
+    answers: Receiver<Word>,
+}
+
+impl Processes {
+    /// A host of so many machines, in this directory.
+    pub fn new(machines: usize, directory: &Path, command: MakeCommand) -> Self {
+        let machines = (0..machines).map(|_| None).collect();
+        Self { directory: directory.to_owned(), command, machines, reports: channel() }
+    }
+
+    /// Kills the process of a rank, as `kill -9` does.
+    ///
+    /// # Errors
+    /// When there is none, or the system refuses.
+    pub fn kill(&mut self, rank: Rank) -> std::io::Result<()> {
+        match &mut self.machines[rank] {
+            Some(process) => process.child.kill(),
+            None => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+fn socket(what: &'static str) -> impl Fn(std::io::Error) -> ClusterError {
+    move |source| ClusterError::Socket { what, source }
+}
+
+impl Process {
+    fn ask(&mut self, request: &Request) -> std::io::Result<()> {
+        self.input.write_all(request.line().as_bytes())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Host for Processes {
+    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
+        let folder = self.directory.join(format!("machine-{rank}"));
+        let mut command = (self.command)(rank, &folder, above);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(ClusterError::Start)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let Some((input, output)) = pipes else { unreachable!("both were asked for") };
+        let (answers, words) = channel();
+        let process = Process { child, input, answers: words };
+        let reports = self.reports.0.clone();
+        let thread = Builder::new().name(format!("machine-{rank}"));
+        // It ends with the process.
+        let spawned = thread.spawn(move || {
+            hear(rank, BufReader::new(output), &answers, &reports);
+        });
+        spawned.map_err(ClusterError::Start)?;
+        match process.answers.recv_timeout(PATIENCE) {
+            Ok(Word::Listening { incarnation, address }) => {
+                self.machines[rank] = Some(process);
+                Ok(Started { incarnation, address })
+            }
+            _ => Err(ClusterError::Silent { rank }),
+        }
+    }
+
+    fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        if let Some(process) = &mut self.machines[rank] {
+            // One that has died is started again, and told again.
+            let _ = process.ask(&Request::Peer(peer, address));
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<Reported> {
+        self.reports.1.recv_timeout(wait).ok()
+    }
+
+    fn vertices(&mut self, rank: Rank, _: &Manifest) -> Result<Parts, ClusterError> {
+        let silent = || ClusterError::Silent { rank };
+        let process = self.machines[rank].as_mut().ok_or_else(silent)?;
+        process.ask(&Request::Vertices).map_err(socket("ask a machine for its result"))?;
+        let mut parts = Parts::new();
+        loop {
+            match process.answers.recv_timeout(PATIENCE).map_err(|_| silent())? {
+                Word::Part { partition, chunk, payload } => {
+                    parts.push(((partition, chunk), payload));
+                }
+                Word::PartsEnd => return Ok(parts),
+                Word::Lacking(what) => return Err(ClusterError::Result { rank, what }),
+                Word::Listening { .. } | Word::Report(_) => return Err(silent()),
+            }
+        }
+    }
+
+    fn stop(&mut self, rank: Rank) {
+        self.machines[rank] = None;
+    }
+}
+
+/// Takes the words of a process until its end, which is the last report.
+fn hear(
+    rank: Rank,
+    mut output: impl std::io::BufRead,
+    answers: &Sender<Word>,
+    reports: &Sender<Reported>,
+) {
+    let mut process = None;
+    // Who listened may be gone in all of this: then nobody needs to know.
+    while let Ok(Some(word)) = read(&mut output) {
+        match (word, process) {
+            (Word::Report(report), Some(incarnation)) => {
+                let is_last = matches!(report, Report::Ended(_));
+                let _ = reports.send(Reported { rank, incarnation, report });
+                if is_last {
+                    return;
+                }
+            }
+            (word, _) => {
+                if let Word::Listening { incarnation, .. } = word {
+                    process = Some(incarnation);
+                }
+                let _ = answers.send(word);
+            }
+        }
+    }
+    if let Some(incarnation) = process {
+        let _ = reports.send(Reported { rank, incarnation, report: Report::Ended(None) });
+    }
+}

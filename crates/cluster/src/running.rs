@@ -1,0 +1,145 @@
+//! A machine that runs in this process: its driver's thread and all that it started.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use welter_protocol::checkpoint::Manifest;
+use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::payload::checksum;
+use welter_protocol::{Config, Machine, Rank, wire};
+use welter_worker::Worker;
+
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::disk::folder::{Folder, Parts};
+use crate::driver::{Driver, tick};
+use crate::error::ClusterError;
+use crate::links::counts::Counts;
+use crate::links::{Bounds, Identity, Links, listen};
+use crate::program::{Program, said};
+use crate::report::{Report, Reported, Reports};
+
+/// Events that wait for a machine; who has another waits to hand it over.
+const EVENTS_MAX: usize = 256;
+
+/// Run that machines are part of.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Settings that all machines agree on.
+    pub config: Arc<Config>,
+    /// Program, its options and the graph, in words: the same on all machines.
+    pub words: String,
+    /// Bounds of what waits for peers.
+    pub bounds: Bounds,
+}
+
+impl Run {
+    /// Number that two runs share only if all of it is the same.
+    pub fn digest(&self) -> u64 {
+        let Self { config, words, .. } = self;
+        checksum(format!("{} {config:?} {words}", wire::VERSION).as_bytes())
+    }
+}
+
+/// A machine that runs. It ends at once, as in a crash, when this is dropped.
+pub struct RunningMachine {
+    rank: Rank,
+    incarnation: u32,
+    machines: usize,
+    folder: Arc<Folder>,
+    links: Arc<Links>,
+    is_stopped: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunningMachine {
+    /// Starts a machine on a folder, with an incarnation that no process of its rank had, at any
+    /// port of this computer. It reports to `host`.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or a socket or a thread cannot be had.
+    pub fn start(
+        run: &Run,
+        (rank, incarnation): (Rank, u32),
+        folder: Arc<Folder>,
+        worker: Box<dyn Worker>,
+        host: Sender<Reported>,
+    ) -> Result<Self, ClusterError> {
+        let config = run.config.clone();
+        let machines = config.machines();
+        let start = folder.start()?;
+        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let (sender, events) = sync_channel(EVENTS_MAX);
+        let me = Identity { run: run.digest(), rank, incarnation, machines };
+        let links = Links::new(listener, me, run.bounds, sender.clone());
+        let links = Arc::new(links.map_err(ClusterError::Start)?);
+        let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
+        let program = Program::new(worker, sender).map_err(ClusterError::Start)?;
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let driver = Driver {
+            tick: tick(&config.timing),
+            machine: Machine::new(config, rank, incarnation),
+            clock: Clock::new(),
+            disk,
+            program,
+            links: links.clone(),
+            reports: Reports { rank, incarnation, host },
+            is_stopped: is_stopped.clone(),
+        };
+        let reports = driver.reports.clone();
+        let thread = Builder::new().name(format!("machine-{rank}")).spawn(move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| driver.run(start, events))) {
+                let what = said(&*panic).into();
+                reports.say(Report::Ended(Some(Failure { why: Exit::Broken, rank, what })));
+            }
+        });
+        let thread = Some(thread.map_err(ClusterError::Start)?);
+        Ok(Self { rank, incarnation, machines, folder, links, is_stopped, thread })
+    }
+
+    /// Which process of its rank it is.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// Where it listens for other machines.
+    pub fn address(&self) -> SocketAddr {
+        self.links.address()
+    }
+
+    /// Tells it where another machine listens, from now on.
+    ///
+    /// # Errors
+    /// When that is not on this computer.
+    pub fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        self.links.locate(peer, address)
+    }
+
+    /// Numbers of what has happened on its links.
+    pub fn counts(&self) -> &Arc<Counts> {
+        self.links.counts()
+    }
+
+    /// The part of the result that lies on its disk.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        let rank = self.rank;
+        self.folder
+            .vertices(manifest, (rank, self.machines))
+            .map_err(|unread| ClusterError::Result { rank, what: unread.to_string() })
+    }
+}
+
+impl Drop for RunningMachine {
+    fn drop(&mut self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        // It catches panics.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

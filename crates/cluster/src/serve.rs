@@ -1,0 +1,105 @@
+//! A machine as a process of its own: what the process does, from its first word to its end.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Builder;
+
+use welter_protocol::Rank;
+use welter_protocol::checkpoint::Manifest;
+use welter_worker::Worker;
+
+use crate::control::{Request, Word, write};
+use crate::disk::folder::Folder;
+use crate::error::ClusterError;
+use crate::report::{Report, Reported};
+use crate::running::{Run, RunningMachine};
+
+/// Something that the process waits for.
+enum Heard {
+    Reported(Reported),
+    Asked(Request),
+    /// The host is gone.
+    Alone,
+}
+
+/// Runs the machine of a rank on a directory, with an incarnation above this. The host asks by
+/// `input`, and is answered by `output`. Ends when the machine or the host does.
+///
+/// # Errors
+/// When the machine cannot be started, or its last words do not reach the host.
+pub fn serve(
+    run: &Run,
+    (rank, above): (Rank, u32),
+    directory: &Path,
+    worker: Box<dyn Worker>,
+    (input, output): (impl BufRead + Send + 'static, &mut impl Write),
+) -> Result<(), ClusterError> {
+    let folder = Arc::new(Folder::open(directory, None)?);
+    let incarnation = folder.incarnation(above)?;
+    let (reports, reported) = channel();
+    let machine = RunningMachine::start(run, (rank, incarnation), folder, worker, reports)?;
+    let mut say = |word| {
+        let said = write(output, &word);
+        said.map_err(|source| ClusterError::Socket { what: "speak to the host", source })
+    };
+    say(Word::Listening { incarnation, address: machine.address() })?;
+    let (heard, waiting) = channel();
+    let asked = heard.clone();
+    let spawned = Builder::new().name("reports".to_owned()).spawn(move || {
+        // It ends with the process.
+        let _ = reported.iter().try_for_each(|it| heard.send(Heard::Reported(it)));
+    });
+    spawned.map_err(ClusterError::Start)?;
+    let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(input, &asked));
+    spawned.map_err(ClusterError::Start)?;
+    let mut finished = None;
+    for heard in waiting {
+        match heard {
+            Heard::Alone => break,
+            Heard::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
+            Heard::Asked(Request::Vertices) => hand_out(&machine, finished.as_deref(), &mut say)?,
+            Heard::Reported(Reported { report, .. }) => {
+                if let Report::Finished(manifest) = &report {
+                    finished = Some(manifest.clone());
+                }
+                let is_last = matches!(report, Report::Ended(_));
+                say(Word::Report(report))?;
+                if is_last {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn listen(input: impl BufRead, heard: &Sender<Heard>) {
+    for line in input.lines() {
+        let request = line.ok().and_then(|line| Request::of(&line));
+        let Some(request) = request else { break };
+        if heard.send(Heard::Asked(request)).is_err() {
+            return;
+        }
+    }
+    // It has ended by itself otherwise.
+    let _ = heard.send(Heard::Alone);
+}
+
+fn hand_out(
+    machine: &RunningMachine,
+    manifest: Option<&Manifest>,
+    say: &mut impl FnMut(Word) -> Result<(), ClusterError>,
+) -> Result<(), ClusterError> {
+    match manifest.map(|manifest| machine.vertices(manifest)) {
+        None => say(Word::Lacking("it has not finished".to_owned())),
+        Some(Err(error)) => say(Word::Lacking(error.to_string())),
+        Some(Ok(parts)) => {
+            for ((partition, chunk), payload) in parts {
+                say(Word::Part { partition, chunk, payload })?;
+            }
+            say(Word::PartsEnd)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How a cluster on one computer is set: what its machines agree on, from a few numbers.
+
+use welter_protocol::Config;
+use welter_protocol::config::{Copies, Edges, Handover, Loss, Route, Sets, Timing};
+use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::Placement;
+use welter_protocol::steal::Bias;
+use welter_protocol::window::Width;
+use welter_protocol::wire::BODY_BYTES_MAX;
+use welter_store::header::Encoding;
+use welter_worker::Partitioning;
+
+use crate::links::Bounds;
+
+const MILLIS: u64 = 1_000_000;
+
+/// A message that is lost is sent again after a second: on one computer none is, but with a
+/// connection that breaks. A process that is silent for two is suspected, which the host counts.
+const TIMING: Timing = Timing {
+    resend: 1000 * MILLIS,
+    ping: 100 * MILLIS,
+    suspect: 2000 * MILLIS,
+    patience: 60_000 * MILLIS,
+};
+
+/// Numbers from which a cluster is set.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Number of machines.
+    pub machines: usize,
+    /// Number of vertices.
+    pub vertices: u64,
+    /// Bytes of a vertex, as the program stores it.
+    pub vertex_bytes: u64,
+    /// Bytes of the vertex set of a partition, at most.
+    pub set_bytes_max: u64,
+    /// Where updates wait.
+    pub route: Route,
+    /// Treatment of edges while they stream.
+    pub edges: Edges,
+    /// Edges or updates in a chunk.
+    pub chunk_records: u32,
+    /// Vertices in a chunk of a vertex set.
+    pub chunk_vertices: u64,
+    /// Edges that are read of the input at a time.
+    pub piece_edges: usize,
+    /// Bins of edges that a machine has open at a time.
+    pub bins_open_max: u64,
+    /// Decides which engine a chunk goes to, and whom a machine asks first.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// Settings for so many machines and vertices: chunks of half a million records, and sets of
+    /// 64 MiB.
+    pub fn new(machines: usize, vertices: u64, vertex_bytes: u64, route: Route) -> Self {
+        Self {
+            machines,
+            vertices,
+            vertex_bytes,
+            set_bytes_max: 64 << 20,
+            route,
+            edges: Edges::Fixed,
+            chunk_records: 1 << 19,
+            chunk_vertices: 1 << 18,
+            piece_edges: 1 << 18,
+            bins_open_max: 64,
+            seed: 1,
+        }
+    }
+
+    /// The cut of the graph; none where not even a vertex fits.
+    pub fn cut(&self) -> Option<Partitioning> {
+        let Self { machines, vertices, vertex_bytes, set_bytes_max, .. } = *self;
+        Some(Partitioning {
+            partitions: Partitions::fitting(machines, vertices, vertex_bytes, set_bytes_max)?,
+            route: self.route,
+            encoding: Encoding::Packed,
+            chunk_records: self.chunk_records,
+            chunk_vertices: self.chunk_vertices,
+            piece_edges: self.piece_edges,
+            bins_open_max: self.bins_open_max,
+            source_parts: 1,
+            combines: true,
+        })
+    }
+
+    /// The configuration of machines whose graph is cut so.
+    pub fn config(&self, cut: &Partitioning) -> Config {
+        Config {
+            partitions: cut.partitions,
+            vertex_bytes: self.vertex_bytes,
+            chunk_vertices: self.chunk_vertices,
+            route: self.route,
+            bias: Bias::PAPER,
+            placement: Placement::Random,
+            width: Width::Measured,
+            depth: 4,
+            streams: 1,
+            store_window_bytes: 64 << 20,
+            bins_open_max: self.bins_open_max,
+            handover: Handover::Memory,
+            sets: Sets::Bags,
+            checkpoint_interval: 1,
+            scatter_checkpoints: false,
+            edges: self.edges,
+            carries: false,
+            copies: Copies::NONE,
+            loss: Loss::Reingest,
+            timing: TIMING,
+            seed: self.seed,
+            audited: true,
+            planted: None,
+        }
+    }
+
+    /// Bounds of what waits between machines: four windows of stores to a peer.
+    pub fn bounds() -> Bounds {
+        Bounds { queue_bytes_max: 256 << 20, payload_bytes_max: BODY_BYTES_MAX as usize }
+    }
+}

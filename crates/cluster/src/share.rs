@@ -1,0 +1,178 @@
+//! A machine's share of the input: some parts of a stream of edges.
+//!
+//! ```text
+//! share(r) = parts [p r / m, p (r + 1) / m)    of p parts, among m machines
+//! ```
+//!
+//! Edges are read one part at a time, so a part is in memory. Both ways of an edge, where the graph
+//! is read so, are one machine's.
+//!
+//! **Invariant:** the shares of all machines have each edge once, and a share that is begun anew
+//! hands out the same edges. Tested by `shares_are_all_edges_once_and_again`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use welter_engine::EngineError;
+use welter_model::edges::{EdgeStream, Reading};
+use welter_model::stream::Edge;
+use welter_protocol::Rank;
+use welter_worker::Input;
+
+/// Some parts of a stream, whose slots are known beforehand.
+pub struct Share {
+    stream: Arc<dyn EdgeStream>,
+    reading: Reading,
+    parts: Range<usize>,
+    /// Vertices that get a loop, where a program wants one at each, and no other.
+    members: Range<u64>,
+    /// Parts and members that are still to come.
+    left: (Range<usize>, Range<u64>),
+    /// Edges of the part at hand, and how many of them were handed out.
+    edges: Vec<Edge>,
+    at: usize,
+}
+
+/// Share of `all` that falls to one of so many machines.
+fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
+    let first = |rank: usize| (u128::from(all) * rank as u128 / machines as u128) as u64;
+    first(rank)..first(rank + 1)
+}
+
+impl Share {
+    /// The share of a machine. Parallel edges are kept: `reading.duplicates` is not looked at.
+    pub fn new(
+        stream: Arc<dyn EdgeStream>,
+        reading: Reading,
+        (rank, machines): (Rank, usize),
+    ) -> Self {
+        let parts = range(stream.parts() as u64, rank, machines);
+        let parts = parts.start as usize..parts.end as usize;
+        let left = (parts.clone(), 0..0);
+        Self { stream, reading, parts, members: 0..0, left, edges: Vec::new(), at: 0 }
+    }
+
+    /// The share with a loop at each of the vertices that fall to this machine, of so many in all.
+    #[must_use]
+    pub fn with_members(mut self, vertices: u64, (rank, machines): (Rank, usize)) -> Self {
+        self.members = range(vertices, rank, machines);
+        self.left.1 = self.members.clone();
+        self
+    }
+
+    /// Reads a part, with all that an edge of it stands for.
+    fn read(&mut self, part: usize) -> Result<(), EngineError> {
+        let Self { stream, reading, edges, .. } = self;
+        stream.read(part, &mut |batch| {
+            for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+                let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
+                let [source, target] =
+                    if reading.reversed { [target, source] } else { [source, target] };
+                if source == target && reading.drop_self_loops {
+                    continue;
+                }
+                edges.push(Edge { source, target, weight });
+                if reading.both_ways() && source != target {
+                    edges.push(Edge { source: target, target: source, weight });
+                }
+            }
+            true
+        })?;
+        Ok(())
+    }
+
+    /// Gets more edges, where those at hand are handed out and there are any.
+    fn fill(&mut self, edges_max: usize) -> Result<(), EngineError> {
+        while self.at == self.edges.len() && !self.is_read() {
+            self.edges.clear();
+            self.at = 0;
+            if let Some(part) = self.left.0.next() {
+                self.read(part)?;
+                continue;
+            }
+            let members = self.left.1.by_ref().take(edges_max);
+            self.edges.extend(members.map(|vertex| {
+                let vertex = vertex as u32;
+                Edge { source: vertex, target: vertex, weight: 1.0 }
+            }));
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more is to come than what is at hand.
+    fn is_read(&self) -> bool {
+        self.left.0.is_empty() && self.left.1.is_empty()
+    }
+}
+
+impl Input for Share {
+    fn begin(&mut self) {
+        self.left = (self.parts.clone(), self.members.clone());
+        self.edges.clear();
+        self.at = 0;
+    }
+
+    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+        self.fill(edges_max)?;
+        let start = self.at;
+        self.at = self.edges.len().min(start + edges_max);
+        let is_last = self.at == self.edges.len() && self.is_read();
+        Ok((&self.edges[start..self.at], is_last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_model::edges::EdgeList;
+
+    use super::*;
+
+    fn all(share: &mut Share, edges_max: usize) -> Vec<[u32; 2]> {
+        share.begin();
+        let mut edges = Vec::new();
+        loop {
+            let (piece, is_last) = share.piece(edges_max).unwrap();
+            assert!(piece.len() <= edges_max);
+            edges.extend(piece.iter().map(|edge| [edge.source, edge.target]));
+            if is_last {
+                return edges;
+            }
+        }
+    }
+
+    #[test]
+    fn shares_are_all_edges_once_and_again() {
+        let pairs: Vec<[u32; 2]> = (0..50).map(|edge| [edge % 7, edge % 5]).collect();
+        let mut list = EdgeList::new(Some(7), false);
+        pairs.chunks(8).for_each(|pairs| list.push(pairs.to_vec(), Vec::new()));
+        let stream: Arc<dyn EdgeStream> = Arc::new(list);
+        let both = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+        let back = Reading { reversed: true, ..Reading::default() };
+        let turned = |&[source, target]: &[u32; 2]| [target, source];
+        for machines in 1..10 {
+            for (reading, members) in [(Reading::default(), 0), (back, 0), (both, 7)] {
+                let mut found = Vec::new();
+                for rank in 0..machines {
+                    let me = (rank, machines);
+                    let share = Share::new(stream.clone(), reading, me);
+                    let mut share = share.with_members(members, me);
+                    let edges = all(&mut share, 3);
+                    assert_eq!(all(&mut share, 1000), edges);
+                    found.extend(edges);
+                }
+                let mut expected = match (reading.reversed, reading.undirected) {
+                    (true, _) => pairs.iter().map(turned).collect(),
+                    (_, true) => {
+                        let some = pairs.iter().filter(|[source, target]| source != target);
+                        some.flat_map(|pair| [*pair, turned(pair)]).collect()
+                    }
+                    _ => pairs.clone(),
+                };
+                expected.extend((0..members as u32).map(|vertex| [vertex; 2]));
+                expected.sort_unstable();
+                found.sort_unstable();
+                assert_eq!(found, expected, "{machines} machines");
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A host whose machines are threads of this process: for tests, and for one computer.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use welter_protocol::Rank;
+use welter_protocol::checkpoint::Manifest;
+use welter_worker::Worker;
+
+use crate::disk::folder::{Folder, Parts};
+use crate::error::ClusterError;
+use crate::host::{Host, Started};
+use crate::report::{Report, Reported};
+use crate::running::{Run, RunningMachine};
+
+/// Makes the worker of a rank, for each process anew.
+pub type MakeWorker = Box<dyn FnMut(Rank) -> Result<Box<dyn Worker>, ClusterError>>;
+
+/// Machines as threads, each with a folder `machine-RANK` of its own.
+pub struct Threads {
+    run: Run,
+    directory: PathBuf,
+    worker: MakeWorker,
+    machines: Vec<Option<RunningMachine>>,
+    reports: (Sender<Reported>, Receiver<Reported>),
+}
+
+impl Threads {
+    /// The host of a run, in this directory.
+    pub fn new(run: Run, directory: &Path, worker: MakeWorker) -> Self {
+        let machines = (0..run.config.machines()).map(|_| None).collect();
+        Self { run, directory: directory.to_owned(), worker, machines, reports: channel() }
+    }
+
+    /// The machine of a rank, if it lives.
+    pub fn machine(&self, rank: Rank) -> Option<&RunningMachine> {
+        self.machines.get(rank)?.as_ref()
+    }
+
+    /// Ends a machine as a crash does, and takes notice of that.
+    pub fn kill(&mut self, rank: Rank) {
+        if let Some(machine) = self.machines[rank].take() {
+            let incarnation = machine.incarnation();
+            drop(machine);
+            // The receiver is here.
+            let _ =
+                self.reports.0.send(Reported { rank, incarnation, report: Report::Ended(None) });
+        }
+    }
+}
+
+impl Host for Threads {
+    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
+        let folder = self.directory.join(format!("machine-{rank}"));
+        let folder = Arc::new(Folder::open(&folder, None)?);
+        let incarnation = folder.incarnation(above)?;
+        let worker = (self.worker)(rank)?;
+        let me = (rank, incarnation);
+        let machine = RunningMachine::start(&self.run, me, folder, worker, self.reports.0.clone())?;
+        let address = machine.address();
+        self.machines[rank] = Some(machine);
+        Ok(Started { incarnation, address })
+    }
+
+    fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        self.machine(rank).map_or(Ok(()), |machine| machine.locate(peer, address))
+    }
+
+    fn next(&mut self, wait: Duration) -> Option<Reported> {
+        self.reports.1.recv_timeout(wait).ok()
+    }
+
+    fn vertices(&mut self, rank: Rank, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        let gone = || ClusterError::Result { rank, what: "it has ended".to_owned() };
+        self.machine(rank).ok_or_else(gone)?.vertices(manifest)
+    }
+
+    fn stop(&mut self, rank: Rank) {
+        self.machines[rank] = None;
+    }
+}

@@ -1,0 +1,160 @@
+//! Jobs on clusters of threads, and what their results must be.
+
+use std::sync::Arc;
+
+use bytemuck::pod_read_unaligned;
+use welter_algorithms::pagerank::Dangling;
+use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
+use welter_cluster::host::{Finished, run};
+use welter_cluster::{ClusterError, Host, MakeWorker, Run, Settings, Share};
+use welter_engine::chunks::{FoldKernel, Kernel};
+use welter_model::edges::Reading;
+use welter_model::program::Value;
+use welter_progress::Progress;
+use welter_protocol::Rank;
+use welter_protocol::config::{Edges, Route};
+use welter_protocol::random::Random;
+use welter_testing::graph::Graph;
+use welter_testing::interpreter::{Answer, interpret};
+use welter_testing::plain::components;
+use welter_testing::relative_error;
+use welter_worker::{ContractWorker, KernelWorker, Partitioning, Worker};
+
+/// Judges the bytes of all vertices after so many iterations.
+type Judge = Box<dyn Fn(&[u8], u64)>;
+
+/// A program on a graph, cut for a cluster.
+pub(crate) struct Job {
+    pub(crate) run: Run,
+    make: Arc<dyn Fn(Rank) -> Box<dyn Worker>>,
+    judge: Judge,
+}
+
+/// A graph with hubs, loops, parallel edges and vertices without edges.
+pub(crate) fn graph(seed: u64, vertices: u64, edges: u64) -> Graph {
+    let mut random = Random::new(seed);
+    let mut end = || {
+        let bound = if random.chance(300) { 5.min(vertices) } else { vertices };
+        random.below(bound) as u32
+    };
+    Graph::new(vertices as usize, (0..edges).map(|_| [end(), end()]).collect())
+}
+
+fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
+    Answer { values, iterations: 0, in_step: true, total: (), totals: Vec::new() }.numbers()
+}
+
+/// Settings small enough for many chunks and several partitions a machine.
+fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> Settings {
+    let vertices = graph.slots() as u64;
+    Settings {
+        set_bytes_max: vertex_bytes * vertices.div_ceil(2 * machines as u64),
+        chunk_records: 200,
+        chunk_vertices: 40,
+        piece_edges: 700,
+        bins_open_max: 30,
+        ..Settings::new(machines, vertices, vertex_bytes, route)
+    }
+}
+
+fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
+    let config = Arc::new(settings.config(cut));
+    Run { config, words: words.to_owned(), bounds: Settings::bounds() }
+}
+
+/// PageRank, breadth-first search, or components by `labels` or by `contraction`.
+pub(crate) fn job(name: &str, graph: &Graph, machines: usize, route: Route) -> Job {
+    let both = Reading { undirected: true, ..Reading::default() };
+    let vertices = graph.slots() as u64;
+    match name {
+        "pagerank" => {
+            let program = PageRank::<f64>::new(vertices, 0.85, 5, 0.0, Dangling::Spread);
+            let expected = interpret(graph, &program);
+            let judge = move |found: Vec<f64>, iterations| {
+                assert_eq!(iterations, expected.iterations);
+                assert!(relative_error(&expected.numbers(), &found) < 1e-9);
+            };
+            fold(name, graph, Reading::default(), (machines, route), program, judge)
+        }
+        "bfs" => {
+            let program = Bfs::new(vec![vertices / 2]);
+            let expected = interpret(graph, &program).numbers();
+            let judge = move |found, _| assert_eq!(found, expected);
+            fold(name, graph, Reading::default(), (machines, route), program, judge)
+        }
+        "labels" => {
+            let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
+            let judge = move |found, _| assert_eq!(found, expected);
+            fold(name, graph, both, (machines, route), LabelPropagation, judge)
+        }
+        _ => contraction(graph, machines, route),
+    }
+}
+
+fn fold<P: welter_model::program::Program + Send + 'static>(
+    name: &str,
+    graph: &Graph,
+    reading: Reading,
+    (machines, route): (usize, Route),
+    program: P,
+    judge: impl Fn(Vec<f64>, u64) + 'static,
+) -> Job {
+    let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+    let width = kernel.shape().value;
+    let vertex_bytes = KernelWorker::vertex_bytes(&kernel);
+    let settings = settings(machines, graph, vertex_bytes, route);
+    let cut = settings.cut().expect("a vertex fits");
+    let edges = Arc::new(graph.edge_list(97));
+    let make = move |rank| -> Box<dyn Worker> {
+        let share = Share::new(edges.clone(), reading, (rank, machines));
+        Box::new(KernelWorker::new(kernel.clone(), cut, 5, Box::new(share)))
+    };
+    let judge = move |bytes: &[u8], iterations| {
+        let values = bytes.chunks_exact(vertex_bytes as usize);
+        let values = values.map(|vertex| pod_read_unaligned(&vertex[..width]));
+        judge(numbers::<P::Value>(values.collect()), iterations);
+    };
+    Job { run: run_of(&settings, &cut, name), make: Arc::new(make), judge: Box::new(judge) }
+}
+
+fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
+    type Label = <LocalContraction as welter_model::contract::Contract>::Value;
+    let width = size_of::<Label>();
+    let mut settings = settings(machines, graph, width as u64, route);
+    settings.edges = Edges::Contracted;
+    let cut = settings.cut().expect("a vertex fits");
+    let (edges, vertices) = (Arc::new(graph.edge_list(97)), graph.slots() as u64);
+    let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    let make = move |rank| -> Box<dyn Worker> {
+        let me = (rank, machines);
+        let share = Share::new(edges.clone(), reading, me).with_members(vertices, me);
+        Box::new(ContractWorker::new(Arc::new(LocalContraction::new(3)), cut, 5, Box::new(share)))
+    };
+    let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
+    let judge = move |bytes: &[u8], _| {
+        let values = bytes.chunks_exact(width).map(pod_read_unaligned);
+        assert_eq!(numbers::<Label>(values.collect()), expected);
+    };
+    Job { run: run_of(&settings, &cut, "wcc"), make: Arc::new(make), judge: Box::new(judge) }
+}
+
+impl Job {
+    /// Makes workers.
+    pub(crate) fn workers(&self) -> MakeWorker {
+        let make = self.make.clone();
+        Box::new(move |rank| Ok(make(rank)))
+    }
+
+    /// Runs it on a host, and compares the result with the reference.
+    pub(crate) fn check(&self, host: &mut dyn Host) -> Finished {
+        let finished = self.end(host).expect("it comes to its end");
+        assert!(finished.manifest.finished);
+        (self.judge)(&finished.vertices(), finished.manifest.version.into());
+        finished
+    }
+
+    /// How it ends on a host.
+    pub(crate) fn end(&self, host: &mut dyn Host) -> Result<Finished, ClusterError> {
+        run(host, self.run.config.machines(), &Progress::new())
+    }
+}
