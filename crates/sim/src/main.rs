@@ -12,6 +12,11 @@ use welter_sim::replay::{arguments, command, wishes};
 use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
+/// Memory of the heap: messages, blocks and their queues are many and small, and the system's
+/// allocator takes an eighth longer.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 usage: cargo xtask sim [OPTION...]
 
