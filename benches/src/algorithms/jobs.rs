@@ -19,6 +19,8 @@ pub(super) struct Job {
     pub(super) tolerance: f64,
     /// Seconds that were stated for X-Stream on R-MAT 22, out of core.
     xstream_seconds: Option<f64>,
+    /// Seconds of X-Stream and of Chaos on one machine, on the graph of [`TABLE_EDGES`].
+    table: Option<[f64; 2]>,
 }
 
 /// Kind of an answer, with the column that it is in.
@@ -40,7 +42,7 @@ enum Answer {
 impl Job {
     const fn new(arguments: &'static [&'static str], answer: Answer) -> Self {
         let command = job::Job { name: arguments[0], arguments, ..JOB };
-        Self { command, answer, tolerance: 0.0, xstream_seconds: None }
+        Self { command, answer, tolerance: 0.0, xstream_seconds: None, table: None }
     }
 
     const fn searches(mut self) -> Self {
@@ -62,6 +64,16 @@ impl Job {
     const fn xstream(mut self, seconds: f64) -> Self {
         self.xstream_seconds = Some(seconds);
         self
+    }
+
+    const fn table(mut self, xstream: f64, chaos: f64) -> Self {
+        self.table = Some([xstream, chaos]);
+        self
+    }
+
+    /// Million edges a second of X-Stream and of Chaos, on one machine of 16 cores with an SSD.
+    pub(super) fn table_pace(&self) -> Option<[f64; 2]> {
+        self.table.map(|seconds| seconds.map(|seconds| TABLE_EDGES / 1e6 / seconds))
     }
 
     /// The name, for the command and for the others.
@@ -110,22 +122,29 @@ impl Job {
 /// The scale of the graph of X-Stream's times.
 const XSTREAM_SCALE: u32 = 22;
 
+/// Edges of R-MAT 27, the graph of Chaos' table 1 (SOSP 2015, section 8), each counted once.
+const TABLE_EDGES: f64 = (16_u64 << 27) as f64;
+
 /// All of them. LCC is that of the graph without directions, which is the one that others have.
 pub(super) const JOBS: [Job; 15] = [
-    Job::new(&["wcc"], Answer::Groups("component")).xstream(14.8),
-    Job::new(&["scc"], Answer::Groups("component")).xstream(8.1),
-    Job::new(&["mcst"], Answer::Forest).weighs(),
+    Job::new(&["wcc"], Answer::Groups("component")).xstream(14.8).table(729.0, 995.0),
+    Job::new(&["scc"], Answer::Groups("component")).xstream(8.1).table(1689.0, 1962.0),
+    Job::new(&["mcst"], Answer::Forest).weighs().table(1239.0, 2129.0),
     Job::new(&["kcore"], Answer::Numbers("core")),
     Job::new(&["triangles"], Answer::Triangles),
     Job::new(&["lcc", "--undirected"], Answer::Numbers("lcc")).rounds(),
     Job::new(&["cdlp", "--iterations", "10"], Answer::Groups("community")),
-    Job::new(&["bfs"], Answer::Paths("depth")).searches(),
-    Job::new(&["sssp"], Answer::Paths("distance")).searches().weighs().xstream(18.9),
-    Job::new(&["pagerank", "--iterations", "10"], Answer::Ranks).rounds(),
-    Job::new(&["mis"], Answer::Members).xstream(24.0),
-    Job::new(&["conductance"], Answer::Cut).xstream(2.9),
-    Job::new(&["spmv"], Answer::Numbers("value")).weighs().xstream(5.8),
-    Job::new(&["bp", "--iterations", "5"], Answer::Nothing).xstream(51.9),
+    Job::new(&["bfs"], Answer::Paths("depth")).searches().table(497.0, 594.0),
+    Job::new(&["sssp"], Answer::Paths("distance"))
+        .searches()
+        .weighs()
+        .xstream(18.9)
+        .table(2688.0, 3243.0),
+    Job::new(&["pagerank", "--iterations", "10"], Answer::Ranks).rounds().table(884.0, 1358.0),
+    Job::new(&["mis"], Answer::Members).xstream(24.0).table(983.0, 944.0),
+    Job::new(&["conductance"], Answer::Cut).xstream(2.9).table(123.0, 273.0),
+    Job::new(&["spmv"], Answer::Numbers("value")).weighs().xstream(5.8).table(206.0, 508.0),
+    Job::new(&["bp", "--iterations", "5"], Answer::Nothing).xstream(51.9).table(601.0, 610.0),
     Job::new(&["hyperball", "--iterations", "5"], Answer::Nothing),
 ];
 
@@ -184,5 +203,9 @@ mod tests {
         assert_eq!(wcc.xstream_seconds(21), None);
         let triangles = JOBS.into_iter().find(|job| job.name() == "triangles").unwrap();
         assert_eq!(triangles.xstream_seconds(22), None);
+        assert_eq!(
+            (triangles.table_pace(), JOBS.iter().filter(|job| job.table.is_some()).count()),
+            (None, 10)
+        );
     }
 }

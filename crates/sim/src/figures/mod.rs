@@ -7,7 +7,7 @@
 //! W1 and W2 go on from there: welter's own layout.
 //!
 //! Not here: Figures 1 to 4, which are no measurements; 19, which compares with a partitioner of
-//! `PowerGraph` that is not here; Table 1, which real runs of one machine are for.
+//! `PowerGraph` that is not here; Table 1, which the benchmark `algorithms` makes by real runs.
 
 pub mod algorithms;
 mod chart;
