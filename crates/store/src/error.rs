@@ -51,6 +51,14 @@ pub enum ChunkError {
         /// Value of the field.
         value: u64,
     },
+    /// A codec does not make of a frame what is said to be in it.
+    #[error("the frame does not give {bytes} bytes by {codec}")]
+    Compressed {
+        /// Name of the codec.
+        codec: &'static str,
+        /// Bytes of the chunk, as the frame says.
+        bytes: u64,
+    },
 }
 
 /// Why files could not be written or read.

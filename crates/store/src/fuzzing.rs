@@ -1,25 +1,52 @@
-//! Body of the fuzz target, so that tests can replay its seeds; no part of the interface.
+//! Body of the fuzz target for chunks and frames, so that tests can replay its seeds; no part of
+//! the interface.
 
 use bytemuck::{cast_slice, cast_slice_mut, try_from_bytes};
 
 use crate::builder::table_checksum;
 use crate::chunk::Chunk;
 use crate::codec::{Decoder, Level};
+use crate::frame::{self, Decompressor, Frame};
 use crate::header::{Encoding, HEADER_BYTES, Header, KEY_BITS};
 
 /// Decoded at a time, as in a kernel.
 const BUFFER: usize = 1024;
+/// Words of the chunk in a frame, at most.
+const ROOM: usize = 1 << 13;
 
-/// Opens bytes as a chunk, as they are and with the checksum of the head put right, and reads all
-/// that opens. Nothing may panic, and what is handed out must lie where it may.
+/// Opens bytes as a chunk, or as a frame of one, as they are and with the checksum of the head put
+/// right, and reads all that opens. Nothing may panic, and what is handed out must lie where it
+/// may.
 pub fn chunk(data: &[u8]) {
     // Chunks are read in place and want 8 bytes of alignment.
     let mut words = vec![0_u64; data.len().div_ceil(8)];
     let bytes = &mut cast_slice_mut::<u64, u8>(&mut words)[..data.len()];
     bytes.copy_from_slice(data);
+    if Frame::is_at(bytes) {
+        open(bytes);
+        if frame::forge(bytes).is_some() {
+            open(bytes);
+        }
+        return;
+    }
     read(bytes);
     if forge(bytes).is_some() {
         read(bytes);
+    }
+}
+
+/// Reads the chunk of a frame, as it is and with its own checksum put right.
+fn open(bytes: &[u8]) {
+    let Ok(frame) = Frame::open(bytes) else { return };
+    assert!(frame.bytes() <= bytes.len());
+    let mut room = vec![0_u64; ROOM];
+    let room: &mut [u8] = cast_slice_mut(&mut room);
+    if Decompressor::new().open(&frame, room).is_ok() {
+        let plain = &mut room[..frame.plain_bytes()];
+        read(plain);
+        if forge(plain).is_some() {
+            read(plain);
+        }
     }
 }
 

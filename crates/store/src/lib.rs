@@ -1,8 +1,8 @@
 //! The chunk format, and files: tiles, codecs, checksums; volumes and requests.
 //!
 //! A chunk is the unit of I/O, of placement and of stealing: about 4 MiB of edges that lie inside
-//! one cell. The same bytes lie in memory, in files, in objects and in messages; `docs/format.md`
-//! draws them. This crate knows nothing of programs or of a cluster.
+//! one cell. The same bytes lie in memory, in files, in objects and in messages, on slow devices in
+//! a frame; `docs/format.md` draws them. This crate knows nothing of programs or of a cluster.
 
 #[cfg(target_endian = "big")]
 compile_error!("the chunk format is little-endian and is read in place");
@@ -12,6 +12,7 @@ pub mod chunk;
 pub mod codec;
 pub mod durable;
 pub mod encoding;
+pub mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod header;
