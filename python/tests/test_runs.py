@@ -192,7 +192,7 @@ def test_every_option_of_reading_has_its_parameter():
     merged["no-bipartite"] = "bipartite"
     names = set(inspect.signature(welter.read_edges).parameters)
     elsewhere = {"output", "quiet", "help"}
-    elsewhere |= {"cache", "encoding", "stripe-bits", "block-bits", "route"}
+    elsewhere |= {"cache", "encoding", "compression", "stripe-bits", "block-bits", "route"}
     for option in options - elsewhere:
         name = merged.get(option, option).replace("-", "_")
         assert name in names, option

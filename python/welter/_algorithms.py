@@ -61,6 +61,7 @@ def pagerank(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -131,6 +132,8 @@ def pagerank(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -178,6 +181,7 @@ def pagerank(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -202,6 +206,7 @@ def bfs(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -251,6 +256,8 @@ def bfs(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -288,6 +295,7 @@ def bfs(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -315,6 +323,7 @@ def sssp(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -374,6 +383,8 @@ def sssp(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -413,6 +424,7 @@ def sssp(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -434,6 +446,7 @@ def wcc(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -478,6 +491,8 @@ def wcc(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -512,6 +527,7 @@ def wcc(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -538,6 +554,7 @@ def spmv(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -595,6 +612,8 @@ def spmv(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -632,6 +651,7 @@ def spmv(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -654,6 +674,7 @@ def hyperball(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -703,6 +724,8 @@ def hyperball(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -735,6 +758,7 @@ def hyperball(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -754,6 +778,7 @@ def cdlp(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -799,6 +824,8 @@ def cdlp(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -831,6 +858,7 @@ def cdlp(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -849,6 +877,7 @@ def kcore(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -892,6 +921,8 @@ def kcore(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -921,6 +952,7 @@ def kcore(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -939,6 +971,7 @@ def triangles(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -982,6 +1015,8 @@ def triangles(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1011,6 +1046,7 @@ def triangles(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1029,6 +1065,7 @@ def lcc(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1072,6 +1109,8 @@ def lcc(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1103,6 +1142,7 @@ def lcc(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1122,6 +1162,7 @@ def mis(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1165,6 +1206,8 @@ def mis(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1195,6 +1238,7 @@ def mis(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1220,6 +1264,7 @@ def conductance(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1275,6 +1320,8 @@ def conductance(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1311,6 +1358,7 @@ def conductance(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1338,6 +1386,7 @@ def bp(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1404,6 +1453,8 @@ def bp(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1442,6 +1493,7 @@ def bp(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1465,6 +1517,7 @@ def als(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1520,6 +1573,8 @@ def als(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1554,6 +1609,7 @@ def als(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1573,6 +1629,7 @@ def scc(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1615,6 +1672,8 @@ def scc(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1647,6 +1706,7 @@ def scc(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,
@@ -1668,6 +1728,7 @@ def mcst(
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
+    compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
     route: Literal[
@@ -1720,6 +1781,8 @@ def mcst(
         iterations [default: all that fit]
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
+    compression : How chunks of edges and updates are compressed while they are on storage, but for
+        edges of a kept graph, which stay as they were kept [default: none]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1752,6 +1815,7 @@ def mcst(
         "scratch": scratch,
         "cache": cache,
         "encoding": encoding,
+        "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
         "route": route,

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_engine::plan::human_bytes;
+use welter_engine::plan::{Plan, human_bytes};
 use welter_engine::{CheckpointStats, Graph};
 use welter_output::write_file;
 use welter_progress::{FailureKind, PhaseReport};
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use crate::algorithms::{Answer, Chosen};
@@ -84,6 +85,9 @@ struct PlanFigures {
     route: &'static str,
     threads: usize,
     encoding: &'static str,
+    /// Compression of chunks on storage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compression: Option<&'static str>,
     stripe_bits: u32,
     block_bits: u32,
     budget_bytes: u64,
@@ -91,6 +95,12 @@ struct PlanFigures {
     /// Requests in flight, where the device of a kept graph was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_flight_bytes: Option<u64>,
+}
+
+/// Name of the compression of what is on storage, if there is one.
+fn compression(plan: &Plan) -> Option<&'static str> {
+    let compression = plan.premises.edges.compression;
+    (plan.storage().is_some() && compression != Compression::None).then(|| compression.name())
 }
 
 /// Figures of checkpoints.
@@ -243,6 +253,7 @@ impl Report {
                     Encoding::Short => "short",
                     Encoding::Compressed => "compressed",
                 },
+                compression: compression(plan),
                 stripe_bits: plan.premises.edges.stripe_bits,
                 block_bits: plan.premises.edges.block_bits,
                 budget_bytes: plan.premises.budget_bytes,

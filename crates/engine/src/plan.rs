@@ -22,10 +22,12 @@
 //! | `index`, `stored`, `disk_usage` | accounts of storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
+//! | `compression` | which compression pays on a device |
 //! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
 mod account;
 mod bin_groups;
+mod compression;
 mod disk_usage;
 mod edges;
 mod forecast;
@@ -52,6 +54,7 @@ mod streamed;
 mod traffic;
 mod units;
 
+pub(crate) use self::compression::Sampled;
 pub use self::disk_usage::DiskUsage;
 pub use self::forecast::{Forecast, Round, Stage};
 pub use self::index::Index;
@@ -63,7 +66,7 @@ pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, Program
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
 pub use self::rows::RowsPlan;
-pub use self::settings::{FrontierMode, IndexMode, Route, Settings, StorageMode};
+pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;
 pub use self::spill::SpillPlan;
 pub use self::stored::{BinsPlan, StoragePlan};

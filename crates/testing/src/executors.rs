@@ -20,6 +20,7 @@ use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Value};
 use welter_model::stream::Stream;
 use welter_model::table::ColumnData;
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 pub use self::memory::{Room, integers, workers};
@@ -63,6 +64,7 @@ pub const MACHINE: Machine = Machine {
 
 /// All executors, the reference first.
 pub fn executors() -> Vec<Executor> {
+    use Compression::{Lz4, Snappy, Zlib, Zstd};
     use Encoding::{Compressed, Packed, Short};
     use FrontierMode::{Alone, Auto, Dense, Local, Pull, Together};
     use IndexMode::{Bands, Rows};
@@ -113,15 +115,15 @@ pub fn executors() -> Vec<Executor> {
     ];
     all.extend([
         stored(2, Compressed, [12, 6], 1 << 10, (0, false), Auto),
-        stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense),
-        stored(3, Packed, [12, 7], 1 << 12, (0, true), Auto),
+        framed(Zstd, stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense)),
+        framed(Snappy, stored(3, Packed, [12, 7], 1 << 12, (0, true), Auto)),
         stored(2, Packed, [12, 6], 1 << 12, (0, false), Local),
         stored(2, Short, [12, 6], 1 << 10, (0, true), Auto),
         stored(3, Short, [13, 7], 1 << 16, (1 << 14, false), Local),
         stored(3, Compressed, [12, 7], 1 << 10, (0, true), Local),
         blind(stored(2, Compressed, [12, 7], 1 << 10, (0, false), Auto)),
-        reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Local),
-        reopened([3, 2], Packed, [13, 8], 1 << 12, always(3 << 20, false), Auto),
+        framed(Zlib, reopened([1, 3], Compressed, [12, 6], 1 << 10, StorageMode::Auto, Local)),
+        framed(Lz4, reopened([3, 2], Packed, [13, 8], 1 << 12, always(3 << 20, false), Auto)),
         reopened([2, 1], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
         reopened([1, 2], Packed, [12, 6], 1 << 12, always(0, false), Local),
     ]);
@@ -131,13 +133,16 @@ pub fn executors() -> Vec<Executor> {
         by(spill(true, true), stored(2, Short, [13, 6], 1 << 12, (0, true), Auto)),
         by(Route::Ranges, stored(3, Packed, [20, 12], 1 << 16, (0, true), Dense)),
         by(Route::Ranges, reopened([3, 2], Packed, [13, 8], 1 << 12, StorageMode::Auto, Auto)),
-        by(spill(true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
+        framed(
+            Lz4,
+            by(spill(true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
+        ),
         by(spill(false, true), stored(3, Packed, [13, 8], 1 << 12, (1 << 20, true), Auto)),
         by(
             spill(true, false),
             reopened([2, 3], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
         ),
-        by(spill(false, false), stored(1, Packed, [14, 8], 1 << 12, (0, true), Auto)),
+        framed(Zstd, by(spill(false, false), stored(1, Packed, [14, 8], 1 << 12, (0, true), Auto))),
     ]);
     all
 }
@@ -193,6 +198,19 @@ fn blind(executor: Executor) -> Executor {
     match executor {
         Executor::Memory(memory) => Executor::Memory(Memory { blind: true, ..memory }),
         other => other,
+    }
+}
+
+/// Executor whose chunks are compressed on storage.
+fn framed(compression: Compression, executor: Executor) -> Executor {
+    let with = |memory: Memory| {
+        let settings = Settings { compression: compression.into(), ..memory.settings };
+        Memory { settings, ..memory }
+    };
+    match executor {
+        Executor::Memory(memory) => Executor::Memory(with(memory)),
+        Executor::Kept(memory, settings) => Executor::Kept(with(memory), settings),
+        Executor::Reference => Executor::Reference,
     }
 }
 

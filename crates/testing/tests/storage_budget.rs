@@ -14,6 +14,7 @@ use welter_model::edges::{Duplicates, EdgeList, EdgeStream, Reading};
 use welter_model::group::Grouped;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
+use welter_store::frame::Compression;
 use welter_store::io::IoOptions;
 use welter_testing::executors::MACHINE;
 use welter_testing::patterns::Pattern;
@@ -209,6 +210,8 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     threads: Some(threads),
                     stripe_bits: (case != 3).then_some(14),
                     storage,
+                    compression: if case % 4 == 3 { Compression::Zstd } else { Compression::None }
+                        .into(),
                     route: (always && case > 2 || rows == Some((threads, task)))
                         .then(|| task.route(case % 2)),
                     ..Settings::default()
@@ -219,7 +222,9 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     let plan = task.plan(&list, &Settings { memory_bytes, ..settings }).unwrap();
                     let name = format!(
                         "{count} edges, {slots} slots, weighted {weighted}, {pattern:?}, {task:?}, \
-                         {threads} threads, {storage:?}, {} more than the least budget: {}: {:?}",
+                         {threads} threads, {storage:?}, {:?}, {} more than the least budget: {}: \
+                         {:?}",
+                        settings.compression,
                         more,
                         if plan.storage().is_some() { "stored" } else { "in memory" },
                         (&plan.memory, plan.storage()),

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use welter_engine::plan::{Route, Settings};
+use welter_engine::plan::{CompressionMode, Route, Settings};
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use super::values::bytes;
@@ -37,6 +38,10 @@ pub(crate) struct ResourceArgs {
     /// fastest]
     #[arg(long, help_heading = "Advanced")]
     pub(crate) encoding: Option<EncodingArg>,
+    /// How chunks of edges and updates are compressed while they are on storage, but for edges of a
+    /// kept graph, which stay as they were kept [default: none]
+    #[arg(long, help_heading = "Advanced", hide_short_help = true)]
+    pub(crate) compression: Option<CompressionArg>,
     /// Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from the caches]
     #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(12..=24))]
@@ -78,6 +83,36 @@ pub(crate) enum EncodingArg {
     Compressed,
 }
 
+/// How chunks are compressed on storage, whatever the encoding of their edges.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CompressionArg {
+    /// not at all
+    None,
+    /// Zstandard, level 1: the fewest bytes for its time
+    Zstd,
+    /// LZ4, which is faster and saves less, or nothing
+    Lz4,
+    /// Snappy, likewise
+    Snappy,
+    /// zlib, level 6, the slowest
+    Zlib,
+    /// zstd, LZ4 or none, by the measured speed of the device and of the codecs
+    Auto,
+}
+
+impl From<CompressionArg> for CompressionMode {
+    fn from(compression: CompressionArg) -> Self {
+        Self::Stated(match compression {
+            CompressionArg::None => Compression::None,
+            CompressionArg::Zstd => Compression::Zstd,
+            CompressionArg::Lz4 => Compression::Lz4,
+            CompressionArg::Snappy => Compression::Snappy,
+            CompressionArg::Zlib => Compression::Zlib,
+            CompressionArg::Auto => return Self::Measured,
+        })
+    }
+}
+
 impl From<Encoding> for EncodingArg {
     fn from(encoding: Encoding) -> Self {
         match encoding {
@@ -98,6 +133,7 @@ impl ResourceArgs {
         }
         then.quiet |= self.quiet;
         then.encoding = self.encoding.or(then.encoding);
+        then.compression = self.compression.or(then.compression);
         then.stripe_bits = self.stripe_bits.or(then.stripe_bits);
         then.block_bits = self.block_bits.or(then.block_bits);
     }
@@ -113,6 +149,7 @@ impl ResourceArgs {
                 EncodingArg::Short => Encoding::Short,
                 EncodingArg::Compressed => Encoding::Compressed,
             }),
+            compression: self.compression.map(Into::into).unwrap_or_default(),
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
             route: self.route.map(|route| match route {

@@ -1,7 +1,8 @@
 //! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
 //!
 //! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's
-//! place is used again when all of its chunks were gathered.
+//! place is used again when all of its chunks were gathered. Where the settings say so each lies in
+//! a frame: then less is written and read, and a place takes as much room as ever.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
 //! that were written: a place that was used before holds another turn. Checked in `Incoming::next`.
@@ -16,6 +17,8 @@ use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
 use crate::columns::footprint::{CHUNK_ENTRY_BYTES, CHUNK_FRAME_BYTES, SLAB_REST};
+use crate::edges::frames::{Framer, Frames};
+use crate::edges::framing::Framing;
 use crate::edges::graph::Graph;
 use crate::kernels::records::Records;
 use crate::kernels::sink::{Room, Sink};
@@ -31,6 +34,7 @@ pub(crate) struct Pool {
     volume: Arc<Volume>,
     io: IoOptions,
     graph: u64,
+    framing: Framing,
     piece_bytes: usize,
     free: Mutex<Vec<Place>>,
 }
@@ -49,9 +53,10 @@ impl Pool {
         piece_bytes: usize,
     ) -> Result<Arc<Self>, EngineError> {
         let need = graph.plan.storage().map_or(0, |storage| storage.room.updates);
+        let framing = Framing::of_updates(&graph.plan);
         let (volume, graph) = (storage.scratch(need)?, graph.id.0);
         let (io, free) = (storage.io.clone(), Mutex::default());
-        Ok(Arc::new(Self { volume, io, graph, piece_bytes, free }))
+        Ok(Arc::new(Self { volume, io, graph, framing, piece_bytes, free }))
     }
 
     fn take(self: &Arc<Self>) -> Spot {
@@ -87,6 +92,7 @@ pub(crate) struct Writer {
     pool: Arc<Pool>,
     arena: Arena,
     queue: Queue<Slab>,
+    framer: Framer,
     open: Option<(Slab, Arc<Spot>)>,
     filled: usize,
     /// Chunks that were put since they were taken last.
@@ -96,8 +102,8 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
         let queue = Queue::new(&pool.io, DEPTH)?;
-        let (pool, arena) = (Arc::clone(pool), arena.clone());
-        Ok(Self { pool, arena, queue, open: None, filled: 0, chunks: Vec::new() })
+        let (pool, arena, framer) = (Arc::clone(pool), arena.clone(), Framer::default());
+        Ok(Self { pool, arena, queue, framer, open: None, filled: 0, chunks: Vec::new() })
     }
 
     /// Records of a chunk, at most.
@@ -176,8 +182,13 @@ impl Writer {
 
     /// Writes the open slab, some time.
     fn close(&mut self) -> Result<(), EngineError> {
-        let filled = std::mem::take(&mut self.filled);
+        self.filled = 0;
         let Some((mut slab, spot)) = self.open.take() else { return Ok(()) };
+        // The chunks of this slab were put last.
+        let is_elsewhere = |chunk: &UpdateChunk| !Arc::ptr_eq(&chunk.spot, &spot);
+        let first = self.chunks.iter().rposition(is_elsewhere).map_or(0, |last| last + 1);
+        let chunks = self.chunks[first..].iter_mut().map(|chunk| &mut chunk.range).collect();
+        let filled = self.framer.frame(&self.pool.framing, &mut slab, chunks);
         while self.queue.in_flight() >= DEPTH {
             self.queue.wait()?;
         }
@@ -249,12 +260,14 @@ pub(crate) struct Reader {
     pool: Arc<Pool>,
     arena: Arena,
     queue: Queue<Slab>,
+    frames: Frames,
 }
 
 impl Reader {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
         let queue = Queue::reading(&pool.io, DEPTH)?;
-        Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue })
+        let frames = Frames::new(pool.framing.is_framed(), arena)?;
+        Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue, frames })
     }
 
     /// Shows the records of chunks to `visit`, in their order, and says how many updates they stand
@@ -326,22 +339,22 @@ impl Incoming<'_> {
         if self.held.is_none() {
             self.take()?;
         }
-        let chunk = &self.runs[self.number][self.shown];
+        let run = self.runs[self.number];
+        let chunk = &run[self.shown];
         self.shown += 1;
-        let at = (self.reader.pool.graph, chunk.cell);
+        let Reader { pool, frames, .. } = &mut *self.reader;
+        let at = (pool.graph, chunk.cell);
         let records = self.held.as_ref().and_then(|(slab, start)| {
-            let bytes = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-            update_chunk::open(width, bytes)
+            let stored = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
+            update_chunk::open(width, frames.chunk(stored).ok()?)
         });
-        match records.filter(|records| (records.graph, records.cell) == at) {
-            Some(records) => Ok(Some(records)),
-            None => Err(self.damaged()),
-        }
+        let records = records.filter(|records| (records.graph, records.cell) == at);
+        records.map(Some).ok_or_else(|| damaged(pool, run))
     }
 
     /// Waits for the slab of the run that comes next, and begins to read others.
     fn take(&mut self) -> Result<(), EngineError> {
-        let Reader { pool, arena, queue } = &mut *self.reader;
+        let Reader { pool, arena, queue, .. } = &mut *self.reader;
         while self.issued < self.runs.len().min(self.number + DEPTH) {
             let place = pages(self.runs[self.issued]).1;
             queue.read(&pool.volume, place, arena.take()?, self.issued as u64)?;
@@ -362,9 +375,13 @@ impl Incoming<'_> {
 
     /// The error of a run that is not what was written.
     pub(crate) fn damaged(&self) -> EngineError {
-        let place = pages(self.runs[self.number]).1;
-        self.reader.pool.volume.damaged(place, "updates are not what was written").into()
+        damaged(&self.reader.pool, self.runs[self.number])
     }
+}
+
+/// The error of a run that is not what was written.
+fn damaged(pool: &Pool, run: &[UpdateChunk]) -> EngineError {
+    pool.volume.damaged(pages(run).1, "updates are not what was written").into()
 }
 
 /// The pages of a slab that some of its chunks lie in, and where they begin in it.

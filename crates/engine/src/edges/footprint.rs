@@ -2,6 +2,8 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
+use welter_store::frame::Compression;
+
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::nontemporal::LINE_BYTES;
 use crate::machine::storage::DEPTH;
@@ -22,3 +24,10 @@ pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
 pub(crate) const READ_AHEAD_SLABS: usize = DEPTH + 1;
 /// Bytes of a chunk at most, so that it fits a slab whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
+
+/// Bytes of a worker by which chunks are put into frames when they are written, and taken out when
+/// they are read.
+pub(crate) fn frames(compression: Compression) -> u64 {
+    let room = if compression == Compression::None { 0 } else { SLAB_BYTES };
+    (compression.compressor_bytes(SLAB_BYTES) + compression.decompressor_bytes() + room) as u64
+}

@@ -3,6 +3,7 @@
 //! It is decided once, when edges are sorted, and from then on a fact of the chunks: whatever runs
 //! on a graph later reads it there, and no plan can change it.
 
+use welter_store::frame::Compression;
 use welter_store::header::{Encoding, KEY_BITS};
 
 /// Bytes of the largest signal of which a window has as many as a key can name.
@@ -17,6 +18,8 @@ pub struct EdgeLayout {
     pub block_bits: u32,
     /// Encoding of the keys.
     pub encoding: Encoding,
+    /// Compression of chunks while they are on storage; in memory there is none.
+    pub compression: Compression,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: usize,
     /// Whether tiles with few edges go on into the next blocks of sources, as they do where nobody

@@ -6,6 +6,7 @@
 //! | `layout` | widths and encoding of edges in chunks |
 //! | `recipe`, `tiles` | edges in chunks |
 //! | `slab_packer`, `slab_location`, `compact` | chunks in slabs, and where slabs lie |
+//! | `framing`, `frames` | how chunks are compressed on storage, and the ways there and back |
 //! | `segments`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
@@ -23,6 +24,8 @@ pub(crate) mod begun;
 pub(crate) mod bins;
 pub(crate) mod compact;
 pub(crate) mod footprint;
+pub(crate) mod frames;
+pub(crate) mod framing;
 pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod keeper;

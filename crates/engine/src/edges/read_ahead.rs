@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
+use welter_store::frame::Compression;
 use welter_store::io::{ALIGN, Place, Queue};
 
 use crate::EngineError;
+use crate::edges::frames::Frames;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
@@ -28,6 +30,7 @@ use crate::machine::nontemporal;
 pub(crate) struct ReadAhead<'g> {
     graph: &'g Graph,
     stored: Option<(&'g Stored, Queue<Slab>)>,
+    frames: Frames,
     /// Slabs that may be read or waiting.
     window: usize,
     /// Extents that will be asked for, in that order. The first ones are being read.
@@ -111,9 +114,11 @@ impl<'g> ReadAhead<'g> {
         let stored = graph.stored.as_ref();
         let window = graph.plan.window();
         let queue = |stored: &'g Stored| Ok((stored, Queue::reading(&stored.io, window)?));
+        let framed = stored.is_some() && graph.layout.compression != Compression::None;
         Ok(Self {
             graph,
             stored: stored.map(queue).transpose().map_err(|error: StoreError| error)?,
+            frames: Frames::new(framed, &graph.arena)?,
             window,
             wanted: VecDeque::new(),
             first: 0,
@@ -180,6 +185,7 @@ impl<'g> ReadAhead<'g> {
         mut visit: impl FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
+        let source = self.stored.as_ref().map(|(stored, _)| *stored);
         if self.announced != Some(task) {
             self.announce(wants(task));
         }
@@ -210,14 +216,15 @@ impl<'g> ReadAhead<'g> {
             };
             let bytes = place.range.start - run.start..place.range.end - run.start;
             let bytes = &run.slab.bytes()[bytes];
-            let opened = graph.open_bytes(stripe, place, bytes).map_err(Shown::Damaged);
-            let sound = opened.and_then(|chunk| {
+            let plain = self.frames.chunk(bytes).map_err(|error| Graph::damaged(place, error));
+            let opened = plain.and_then(|bytes| graph.open_bytes(stripe, place, bytes));
+            let sound = opened.map_err(Shown::Damaged).and_then(|chunk| {
                 graph.look(stripe, place, &chunk).map_err(Shown::Damaged)?;
                 Ok(chunk)
             });
             let shown = sound.and_then(|chunk| visit(stripe, place, chunk, true));
             shown.map_err(|shown| match shown {
-                Shown::Damaged(error) => self.name(*stored, &error),
+                Shown::Damaged(error) => name(source, *stored, &error),
                 Shown::Failed(error) => error,
             })?;
             held = Some(run);
@@ -293,13 +300,13 @@ impl<'g> ReadAhead<'g> {
         assert!(self.issued <= self.window, "as many slabs as the plan says");
         Ok(())
     }
+}
 
-    /// An error with the name of the file that the bytes came from.
-    fn name(&self, place: Place, error: &EngineError) -> EngineError {
-        match &self.stored {
-            Some((stored, _)) => stored.volume.damaged(place, error.to_string()).into(),
-            None => nothing_stored(),
-        }
+/// An error with the name of the file that the bytes came from.
+fn name(source: Option<&Stored>, place: Place, error: &EngineError) -> EngineError {
+    match source {
+        Some(stored) => stored.volume.damaged(place, error.to_string()).into(),
+        None => nothing_stored(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use welter_model::edges::Duplicates;
 use welter_store::io::{IoOptions, Volume};
 
+use crate::edges::framing::Framing;
 use crate::edges::layout::EdgeLayout;
 use crate::edges::slab_location::Source;
 use crate::kernels::vertices::Vertices;
@@ -17,6 +18,8 @@ use crate::plan::Plan;
 pub(crate) struct Keep<'a> {
     pub(crate) volume: &'a Arc<Volume>,
     pub(crate) io: &'a IoOptions,
+    /// How those are compressed that do not stay.
+    pub(crate) framing: Framing,
     /// Bytes that may stay.
     cache_bytes: u64,
     /// Bytes of slabs in use, but for bins that were read back, from which on nothing stays.
@@ -33,12 +36,13 @@ impl<'a> Keep<'a> {
     /// group that was sorted just now, and soon there is the next one.
     pub(crate) fn new(
         (volume, io): (&'a Arc<Volume>, &'a IoOptions),
+        framing: Framing,
         cache_bytes: u64,
         used_most: u64,
         edges: u64,
     ) -> Self {
         let (kept_bytes, seen_edges) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { volume, io, cache_bytes, used_most, edges, kept_bytes, seen_edges }
+        Self { volume, io, framing, cache_bytes, used_most, edges, kept_bytes, seen_edges }
     }
 
     /// Whether the next slab, with so many edges, stays.

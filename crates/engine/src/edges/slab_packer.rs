@@ -1,7 +1,12 @@
 //! Where finished chunks go: one slab after the other, in memory or on storage.
 //!
 //! Where not all chunks fit in memory, those that stay are spread evenly over the graph, so that
-//! in every stretch of an iteration there is something to do while the rest is read.
+//! in every stretch of an iteration there is something to do while the rest is read. Chunks of a
+//! slab that goes to storage are compressed where the layout says so, each into a frame of its own.
+//!
+//! Invariant: the chunks of a slab that was written fit one slab when they are out of their frames,
+//! so whoever reads them needs no more room. Asserted in `SlabPacker::put`; of files that were kept
+//! checked in `Decompressor::chunk`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,6 +15,7 @@ use welter_store::header::{CellId, Label};
 
 use crate::EngineError;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::edges::frames::Framer;
 use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
@@ -30,6 +36,7 @@ pub(crate) struct SlabPacker {
     open: Vec<(CellId, u32, Contents, Range<usize>)>,
     placed: Vec<ChunkPlace>,
     writer: Option<SlabWriter>,
+    framer: Framer,
 }
 
 /// Edges of a chunk, and how they are written.
@@ -50,6 +57,7 @@ impl SlabPacker {
             open: Vec::new(),
             placed: Vec::new(),
             writer,
+            framer: Framer::default(),
         })
     }
 
@@ -86,6 +94,7 @@ impl SlabPacker {
             slab.bytes_mut()[range.clone()].copy_from_slice(bytes);
         }
         self.filled = range.end;
+        assert!(self.filled <= SLAB_BYTES, "chunks of a slab fit a slab");
         self.open.push((label.cell, label.number, std::mem::take(&mut self.chunk), range));
         Ok(())
     }
@@ -96,12 +105,14 @@ impl SlabPacker {
         keep: Option<&Keep<'_>>,
         arena: &Arena,
     ) -> Result<(), EngineError> {
-        let filled = std::mem::take(&mut self.filled);
-        let Some(slab) = self.slab.take() else { return Ok(()) };
+        self.filled = 0;
+        let Some(mut slab) = self.slab.take() else { return Ok(()) };
         let edges = self.open.iter().map(|(_, _, chunk, _)| chunk.edges).sum();
         let extent = match (keep, &mut self.writer) {
             (Some(keep), Some(writer)) if !keep.stays(edges, arena) => {
-                SlabLocation::Stored(writer.write(slab, filled)?)
+                let chunks = self.open.iter_mut().map(|(_, _, _, range)| range).collect();
+                let bytes = self.framer.frame(&keep.framing, &mut slab, chunks);
+                SlabLocation::Stored(writer.write(slab, bytes)?)
             }
             _ => SlabLocation::Memory(slab),
         };

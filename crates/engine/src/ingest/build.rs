@@ -14,12 +14,14 @@ use welter_store::random_number;
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
+use welter_store::frame::Compression;
 use welter_store::io::{Closing, IoOptions, Volume};
 
 use crate::EngineError;
 use crate::edges::bins::leave_large_bin_groups;
 use crate::edges::bins::{Bin, Grid, StripeBins};
 use crate::edges::compact::compact;
+use crate::edges::framing::Framing;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
 use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
@@ -38,7 +40,7 @@ use crate::machine::storage::Storage;
 use crate::machine::throughput::Throughput;
 use crate::machine::trim::trim;
 use crate::machine::workers::Workers;
-use crate::plan::{Index, Plan};
+use crate::plan::{EdgeLayout, Index, Plan, Premises};
 use crate::schedules::input_scan;
 
 impl Graph {
@@ -82,7 +84,8 @@ impl Graph {
 /// Where the chunks of a graph go that is kept.
 pub(crate) struct Keeping {
     pub(crate) volume: Arc<Volume>,
-    pub(crate) io: IoOptions,
+    /// The device that they lie on.
+    pub(crate) storage: Storage,
     /// The number of the graph.
     pub(crate) graph: u64,
 }
@@ -109,7 +112,11 @@ pub(crate) fn ingest(
     // What bins have taken of storage is part of what was planned for.
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
     let look = |bytes| match workers.storage() {
-        Some(storage) => Ok((workers.pace(bytes)?, storage.free_bytes()? + taken)),
+        Some(storage) => {
+            let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
+            let pace = of_chunks.pace(bytes, workers.threads(), workers.arena())?;
+            Ok((pace, storage.free_bytes()? + taken))
+        }
         None => Ok((Throughput::of_core(), u64::MAX)),
     };
     let plan = &plan.counted(vertices.count(), look)?;
@@ -141,6 +148,8 @@ pub(crate) fn ingest(
             None => bounds.push(sources),
         }
     }
+    let compression = keep.as_ref().map_or(Compression::None, |keep| keep.framing.chosen());
+    let layout = EdgeLayout { compression, ..plan.premises.edges };
     drop((spans, keep));
     let mut stripes = shelve(placed, &grid.stripes, &vertices);
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
@@ -156,8 +165,8 @@ pub(crate) fn ingest(
         degrees,
         degrees_stored: None,
         stripes,
-        layout: plan.premises.edges,
-        plan: plan.clone(),
+        layout,
+        plan: Plan { premises: Premises { edges: layout, ..plan.premises }, ..plan.clone() },
         arena: arena.clone(),
         id: (number, 0),
         symmetric: reading.both_ways(),
@@ -214,7 +223,7 @@ impl Volumes {
         storage.check_room(plan.disk_bytes(), 0)?;
         let bins = storage.scratch(0)?;
         let (chunks, io) = match keeping {
-            Some(Keeping { volume, io, .. }) => (Arc::clone(volume), io.clone()),
+            Some(Keeping { volume, storage, .. }) => (Arc::clone(volume), storage.io.clone()),
             None => (storage.scratch(0)?, storage.io.clone()),
         };
         Ok(Some(Self { bins, chunks, io, closing: storage.io.closing.clone() }))
@@ -238,7 +247,8 @@ impl Volumes {
     fn keep<'a>(&'a self, plan: &Plan) -> Keep<'a> {
         let cache = plan.storage().map_or(0, |storage| storage.cache_bytes);
         let most = plan.bins().map_or(0, |bins| bins.sort_bytes);
-        Keep::new((&self.chunks, &self.io), cache, most, plan.premises.shape.edges)
+        let framing = Framing::of_edges(plan);
+        Keep::new((&self.chunks, &self.io), framing, cache, most, plan.premises.shape.edges)
     }
 }
 

@@ -17,6 +17,7 @@ use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
 use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
+use crate::edges::frames::Frames;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::storage::DEPTH;
 use crate::machine::workers::Workers;
@@ -77,6 +78,7 @@ impl Kept {
         workers.each(|worker| {
             let mut queue = Queue::reading(&self.io, DEPTH)?;
             let mut scratch = Scratch::new();
+            let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             let mut next = (worker..directory.runs.len()).step_by(threads);
             loop {
                 if progress.cancelled() {
@@ -93,7 +95,7 @@ impl Kept {
                 let run = &directory.runs[done.tag as usize];
                 let bytes = &done.memory.bytes()[..run.place.rounded_bytes()];
                 frame
-                    .extent(run, bytes, &mut scratch)
+                    .extent(run, bytes, (&mut frames, &mut scratch))
                     .map_err(|(range, what)| damaged(&volume, run, range, &what))?;
                 phase.add(bytes.len() as u64);
             }
@@ -175,12 +177,13 @@ impl Frame<'_> {
         &self,
         run: &Run,
         bytes: &[u8],
-        scratch: &mut Scratch,
+        (frames, scratch): (&mut Frames, &mut Scratch),
     ) -> Result<(), (std::ops::Range<usize>, String)> {
         let base = self.starts[run.stripe as usize];
         for entry in &self.directory.entries[run.entries.clone()] {
             let at = |what: String| (entry.range(), what);
-            let chunk = self.kept.chunk(entry, base, &bytes[entry.range()]);
+            let plain = frames.chunk(&bytes[entry.range()]);
+            let chunk = plain.and_then(|plain| self.kept.chunk(entry, base, plain));
             let chunk = chunk.map_err(|error| at(error.to_string()))?;
             self.edges(entry, &chunk, scratch).map_err(at)?;
         }

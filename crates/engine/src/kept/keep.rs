@@ -24,6 +24,7 @@ use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES,
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::ingest::build::{Keeping, ingest};
+use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::plan::{Plan, Settings, StorageMode};
 use welter_store::random_number;
@@ -113,7 +114,8 @@ pub fn keep(
     let columns = plan.memory.vertices + ids.bytes();
     volume.check_space(plan.memory.chunks_stored + columns)?;
     let number = graph.unwrap_or_else(random_number);
-    let keeping = Keeping { volume: Arc::clone(&volume), io: io.clone(), graph: number };
+    let storage = Storage { directories: vec![folder.clone()], io: io.clone() };
+    let keeping = Keeping { volume: Arc::clone(&volume), storage, graph: number };
     let input_edges = stream.edges();
     let negative = Arc::new(AtomicBool::new(false));
     let stream = Box::new(Watched { stream, negative: Arc::clone(&negative) });
@@ -135,6 +137,7 @@ pub fn keep(
         stripe_bits: plan.premises.edges.stripe_bits,
         block_bits: plan.premises.edges.block_bits,
         encoding: plan.premises.edges.encoding,
+        compression: held.layout.compression,
         reading,
         weighted: plan.premises.shape.weighted,
         negative: negative.load(Ordering::Relaxed),

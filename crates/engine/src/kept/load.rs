@@ -9,14 +9,15 @@ use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
 use welter_model::two_kinds::{Keys, TwoKinds};
 use welter_progress::{Progress, Unit};
-use welter_store::StoreError;
 use welter_store::io::{Place, Queue, Volume};
+use welter_store::{ChunkError, StoreError};
 
 use super::columns::ColumnReader;
-use super::directory::{Directory, Run};
+use super::directory::{Directory, Entry, Run};
 use super::manifest::{KeptIds, Manifest};
 use super::{DEGREES, INTEGERS, Kept, NAMES};
 use crate::EngineError;
+use crate::edges::frames::Frames;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::slab_location::ChunkPlace;
@@ -24,7 +25,7 @@ use crate::edges::slab_location::SlabLocation;
 use crate::edges::sound::{self, Sound};
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
-use crate::machine::arena::{Buffer, SLAB_BYTES, Slab};
+use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::machine::storage::read_rate;
 use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
 use crate::machine::throughput::Throughput;
@@ -157,7 +158,7 @@ impl Kept {
         Ok(column.end()?)
     }
 
-    /// The extents that stay in memory, read and verified.
+    /// The extents that stay in memory, read, verified and out of their frames.
     fn slabs(
         &self,
         plan: &Plan,
@@ -166,15 +167,17 @@ impl Kept {
         volume: &Arc<Volume>,
         workers: &Workers,
         progress: &Progress,
-    ) -> Result<Vec<OnceLock<Slab>>, EngineError> {
+    ) -> Result<Vec<OnceLock<Resident>>, EngineError> {
         let stay = staying(plan, &directory.runs, self.manifest.edges);
         let bytes = stay.iter().map(|run| directory.runs[*run].place.rounded_bytes() as u64).sum();
         let phase = progress.phase("load", Unit::Bytes, Some(bytes));
-        let slabs: Vec<OnceLock<Slab>> = directory.runs.iter().map(|_| OnceLock::new()).collect();
+        let slabs: Vec<OnceLock<Resident>> =
+            directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
             let mut queue = Queue::reading(&self.io, DEPTH)?;
             let mut scratch = Scratch::new();
+            let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             // Neighbours are read by one worker after the other, so that the file is read in order.
             let mut next = stay.iter().skip(worker).step_by(threads);
             loop {
@@ -190,14 +193,44 @@ impl Kept {
                 }
                 let Some(done) = queue.wait()? else { return Ok(()) };
                 let run = &directory.runs[done.tag as usize];
-                let from = (&**volume, &mut scratch);
-                self.verify(run, directory, starts, done.memory.bytes(), from)?;
+                let from = (&**volume, workers.arena(), &mut frames);
+                let resident = self.unframed(run, directory, done.memory, from)?;
+                self.verify(run, directory, starts, &resident, (&**volume, &mut scratch))?;
                 phase.add(run.place.rounded_bytes() as u64);
                 // Each run is read once.
-                let _ = slabs[done.tag as usize].set(done.memory);
+                let _ = slabs[done.tag as usize].set(resident);
             }
         })?;
         Ok(slabs)
+    }
+
+    /// The chunks of an extent as they are read in place, all in one slab.
+    fn unframed(
+        &self,
+        run: &Run,
+        directory: &Directory,
+        read: Slab,
+        (volume, arena, frames): (&Volume, &Arena, &mut Frames),
+    ) -> Result<Resident, EngineError> {
+        let entries = &directory.entries[run.entries.clone()];
+        if !self.is_framed() {
+            return Ok(Resident { slab: read, chunks: entries.iter().map(Entry::range).collect() });
+        }
+        let mut resident = Resident { slab: arena.take()?, chunks: Vec::new() };
+        for entry in entries {
+            let put = frames.chunk(&read.bytes()[entry.range()]).and_then(|plain| {
+                let begin = resident.chunks.last().map_or(0, |last| last.end);
+                let end = begin + plain.len();
+                let (what, value) = ("size of the chunks of an extent", end as u64);
+                let too_large = ChunkError::Field { what, offset: 0, value };
+                let room = resident.slab.bytes_mut().get_mut(begin..end).ok_or(too_large)?;
+                room.copy_from_slice(plain);
+                resident.chunks.push(begin..end);
+                Ok(())
+            });
+            put.map_err(|error| damaged(volume, run, entry.range(), &error.to_string()))?;
+        }
+        Ok(resident)
     }
 
     /// Verifies the chunks of an extent, and that their edges lead to vertices.
@@ -206,19 +239,27 @@ impl Kept {
         run: &Run,
         directory: &Directory,
         starts: &[u64],
-        bytes: &[u8],
+        resident: &Resident,
         (volume, scratch): (&Volume, &mut Scratch),
     ) -> Result<(), EngineError> {
         let stripe = run.stripe as usize;
         let (base, width) = (starts[stripe], starts[stripe + 1] - starts[stripe]);
-        for entry in &directory.entries[run.entries.clone()] {
+        let entries = &directory.entries[run.entries.clone()];
+        for (entry, range) in entries.iter().zip(&resident.chunks) {
             let sources = entry.sources[0]..entry.sources[1].min(self.manifest.vertices);
-            self.chunk(entry, base, &bytes[entry.range()])
+            self.chunk(entry, base, &resident.slab.bytes()[range.clone()])
                 .and_then(|chunk| sound::check(&chunk, sources, width, scratch))
                 .map_err(|error| damaged(volume, run, entry.range(), &error.to_string()))?;
         }
         Ok(())
     }
+}
+
+/// Chunks of an extent in memory.
+struct Resident {
+    slab: Slab,
+    /// Bytes of each of them in the slab.
+    chunks: Vec<Range<usize>>,
 }
 
 /// The error of a chunk that is not what was written, at its place in the file.
@@ -248,7 +289,7 @@ fn staying(plan: &Plan, runs: &[Run], edges: u64) -> Vec<usize> {
 /// Puts chunks to their stripes.
 fn shelve(
     directory: &Directory,
-    slabs: Vec<OnceLock<Slab>>,
+    slabs: Vec<OnceLock<Resident>>,
     segments: &[usize],
     starts: &[u64],
 ) -> Vec<Stripe> {
@@ -263,23 +304,24 @@ fn shelve(
         })
         .collect();
     for (run, slab) in directory.runs.iter().zip(slabs) {
-        let extent =
-            slab.into_inner().map_or(SlabLocation::Stored(run.place), SlabLocation::Memory);
+        let entries = &directory.entries[run.entries.clone()];
+        let (extent, chunks) = match slab.into_inner() {
+            Some(Resident { slab, chunks }) => (SlabLocation::Memory(slab), chunks),
+            None => (SlabLocation::Stored(run.place), entries.iter().map(Entry::range).collect()),
+        };
         let extent = Arc::new(extent);
         let stripe = &mut stripes[run.stripe as usize];
         stripe.edges += run.edges;
-        stripe.chunks.extend(directory.entries[run.entries.clone()].iter().map(|entry| {
-            ChunkPlace {
-                cell: entry.cell(),
-                number: entry.number(),
-                edges: entry.edges,
-                tiles: entry.tiles,
-                sources: entry.sources[0]..entry.sources[1],
-                extent: Arc::clone(&extent),
-                range: entry.range(),
-                // Chunks that stay in memory were looked at.
-                sound: Sound::new(extent.bytes().is_some()),
-            }
+        stripe.chunks.extend(entries.iter().zip(chunks).map(|(entry, range)| ChunkPlace {
+            cell: entry.cell(),
+            number: entry.number(),
+            edges: entry.edges,
+            tiles: entry.tiles,
+            sources: entry.sources[0]..entry.sources[1],
+            extent: Arc::clone(&extent),
+            range,
+            // Chunks that stay in memory were looked at.
+            sound: Sound::new(extent.bytes().is_some()),
         }));
     }
     stripes

@@ -6,6 +6,7 @@
 
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use welter_model::edges::{Duplicates, Reading};
+use welter_store::frame::Compression;
 use welter_store::header::{Encoding, KEY_BITS};
 
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -104,6 +105,8 @@ pub struct Manifest {
     pub block_bits: u32,
     /// How edges are held.
     pub encoding: Encoding,
+    /// Compression of chunks.
+    pub compression: Compression,
     /// How the input was read.
     pub reading: Reading,
     /// Whether weights are stored.
@@ -137,7 +140,7 @@ struct Head {
     encoding: u8,
     ids: u8,
     duplicates: u8,
-    zero: u8,
+    compression: u8,
     flags: u16,
     files: u32,
     zeros: [u8; 4],
@@ -173,6 +176,7 @@ impl Manifest {
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
             encoding: self.encoding,
+            compression: self.compression,
             in_flight: None,
         }
     }
@@ -224,6 +228,7 @@ impl Manifest {
             stripe_bits: self.stripe_bits as u8,
             block_bits: self.block_bits as u8,
             encoding: self.encoding as u8,
+            compression: self.compression as u8,
             ids,
             duplicates: match self.reading.duplicates {
                 Duplicates::Keep => 0,
@@ -293,9 +298,10 @@ impl Manifest {
         };
         let encoding =
             Encoding::from_byte(head.encoding).ok_or_else(|| odd(74, head.encoding.into()))?;
+        let compression = Compression::from_byte(head.compression)
+            .ok_or_else(|| odd(77, head.compression.into()))?;
         let flag = |bit| head.flags & bit != 0;
-        let stripe_bits = u32::from(head.stripe_bits);
-        let block_bits = u32::from(head.block_bits);
+        let [stripe_bits, block_bits] = [head.stripe_bits, head.block_bits].map(u32::from);
         // The last slot stands for the others, of which there are some.
         let named = head.slots - u64::from(head.others > 0 && head.slots > 0);
         let ends = head.first_id.checked_add(named).and_then(|end| end.checked_add(head.others));
@@ -317,7 +323,6 @@ impl Manifest {
             ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),
             ((6..=20).contains(&block_bits), 73, block_bits.into()),
             (stripe_bits + block_bits <= KEY_BITS, 73, block_bits.into()),
-            (head.zero == 0, 77, head.zero.into()),
             (head.flags & !KNOWN == 0, 78, head.flags.into()),
             (flag(COMPACT) == (head.ids != NON_COMPACT), 78, head.flags.into()),
             (head.zeros == [0; 4], 84, 0),
@@ -344,6 +349,7 @@ impl Manifest {
             stripe_bits,
             block_bits,
             encoding,
+            compression,
             reading: Reading {
                 undirected: flag(UNDIRECTED),
                 // What was merged is merged.

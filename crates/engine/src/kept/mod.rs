@@ -36,6 +36,7 @@ use welter_store::sealed::offset_in_file;
 use welter_store::ChunkError;
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
+use welter_store::frame::Compression;
 use welter_store::header::{CellId, Label};
 use welter_store::io::{IoOptions, Volume};
 use welter_store::sealed::SealedReader;
@@ -244,6 +245,11 @@ impl Kept {
             Directory::new(entries, &self.manifest, volumes, &self.folder().join(CHUNKS.0))?;
         column.end()?;
         Ok(directory)
+    }
+
+    /// Whether chunks may lie in frames.
+    fn is_framed(&self) -> bool {
+        self.manifest.compression != Compression::None
     }
 
     fn faults(&self) -> Option<&Arc<welter_store::io::Faults>> {

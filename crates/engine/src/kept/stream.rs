@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 use welter_model::ids::IdMap;
-use welter_store::io::{Pages, Volume};
+use welter_store::StoreError;
+use welter_store::frame::Decompressor;
+use welter_store::io::{Memory, Pages, Volume};
 use welter_store::weights::WeightKind;
 
 use super::Kept;
@@ -20,6 +22,7 @@ use super::directory::{Directory, Run};
 use super::load::damaged;
 use super::manifest::KeptIds;
 use crate::EngineError;
+use crate::edges::footprint;
 use crate::kernels::kernel::{Coding, Scratch};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;
@@ -36,8 +39,23 @@ pub struct KeptStream {
     starts: Vec<u64>,
     edges: u64,
     weighted: bool,
-    /// Memory that no part is read into now.
-    pages: Mutex<Vec<Pages>>,
+    /// Buffers that no part is read into now.
+    buffers: Mutex<Vec<Buffers>>,
+}
+
+/// Memory that an extent is read into, and a chunk out of its frame.
+struct Buffers {
+    read: Pages,
+    decompressor: Decompressor,
+    room: Pages,
+}
+
+impl Buffers {
+    fn new(framed: bool) -> Result<Self, StoreError> {
+        let room = if framed { SLAB_BYTES } else { 0 };
+        let decompressor = Decompressor::new();
+        Ok(Self { read: Pages::zeroed(SLAB_BYTES)?, decompressor, room: Pages::zeroed(room)? })
+    }
 }
 
 impl Kept {
@@ -64,7 +82,7 @@ impl Kept {
             starts,
             edges: self.manifest.edges,
             weighted: weighted && self.manifest.weighted,
-            pages: Mutex::new(Vec::new()),
+            buffers: Mutex::new(Vec::new()),
         };
         if self.manifest.reading.undirected {
             // An edge between two vertices is two arcs, a loop is one.
@@ -101,19 +119,20 @@ impl KeptStream {
         run: &Run,
         visit: &mut dyn FnMut(&[Pair], &[f64]) -> bool,
     ) -> Result<(), EngineError> {
-        let pages = lock(&self.pages).pop();
-        let mut pages = pages.map_or_else(|| Pages::zeroed(SLAB_BYTES), Ok)?;
-        self.volume.read_at_once(run.place, &mut pages)?;
+        let buffers = lock(&self.buffers).pop();
+        let mut buffers = buffers.map_or_else(|| Buffers::new(self.kept.is_framed()), Ok)?;
+        let Buffers { read, decompressor, room } = &mut buffers;
+        self.volume.read_at_once(run.place, read)?;
         let base = self.starts[run.stripe as usize];
         let width = self.starts[run.stripe as usize + 1] - base;
         let vertices = self.kept.manifest.vertices;
         let mut scratch = Scratch::new();
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
-        let bytes = welter_store::io::Memory::bytes(&pages);
+        let bytes = read.bytes();
         'chunks: for entry in &self.directory.entries[run.entries.clone()] {
-            let chunk = self
-                .kept
-                .chunk(entry, base, &bytes[entry.range()])
+            let plain = decompressor.chunk(&bytes[entry.range()], room.bytes_mut());
+            let chunk = plain
+                .and_then(|plain| self.kept.chunk(entry, base, plain))
                 .map_err(|error| damaged(&self.volume, run, entry.range(), &error.to_string()))?;
             let label = chunk.label();
             let weights = if self.weighted { label.weights } else { WeightKind::None };
@@ -153,7 +172,7 @@ impl KeptStream {
         if !pairs.is_empty() {
             visit(&pairs, &values);
         }
-        lock(&self.pages).push(pages);
+        lock(&self.buffers).push(buffers);
         Ok(())
     }
 }
@@ -179,6 +198,7 @@ impl EdgeStream for KeptStream {
         size_of_val(&self.directory.entries[..]) as u64
             + size_of_val(&self.directory.runs[..]) as u64
             + (SLAB_BYTES + BATCH_EDGES * 2 * 16) as u64
+            + footprint::frames(self.kept.manifest.compression)
     }
 
     fn read(

@@ -185,7 +185,7 @@ impl Plan {
     }
 
     /// Bytes of all chunks, about. What is planned for is the worst case.
-    fn chunk_bytes_expected(&self) -> u64 {
+    pub(super) fn chunk_bytes_expected(&self) -> u64 {
         let an_edge = match self.premises.edges.encoding {
             Encoding::Packed => 4.05,
             Encoding::Short => 3.15,

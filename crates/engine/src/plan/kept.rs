@@ -5,6 +5,7 @@
 //! device where that was measured: fewer requests than usual leave room for chunks, and more are
 //! had with a share of what would hold chunks, so that no run needs more memory for them.
 
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use super::account::MemoryAccount;
@@ -66,6 +67,8 @@ pub struct KeptShape {
     pub block_bits: u32,
     /// How edges are held.
     pub encoding: Encoding,
+    /// Compression of its chunks.
+    pub compression: Compression,
     /// Bytes of requests in flight with which its device reads best, where that was measured.
     pub in_flight: Option<u64>,
 }
@@ -98,6 +101,7 @@ impl Plan {
                 stripe_bits: kept.stripe_bits,
                 block_bits: kept.block_bits,
                 encoding: kept.encoding,
+                compression: kept.compression,
                 chunk_bytes: CHUNK_BYTES_MAX,
                 wide_tiles: true,
             };
@@ -250,6 +254,7 @@ fn memory_of(
             .each_worker(premises.group_bytes())
             .each_worker(premises.edge_buffers())
             .each_worker(reading)
+            .each_worker(premises.frame_bytes())
             .each_worker(WORKER_BYTES)
             .bytes(),
         chunks_stored: kept.chunk_bytes,
@@ -276,6 +281,7 @@ mod tests {
             stripe_bits: 16,
             block_bits: 12,
             encoding: Encoding::Packed,
+            compression: Compression::None,
             in_flight,
         }
     }

@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::premises::{Premises, STRIPES_PER_WORKER};
 use super::program::{InputScanCost, Layout};
 use super::refusal::{MARGIN, refusal};
-use super::settings::{Route, Settings, StorageMode};
+use super::settings::{CompressionMode, Route, Settings, StorageMode};
 use super::shape::Shape;
 use super::{Access, Plan, input_scan, storage};
 use crate::EngineError;
@@ -40,6 +40,7 @@ impl Plan {
                     stripe_bits,
                     block_bits,
                     encoding,
+                    compression: settings.compression.widest(),
                     chunk_bytes: settings.chunk_bytes.unwrap_or(CHUNK_BYTES_MAX),
                     wide_tiles: !layout.has_frontier(),
                 };
@@ -127,8 +128,11 @@ impl Plan {
         if self.storage().is_none() {
             return Ok(Self { premises, ..self.clone() });
         }
+        let measured = premises.settings.compression == CompressionMode::Measured;
         let mut plan = if premises.settings.encoding.is_some() {
-            Self { pace: self.pace, ..storage::plan(&premises) }
+            let bytes = self.memory.chunks_stored;
+            let pace = if measured { Some(look(bytes)?.0) } else { self.pace };
+            Self { pace, ..storage::plan(&premises) }
         } else {
             let (pace, free) = look(self.memory.chunks_stored)?;
             Self { pace: Some(pace), ..storage::faster(&premises, &pace, free) }

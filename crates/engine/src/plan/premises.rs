@@ -7,6 +7,7 @@ use welter_store::codec::short;
 use welter_store::header::Encoding;
 
 use super::{Layout, Settings, Shape};
+use crate::edges::footprint::frames;
 use crate::edges::layout::EdgeLayout;
 use crate::ingest::footprint;
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -120,6 +121,17 @@ impl Premises {
     pub(super) fn waiting_bytes(&self) -> u64 {
         let Shape { slots, edges, weighted, .. } = self.shape;
         footprint::waiting(edges, weighted, slots)
+    }
+
+    /// Bytes of a worker by which chunks go into frames and come out of them.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        frames(self.edges.compression)
+    }
+
+    /// Bytes of a worker by which updates go into frames and come out of them. On a kept graph that
+    /// has nothing to do with how its edges lie.
+    pub(super) fn update_frame_bytes(&self) -> u64 {
+        frames(self.settings.compression.widest())
     }
 
     /// Bytes that sorting takes for so many edges.

@@ -1,9 +1,10 @@
 //! What a user may force of a plan.
 
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use crate::EngineError;
-use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::edges::footprint::{CHUNK_BYTES_MAX, frames};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
 
@@ -26,6 +27,9 @@ pub struct Settings {
     pub process_bytes: u64,
     /// How edges are held in memory.
     pub encoding: Option<Encoding>,
+    /// Compression of chunks of edges and of updates on storage. It changes no answer, and nothing
+    /// of the edges of a graph that is kept.
+    pub compression: CompressionMode,
     /// Log2 of the width of a stripe, 12 to 24.
     pub stripe_bits: Option<u32>,
     /// Log2 of the width of a block of sources, 6 to 20.
@@ -45,6 +49,40 @@ pub struct Settings {
     /// Whether stream programs go on reading edges from storage that can never be news again,
     /// instead of writing the others anew. It changes no answer.
     pub keeps_edges: bool,
+}
+
+/// How chunks on storage are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionMode {
+    /// As it is said.
+    Stated(Compression),
+    /// As lets the run end first, by the measured speed of the device and of the codecs.
+    Measured,
+}
+
+impl CompressionMode {
+    /// The compression that may come of it for which there must be most memory.
+    pub(super) fn widest(self) -> Compression {
+        match self {
+            Self::Stated(compression) => compression,
+            Self::Measured => {
+                let all = Compression::ALL.into_iter();
+                all.max_by_key(|codec| frames(*codec)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl From<Compression> for CompressionMode {
+    fn from(compression: Compression) -> Self {
+        Self::Stated(compression)
+    }
+}
+
+impl Default for CompressionMode {
+    fn default() -> Self {
+        Self::Stated(Compression::None)
+    }
 }
 
 /// Where updates wait, where not all is in memory. It changes no answer. A program that does not

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fmt::Write;
 
+use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use crate::machine::arena::SLAB_BYTES;
@@ -13,7 +14,7 @@ use super::memory::Memory;
 use super::premises::Premises;
 use super::ranges::RangesPlan;
 use super::rows::RowsPlan;
-use super::settings::FrontierMode;
+use super::settings::{CompressionMode, FrontierMode};
 use super::spill::SpillPlan;
 use super::stored::StoragePlan;
 use super::streamed::{StateAccess, Streamed};
@@ -173,7 +174,7 @@ fn state_is(storage: Option<&StoragePlan>) -> &'static str {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Premises { threads, edges: layout, shape, program, .. } = &self.premises;
+        let Premises { threads, edges: layout, shape, program, settings, .. } = &self.premises;
         let about = if shape.estimated { "about " } else { "" };
         let weighted = if shape.weighted { ", weighted" } else { "" };
         let encoding = match layout.encoding {
@@ -195,6 +196,11 @@ impl fmt::Display for Plan {
         }
         writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", layout.block_bits)?;
+        if self.storage().is_some() && layout.compression != Compression::None {
+            let measured = settings.compression == CompressionMode::Measured;
+            let name = if measured { "compressed if that pays" } else { layout.compression.name() };
+            writeln!(lines, "          {name} on storage")?;
+        }
         if program.has_frontier() {
             match (self.storage(), self.frontier_mode()) {
                 (Some(_), FrontierMode::Auto) => writeln!(

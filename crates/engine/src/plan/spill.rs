@@ -62,6 +62,7 @@ impl SpillPlan {
             .each_worker(footprint::column_io(layout.value + 4 + stored, bits))
             .each_worker(footprint::records(layout.record()) + said)
             .each_worker(footprint::slab_writer())
+            .each_worker(premises.update_frame_bytes())
             .bytes()
     }
 

@@ -24,7 +24,7 @@ use welter_store::header::Encoding;
 use welter_store::io::ALIGN;
 
 /// Iterations that are assumed where a choice depends on their number.
-const ITERATIONS: f64 = 10.0;
+pub(super) const ITERATIONS: f64 = 10.0;
 
 /// Wider edges are only taken where they are foreseen to save a tenth. They ask more of storage,
 /// which was slower beside busy cores than foreseen in all runs of R-MAT scrambled 24 with
@@ -96,7 +96,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let iterate = gathered + READ_AHEAD_SLABS as u64 * SLAB + premises.edge_buffers();
     let workers = MemoryAccount::new(premises.threads)
         .each_worker(WORKER_BYTES)
-        .each_worker(ingest.max(iterate))
+        .each_worker(ingest.max(iterate) + premises.frame_bytes())
         .bytes();
     let fixed = held + known + workers;
 

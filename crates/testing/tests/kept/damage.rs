@@ -13,6 +13,7 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
 use welter_progress::{FailureKind, Progress};
+use welter_store::frame::Compression;
 use welter_store::io::{IoMode, IoOptions};
 use welter_store::probe::{Probe, Rate};
 use welter_testing::executors::{Folder, workers};
@@ -49,7 +50,8 @@ fn answer(directory: &Path) -> Result<Vec<u8>, EngineError> {
 /// Graphs that have, together, all kinds of files.
 fn inputs() -> Vec<Input> {
     let holes = Input::random(9000, 400, true, 1);
-    let sparse = Input { ids: IdMap::Sparse((0..70).map(|n| n * n).collect()), ..small(70) };
+    let mut sparse = Input { ids: IdMap::Sparse((0..70).map(|n| n * n).collect()), ..small(70) };
+    sparse.settings.compression = Compression::Zstd.into();
     let names: Names = (100..170)
         .map(|n| format!("name{n}"))
         .collect::<Vec<_>>()

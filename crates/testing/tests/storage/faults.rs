@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use welter_engine::EngineError;
+use welter_store::frame::Compression;
 use welter_store::io::{Call, Fault, Faults};
 
 use crate::{IoOptions, Task, Way, edges, folder_in_memory, is_empty, modes};
@@ -47,7 +48,10 @@ fn for_each_call(
             _ if matches!(task, Task::Ranks32 | Task::Ranks64) => way,
             _ => way.by_spill(),
         };
-        let way = Way { io: IoOptions { mode, direct, ..IoOptions::default() }, ..way };
+        let io = IoOptions { mode, direct, ..IoOptions::default() };
+        let codecs = [Compression::Zstd, Compression::None, Compression::Lz4];
+        let compression = codecs[nth as usize % codecs.len()].into();
+        let way = Way { io, compression, ..way };
         let came = way.with_faults(&faults).run(task, input());
         assert!(is_empty(directory.path()));
         if let Ok(found) = &came {

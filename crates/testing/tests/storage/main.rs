@@ -42,7 +42,9 @@ use std::sync::{Arc, Once};
 use tempfile::TempDir;
 use welter_algorithms::pagerank::{Dangling, PageRank};
 use welter_algorithms::{Bfs, Mcst, Scc, Sssp, Triangles, Wcc};
-use welter_engine::plan::{FrontierMode, Layout, Plan, Route, Settings, Shape, StorageMode};
+use welter_engine::plan::{
+    CompressionMode, FrontierMode, Layout, Plan, Route, Settings, Shape, StorageMode,
+};
 use welter_engine::{EngineError, Graph, Storage, Workers};
 use welter_model::edges::{Batch, Duplicates, EdgeList, EdgeStream, Reading, StreamError};
 use welter_model::ids::IdMap;
@@ -104,6 +106,7 @@ struct Way {
     block_bits: Option<u32>,
     frontier: FrontierMode,
     keeps_edges: bool,
+    compression: CompressionMode,
 }
 
 impl Way {
@@ -121,6 +124,7 @@ impl Way {
             block_bits: None,
             frontier: FrontierMode::Auto,
             keeps_edges: false,
+            compression: CompressionMode::default(),
         }
     }
 
@@ -174,6 +178,7 @@ impl Way {
             block_bits: self.block_bits,
             frontier: self.frontier,
             keeps_edges: self.keeps_edges,
+            compression: self.compression,
             ..Settings::default()
         };
         Plan::new(shape, layout, &settings, &MACHINE)

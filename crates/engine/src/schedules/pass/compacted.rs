@@ -34,6 +34,7 @@ use welter_store::weights::WeightKind;
 
 use super::order::Share;
 use crate::EngineError;
+use crate::edges::framing::Framing;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::layout::EdgeLayout;
 use crate::edges::recipe::{Keep, TileWriterConfig};
@@ -104,7 +105,8 @@ impl<'g> CompactedEdges<'g> {
     /// The rule by which chunks stay in memory.
     pub(super) fn keep(&self) -> Keep<'_> {
         let edges = self.graph.edges / SHARE;
-        Keep::new((&self.volume, &self.storage.io), self.cache_bytes, u64::MAX, edges)
+        let framing = Framing::stated(self.graph.layout.compression);
+        Keep::new((&self.volume, &self.storage.io), framing, self.cache_bytes, u64::MAX, edges)
     }
 
     /// Notes how many of a chunk's edges are left, and says whether it is still worth it. A few

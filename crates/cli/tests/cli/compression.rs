@@ -1,0 +1,75 @@
+//! Chunks that are compressed on storage: the same answers, in files that are smaller.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+const COMPRESSIONS: [&str; 5] = ["none", "zstd", "lz4", "snappy", "zlib"];
+
+/// Bytes of the chunks of a kept graph.
+fn chunk_bytes(sandbox: &Sandbox, name: &str) -> u64 {
+    fs::metadata(sandbox.path().join(name).join("gen-0/edges-0")).unwrap().len()
+}
+
+#[test]
+fn every_compression_gives_the_same_bits() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+    let program = "pagerank graph.tsv --iterations 4 -q -o -";
+    let expected = sandbox.must(&format!("run {program}"));
+    for encoding in ["packed", "short", "compressed"] {
+        for compression in COMPRESSIONS.into_iter().chain(["auto"]) {
+            let more = format!("--cache 0 --encoding {encoding} --compression {compression}");
+            let found = sandbox.must(&format!("run {program} {more}"));
+            assert!(found == expected, "{more}");
+        }
+    }
+    let less = "--route spill --memory 64M --cache 0 --compression zstd";
+    let expected = sandbox.must("run wcc graph.tsv --method labels -q -o -");
+    assert!(expected == sandbox.must(&format!("run wcc graph.tsv --method labels -q -o - {less}")));
+}
+
+#[test]
+fn graphs_are_kept_in_every_compression() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 14 -q -o graph.tsv");
+    let run = |input: &str, more: &str| {
+        sandbox.must(&format!("run pagerank {input} --iterations 3 -q -o - {more}"))
+    };
+    let expected = run("graph.tsv", "");
+    for compression in COMPRESSIONS {
+        let name = format!("kept-{compression}");
+        let how = format!("--encoding packed --compression {compression}");
+        sandbox.must(&format!("ingest graph.tsv -q -o {name} {how}"));
+        sandbox.must(&format!("check {name} -q"));
+        // In memory, and from storage.
+        for more in ["", "--cache 0", "--threads 1 --cache 300KiB"] {
+            assert!(run(&name, more) == expected, "{name} {more}");
+        }
+        // The edges themselves are read again.
+        assert!(run(&name, "--undirected") == run("graph.tsv", "--undirected"), "{name}");
+    }
+    let [none, zstd, zlib] = ["none", "zstd", "zlib"].map(|name| {
+        let name = format!("kept-{name}");
+        chunk_bytes(&sandbox, &name)
+    });
+    assert!(zstd < none - none / 10 && zlib < none - none / 10, "{none}, {zstd}, {zlib}");
+}
+
+#[test]
+fn reports_and_plans_say_how_chunks_are_compressed() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 10 -q -o graph.tsv");
+    let report = |more: &str| -> Value {
+        sandbox.must(&format!("run pagerank graph.tsv -q -o out.csv --report out.json {more}"));
+        serde_json::from_slice(&sandbox.read("out.json")).unwrap()
+    };
+    assert_eq!(report("--cache 0 --compression zlib")["plan"]["compression"], "zlib");
+    // In memory nothing is compressed.
+    assert_eq!(report("--compression zlib")["plan"]["compression"], Value::Null);
+    assert_eq!(report("--cache 0")["plan"]["compression"], Value::Null);
+    let plan = sandbox.must("explain pagerank graph.tsv --cache 0 --compression lz4");
+    assert!(plan.contains("lz4 on storage"), "{plan}");
+}

@@ -1,0 +1,137 @@
+//! How chunks that go to storage are compressed: as it was said, or by a look at the first of them.
+//!
+//! The worker that has the first chunks to write tries the codecs on them, while the others that
+//! come there wait; all go by what it finds. What chunks are like hardly changes within a graph,
+//! and a frame says how it is compressed, so a choice that is not the best is no more than that.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use welter_store::frame::{Compression, Compressor, Decompressor};
+
+use crate::plan::{CompressionMode, Plan, Sampled};
+
+/// Codecs that may be chosen: those that something can be said for. zlib takes ten times as long as
+/// zstd and makes bytes hardly fewer, and Snappy makes them no fewer than LZ4.
+const CANDIDATES: [Compression; 2] = [Compression::Zstd, Compression::Lz4];
+/// Bytes of chunks that are looked at, and more up to the end of one.
+const SAMPLE_BYTES: usize = 1 << 18;
+
+/// The compression of chunks that are written.
+pub(crate) struct Framing {
+    chosen: OnceLock<Compression>,
+    look: Option<Box<Look>>,
+}
+
+/// A rule by what was found.
+type Look = dyn Fn(&[Sampled]) -> Compression + Send + Sync;
+
+impl Framing {
+    /// The compression that was said.
+    pub(crate) fn stated(compression: Compression) -> Self {
+        Self { chosen: compression.into(), look: None }
+    }
+
+    /// The compression of edges, as a plan says.
+    pub(crate) fn of_edges(plan: &Plan) -> Self {
+        Self::new(plan, Plan::compression_of_edges)
+    }
+
+    /// The compression of updates, as a plan says.
+    pub(crate) fn of_updates(plan: &Plan) -> Self {
+        Self::new(plan, Plan::compression_of_updates)
+    }
+
+    fn new(plan: &Plan, rule: fn(&Plan, &[Sampled]) -> Compression) -> Self {
+        match plan.premises.settings.compression {
+            CompressionMode::Stated(compression) => Self::stated(compression),
+            CompressionMode::Measured if !plan.may_compress() => Self::stated(Compression::None),
+            CompressionMode::Measured => {
+                let plan = plan.clone();
+                let look = Box::new(move |sampled: &[Sampled]| rule(&plan, sampled));
+                Self { chosen: OnceLock::new(), look: Some(look) }
+            }
+        }
+    }
+
+    /// Whether chunks may lie in frames.
+    pub(crate) fn is_framed(&self) -> bool {
+        self.chosen.get() != Some(&Compression::None)
+    }
+
+    /// The compression that was chosen; none where nothing was written.
+    pub(crate) fn chosen(&self) -> Compression {
+        self.chosen.get().copied().unwrap_or_default()
+    }
+
+    /// The compression, for who has these chunks to write.
+    pub(crate) fn compression(&self, chunks: &[&[u8]]) -> Compression {
+        *self.chosen.get_or_init(|| {
+            let sampled: Vec<Sampled> =
+                CANDIDATES.iter().filter_map(|codec| sample(*codec, chunks)).collect();
+            self.look.as_ref().map_or(Compression::None, |look| look(&sampled))
+        })
+    }
+}
+
+/// Tries a codec on some chunks; it tells nothing where none of them becomes smaller.
+fn sample(compression: Compression, chunks: &[&[u8]]) -> Option<Sampled> {
+    let (mut compressor, mut decompressor) = (Compressor::new(compression)?, Decompressor::new());
+    let mut room = Vec::new();
+    let (mut plain, mut stored) = (0, 0);
+    let (mut compress, mut decompress) = (0.0, 0.0);
+    for chunk in chunks {
+        if plain >= SAMPLE_BYTES {
+            break;
+        }
+        room.resize(room.len().max(chunk.len()), 0);
+        let began = Instant::now();
+        let frame = compressor.frame(chunk).unwrap_or(chunk);
+        compress += began.elapsed().as_secs_f64();
+        let began = Instant::now();
+        decompressor.chunk(frame, &mut room).ok()?;
+        decompress += began.elapsed().as_secs_f64();
+        (plain, stored) = (plain + chunk.len(), stored + frame.len());
+    }
+    let bytes = plain.max(1) as f64;
+    (stored < plain).then_some(Sampled {
+        compression,
+        ratio: stored as f64 / bytes,
+        compress: compress / bytes,
+        decompress: decompress / bytes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn codecs_are_tried_once_on_what_comes_first() {
+        static LOOKS: AtomicUsize = AtomicUsize::new(0);
+        let look = |sampled: &[Sampled]| {
+            LOOKS.fetch_add(1, Ordering::Relaxed);
+            for codec in sampled {
+                assert!(codec.ratio < 0.5 && codec.compress > 0.0 && codec.decompress > 0.0);
+            }
+            sampled.last().map_or(Compression::None, |codec| codec.compression)
+        };
+        let framing = || Framing { chosen: OnceLock::new(), look: Some(Box::new(look)) };
+        let (same, none) = (vec![7; 4096], Vec::new());
+        let measured = framing();
+        assert!(measured.is_framed() && measured.chosen() == Compression::None);
+        assert_eq!(measured.compression(&[&same, &same]), Compression::Lz4);
+        // What comes later makes no difference.
+        assert_eq!(measured.compression(&[&none]), Compression::Lz4);
+        assert_eq!(measured.chosen(), Compression::Lz4);
+        assert_eq!(LOOKS.load(Ordering::Relaxed), 1);
+        // Nothing becomes smaller, so there is nothing to choose from.
+        let unsuited = framing();
+        assert_eq!(unsuited.compression(&[&none]), Compression::None);
+        assert!(!unsuited.is_framed());
+        assert!(!Framing::stated(Compression::None).is_framed());
+        assert_eq!(Framing::stated(Compression::Zlib).compression(&[]), Compression::Zlib);
+    }
+}

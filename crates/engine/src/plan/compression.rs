@@ -1,0 +1,158 @@
+//! Which compression lets a run end first, by what codecs make of a sample of its chunks.
+//!
+//! A device that gives `R` bytes a second and `T` cores that are busy anyway: compressing saves the
+//! device bytes and costs the cores time, and whichever of the two takes longer is what a run waits
+//! for ([`Stage::seconds`]). Both are measured where the run is: the device by a short look
+//! ([`Throughput`]), codecs on the first chunks that are written ([`Sampled`]).
+
+use welter_store::frame::Compression;
+
+use super::forecast::Stage;
+use super::storage::ITERATIONS;
+use super::traffic::Traffic;
+use super::{Forecast, Plan};
+use crate::machine::throughput::Throughput;
+
+/// A codec that saves less than a twentieth is not taken: it may save nothing on a machine that has
+/// something else to do, or of chunks that are unlike the first.
+const MARGIN: f64 = 0.95;
+
+/// A codec, and what it made of a sample of chunks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sampled {
+    pub(crate) compression: Compression,
+    /// Bytes that were stored for each one.
+    pub(crate) ratio: f64,
+    /// Seconds of a core to compress a byte, and to decompress it.
+    pub(crate) compress: f64,
+    pub(crate) decompress: f64,
+}
+
+impl Sampled {
+    /// No compression at all.
+    const NONE: Self =
+        Self { compression: Compression::None, ratio: 1.0, compress: 0.0, decompress: 0.0 };
+}
+
+impl Plan {
+    /// Whether a look at codecs can make a difference: not where the device was not looked at.
+    pub(crate) fn may_compress(&self) -> bool {
+        self.pace.is_some_and(|pace| pace.read < u64::MAX)
+    }
+
+    /// The compression of edges with which ingest and some iterations end first.
+    pub(crate) fn compression_of_edges(&self, sampled: &[Sampled]) -> Compression {
+        let (Some(pace), Some(storage)) = (self.pace, self.storage()) else {
+            return Compression::None;
+        };
+        let Forecast { ingest, iteration } = self.forecast(&pace);
+        let bytes = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes) as f64;
+        let read = bytes * self.looks() as f64;
+        let threads = self.premises.threads as f64;
+        fastest(sampled, |codec| {
+            let saved = 1.0 - codec.ratio;
+            let ingest = Stage {
+                cores: ingest.cores + bytes * codec.compress / threads,
+                storage: ingest.storage - bytes * saved / pace.write as f64,
+                ..ingest
+            };
+            let iteration = Stage {
+                cores: iteration.cores + read * codec.decompress / threads,
+                storage: iteration.storage - read * saved / pace.read as f64,
+                ..iteration
+            };
+            ingest.seconds() + ITERATIONS * iteration.seconds()
+        })
+    }
+
+    /// The compression of updates with which an iteration that writes and reads all of them ends
+    /// first.
+    pub(crate) fn compression_of_updates(&self, sampled: &[Sampled]) -> Compression {
+        let Some(pace) = self.pace else { return Compression::None };
+        let Throughput { read: reads, write: writes, .. } = pace;
+        let iteration = self.forecast(&pace).iteration;
+        let Traffic { read, written } = self.state_traffic();
+        let (read, written) = (read as f64, written as f64);
+        let threads = self.premises.threads as f64;
+        fastest(sampled, |codec| {
+            let cores = written * codec.compress + read * codec.decompress;
+            let moved = written / writes as f64 + read / reads as f64;
+            let stage = Stage {
+                cores: iteration.cores + cores / threads,
+                storage: iteration.storage - moved * (1.0 - codec.ratio),
+                ..iteration
+            };
+            stage.seconds()
+        })
+    }
+}
+
+/// The codec with which it takes least, if that saves enough.
+fn fastest(sampled: &[Sampled], seconds: impl Fn(&Sampled) -> f64) -> Compression {
+    let without = MARGIN * seconds(&Sampled::NONE);
+    let timed = sampled.iter().map(|codec| (seconds(codec), codec.compression));
+    let best = timed.min_by(|one, other| one.0.total_cmp(&other.0));
+    best.filter(|(took, _)| *took < without).map_or(Compression::None, |(_, codec)| codec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{FoldLayout, Layout, ProgramKind, Route, Settings, Shape, StorageMode};
+    use super::*;
+    use crate::machine::figures::Machine;
+    use welter_store::header::Encoding;
+
+    const ZSTD: Sampled =
+        Sampled { compression: Compression::Zstd, ratio: 0.8, compress: 4e-9, decompress: 1e-9 };
+    const LZ4: Sampled =
+        Sampled { compression: Compression::Lz4, ratio: 0.9, compress: 2e-9, decompress: 3e-10 };
+
+    /// The plan of a graph whose edges, and updates, are on a device of so many bytes a second.
+    fn plan(rate: u64, route: Option<Route>) -> Plan {
+        let shape = Shape {
+            slots: 1 << 22,
+            edges: 1 << 26,
+            weighted: false,
+            estimated: false,
+            input_bytes: 0,
+        };
+        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
+        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
+        let settings = Settings {
+            threads: Some(2),
+            encoding: Some(Encoding::Compressed),
+            storage: StorageMode::Always { cache_bytes: 0, values: true },
+            route,
+            ..Settings::default()
+        };
+        let machine = Machine { memory_bytes: 16 << 30, ..Machine::detect() };
+        let plan = Plan::new(shape, layout, &settings, &machine).unwrap();
+        let pace = Throughput { read: rate, write: rate, ..Throughput::of_core() };
+        // A core like that of the costs.
+        Plan { pace: Some(Throughput { core_picos: 1450, ..pace }), ..plan }
+    }
+
+    #[test]
+    fn slow_devices_get_small_chunks_and_fast_ones_plain_chunks() {
+        let chosen = |rate| plan(rate, None).compression_of_edges(&[ZSTD, LZ4]);
+        assert_eq!(chosen(50_000_000), Compression::Zstd);
+        assert_eq!(chosen(200_000_000), Compression::Zstd);
+        assert_eq!(chosen(20_000_000_000), Compression::None);
+        assert_eq!(plan(50_000_000, None).compression_of_edges(&[]), Compression::None);
+        let little = Sampled { ratio: 0.97, ..ZSTD };
+        assert_eq!(plan(50_000_000, None).compression_of_edges(&[little]), Compression::None);
+        // Where nobody looked at the device nobody looks at codecs.
+        let unknown = Plan { pace: None, ..plan(1, None) };
+        assert!(!unknown.may_compress() && plan(1, None).may_compress());
+        assert_eq!(unknown.compression_of_edges(&[ZSTD]), Compression::None);
+        assert!(!plan(u64::MAX, None).may_compress());
+    }
+
+    #[test]
+    fn updates_are_compressed_where_they_wait_for_the_device() {
+        let route = Some(Route::Spill { combined: false, fused: true });
+        let chosen = |rate| plan(rate, route).compression_of_updates(&[ZSTD, LZ4]);
+        assert_eq!(chosen(50_000_000), Compression::Zstd);
+        assert_eq!(chosen(20_000_000_000), Compression::None);
+    }
+}
