@@ -9,6 +9,7 @@ mod baselines;
 mod bytes;
 mod check;
 mod codec;
+mod compression;
 mod engine;
 mod ingest;
 mod inputs;
@@ -62,6 +63,10 @@ enum What {
     Traverse,
     /// Encoding and decoding of keys beside copying them, and bytes per edge.
     Codec,
+    /// General-purpose codecs on chunks and on raw pairs: bytes and time an edge, and the bandwidth
+    /// below which they pay. Also on real graphs, where these lie beside the repository. Not part
+    /// of `all`.
+    Compression,
     /// Whole runs with less memory than the graph wants, in control groups, and on slower devices.
     /// Needs root; not part of `all`.
     Outofcore,
@@ -248,6 +253,7 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
         Some(What::Ingest) => vec![ingest],
         Some(What::Readers) => vec![readers],
         Some(What::Codec) => vec![codec],
+        Some(What::Compression) => vec![("compression", compression::bench)],
         Some(What::Traverse) => vec![traverse],
         Some(What::All | What::JobChild(_) | What::PlainChild(_)) | None => {
             vec![kernel, job, ingest, readers, codec, traverse]
