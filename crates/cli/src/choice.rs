@@ -55,6 +55,11 @@ impl<M: Methods> MethodArgs<M> {
         self.method == M::LABELS
     }
 
+    /// Whether nobody said which.
+    pub(crate) fn is_free(&self) -> bool {
+        self.method == M::AUTO
+    }
+
     /// The other one, where nobody said which.
     pub(crate) fn otherwise(&self, why: FallbackReason) -> Option<Self> {
         (self.method == M::AUTO).then_some(Self { method: M::LABELS, why: Some(why) })

@@ -21,6 +21,7 @@ mod bars;
 mod beside;
 mod checkpoint;
 mod choice;
+mod cluster;
 mod commandline;
 mod convert;
 mod docs;

@@ -9,9 +9,10 @@ use welter_model::with_sides::WithSides;
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::algorithms::chosen::{Answer, Chosen};
-use crate::args::{GraphArgs, InputArgs, RunOptions, TableArgs};
+use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
+use crate::cluster;
 use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
@@ -29,6 +30,9 @@ pub(crate) fn run(
     args: &RunOptions,
     resumed: Option<Checkpoints>,
 ) -> Result<(), Failure> {
+    if let Some(cluster) = args.cluster.cluster {
+        return on_cluster(algorithm, args, cluster);
+    }
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.shown())?;
@@ -48,6 +52,57 @@ pub(crate) fn run(
     };
     let done = answer(algorithm, args, &source, &mut session);
     checkpoint::end(session.checkpoints.take(), is_resumed, done)
+}
+
+/// Does it on a cluster, or is a machine of one.
+fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Result<(), Failure> {
+    cluster::check(args)?;
+    algorithm.check(&args.input.shown())?;
+    if let Some(seat) = &args.cluster.cluster_machine {
+        return cluster::be(algorithm, args, (cluster, seat));
+    }
+    let mut session = Session::start(args.resources.clone())?;
+    let source = Source::of(&args.input)?;
+    check_outputs(&args.output, Outputs::of(&source))?;
+    let found = cluster::run(algorithm, args, (&source, cluster), &session)?;
+    let vertices = found.table.vertices.vertices();
+    show(&mut session, &found.table, (args, found.top))?;
+    for note in &found.notes {
+        session.say(&format!("note: {}", printable(note)));
+    }
+    session.say(&format!(
+        "{}, {}, {}, {} on {}",
+        counted(vertices, "vertex", "vertices"),
+        counted(found.edges, "edge", "edges"),
+        counted(found.iterations, "iteration", "iterations"),
+        seconds(session.started.elapsed()),
+        counted(cluster.machines as u64, "machine", "machines"),
+    ));
+    say_written(&session, args, vertices);
+    Ok(())
+}
+
+/// Writes a result, or shows its top.
+fn show(
+    session: &mut Session,
+    table: &Table<Box<dyn Columns>>,
+    (args, top): (&RunOptions, Top),
+) -> Result<(), Failure> {
+    if let Some(path) = args.output.output.as_deref() {
+        write(session, table, path, args.output.output_format)?;
+    }
+    session.end_progress();
+    if args.output.output.is_none() {
+        print(&top::render(table, top, args.output.top)?)?;
+    }
+    Ok(())
+}
+
+/// Says where a result of so many rows was written.
+fn say_written(session: &Session, args: &RunOptions, rows: u64) {
+    if let Some(path) = args.output.output.as_deref().filter(|path| !is_stdout(path)) {
+        session.say(&wrote(path, &counted(rows, "row", "rows")));
+    }
 }
 
 /// The other way of an algorithm, where the first one cannot be gone, as far as is known before
@@ -153,23 +208,15 @@ fn answer(
     session: &mut Session,
 ) -> Result<(), Failure> {
     let found = find(algorithm, (&args.input, args.graph), source, session)?;
-    if let Some(path) = args.output.output.as_deref() {
-        write(session, &found.table, path, args.output.output_format)?;
-    }
-    session.end_progress();
-    if args.output.output.is_none() {
-        print(&top::render(&found.table, found.top, args.output.top)?)?;
-    }
+    show(session, &found.table, (args, found.top))?;
     if let Some(path) = &args.output.report {
         found.report.write(path, session)?;
     }
     for line in lines(&found, session, args.output.report.is_some()) {
         session.say(&line);
     }
-    if let Some(path) = args.output.output.as_deref().filter(|path| !is_stdout(path)) {
-        let rows = found.table.columns.listed().map_or(found.vertices, |rows| rows as u64);
-        session.say(&wrote(path, &counted(rows, "row", "rows")));
-    }
+    let rows = found.table.columns.listed().map_or(found.vertices, |rows| rows as u64);
+    say_written(session, args, rows);
     Ok(())
 }
 

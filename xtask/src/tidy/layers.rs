@@ -68,7 +68,18 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         folder: "crates/cli",
-        may_use: Some(&["model", "progress", "input", "output", "store", "engine", "algorithms"]),
+        may_use: Some(&[
+            "model",
+            "progress",
+            "input",
+            "output",
+            "store",
+            "engine",
+            "algorithms",
+            "protocol",
+            "worker",
+            "cluster",
+        ]),
         may_use_others: None,
     },
     // Python's side of what the command does, which it asks the library of `cli` for.

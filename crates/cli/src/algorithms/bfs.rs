@@ -1,5 +1,7 @@
 //! Breadth-first search on the command line.
 
+use std::ops::Range;
+
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::Levels;
@@ -12,6 +14,7 @@ use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::ClusterProgram;
 use super::sources::SourceArgs;
 use super::traversal::{Direction, FrontierArgs};
 use crate::failure::Failure;
@@ -158,6 +161,20 @@ impl Chosen for Options {
 
     fn index(&self) -> IndexMode {
         self.frontier.index()
+    }
+
+    fn on_cluster(&self, ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
+        let Some(sources) = self.sources.among(&ids)? else { return Ok(None) };
+        let (count, vertices) = (sources.len(), ids.end - ids.start);
+        let note = move |columns: &dyn Columns, rows, _: &[u8]| {
+            note(columns, (rows, vertices), count).map(Some)
+        };
+        let (top, note) = (Top::Farthest, Box::new(note));
+        Ok(Some(if self.parents {
+            ClusterProgram::fold(BfsTree::new(sources), top, note)
+        } else {
+            ClusterProgram::fold(Bfs::new(sources), top, note)
+        }))
     }
 
     fn parameters(&self) -> Value {

@@ -1,5 +1,7 @@
 //! What an algorithm is to the command: what is said of it, which graph it wants, and its answer.
 
+use std::ops::Range;
+
 use clap::ValueEnum;
 use serde_json::Value;
 use welter_engine::Level;
@@ -8,6 +10,7 @@ use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
+use super::on_cluster::ClusterProgram;
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
 use crate::failure::Failure;
@@ -124,6 +127,12 @@ pub(crate) trait Chosen {
     /// Index by which iterations look up single vertices.
     fn index(&self) -> IndexMode {
         IndexMode::Auto
+    }
+
+    /// The program for a cluster, on a graph whose vertices have these ids; none where there is
+    /// none yet.
+    fn on_cluster(&self, _ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
+        Ok(None)
     }
 
     /// Its parameters with their defaults filled in, for the report.

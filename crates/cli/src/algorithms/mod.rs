@@ -14,6 +14,7 @@ mod kcore;
 mod lcc;
 mod mcst;
 mod mis;
+pub(crate) mod on_cluster;
 mod pagerank;
 mod scc;
 mod sources;

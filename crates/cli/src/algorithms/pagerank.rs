@@ -4,6 +4,8 @@
 //! `--tolerance` too, until the first of both. Where the walk heeds weights, or does not treat
 //! all vertices alike, another program does it ([`Walk`]), which holds more for each vertex.
 
+use std::ops::Range;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
@@ -12,9 +14,11 @@ use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_model::table::Columns;
 use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::on_cluster::ClusterProgram;
 use super::tables;
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
@@ -271,26 +275,43 @@ impl Options {
 
     fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let vertices = ready.graph.all_vertices();
-        // The papers' ranks sum to about the number of vertices.
-        let sum = if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 };
-        let tolerance = self.tolerance() * sum;
-        let program = PageRank::<F>::new(
-            vertices,
-            self.damping,
-            self.iterations(),
-            tolerance,
-            self.dangling(),
-        );
-        let outcome = session.iterate(ready, &program)?;
-        let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
+        let outcome = session.iterate(ready, &self.program::<F>(vertices))?;
         Ok(Answer {
             columns: Box::new(outcome.values),
             iterations: outcome.iterations,
-            note: self.unsettled(outcome.total, tolerance * each, sum),
+            note: self.unsettled_of(vertices, outcome.total),
             found: None,
             levels: None,
             top: Top::Highest,
         })
+    }
+
+    /// Sum of the ranks of so many vertices: the papers' sum to about that number.
+    fn sum(&self, vertices: u64) -> f64 {
+        if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 }
+    }
+
+    fn program<F: Float>(&self, vertices: u64) -> PageRank<F> {
+        let tolerance = self.tolerance() * self.sum(vertices);
+        PageRank::new(vertices, self.damping, self.iterations(), tolerance, self.dangling())
+    }
+
+    /// The note of a walk that treats all vertices alike, if its ranks have not settled.
+    fn unsettled_of(&self, vertices: u64, total: pagerank::RankTotal) -> Option<String> {
+        let sum = self.sum(vertices);
+        let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
+        self.unsettled(total, self.tolerance() * sum * each, sum)
+    }
+
+    fn cluster_program<F: Float>(&self, vertices: u64) -> ClusterProgram {
+        let options = self.clone();
+        let note = move |_: &dyn Columns, _, control: &[u8]| {
+            // What a fold program decides on comes before the number of active vertices.
+            let total = control.get(..size_of::<pagerank::RankTotal>());
+            let total = total.ok_or_else(|| Failure::bug("a total has all its bytes"))?;
+            Ok(options.unsettled_of(vertices, bytemuck::pod_read_unaligned(total)))
+        };
+        ClusterProgram::fold(self.program::<F>(vertices), Top::Highest, Box::new(note))
     }
 
     /// Says so where iterations ended before the ranks had settled.
@@ -386,6 +407,15 @@ impl Chosen for Options {
 
     fn tables(&self) -> Vec<String> {
         self.proportions().iter().flat_map(|table| table.files).cloned().collect()
+    }
+
+    fn on_cluster(&self, ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
+        let vertices = ids.end - ids.start;
+        Ok(match self.precision {
+            _ if self.is_partial() => None,
+            Precision::F64 => Some(self.cluster_program::<f64>(vertices)),
+            Precision::F32 => Some(self.cluster_program::<f32>(vertices)),
+        })
     }
 
     fn parameters(&self) -> Value {

@@ -4,6 +4,9 @@
 //! is no vertex of the graph right after. Tested by
 //! `a_source_that_is_missing_or_no_vertex_is_an_error`.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use clap::Args;
 use serde_json::{Value, json};
 use welter_input::attributes::listed;
@@ -38,6 +41,23 @@ impl SourceArgs {
     /// Sources that were said one by one and are integers.
     pub(super) fn integers(&self) -> Vec<u64> {
         self.source.iter().filter_map(|id| id.parse().ok()).collect()
+    }
+
+    /// The numbers of the sources, ascending, each once, among vertices that have these ids; none
+    /// where they are listed in files.
+    pub(super) fn among(&self, ids: &Range<u64>) -> Result<Option<Vec<u64>>, Failure> {
+        if !self.sources_from.is_empty() {
+            return Ok(None);
+        }
+        let number = |id: &String| {
+            let found = id.parse().ok().filter(|id| ids.contains(id));
+            found.map(|id: u64| id - ids.start).ok_or_else(|| {
+                let what = format!("--source {id}: the graph has no vertex of that id");
+                Failure::new(FailureKind::Input, what)
+            })
+        };
+        let numbers = self.source.iter().map(number).collect::<Result<BTreeSet<u64>, _>>()?;
+        Ok(Some(numbers.into_iter().collect()))
     }
 
     /// The numbers of the sources, ascending, each once.

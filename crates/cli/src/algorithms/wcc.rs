@@ -1,13 +1,16 @@
 //! Weakly connected components on the command line.
 
+use std::ops::Range;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use welter_algorithms::{LabelPropagation, Wcc};
+use welter_algorithms::{LabelPropagation, LocalContraction, Wcc};
 use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
 use welter_engine::{Outcome, Passed};
 use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::ClusterProgram;
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
@@ -38,6 +41,9 @@ Examples:
 2          0         2",
     options: Options::augment_args,
 };
+
+/// Draws the priorities by which a cluster contracts.
+const CONTRACTION_SEED: u64 = 1;
 
 /// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
@@ -120,6 +126,22 @@ impl Chosen for Options {
 
     fn index(&self) -> IndexMode {
         self.frontier.index()
+    }
+
+    fn on_cluster(&self, _: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
+        let note = |columns: &dyn Columns, rows, _: &[u8]| {
+            note(columns, rows, (0, "component", "components"))
+        };
+        let (top, note) = (Top::Groups, Box::new(note));
+        Ok(if self.method.by_labels() {
+            Some(ClusterProgram::fold(LabelPropagation, top, note))
+        } else {
+            // Machines have no forest in common; which method is found by itself.
+            let is_free = self.method.is_free();
+            is_free.then(|| {
+                ClusterProgram::contracting(LocalContraction::new(CONTRACTION_SEED), top, note)
+            })
+        })
     }
 
     fn parameters(&self) -> Value {

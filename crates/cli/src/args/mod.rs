@@ -1,6 +1,7 @@
 //! Options that commands share, as clap reads them.
 
 mod checkpoint;
+mod cluster;
 mod graph;
 mod resources;
 mod values;
@@ -11,6 +12,7 @@ use clap::Args;
 use welter_output::TableFormat;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
+pub(crate) use self::cluster::{Cluster, ClusterArgs, Seat};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{ResourceArgs, RouteArg};
 pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};
@@ -28,6 +30,8 @@ pub(crate) struct RunOptions {
     pub(crate) checkpoint: CheckpointArgs,
     #[command(flatten)]
     pub(crate) resources: ResourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 }
 
 /// Where results go.

@@ -9,6 +9,7 @@ mod budgets;
 mod cases;
 mod cgroup;
 mod checkpoint;
+mod cluster;
 mod compression;
 mod corpus;
 mod csv;

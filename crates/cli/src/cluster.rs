@@ -1,0 +1,279 @@
+//! A run on a cluster of this computer: the command's side, and that of its machines.
+//!
+//! The command starts itself once a machine, with its own words and a place in the cluster, so
+//! that all have the same options; a digest of these is compared when machines meet. Each looks at
+//! the input and reads its share of the parts.
+//!
+//! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
+//! Tested by `a_cluster_refuses_what_it_cannot_do`.
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use welter_cluster::host::{self, Finished};
+use welter_cluster::{ClusterError, Processes, Run, Settings, Share, serve};
+use welter_model::edges::{Duplicates, EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_model::table::{Columns, Table, VertexColumn};
+use welter_progress::Progress;
+use welter_protocol::config::Route;
+use welter_store::durable;
+
+use crate::algorithms::chosen::Chosen;
+use crate::algorithms::on_cluster::ClusterProgram;
+use crate::args::{Cluster, RouteArg, RunOptions, Seat};
+use crate::failure::Failure;
+use crate::line;
+use crate::load::Source;
+use crate::session::Session;
+use crate::text::counted;
+use crate::top::Top;
+
+/// Number of the graph in its chunks: a cluster has one.
+const GRAPH: u64 = 1;
+
+/// Most vertices of a graph whose updates wait on storage.
+const VERTICES_MAX: u64 = 1 << 31;
+
+/// Result of a run.
+pub(crate) struct Found {
+    /// The result of every vertex.
+    pub(crate) table: Table<Box<dyn Columns>>,
+    /// Iterations that were done.
+    pub(crate) iterations: u64,
+    /// Edges of the input.
+    pub(crate) edges: u64,
+    /// Notes for a person about how the graph was read.
+    pub(crate) notes: Vec<String>,
+    /// Part of the table that is shown.
+    pub(crate) top: Top,
+}
+
+/// A graph, and what is to be done with it.
+struct Job {
+    edges: Arc<dyn EdgeStream>,
+    reading: Reading,
+    vertices: u64,
+    ids: VertexColumn,
+    program: ClusterProgram,
+    settings: Settings,
+    notes: Vec<String>,
+}
+
+/// Refuses options that a cluster does not know yet.
+pub(crate) fn check(args: &RunOptions) -> Result<(), Failure> {
+    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
+    let said = [
+        ("--drop-duplicates", args.graph.drop_duplicates.is_some()),
+        ("--report", args.output.report.is_some()),
+        ("--checkpoint", checkpoint.checkpoint.is_some()),
+        ("--memory", resources.memory.is_some()),
+        ("--threads", resources.threads.is_some()),
+        ("--cache", resources.cache.is_some()),
+        ("--encoding", resources.encoding.is_some()),
+        ("--compression", resources.compression.is_some()),
+        ("--stripe-bits", resources.stripe_bits.is_some()),
+        ("--block-bits", resources.block_bits.is_some()),
+        ("--bipartite", args.input.bipartite),
+    ];
+    if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
+        return Err(refused(format!("{option} is not known to a cluster yet")));
+    }
+    route(args.resources.route).map(drop)
+}
+
+fn refused(what: String) -> Failure {
+    Failure::usage(what).hint("leave --cluster out to run in this process")
+}
+
+/// Where updates wait.
+fn route(route: Option<RouteArg>) -> Result<Route, Failure> {
+    match route {
+        None | Some(RouteArg::Fold) => Ok(Route::Fold),
+        Some(RouteArg::Spill) => Ok(Route::Spill),
+        Some(_) => Err(refused("a cluster has the routes fold and spill".to_owned())),
+    }
+}
+
+impl Job {
+    fn of(
+        algorithm: &dyn Chosen,
+        args: &RunOptions,
+        (source, machines): (&Source, usize),
+        session: &Session,
+    ) -> Result<Self, Failure> {
+        let route = route(args.resources.route)?;
+        let name = algorithm.entry().name;
+        let mut options = args.input.options(algorithm.weights(), Some(1));
+        let mut reading = Reading::from(args.graph);
+        algorithm.read(&mut options, &mut reading);
+        let loaded = session.load(source, options)?;
+        let (vertices, ids) = ids(&loaded.ids, loaded.edges.slots())?;
+        let VertexColumn::Range(range) = &ids else { unreachable!("ids are a range") };
+        let program = algorithm.on_cluster(range.clone())?;
+        let program = program
+            .ok_or_else(|| refused(format!("{name} with these options is not on a cluster yet")))?;
+        let mut reading = algorithm.ways().of(reading, loaded.undirected);
+        reading.duplicates = Duplicates::Keep;
+        if program.contracts() {
+            (reading.undirected, reading.drop_self_loops) = (true, true);
+        }
+        let settings = Settings {
+            edges: program.edges,
+            ..Settings::new(machines, vertices, program.vertex_bytes, route)
+        };
+        let edges = loaded.edges.into();
+        Ok(Self { edges, reading, vertices, ids, program, settings, notes: loaded.notes })
+    }
+
+    fn run(&self) -> Result<(Run, welter_worker::Partitioning), Failure> {
+        let cut = self.settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
+        let config = Arc::new(self.settings.config(&cut));
+        // All words but the name of the program and a machine's own place.
+        let words: Vec<String> = line::shown().into_iter().skip(1).collect();
+        let shared = words.split(|word| word == SEAT).enumerate();
+        let shared = shared.flat_map(|(part, words)| words.iter().skip(usize::from(part > 0)));
+        let shared = shared.collect::<Vec<_>>();
+        let words = format!("{shared:?} {} {:?}", self.edges.edges(), self.reading);
+        Ok((Run { config, words, bounds: Settings::bounds() }, cut))
+    }
+}
+
+/// Number of vertices, and their ids, where all slots are vertices.
+fn ids(ids: &IdMap, slots: Option<u64>) -> Result<(u64, VertexColumn), Failure> {
+    let first = match ids {
+        IdMap::Declared => Some(0),
+        IdMap::Offset(first) => Some(*first),
+        _ => None,
+    };
+    match (first, slots) {
+        (Some(_), Some(slots)) if slots > VERTICES_MAX => {
+            Err(refused(format!("a cluster takes {VERTICES_MAX} vertices at most, not {slots}")))
+        }
+        (Some(first), Some(slots)) => Ok((slots, VertexColumn::Range(first..first + slots))),
+        _ => {
+            let what = "a cluster wants to know the vertices before it reads edges";
+            let hint = "say with --vertices N that these are 0 to N-1, or leave --cluster out";
+            Err(Failure::usage(what).hint(hint))
+        }
+    }
+}
+
+/// Option that tells a machine its place.
+const SEAT: &str = "--cluster-machine";
+
+/// Runs an algorithm on a cluster.
+pub(crate) fn run(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    (source, cluster): (&Source, Cluster),
+    session: &Session,
+) -> Result<Found, Failure> {
+    if !source.lasts() {
+        return Err(refused("each machine reads the input, which a pipe gives once".to_owned()));
+    }
+    let job = Job::of(algorithm, args, (source, cluster.machines), session)?;
+    let directory = Directory::new(&session.resources.scratch())?;
+    let mut host = Processes::new(cluster.machines, &directory.0, Box::new(machine));
+    let finished = host::run(&mut host, cluster.machines, &session.progress)?;
+    let Job { edges, ids, program, mut notes, .. } = job;
+    notes.extend(restarts(&finished));
+    let columns: Box<dyn Columns> = Box::new(program.columns(&finished.vertices()));
+    notes.extend((program.note)(&columns, ids.len(), &finished.manifest.control)?);
+    Ok(Found {
+        table: Table { vertices: ids, columns },
+        iterations: finished.manifest.version.into(),
+        edges: edges.edges(),
+        notes,
+        top: program.top,
+    })
+}
+
+fn restarts(finished: &Finished) -> Option<String> {
+    let times = counted(finished.restarts.into(), "time", "times");
+    (finished.restarts > 0).then(|| format!("a machine was replaced {times}"))
+}
+
+/// The command of a machine: this one, and its place.
+fn machine(rank: usize, directory: &Path, above: u32) -> Command {
+    let this = std::env::current_exe().unwrap_or_else(|_| "welter".into());
+    let mut command = Command::new(this);
+    let mut place = std::ffi::OsString::from(format!("{rank}:{above}:"));
+    place.push(directory);
+    // Inputs may follow a `--`, behind which there are no options.
+    let (begin, rest) = line::words().split_at(line::words().len().min(3));
+    command.args(begin.iter().skip(1)).arg(SEAT).arg(place).args(rest);
+    // Ctrl-C is for the command alone, which ends its machines.
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Is a machine of a cluster, until its host says that it is not.
+pub(crate) fn be(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    (cluster, seat): (Cluster, &Seat),
+) -> Result<(), Failure> {
+    let session = Session::within(args.resources.clone(), &Progress::new())?;
+    let source = Source::of(&args.input)?;
+    let job = Job::of(algorithm, args, (&source, cluster.machines), &session)?;
+    let (run, cut) = job.run()?;
+    let me = (seat.rank, cluster.machines);
+    let share = Share::new(job.edges.clone(), job.reading, me);
+    let members = if job.program.contracts() { job.vertices } else { 0 };
+    let share = share.with_members(members, me);
+    let worker = (job.program.worker)(cut, GRAPH, Box::new(share));
+    let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
+    serve(&run, (seat.rank, seat.above), &seat.directory, worker, host)?;
+    // Threads that wait for the host would wait for ever.
+    std::process::exit(0)
+}
+
+/// The directory of all machines, which is removed with all that is in it.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(scratch: &[PathBuf]) -> Result<Self, Failure> {
+        let Some(parent) = scratch.first() else { return Err(Failure::bug("no place for files")) };
+        let path = parent.join(format!("welter-cluster-{}", std::process::id()));
+        durable::make_directory(&path, None)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // The result is what counts, and the name says what this is.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        Self::new(error.kind(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_progress::FailureKind;
+
+    use super::*;
+
+    #[test]
+    fn ids_without_holes_are_known_beforehand() {
+        let range = |range| VertexColumn::Range(range);
+        assert_eq!(ids(&IdMap::Declared, Some(7)).unwrap(), (7, range(0..7)));
+        assert_eq!(ids(&IdMap::Offset(1), Some(7)).unwrap(), (7, range(1..8)));
+        for (map, slots) in [
+            (IdMap::Same, Some(7)),
+            (IdMap::Declared, None),
+            (IdMap::Sparse(vec![3]), Some(1)),
+            (IdMap::Declared, Some(VERTICES_MAX + 1)),
+        ] {
+            assert_eq!(ids(&map, slots).unwrap_err().kind(), Some(FailureKind::Usage));
+        }
+    }
+}
