@@ -62,8 +62,9 @@ def read_edges(
 
     Parameters
     ----------
-    source : a path, a directory of files, a pattern such as ``"part-*.parquet"``, or a list of
-        these; or the directory of a kept graph, or a generated graph such as ``"rmat:20"``
+    source : a path, a directory of files, a pattern such as ``"part-*.parquet"``, the URL of an
+        object such as ``"s3://bucket/edges/*.parquet"``, or a list of these; or the
+        directory of a kept graph, or a generated graph such as ``"rmat:20"``
     format : text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml,
         graphml, gexf, pajek, dot, tgf, json, ntriples, graph6, npy, graph500, webgraph, u32, u64,
         u32f32, u32f64, u64f32 or u64f64; guessed if None

@@ -17,7 +17,7 @@ pub(crate) fn beside(path: &Path) -> Vec<PathBuf> {
     let own = plain.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let others = BESIDE.iter().filter(|other| BESIDE.contains(&own) && **other != own);
     let mut files: Vec<PathBuf> =
-        others.filter_map(|other| existing(&plain.with_extension(other))).collect();
+        others.filter_map(|other| existing(&plain.with_extension(other)).ok()?).collect();
     if own == "properties" {
         let named = path.to_str().and_then(|name| Benchmark::open(name).ok()?.files().ok());
         files.extend(named.into_iter().flatten().map(PathBuf::from));

@@ -4,9 +4,10 @@
 //! parameters) is kept beside it as JSON, which only this file reads.
 //!
 //! Invariant: a run goes on only with the inputs that it began with: files of the same names, sizes
-//! and times of change, the same generation of a kept graph, the same words for a generator. The
-//! engine also compares the graph that comes of them with the one of the checkpoint. Checked in
-//! `unchanged`. Tested by `a_run_that_changed_is_refused`.
+//! and times of change, objects of the same names, sizes and entity tags, the same generation of a
+//! kept graph, the same words for a generator. The engine also compares the graph that comes of
+//! them with the one of the checkpoint. Checked in `unchanged`. Tested by
+//! `a_run_that_changed_is_refused`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
-use welter_input::source;
+use welter_input::{InputError, source};
+use welter_objects::{Bucket, Location};
 use welter_progress::FailureKind;
 
 use crate::algorithms::chosen::Chosen;
@@ -28,6 +30,7 @@ use crate::interrupt;
 use crate::laid::Laid;
 use crate::line;
 use crate::load::Source;
+use crate::local;
 
 /// Description of a run. Another layout of it is another version.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +69,7 @@ impl Job {
 #[serde(rename_all = "lowercase")]
 enum Input {
     File { name: String, bytes: u64, modified: (i64, i64) },
+    Object { name: String, bytes: u64, tag: Option<String> },
     Kept { name: String, graph: u64, generation: u32 },
     Generated { name: String },
 }
@@ -100,6 +104,9 @@ impl Input {
         let Some(text) = path.to_str() else {
             return Err(Failure::usage(format!("{name}: is no text, and cannot be kept")));
         };
+        if let Some(location) = Location::of(path) {
+            return Self::object(&location.map_err(|error| InputError::of_object(&error))?);
+        }
         let found = fs::metadata(path).map_err(|error| {
             Failure::new(FailureKind::Missing, format!("{name}: cannot look at it: {error}"))
         })?;
@@ -111,9 +118,20 @@ impl Input {
         Ok(Self::File { name: text.to_owned(), bytes: found.len(), modified })
     }
 
+    fn object(location: &Location) -> Result<Self, Failure> {
+        let bucket = Bucket::of(location).map_err(|error| InputError::of_object(&error))?;
+        let object =
+            bucket.open(&location.key, 0).map_err(|error| InputError::of_object(&error))?;
+        let (name, tag) = (object.name().to_owned(), object.tag().map(str::to_owned));
+        Ok(Self::Object { name, bytes: object.bytes(), tag })
+    }
+
     fn name(&self) -> &str {
         match self {
-            Self::File { name, .. } | Self::Kept { name, .. } | Self::Generated { name } => name,
+            Self::File { name, .. }
+            | Self::Object { name, .. }
+            | Self::Kept { name, .. }
+            | Self::Generated { name } => name,
         }
     }
 }
@@ -170,6 +188,7 @@ pub(crate) fn begin_as(
 ) -> Result<Option<Checkpoints>, Failure> {
     let CheckpointArgs { checkpoint, every, .. } = &args.checkpoint;
     let Some(directory) = checkpoint.clone() else { return Ok(None) };
+    local::only(&directory, "checkpoints are kept")?;
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }

@@ -2,6 +2,7 @@
 //! line.
 
 mod commands;
+mod places;
 mod reference;
 
 use std::fmt::Write;

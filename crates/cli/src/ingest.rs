@@ -13,6 +13,7 @@ use crate::failure::{Failure, printable};
 use crate::interrupt;
 use crate::kept::open;
 use crate::load::Source;
+use crate::local;
 use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
 use crate::text::{counted, seconds};
@@ -50,6 +51,7 @@ pub(crate) struct CheckArgs {
 
 /// Refuses a directory that is there.
 pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
+    local::only(directory, "a graph is kept")?;
     if directory.symlink_metadata().is_err() {
         return Ok(());
     }

@@ -45,6 +45,7 @@ pub mod library;
 mod line;
 mod load;
 mod loaded;
+mod local;
 mod near;
 mod pace;
 mod parts;

@@ -11,6 +11,7 @@ use welter_input::source;
 use welter_input::{Estimate, Format, IdKind, ReadOptions, WeightChoice};
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
+use welter_objects::Location;
 use welter_progress::Progress;
 
 use crate::args::InputArgs;
@@ -84,7 +85,9 @@ impl Source {
 
     /// Whether it can be read more than once, which a pipe cannot.
     pub(crate) fn lasts(&self) -> bool {
-        let is_file = |name: &PathBuf| fs::metadata(name).is_ok_and(|found| found.is_file());
+        let is_file = |name: &PathBuf| {
+            Location::of(name).is_some() || fs::metadata(name).is_ok_and(|found| found.is_file())
+        };
         match self {
             Self::Files(names) => names.iter().all(is_file),
             Self::Generator(..) | Self::Kept(..) | Self::InMemoryEdges(_) => true,

@@ -31,7 +31,7 @@ use crate::direction::Direction;
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::source::Source;
+use crate::source::{Source, stored};
 pub(crate) use messages::Feed;
 use messages::{Message, Messages};
 use schema::reason;
@@ -96,7 +96,10 @@ impl Reader for Arrow {
 /// Where the bytes of a source come from.
 fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
     match source.bytes() {
-        Some(bytes) if source.is_plain() => Ok(Feed::File { file: source.file()?, at: 0, bytes }),
+        Some(bytes) if source.is_plain() => {
+            let ahead = stored::ahead(options.limits.memory_bytes_max);
+            Ok(Feed::File { file: source.file()?.onward(0..bytes, ahead), at: 0, bytes })
+        }
         _ => Ok(Feed::Unpacked(Box::new(source.unpack(&options.limits)?))),
     }
 }

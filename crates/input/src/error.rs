@@ -7,6 +7,7 @@
 use std::io;
 
 use thiserror::Error;
+use welter_objects::{ObjectError, ObjectErrorKind};
 use welter_progress::FailureKind;
 
 /// Why an input could not be read.
@@ -211,9 +212,28 @@ impl InputError {
         }
     }
 
-    /// Shorthand for [`InputError::Io`].
+    /// Shorthand for [`InputError::Io`]. What an object says of itself is said once.
     pub(crate) fn io(file: &str, action: impl Into<String>, source: io::Error) -> Self {
-        Self::Io { file: file.to_owned(), action: action.into(), source }
+        match welter_objects::fault(&source) {
+            None => Self::Io { file: file.to_owned(), action: action.into(), source },
+            Some(fault) => Self::of_fault(file, action.into(), fault),
+        }
+    }
+
+    /// The error of an object.
+    pub fn of_object(error: &ObjectError) -> Self {
+        Self::of_fault(error.name(), "read".to_owned(), error)
+    }
+
+    /// The error that the fault of an object is.
+    fn of_fault(file: &str, action: String, fault: &ObjectError) -> Self {
+        let (file, what) = (file.to_owned(), fault.what().to_owned());
+        match fault.kind() {
+            ObjectErrorKind::Address => Self::Options { what: fault.to_string() },
+            ObjectErrorKind::Missing => Self::Missing { file, what },
+            ObjectErrorKind::Changed | ObjectErrorKind::Unsupported => Self::Content { file, what },
+            _ => Self::Io { file, action, source: io::Error::other(what) },
+        }
     }
 
     /// Shorthand for [`InputError::Content`].

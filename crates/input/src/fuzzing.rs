@@ -1,7 +1,7 @@
 //! Bodies of the fuzz targets, so that tests can replay their seeds; no part of the interface.
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_progress::{Progress, Unit};
@@ -14,6 +14,7 @@ use crate::layout::Separator;
 use crate::options::{IdKind, Limits, ReadOptions, WeightChoice};
 use crate::reader::Context;
 use crate::source::Source;
+use crate::source::stored::StoredBytes;
 use crate::unpack::{Layer, Unpacked, zip};
 use crate::{Format, Input};
 
@@ -65,6 +66,7 @@ pub fn unpack(data: &[u8]) {
 fn zipped(data: &[u8]) -> Option<(Layer, &[u8])> {
     let mut file = tempfile::tempfile().ok().filter(|_| data.starts_with(zip::MAGIC))?;
     file.write_all(data).ok()?;
+    let file = StoredBytes::File(Arc::new(file));
     let (member, _) = zip::only(&file, data.len() as u64).ok()?;
     let (start, packed) = (member.start as usize, member.packed as usize);
     Some((Layer::Zip(member), &data[start..start + packed]))

@@ -28,6 +28,7 @@ use crate::format::Format;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use crate::source::stored::Whereabouts;
 use crate::text::allowed_ids::AllowedIds;
 use crate::text::dialect::Dialect;
 use crate::text::fields::is_no_row;
@@ -56,7 +57,7 @@ impl Reader for Ldbc {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let vertices = beside(source.path()).map(|path| open(&path)).transpose()?;
+        let vertices = beside(source.path())?.map(|path| open(&path)).transpose()?;
         edges(source, vertices.as_ref(), context, collector).map(|_| ())
     }
 
@@ -100,10 +101,10 @@ fn headless(options: &ReadOptions) -> ReadOptions {
 }
 
 /// The list of vertices that belongs to a file of edges, if it is there.
-fn beside(edges: &Path) -> Option<PathBuf> {
+fn beside(edges: &Path) -> Result<Option<PathBuf>, InputError> {
     let plain = plain(edges);
     let is_list = plain.extension().is_some_and(|end| end == "e");
-    existing(&plain.with_extension("v")).filter(|_| is_list)
+    if is_list { existing(&plain.with_extension("v")) } else { Ok(None) }
 }
 
 /// The name of a file without the ending that says how it is compressed.
@@ -117,14 +118,25 @@ pub fn plain(path: &Path) -> PathBuf {
 }
 
 /// The file of this name as it lies there, compressed or not: `g.v`, else `g.v.gz` or `g.v.zst`.
-pub fn existing(path: &Path) -> Option<PathBuf> {
+///
+/// # Errors
+/// When a bucket does not say whether it is there.
+pub fn existing(path: &Path) -> Result<Option<PathBuf>, InputError> {
     let compressed = COMPRESSED.iter().map(|ending| {
         let mut name = path.as_os_str().to_owned();
         name.push(".");
         name.push(ending);
         PathBuf::from(name)
     });
-    std::iter::once(path.to_path_buf()).chain(compressed).find(|path| path.is_file())
+    for path in std::iter::once(path.to_path_buf()).chain(compressed) {
+        match Whereabouts::of(&path) {
+            Ok(Whereabouts::File(path)) if !path.is_file() => {}
+            Ok(_) => return Ok(Some(path)),
+            Err(InputError::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// Opens a file that another one leads to.

@@ -49,12 +49,7 @@ const GROWN_BYTES_MAX: u64 = 128 << 20;
 
 impl Reader for Parquet {
     fn id_kind(&self, source: &Source, context: &Context<'_>) -> Result<IdKind, InputError> {
-        let file = Opened::new(
-            source.name(),
-            source.path_columns(),
-            Stored::open(source)?,
-            context.options,
-        )?;
+        let file = open(source, context.options)?;
         Ok(if file.picked.names { IdKind::Names } else { IdKind::Integers })
     }
 
@@ -64,12 +59,13 @@ impl Reader for Parquet {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        read(source.name(), source.path_columns(), Stored::open(source)?, context, collector)
+        let stored = Stored::open(source, &context.options.limits)?;
+        let read = read(source.name(), source.path_columns(), stored.clone(), context, collector);
+        stored.told(read)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        let file =
-            Opened::new(source.name(), source.path_columns(), Stored::open(source)?, options)?;
+        let file = open(source, options)?;
         let groups = file.metadata.metadata().row_groups().iter();
         let rows =
             groups.fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64));
@@ -86,6 +82,12 @@ impl Reader for Parquet {
             undirected: file.direction.map(|direction| direction.undirected),
         })
     }
+}
+
+/// Opens a source for a look.
+fn open<'a>(source: &'a Source, options: &ReadOptions) -> Result<Opened<'a, Stored>, InputError> {
+    let stored = Stored::open(source, &options.limits)?;
+    stored.told(Opened::new(source.name(), source.path_columns(), stored.clone(), options))
 }
 
 /// Reads a Parquet file, wherever its bytes are.

@@ -1,11 +1,13 @@
-//! One input as a thing to read: a file or a pipe, its layers and its format.
+//! One input as a thing to read: a file, a pipe or an object, its layers and its format.
 //!
 //! What a source is, is guessed from its first bytes, then from its name ([`look`]); what the user
 //! says about the format wins. Files are opened when they are needed, so a pattern may match more
-//! files than a process may hold open; a pipe is opened once and its first bytes are kept.
+//! files than a process may hold open; a pipe is opened once and its first bytes are kept. An
+//! object of a bucket ([`stored`]) stands wherever a file can.
 
 mod inputs;
 mod look;
+pub(crate) mod stored;
 mod witness;
 
 #[cfg(test)]
@@ -13,10 +15,12 @@ mod tests;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Cursor, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use welter_objects::Location;
 
 use crate::columnar::PathColumns;
 use crate::error::InputError;
@@ -26,17 +30,19 @@ use crate::reading::FileSummary;
 use crate::unpack::{Bytes, Layer, Unpacked};
 pub use inputs::{is_pipe, names};
 use look::{Look, PIPE_HEAD_BYTES, Stored};
+use stored::{StoredBytes, Whereabouts};
 use witness::Stamp;
 pub(crate) use witness::{Watched, Witness};
 
 /// Bytes of a file that are looked at to know what it is.
 const HEAD_BYTES: u64 = 4 << 10;
 
-/// A file or pipe to read edges from.
+/// A file, pipe or object to read edges from.
 #[derive(Debug)]
 pub struct Source {
     name: String,
     path: PathBuf,
+    whereabouts: Whereabouts,
     /// Bytes as stored; `None` for a pipe.
     bytes: Option<u64>,
     pipe: Mutex<Option<File>>,
@@ -46,17 +52,25 @@ pub struct Source {
     continues: bool,
     layers: Vec<Layer>,
     format: Format,
-    /// Stamp of the file when it was opened; `None` for a pipe.
+    /// Stamp of the file when it was opened; `None` for a pipe and an object.
     stamp: Option<Stamp>,
 }
 
 impl Source {
-    /// Opens a file, or standard input where `path` is `-`, and finds out what it is.
+    /// Opens a file, an object where `path` is its URL, or standard input where it is `-`, and
+    /// finds out what it is.
     ///
     /// # Errors
     /// When it is not there, cannot be opened, or is none of the known formats.
     pub fn open(path: impl AsRef<OsStr>, format: Option<Format>) -> Result<Self, InputError> {
         let path = Path::new(path.as_ref());
+        if let Some(location) = Location::of(path) {
+            return Self::open_object(
+                path,
+                &location.map_err(|error| InputError::of_object(&error))?,
+                format,
+            );
+        }
         let is_stdin = path == Path::new("-");
         let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
         let file = if is_stdin { stdin() } else { File::open(path) };
@@ -79,14 +93,52 @@ impl Source {
         if let Some(bytes) = look::wanted(&head, path) {
             continues = take(bytes.max(kept as u64), &mut head)?;
         }
-        let stored = Stored { head: &head, file: bytes.map(|bytes| (&file, bytes)) };
+        let (file, pipe) = match bytes {
+            Some(_) => (Some(StoredBytes::File(Arc::new(file))), None),
+            None => (None, Some(file)),
+        };
+        let stored = Stored { head: &head, file: file.as_ref().zip(bytes) };
         let Look { layers, format } = look::look(&name, path, &stored, format)?;
         if bytes.is_some() {
             head.truncate(kept);
         }
-        let pipe = Mutex::new(bytes.is_none().then_some(file));
         let (path, stamp) = (path.to_owned(), bytes.map(|_| Stamp::of(&metadata)));
-        Ok(Self { name, path, bytes, pipe, head, continues, layers, format, stamp })
+        let (whereabouts, pipe) = (Whereabouts::File(path.clone()), Mutex::new(pipe));
+        Ok(Self { name, path, whereabouts, bytes, pipe, head, continues, layers, format, stamp })
+    }
+
+    /// Opens an object and finds out what it is.
+    fn open_object(
+        path: &Path,
+        location: &Location,
+        format: Option<Format>,
+    ) -> Result<Self, InputError> {
+        let object = stored::open(location, HEAD_BYTES)?;
+        let (name, bytes) = (object.name().to_owned(), object.bytes());
+        let file = StoredBytes::Object(object.clone());
+        let mut head = object.head().to_vec();
+        let kept = head.len();
+        if let Some(wanted) = look::wanted(&head, path) {
+            head.clear();
+            let onward = file.onward(0..wanted, stored::ahead(None).surely());
+            let taken = onward.take(wanted.max(kept as u64)).read_to_end(&mut head);
+            taken.map_err(|error| InputError::io(&name, "read", error))?;
+        }
+        let stored = Stored { head: &head, file: Some((&file, bytes)) };
+        let Look { layers, format } = look::look(&name, path, &stored, format)?;
+        head.truncate(kept);
+        Ok(Self {
+            name,
+            path: path.to_owned(),
+            whereabouts: Whereabouts::Object(object),
+            bytes: Some(bytes),
+            pipe: Mutex::new(None),
+            continues: bytes > head.len() as u64,
+            head,
+            layers,
+            format,
+            stamp: None,
+        })
     }
 
     /// Bytes in memory: read as a pipe is. For tests and fuzzing.
@@ -101,6 +153,7 @@ impl Source {
         Ok(Self {
             name: name.to_owned(),
             path: PathBuf::from(name),
+            whereabouts: Whereabouts::File(PathBuf::from(name)),
             bytes: None,
             pipe: Mutex::new(Some(rest)),
             head: bytes.to_vec(),
@@ -116,9 +169,19 @@ impl Source {
         &self.path
     }
 
+    /// Where its stored bytes are.
+    pub(crate) fn whereabouts(&self) -> &Whereabouts {
+        &self.whereabouts
+    }
+
     /// A witness of the file as it was when it was opened; `None` for a pipe.
     pub(crate) fn witness(&self) -> Option<Witness> {
-        self.stamp.map(|stamp| Witness::new(&self.name, &self.path, stamp))
+        match &self.whereabouts {
+            Whereabouts::Object(object) => Some(Witness::of_object(object)),
+            Whereabouts::File(path) => {
+                self.stamp.map(|stamp| Witness::new(&self.name, path, stamp))
+            }
+        }
     }
 
     /// Columns that stand in its path, such as `src=1`.
@@ -167,11 +230,11 @@ impl Source {
         &self.head
     }
 
-    /// The file, for readers that jump about in it.
+    /// The stored bytes, for readers that jump about in them.
     ///
     /// # Errors
     /// When it cannot be opened, is a pipe, or is compressed as a whole.
-    pub fn file(&self) -> Result<File, InputError> {
+    pub(crate) fn file(&self) -> Result<StoredBytes, InputError> {
         if self.bytes.is_none() {
             let what = format!("{} cannot be read from a pipe; name a file", self.format);
             return Err(InputError::content(&self.name, what));
@@ -187,8 +250,8 @@ impl Source {
         self.reopened()
     }
 
-    fn reopened(&self) -> Result<File, InputError> {
-        File::open(&self.path).map_err(|error| unopened(&self.name, error))
+    fn reopened(&self) -> Result<StoredBytes, InputError> {
+        self.whereabouts.open().map_err(|error| unopened(&self.name, error))
     }
 
     /// The decompressed bytes from the start.
@@ -196,15 +259,14 @@ impl Source {
     /// # Errors
     /// When it cannot be opened, or is a pipe that was read already.
     pub fn unpack(&self, limits: &Limits) -> Result<Unpacked, InputError> {
-        let stored: Bytes = if self.bytes.is_some() {
-            let file = self.reopened()?;
+        let stored: Bytes = if let Some(bytes) = self.bytes {
+            let (file, ahead) = (self.reopened()?, stored::ahead(limits.memory_bytes_max));
             match self.layers.first() {
                 Some(Layer::Zip(member)) => {
-                    let sought = (&file).seek(SeekFrom::Start(member.start));
-                    sought.map_err(|error| InputError::io(&self.name, "read", error))?;
-                    Box::new(file.take(member.packed))
+                    let end = member.start.saturating_add(member.packed);
+                    Box::new(file.onward(member.start..end, ahead).take(member.packed))
                 }
-                _ => Box::new(file),
+                _ => Box::new(file.onward(0..bytes, ahead)),
             }
         } else {
             let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -207,10 +207,12 @@ impl Limited {
         )))
     }
 
-    /// Says which layer is wrong. An error with a number comes from the system.
+    /// Says which layer is wrong. An error with a number comes from the system, and what an object
+    /// says is no fault of a layer.
     fn explain(&self, error: io::Error) -> io::Error {
         let name = self.layer.name();
-        if error.raw_os_error().is_some() || fault(&error).is_some() {
+        let foreign = error.raw_os_error().is_some() || welter_objects::fault(&error).is_some();
+        if foreign || fault(&error).is_some() {
             error
         } else if error.kind() == io::ErrorKind::UnexpectedEof {
             Fault::error(format!("truncated: the file ends in the middle of its {name} data"))

@@ -22,7 +22,6 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
@@ -30,7 +29,8 @@ use crate::collect::{Collector, Ids, Part, Stated};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
-use crate::source::Source;
+use crate::source::stored::{StoredBytes, Whereabouts};
+use crate::source::{Source, stored};
 use bits::Bits;
 use nodes::Lists;
 use properties::Properties;
@@ -49,7 +49,7 @@ struct Opened {
     properties: Properties,
     /// Name of the file with the lists.
     name: String,
-    file: File,
+    file: StoredBytes,
     bytes: u64,
 }
 
@@ -76,8 +76,8 @@ impl Opened {
             }
             _ => InputError::io(&name, "open", error),
         };
-        let file = File::open(&path).map_err(unopened)?;
-        let bytes = file.metadata().map_err(unopened)?.len();
+        let file = Whereabouts::of(&path)?.open().map_err(unopened)?;
+        let bytes = file.bytes().map_err(unopened)?;
         let opened = Self { properties, name, file, bytes };
         opened.check_counts(source.name(), options)?;
         Ok(opened)
@@ -115,7 +115,9 @@ impl Reader for WebGraph {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let Opened { properties, name, mut file, bytes } = Opened::new(source, context.options)?;
+        let Opened { properties, name, file, bytes } = Opened::new(source, context.options)?;
+        let ahead = stored::ahead(context.options.limits.memory_bytes_max);
+        let mut file = file.onward(0..bytes, ahead);
         context.phase.set_total(source.bytes().unwrap_or(0) + bytes);
         let fill = |buffer: &mut [u8]| loop {
             match file.read(buffer) {

@@ -6,13 +6,15 @@
 //! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
 //! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
 //! on, [`patterns`] the lopsided ones that budgets are compared with; [`hashed`] notices what
-//! happens to edges that have state, and [`executors`] lists all that must agree.
+//! happens to edges that have state, and [`executors`] lists all that must agree. [`bucket`] is a
+//! store of objects, with its faults.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
 //! test that cannot read its answers has failed.
 
 pub mod answers;
 pub mod blind;
+pub mod bucket;
 pub mod closed_form;
 pub mod executors;
 mod folder;

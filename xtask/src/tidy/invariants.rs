@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use super::{Finding, Source};
 
 /// Crates whose modules all say so.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "crates/algorithms/src/",
     "crates/cli/src/",
     "crates/cluster/src/",
     "crates/engine/src/",
     "crates/input/src/",
     "crates/model/src/",
+    "crates/objects/src/",
     "crates/output/src/",
     "crates/progress/src/",
     "crates/protocol/src/",

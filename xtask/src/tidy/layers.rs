@@ -23,10 +23,11 @@ const PURE: Option<&[&str]> = Some(&["bytemuck", "thiserror"]);
 const LAYERS: &[Layer] = &[
     Layer { folder: "crates/model", may_use: Some(&[]), may_use_others: PURE },
     Layer { folder: "crates/progress", may_use: Some(&[]), may_use_others: Some(&[]) },
+    Layer { folder: "crates/objects", may_use: Some(&[]), may_use_others: None },
     Layer { folder: "crates/algorithms", may_use: Some(&["model"]), may_use_others: PURE },
     Layer {
         folder: "crates/input",
-        may_use: Some(&["model", "progress", "store"]),
+        may_use: Some(&["model", "objects", "progress", "store"]),
         may_use_others: None,
     },
     Layer {
@@ -70,6 +71,7 @@ const LAYERS: &[Layer] = &[
         folder: "crates/cli",
         may_use: Some(&[
             "model",
+            "objects",
             "progress",
             "input",
             "output",

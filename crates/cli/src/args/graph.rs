@@ -16,7 +16,8 @@ use super::values::{count, parsed};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, directories of files, patterns such as 'part-*.csv', or `-` for standard input; or
+    /// Files, directories of files, patterns such as 'part-*.csv', URLs such as
+    /// `s3://bucket/edges/*.parquet` (also az, abfs, gs and https), or `-` for standard input; or
     /// one graph that `welter ingest` keeps in a directory; or one generated graph: rmat:SCALE or
     /// web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
     ///

@@ -19,6 +19,7 @@ use std::fmt::Write;
 use clap::{Arg, ArgAction, Command};
 
 use super::commands::all;
+use super::places::PLACES;
 
 /// The group of options whose heading differs from command to command.
 const SEVERAL: &str = "Options of several algorithms";
@@ -74,6 +75,7 @@ pub(super) fn page() -> String {
     for section in sections.iter().filter(|section| !section.is_explained()) {
         text.push_str(&of_command(section, &sections, &groups));
     }
+    text.push_str(PLACES);
     text.push_str("\n## Options that commands share\n");
     for (heading, entries) in &groups {
         let items = list(entries.iter().map(|entry| entry.text.clone()));

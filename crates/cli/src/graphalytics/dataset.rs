@@ -92,7 +92,7 @@ impl Job {
         options.resources = args.resources.clone();
         let beside = Path::new(file).parent().filter(|folder| *folder != Path::new(""));
         let folder = args.reference.as_deref().or(beside).unwrap_or(Path::new("."));
-        let reference = existing(&folder.join(&name));
+        let reference = existing(&folder.join(&name))?;
         let output = args.output.as_ref().map(|folder| folder.join(&name));
         let references = folder.to_owned();
         Ok(Self { kind, name, algorithm, options, words, references, reference, output })

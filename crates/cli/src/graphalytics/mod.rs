@@ -24,6 +24,7 @@ use self::validate::validate;
 use crate::failure::{Failure, printable};
 use crate::line;
 use crate::load::Source;
+use crate::local;
 use crate::promise::Outputs;
 use crate::report;
 use crate::run;
@@ -91,6 +92,7 @@ fn conclude(outcomes: &[(&Job, Outcome)], session: &Session) -> Result<(), Failu
 /// Checks everything that will be written before anything is read.
 fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failure> {
     if let Some(folder) = &args.output {
+        local::only(folder, "results are written")?;
         std::fs::create_dir_all(folder).map_err(|error| {
             Failure::output(format!("{}: cannot create it: {error}", folder.display()))
         })?;

@@ -10,7 +10,7 @@ use crate::kept::Small;
 use crate::sandbox::{Sandbox, example};
 
 /// Iterations of the checkpoint in a directory, the last one.
-fn last(directory: &Path) -> u64 {
+pub(crate) fn last(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let numbers = names.filter_map(|name| name.strip_prefix("state-")?.parse().ok());

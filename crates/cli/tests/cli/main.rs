@@ -23,6 +23,7 @@ mod interrupt;
 mod kept;
 mod kills;
 mod non_compact;
+mod objects;
 mod output;
 mod papers;
 mod probe;

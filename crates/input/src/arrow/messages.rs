@@ -12,8 +12,7 @@
 //! compressed, what they state to unpack to stays within the allowed ratio of all bytes so far.
 //! Tested by `lengths_that_are_not_there_cost_nothing` and `bombs_in_buffers_are_refused`.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
@@ -23,6 +22,7 @@ use super::footer::{Block, Footer};
 use super::schema::{checked_schema, reason};
 use crate::error::InputError;
 use crate::options::Limits;
+use crate::source::stored::Onward;
 use crate::unpack::Unpacked;
 
 /// The magic bytes of a file, with their padding.
@@ -39,8 +39,8 @@ const TRUSTED_BYTES: usize = 1 << 20;
 
 /// Bytes in order.
 pub(crate) enum Feed {
-    /// A file whose length is known.
-    File { file: File, at: u64, bytes: u64 },
+    /// A file or an object, whose length is known.
+    File { file: Onward, at: u64, bytes: u64 },
     /// A pipe, or a compressed file.
     Unpacked(Box<Unpacked>),
     /// Bytes in memory: the whole of a source, or its beginning.
@@ -67,18 +67,14 @@ impl Feed {
     }
 
     /// Goes to a byte inside, where that can be done.
-    fn go_to(&mut self, name: &str, offset: u64) -> Result<(), InputError> {
+    fn go_to(&mut self, offset: u64) {
         match self {
             Self::File { file, at, .. } => {
                 *at = offset;
-                let sought = file.seek(SeekFrom::Start(offset)).map(|_| ());
-                sought.map_err(|error| InputError::io(name, format!("go to byte {at}"), error))
+                file.go_to(offset);
             }
-            Self::Bytes { at, .. } => {
-                *at = offset as usize;
-                Ok(())
-            }
-            Self::Unpacked(_) => Ok(()),
+            Self::Bytes { at, .. } => *at = offset as usize,
+            Self::Unpacked(_) => {}
         }
     }
 
@@ -199,7 +195,7 @@ impl<'a> Messages<'a> {
         let Some(bytes) = self.feed.seekable() else { return Ok(()) };
         let name = self.name;
         let footer = Footer::read(name, bytes, &mut |offset, count| {
-            self.go_to(offset)?;
+            self.go_to(offset);
             self.take(count, "the footer")
         })?;
         self.schema = Some(footer.schema);
@@ -207,9 +203,9 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    fn go_to(&mut self, offset: u64) -> Result<(), InputError> {
+    fn go_to(&mut self, offset: u64) {
         self.offset = offset;
-        self.feed.go_to(self.name, offset)
+        self.feed.go_to(offset);
     }
 
     /// The schema: that of the footer, or else the first message. Once, before all others.
@@ -267,7 +263,7 @@ impl<'a> Messages<'a> {
             },
         };
         if let Some(Block { offset, metadata, body }) = block {
-            self.go_to(offset)?;
+            self.go_to(offset);
             self.taken += metadata + body;
         }
         let offset = self.offset;
@@ -367,7 +363,8 @@ impl<'a> Messages<'a> {
             return Err(cut());
         }
         let mut bytes = Vec::new();
-        if let Feed::File { file, at, .. } = &mut self.feed {
+        // How long an object is, its server says: room is made for what has come.
+        if let Feed::File { file: file @ Onward::File(..), at, .. } = &mut self.feed {
             bytes.reserve_exact(count as usize);
             let taken = file.take(count).read_to_end(&mut bytes);
             let unread = |error| InputError::io(name, format!("read at byte {at}"), error);
@@ -398,8 +395,7 @@ impl<'a> Messages<'a> {
             return Err(self.bad(self.offset, what));
         }
         *at += count;
-        let sought = file.seek(SeekFrom::Start(*at));
-        sought.map_err(|error| InputError::io(self.name, format!("go to byte {at}"), error))?;
+        file.go_to(*at);
         self.offset += count;
         Ok(())
     }

@@ -166,7 +166,7 @@ impl Properties {
                 return Err(InputError::content(source.name(), what));
             };
             let path = folder.join(name);
-            open(&existing(&path).unwrap_or(path))
+            open(&existing(&path)?.unwrap_or(path))
         };
         Ok((file(&self.edge_file, "edge-file")?, file(&self.vertex_file, "vertex-file")?))
     }

@@ -8,7 +8,6 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -20,6 +19,7 @@ use super::window;
 use crate::error::InputError;
 use crate::reader::Context;
 use crate::source::Source;
+use crate::source::stored::Whereabouts;
 
 /// Bytes of a part.
 const PART_BYTES: u64 = 16 << 20;
@@ -45,7 +45,7 @@ pub(super) struct RawStream {
 #[derive(Debug)]
 struct RawFile {
     name: String,
-    path: PathBuf,
+    at: Whereabouts,
     records: u64,
     /// Number of the first part.
     part: usize,
@@ -102,8 +102,8 @@ impl RawStream {
             source.file()?;
             let records = bytes / shape.record_bytes() as u64;
             let part = stream.parts;
-            let (name, path) = (source.name().to_owned(), source.path().to_owned());
-            stream.files.push(RawFile { name, path, records, part });
+            let (name, at) = (source.name().to_owned(), source.whereabouts().clone());
+            stream.files.push(RawFile { name, at, records, part });
             stream.edges += records;
             stream.parts += records.div_ceil(stream.part_records()) as usize;
         }
@@ -195,7 +195,7 @@ impl RawStream {
     fn batches_with(
         &self,
         Reused { window, buffers }: &mut Reused,
-        RawFile { name, path, .. }: &RawFile,
+        RawFile { name, at, .. }: &RawFile,
         (part, records): (usize, Range<u64>),
         visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
@@ -208,7 +208,7 @@ impl RawStream {
         };
         let bytes = records.start * record..records.end * record;
         let past_cache = part >= self.cached.load(Ordering::Relaxed);
-        window::batches((name, path), bytes, record as usize, past_cache, window, &mut show)
+        window::batches((name, at), bytes, record as usize, past_cache, window, &mut show)
     }
 
     /// Refuses ids at or above the number of slots.

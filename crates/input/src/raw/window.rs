@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::num::NonZero;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -17,10 +17,12 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice_mut;
 use rustix::fs::Advice;
+use welter_objects::{Ahead, Object};
 use welter_store::StoreError;
 use welter_store::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Volume};
 
 use crate::error::InputError;
+use crate::source::stored::Whereabouts;
 
 /// Bytes of a batch: few enough to be still in the second-level cache when they are looked at.
 const BATCH_BYTES: usize = 256 << 10;
@@ -28,6 +30,9 @@ const BATCH_BYTES: usize = 256 << 10;
 const REQUEST_BYTES: usize = 512 << 10;
 /// Requests in flight, of each thread; with what is looked at they fill a huge page.
 const DEPTH: usize = 3;
+
+/// Bytes of an object that a thread asks for ahead.
+const AHEAD_BYTES: u64 = 8 << 20;
 
 /// Told of a batch and its offset, says whether to go on.
 pub(super) type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<bool, InputError> + 'v;
@@ -56,13 +61,19 @@ impl Direct {
 /// Shows a range of a file, of whole records of `record` bytes, to `visit`: batches and their
 /// offsets, until it answers `false`.
 pub(super) fn batches(
-    (name, path): (&str, &Path),
+    (name, at): (&str, &Whereabouts),
     range: Range<u64>,
     record: usize,
     past_cache: bool,
     reused: &mut Reused,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
+    let path = match at {
+        Whereabouts::File(path) => path.as_path(),
+        Whereabouts::Object(object) => {
+            return of_object(name, object, range, record, reused, visit);
+        }
+    };
     if past_cache {
         let direct = match &mut reused.direct {
             Some(direct) => direct,
@@ -88,6 +99,31 @@ pub(super) fn batches(
         let length = (range.end - offset).min(whole(BATCH_BYTES, record) as u64) as usize;
         let batch = &mut buffer[..length];
         file.read_exact_at(batch, offset).map_err(|error| unread(name, offset, error))?;
+        if !visit(offset, batch)? {
+            break;
+        }
+        offset += length as u64;
+    }
+    Ok(())
+}
+
+/// Reads records of an object.
+fn of_object(
+    name: &str,
+    object: &Object,
+    range: Range<u64>,
+    record: usize,
+    reused: &mut Reused,
+    visit: &mut Visit<'_>,
+) -> Result<(), InputError> {
+    let mut reader = object.reader(range.clone(), Ahead::within(AHEAD_BYTES).surely());
+    reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
+    let buffer: &mut [u8] = cast_slice_mut(&mut reused.words[..]);
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(whole(BATCH_BYTES, record) as u64) as usize;
+        let batch = &mut buffer[..length];
+        reader.read_exact(batch).map_err(|error| unread(name, offset, error))?;
         if !visit(offset, batch)? {
             break;
         }

@@ -6,21 +6,27 @@
 //! shell.
 
 mod folder;
+mod listed;
 mod pattern;
+mod rules;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use welter_objects::Location;
+
 use self::folder::entries;
+use self::rules::{is_hidden, is_partition, missing, nested};
 use crate::error::InputError;
 
 /// Folders inside one another: more are a loop of links.
 const DEPTH_MAX: usize = 32;
 
 /// The files that inputs name: each is a path, `-`, a directory, or a pattern with `*`, `?` or
-/// `[...]` that matches files. A path that exists is never taken for a pattern.
+/// `[...]` that matches files. A path that exists is never taken for a pattern. What is said by
+/// URLs of objects is looked up in their buckets.
 ///
 /// # Errors
 /// When a pattern matches no file, or is none, or a directory holds no data.
@@ -44,6 +50,13 @@ pub fn is_pipe(name: impl AsRef<OsStr>) -> bool {
 
 /// Adds the files that an input names.
 fn expand(input: &Path, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    if let Some(location) = Location::of(input) {
+        return listed::expand(
+            input,
+            &location.map_err(|error| InputError::of_object(&error))?,
+            names,
+        );
+    }
     let before = names.len();
     if input.is_dir() {
         list(input, 0, names)?;
@@ -74,13 +87,6 @@ fn expand(input: &Path, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Whether a path that a pattern matches has a dot before a name, and the pattern has none there.
-fn is_hidden(pattern: &Path, path: &Path) -> bool {
-    let dotted = |part: &OsStr| part.as_bytes().starts_with(b".");
-    let said = pattern.iter().zip(path).take_while(|(said, found)| said == found).count();
-    path.iter().skip(said).any(dotted) && !pattern.iter().skip(said).any(dotted)
-}
-
 /// Adds the files of a directory.
 fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), InputError> {
     for name in entries(directory)? {
@@ -93,19 +99,8 @@ fn list(directory: &Path, depth: usize, names: &mut Vec<PathBuf>) -> Result<(), 
         } else if is_partition(&path) && depth < DEPTH_MAX {
             list(&path, depth + 1, names)?;
         } else {
-            let what = "is a directory inside of one; expected files, or folders such as src=1; \
-                        name the files, such as with the pattern 'DIR/**/*.csv'";
-            return Err(InputError::content(&path.display().to_string(), what));
+            return Err(nested(&path));
         }
     }
     Ok(())
-}
-
-/// Whether a folder is one part of a table, such as `src=1`.
-fn is_partition(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_bytes().iter().skip(1).any(|byte| *byte == b'='))
-}
-
-fn missing(path: &Path, what: &str) -> InputError {
-    InputError::Missing { file: path.display().to_string(), what: what.to_owned() }
 }

@@ -10,9 +10,7 @@
 //! ending alone. Damage is for the reader to find, but what is surely an archive or a compression
 //! that is not read is named here.
 
-use std::fs::File;
 use std::io::Cursor;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use encoding_rs::UTF_8;
@@ -22,6 +20,7 @@ use crate::error::InputError;
 use crate::foreign;
 use crate::format::Format;
 use crate::options::Limits;
+use crate::source::stored::StoredBytes;
 use crate::unpack::{Layer, Unpacked, encoding, tar, zip};
 
 /// Bytes of a pipe that are looked at, and kept as its sample.
@@ -74,7 +73,7 @@ pub(super) struct Look {
 pub(super) struct Stored<'a> {
     pub(super) head: &'a [u8],
     /// The whole, and how many bytes it has; `None` for a pipe.
-    pub(super) file: Option<(&'a File, u64)>,
+    pub(super) file: Option<(&'a StoredBytes, u64)>,
 }
 
 /// How many of the first bytes tell something, where they are packed: nothing is known of a block
@@ -174,7 +173,7 @@ impl Peeled<'_> {
             return Err(InputError::content(self.shown, what));
         };
         zip::only(file, bytes).map_err(|error| {
-            if error.raw_os_error().is_some() {
+            if error.raw_os_error().is_some() || welter_objects::fault(&error).is_some() {
                 return InputError::io(self.shown, "read", error);
             }
             if error.kind() == std::io::ErrorKind::UnexpectedEof {

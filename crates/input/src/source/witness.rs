@@ -3,7 +3,8 @@
 //! An input is read more than once: its beginning to know what it is, all of it for edges, raw
 //! records again for each pass. One that is rewritten, grows or shrinks meanwhile would become a
 //! graph that nobody stored. It is noticed by its size, its time of change and which file its name
-//! stands for; a pipe can be read but once and needs no witness.
+//! stands for; a pipe can be read but once and needs no witness. Requests for an object state its
+//! entity tag, so that each of them notices.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -11,15 +12,21 @@ use std::path::{Path, PathBuf};
 
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::look::{Look, Sample};
+use welter_objects::Object;
 
 use crate::error::InputError;
 
-/// Witness of a file as it was when it was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Witness of a file or an object as it was when it was opened.
+#[derive(Clone, Debug)]
 pub(crate) struct Witness {
     name: String,
-    path: PathBuf,
-    stamp: Stamp,
+    seen: Seen,
+}
+
+#[derive(Clone, Debug)]
+enum Seen {
+    File(PathBuf, Stamp),
+    Object(Object),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,22 +49,32 @@ impl Stamp {
 
 impl Witness {
     pub(super) fn new(name: &str, path: &Path, stamp: Stamp) -> Self {
-        Self { name: name.to_owned(), path: path.to_owned(), stamp }
+        Self { name: name.to_owned(), seen: Seen::File(path.to_owned(), stamp) }
+    }
+
+    pub(super) fn of_object(object: &Object) -> Self {
+        Self { name: object.name().to_owned(), seen: Seen::Object(object.clone()) }
     }
 
     /// Refuses a file that has changed. One that is gone was read from what was left of it.
     pub(crate) fn check(&self) -> Result<(), InputError> {
-        let Ok(found) = fs::metadata(&self.path) else { return Ok(()) };
+        let (path, stamp) = match &self.seen {
+            Seen::File(path, stamp) => (path, stamp),
+            Seen::Object(object) => {
+                return object.check().map_err(|error| InputError::of_object(&error));
+            }
+        };
+        let Ok(found) = fs::metadata(path) else { return Ok(()) };
         let now = Stamp::of(&found);
-        if now == self.stamp {
+        if now == *stamp {
             return Ok(());
         }
-        let what = if now.bytes == self.stamp.bytes {
+        let what = if now.bytes == stamp.bytes {
             "the file was written to while it was read".to_owned()
         } else {
             format!(
                 "the file had {} bytes when it was opened and has {} now",
-                self.stamp.bytes, now.bytes
+                stamp.bytes, now.bytes
             )
         };
         let what = format!("{what}; read it again when nothing writes to it");

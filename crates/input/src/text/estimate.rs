@@ -3,8 +3,6 @@
 //! Lines of many files grow longer towards the end, because ids do; so a file that can be read
 //! anywhere is sampled in several places. Of a compressed one the beginning stands for the whole.
 
-use std::os::unix::fs::FileExt;
-
 use super::beginning::sample;
 use super::counted::Counted;
 use super::dialect::Dialect;

@@ -4,9 +4,9 @@
 //! read with positioned reads into a buffer that stays in the cache, and never mapped: a file that
 //! is cut while it is read must be an error and not a signal.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use welter_objects::Ahead;
 
 use super::failure::First;
 use super::lines::Lines;
@@ -16,6 +16,7 @@ use crate::collect::Collector;
 use crate::error::InputError;
 use crate::reader::Context;
 use crate::source::Source;
+use crate::source::stored::{Onward, StoredBytes};
 
 /// Text that is read at once; half of a common second-level cache.
 const READ_BYTES: usize = 512 << 10;
@@ -68,6 +69,11 @@ impl Grain {
         let part_bytes = most.clamp(PART_BYTES_MIN, good);
         Self { part_bytes, read_bytes: READ_BYTES }
     }
+
+    /// How far ahead each thread asks for its part of an object.
+    fn ahead(self) -> Ahead {
+        Ahead::within(self.part_bytes / 2).surely()
+    }
 }
 
 /// Reads a regular, uncompressed file of `bytes` bytes.
@@ -118,7 +124,7 @@ pub(super) fn read(
 
 struct Reading<'a> {
     source: &'a Source,
-    file: &'a File,
+    file: &'a StoredBytes,
     bytes: u64,
     grain: Grain,
     lines: &'a dyn Lines,
@@ -135,6 +141,7 @@ impl Reading<'_> {
         // A line begins at `from` if the byte before it ends one.
         let inside = number > 0 && from > begin;
         let mut base = if inside { from - 1 } else { from };
+        let mut onward = self.file.onward(base..to + TAIL_BYTES, self.grain.ahead());
         let mut skipping = inside;
         let mut kept = 0;
         let mut reserved = false;
@@ -142,7 +149,7 @@ impl Reading<'_> {
             let offset = base + kept as u64;
             let until = to.max(offset) + TAIL_BYTES;
             let wanted = until.saturating_sub(offset).min((buffer.len() - kept) as u64) as usize;
-            let filled = kept + self.fill(offset, &mut buffer[kept..kept + wanted])?;
+            let filled = kept + self.fill(&mut onward, offset, &mut buffer[kept..kept + wanted])?;
             self.context.advance((filled - kept) as u64)?;
             let end = base + filled as u64;
             let mut start = 0;
@@ -193,12 +200,17 @@ impl Reading<'_> {
     }
 
     /// Reads the file from `offset` on into `buffer`, as far as both reach.
-    fn fill(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, InputError> {
+    fn fill(
+        &self,
+        onward: &mut Onward,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<usize, InputError> {
         let wanted = (self.bytes - offset).min(buffer.len() as u64) as usize;
         let mut filled = 0;
         while filled < wanted {
             let at = offset + filled as u64;
-            match self.file.read_at(&mut buffer[filled..wanted], at) {
+            match onward.read_at(&mut buffer[filled..wanted], at) {
                 Ok(0) => {
                     let what = "the file became shorter while it was read";
                     return Err(InputError::byte(self.source.name(), at, what));
@@ -233,9 +245,10 @@ impl Reading<'_> {
         let mut buffer = vec![0; READ_BYTES];
         let mut line = 1;
         let mut at = 0;
+        let mut onward = self.file.onward(0..offset, self.grain.ahead());
         while at < offset {
             let wanted = (offset - at).min(READ_BYTES as u64) as usize;
-            let count = self.fill(at, &mut buffer[..wanted])?;
+            let count = self.fill(&mut onward, at, &mut buffer[..wanted])?;
             line += parse::newlines(&buffer[..count]);
             at += count as u64;
         }

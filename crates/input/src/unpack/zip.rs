@@ -10,14 +10,13 @@
 //! Invariant: central headers are read one by one, and nothing is held for how many there are.
 //! Checked in `directory`.
 
-use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::io::{self, BufReader, Cursor, Read};
 
 use super::bytes::{Bytes, Counted, Fault};
 use super::decoders;
 use super::tar::{is_data, nothing, several};
 use crate::options::Limits;
+use crate::source::stored::{self, StoredBytes};
 
 /// How an archive begins.
 pub(crate) const MAGIC: &[u8] = b"PK\x03\x04";
@@ -95,10 +94,9 @@ impl Read for Checked {
 /// # Errors
 /// A [`Fault`] where there is none or more than one, or where it is not read; other errors where
 /// the archive is damaged.
-pub(crate) fn only(file: &File, bytes: u64) -> io::Result<(Member, String)> {
+pub(crate) fn only(file: &StoredBytes, bytes: u64) -> io::Result<(Member, String)> {
     let (count, start) = directory(file, bytes)?;
-    let mut headers = BufReader::new(file);
-    headers.seek(SeekFrom::Start(start))?;
+    let mut headers = BufReader::new(file.onward(start..bytes, stored::ahead(None)));
     let mut found: Option<(Entry, String)> = None;
     for _ in 0..count {
         let (entry, name) = Entry::next(&mut headers)?;
@@ -115,7 +113,7 @@ pub(crate) fn only(file: &File, bytes: u64) -> io::Result<(Member, String)> {
 }
 
 /// How many central headers there are, and where they begin.
-fn directory(file: &File, bytes: u64) -> io::Result<(u64, u64)> {
+fn directory(file: &StoredBytes, bytes: u64) -> io::Result<(u64, u64)> {
     let tail_bytes = bytes.min(END_BYTES + COMMENT_BYTES_MAX);
     let mut tail = vec![0; tail_bytes as usize];
     file.read_exact_at(&mut tail, bytes - tail_bytes)?;
@@ -170,7 +168,7 @@ impl Entry {
     }
 
     /// The file, whose local header says where its data begins.
-    fn member(self, file: &File, bytes: u64) -> io::Result<Member> {
+    fn member(self, file: &StoredBytes, bytes: u64) -> io::Result<Member> {
         if self.flags & 1 == 1 {
             return Err(Fault::error("a zip archive with a password is not read; unpack it"));
         }

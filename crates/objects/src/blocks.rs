@@ -1,0 +1,123 @@
+//! The bytes of an object at any place, in blocks that are kept for a while.
+//!
+//! A reader of tables looks at the head of a page, jumps to the next, and later reads the pages
+//! themselves, from several threads. Each block is asked for once as long as it is kept; the ones
+//! that were not used for longest go first.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::ObjectError;
+use crate::object::Object;
+use crate::runtime;
+
+/// Bytes of a block.
+const BLOCK_BYTES: u64 = 4 << 20;
+/// Blocks that are kept at least.
+const BLOCKS_MIN: usize = 4;
+
+/// An object that threads read at any place. Copies share their blocks.
+#[derive(Clone, Debug)]
+pub struct Blocks(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    object: Object,
+    /// Blocks by number, the one that was used last at the end.
+    kept: Mutex<Vec<(u64, Block)>>,
+    most: usize,
+    /// The first error of all.
+    fault: OnceLock<ObjectError>,
+}
+
+/// A block that the first who wants it fetches.
+type Block = Arc<OnceLock<Result<Bytes, ObjectError>>>;
+
+impl Blocks {
+    /// Blocks of an object, as many as this memory allows and four at least.
+    pub fn new(object: &Object, memory_bytes: u64) -> Self {
+        let most = usize::try_from(memory_bytes / BLOCK_BYTES).unwrap_or(usize::MAX);
+        Self(Arc::new(Shared {
+            object: object.clone(),
+            kept: Mutex::default(),
+            most: most.max(BLOCKS_MIN),
+            fault: OnceLock::new(),
+        }))
+    }
+
+    /// The first error of all requests so far, for callers of libraries that lose it.
+    pub fn fault(&self) -> Option<ObjectError> {
+        self.0.fault.get().cloned()
+    }
+
+    /// The bytes of a range of the object. Memory is taken as they arrive.
+    ///
+    /// # Errors
+    /// Of the store, as an [`ObjectError`] within, and where the object ends before.
+    pub fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        if range.start > range.end || range.end > self.0.object.bytes() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let mut joined = BytesMut::new();
+        let mut at = range.start;
+        while at < range.end {
+            let piece = self.piece_at(at)?;
+            let length = (range.end - at).min(piece.len() as u64) as usize;
+            if at == range.start && length as u64 == range.end - at {
+                return Ok(piece.slice(..length));
+            }
+            joined.extend_from_slice(&piece[..length]);
+            at += length as u64;
+        }
+        Ok(joined.freeze())
+    }
+
+    /// Bytes of a block from a place of the object on.
+    ///
+    /// # Errors
+    /// Of the store, as an [`ObjectError`] within.
+    pub fn piece_at(&self, offset: u64) -> io::Result<Bytes> {
+        let number = offset / BLOCK_BYTES;
+        let block = self.block(number);
+        let start = number * BLOCK_BYTES;
+        let end = self.0.object.bytes().min(start + BLOCK_BYTES);
+        if offset >= end {
+            return Ok(Bytes::new());
+        }
+        let fetched = block.get_or_init(|| {
+            let asked = runtime::wait(self.0.object.clone().fetch(start..end));
+            asked.unwrap_or_else(|error| Err(ObjectError::unstarted(self.0.object.name(), &error)))
+        });
+        match fetched {
+            Ok(bytes) => Ok(bytes.slice((offset - start) as usize..)),
+            Err(error) => {
+                self.0.fault.get_or_init(|| error.clone());
+                // Who asks later asks anew.
+                self.lock().retain(|(other, _)| *other != number);
+                Err(error.clone().into())
+            }
+        }
+    }
+
+    /// A block, which may not have arrived yet.
+    fn block(&self, number: u64) -> Block {
+        let mut kept = self.lock();
+        let found = kept.iter().position(|(other, _)| *other == number);
+        let block = match found {
+            Some(place) => kept.remove(place).1,
+            None => Block::default(),
+        };
+        if kept.len() >= self.0.most {
+            kept.remove(0);
+        }
+        kept.push((number, Arc::clone(&block)));
+        block
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Block)>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

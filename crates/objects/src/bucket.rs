@@ -1,0 +1,110 @@
+//! A bucket: the store that it lies in, and what it holds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::TryStreamExt;
+use object_store::ObjectStore;
+
+use crate::error::{ObjectError, ObjectErrorKind};
+use crate::location::{Location, Scheme};
+use crate::object::Object;
+use crate::runtime;
+use crate::settings::Settings;
+
+/// A bucket that requests can be made of. Copies share their connections.
+#[derive(Clone)]
+pub struct Bucket {
+    /// Location of the whole bucket.
+    root: Location,
+    store: Arc<dyn ObjectStore>,
+}
+
+/// An object as a list of a bucket has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is.
+    pub location: Location,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Bucket").field(&self.root.to_string()).finish()
+    }
+}
+
+impl Bucket {
+    /// The bucket of a location, as these settings say. No request is made yet.
+    ///
+    /// # Errors
+    /// Settings that are incomplete or contradict each other.
+    pub fn connect(location: &Location, settings: &Settings) -> Result<Self, ObjectError> {
+        Ok(Self { root: location.with_key(""), store: settings.connect(location)? })
+    }
+
+    /// The bucket of a location, as the environment says; connections are kept for the next call.
+    ///
+    /// # Errors
+    /// As [`Bucket::connect`].
+    pub fn of(location: &Location) -> Result<Self, ObjectError> {
+        static KNOWN: Mutex<BTreeMap<String, (Settings, Bucket)>> = Mutex::new(BTreeMap::new());
+        let settings = Settings::of_environment();
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(location.root()) {
+            // A long process may have changed its environment meanwhile.
+            Some((then, bucket)) if *then == settings => Ok(bucket.clone()),
+            _ => {
+                let bucket = Self::connect(location, &settings)?;
+                known.insert(location.root().to_owned(), (settings, bucket.clone()));
+                Ok(bucket)
+            }
+        }
+    }
+
+    /// An object, of which so many of the first bytes are fetched at once.
+    ///
+    /// # Errors
+    /// When it is not there, or the store does not give it.
+    pub fn open(&self, key: &str, head_bytes: u64) -> Result<Object, ObjectError> {
+        Object::open(&self.root.with_key(key), &self.store, head_bytes)
+    }
+
+    /// The objects below a folder: an empty key, or one that ends with `/`. In alphabetical order,
+    /// folder by folder, as those of a file system are; empty objects that stand for folders are
+    /// left out.
+    ///
+    /// # Errors
+    /// When the store cannot be asked, or does not list what it holds.
+    pub fn list(&self, folder: &str) -> Result<Vec<Listed>, ObjectError> {
+        let at = self.root.with_key(folder);
+        let name = at.to_string();
+        if self.root.scheme == Scheme::Web {
+            let what = "a web server does not say what it holds; name the files";
+            return Err(ObjectError::new(&name, ObjectErrorKind::Unsupported, what));
+        }
+        let failed = |error: &object_store::Error| ObjectError::of(&name, error);
+        let prefix = at.path()?;
+        let found = runtime::wait(self.store.list(Some(&prefix)).try_collect::<Vec<_>>());
+        let found = found.map_err(|error| ObjectError::unstarted(&name, &error))?;
+        let found = found.map_err(|error| failed(&error))?;
+        let mut listed: Vec<Listed> = found
+            .into_iter()
+            .map(|meta| Listed { location: at.with_key(meta.location.as_ref()), bytes: meta.size })
+            .collect();
+        listed.sort_by(|one, two| one.location.key.split('/').cmp(two.location.key.split('/')));
+        // What lies in a folder comes right behind the object that stands for it.
+        let is_above = |one: &Listed, next: Option<&Listed>| {
+            let below = next.and_then(|next| next.location.key.strip_prefix(&one.location.key));
+            one.bytes == 0 && below.is_some_and(|below| below.starts_with('/'))
+        };
+        let folders: Vec<bool> = (0..listed.len())
+            .map(|place| is_above(&listed[place], listed.get(place + 1)))
+            .collect();
+        let mut is_folder = folders.into_iter();
+        listed.retain(|_| !is_folder.next().unwrap_or(false));
+        Ok(listed)
+    }
+}

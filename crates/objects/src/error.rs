@@ -1,0 +1,186 @@
+//! What can go wrong with an object.
+//!
+//! Texts of stores are not passed on: some repeat whose key was used, or what was signed. What is
+//! kept of them is the status, the short word of the store for it, and how often it was tried.
+
+use std::error::Error;
+use std::io;
+
+use object_store::client::{HttpError, HttpErrorKind};
+use thiserror::Error;
+
+/// Why an object could not be read, written or listed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{name}: {what}")]
+pub struct ObjectError {
+    name: String,
+    kind: ObjectErrorKind,
+    what: String,
+}
+
+/// Kind of an [`ObjectError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ObjectErrorKind {
+    /// The URL is none, or the environment does not say what it should.
+    Address,
+    /// There is no such object, or no such bucket.
+    Missing,
+    /// The object is another one than when it was opened, or is gone.
+    Changed,
+    /// The store lets nobody, or not this user.
+    Denied,
+    /// The store cannot do this.
+    Unsupported,
+    /// The store cannot be reached, or answers otherwise than it should.
+    Store,
+}
+
+impl ObjectError {
+    pub(crate) fn new(name: &str, kind: ObjectErrorKind, what: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), kind, what: what.into() }
+    }
+
+    /// The error of a process that cannot start threads.
+    pub(crate) fn unstarted(name: &str, error: &io::Error) -> Self {
+        Self::new(name, ObjectErrorKind::Store, format!("cannot begin a request: {error}"))
+    }
+
+    /// URL of the object, without anything secret.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Kind of this failure.
+    pub fn kind(&self) -> ObjectErrorKind {
+        self.kind
+    }
+
+    /// Text of what went wrong, without the name.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The error of a store about an object.
+    pub(crate) fn of(name: &str, error: &object_store::Error) -> Self {
+        use object_store::Error as Found;
+        let (kind, what) = match error {
+            Found::NotFound { .. } => (ObjectErrorKind::Missing, "no such object".to_owned()),
+            Found::Precondition { .. } | Found::NotModified { .. } => (
+                ObjectErrorKind::Changed,
+                "the object was replaced while it was read; read it again when nothing writes to it"
+                    .to_owned(),
+            ),
+            Found::AlreadyExists { .. } => {
+                (ObjectErrorKind::Changed, "the object is there already".to_owned())
+            }
+            Found::PermissionDenied { .. } | Found::Unauthenticated { .. } => {
+                (ObjectErrorKind::Denied, denied(error))
+            }
+            Found::InvalidPath { .. } => (
+                ObjectErrorKind::Address,
+                "a key with empty parts, or with characters that print nothing, is not read".into(),
+            ),
+            Found::NotSupported { .. } | Found::NotImplemented { .. } => (
+                ObjectErrorKind::Unsupported,
+                "the server does not send parts of files; download the file first".to_owned(),
+            ),
+            _ if text(error).contains("status code: 404") => {
+                (ObjectErrorKind::Missing, "no such bucket".to_owned())
+            }
+            _ if text(error).contains("status code: 403") => {
+                (ObjectErrorKind::Denied, denied(error))
+            }
+            _ => (ObjectErrorKind::Store, described(error)),
+        };
+        Self::new(name, kind, what)
+    }
+}
+
+/// The fault of an object that an error of reading or writing carries, if it does, also where a
+/// decoder has put it into an error of its own.
+pub fn fault(error: &io::Error) -> Option<&ObjectError> {
+    let first = error.get_ref()? as &(dyn Error + 'static);
+    std::iter::successors(Some(first), |&error| error.source()).find_map(|error| {
+        let inner = || error.downcast_ref::<io::Error>().and_then(fault);
+        error.downcast_ref().or_else(inner)
+    })
+}
+
+/// Whether a store says that there is no such range: the object has no bytes, or the server sends
+/// only all of it.
+pub(crate) fn has_no_range(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::NotSupported { .. })
+        || text(error).contains("status code: 416")
+}
+
+impl From<ObjectError> for io::Error {
+    fn from(error: ObjectError) -> Self {
+        let kind = match error.kind {
+            ObjectErrorKind::Missing => io::ErrorKind::NotFound,
+            ObjectErrorKind::Denied => io::ErrorKind::PermissionDenied,
+            ObjectErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            _ => io::ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// The text of an error with those below it. It is looked at, and never shown.
+fn text(error: &dyn Error) -> String {
+    error.to_string()
+}
+
+fn denied(error: &(dyn Error + 'static)) -> String {
+    format!(
+        "access is denied ({}); set the variables of the environment that say who you are, or \
+         AWS_SKIP_SIGNATURE=true (GOOGLE_..., AZURE_...) for what is public",
+        described(error)
+    )
+}
+
+/// Answer of a store, in words of ours.
+fn described(error: &(dyn Error + 'static)) -> String {
+    let text = text(error);
+    let tried = between(&text, ", after ", " retries").and_then(|count| count.parse().ok());
+    let tried = match tried {
+        None | Some(0_u64) => String::new(),
+        Some(1) => ", also when it was asked once more".to_owned(),
+        Some(more) => format!(", also when it was asked {more} times more"),
+    };
+    if let Some((_, status)) = text.split_once("status code: ") {
+        let status = status.split([':', '\n', '<']).next().unwrap_or_default().trim();
+        let code = between(&text, "<Code>", "</Code>").filter(|code| is_word(code));
+        let code = code.map_or_else(String::new, |code| format!(" {code}"));
+        return format!("the server answered {status}{code}{tried}");
+    }
+    let transport = transport(error);
+    let what = match transport.map(HttpError::kind) {
+        Some(HttpErrorKind::Connect) => "the server cannot be reached",
+        Some(HttpErrorKind::Timeout) => "the server did not answer in time",
+        Some(HttpErrorKind::Interrupted) => "the connection was cut",
+        Some(_) => "the answer of the server broke off",
+        None if text.contains("169.254.169.254") || text.contains("redential") => {
+            "the environment does not say who you are (AWS_ACCESS_KEY_ID and so on; \
+             AWS_SKIP_SIGNATURE=true for what is public)"
+        }
+        None => "the server answered otherwise than it should",
+    };
+    format!("{what}{tried}")
+}
+
+/// The error of the connection below an error.
+fn transport<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a HttpError> {
+    std::iter::successors(Some(error), |&error| error.source())
+        .find_map(|error| error.downcast_ref())
+}
+
+fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(before)?;
+    Some(rest.split_once(behind)?.0)
+}
+
+/// Whether this is a word as stores have them for errors, and nothing that could be a secret.
+fn is_word(code: &str) -> bool {
+    code.len() <= 40 && !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphabetic())
+}

@@ -1,0 +1,224 @@
+//! One object as it was when it was opened.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt};
+
+use crate::RANGE_BYTES;
+use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
+use crate::location::Location;
+use crate::runtime;
+
+/// An object of known length. Copies are of one object.
+#[derive(Clone)]
+pub struct Object(Arc<Opened>);
+
+/// An object with what its store said of it.
+struct Opened {
+    store: Arc<dyn ObjectStore>,
+    path: Path,
+    name: String,
+    bytes: u64,
+    /// Entity tag, which is another as soon as the object is.
+    tag: Option<String>,
+    /// The first bytes.
+    head: Bytes,
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Opened { name, bytes, tag, .. } = &*self.0;
+        f.debug_struct("Object")
+            .field("name", name)
+            .field("bytes", bytes)
+            .field("tag", tag)
+            .finish()
+    }
+}
+
+impl Object {
+    pub(crate) fn open(
+        location: &Location,
+        store: &Arc<dyn ObjectStore>,
+        head_bytes: u64,
+    ) -> Result<Self, ObjectError> {
+        let name = location.to_string();
+        if location.is_folder() {
+            return Err(ObjectError::new(&name, ObjectErrorKind::Address, "expected an object"));
+        }
+        let path = location.path()?;
+        let opened = runtime::wait(head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES)));
+        let (bytes, tag, head) =
+            opened.map_err(|error| ObjectError::unstarted(&name, &error))??;
+        let store = Arc::clone(store);
+        Ok(Self(Arc::new(Opened { store, path, name, bytes, tag, head })))
+    }
+
+    /// URL of the object.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// Its entity tag, where the store has such.
+    pub fn tag(&self) -> Option<&str> {
+        self.0.tag.as_deref()
+    }
+
+    /// Its first bytes, as many as were fetched when it was opened.
+    pub fn head(&self) -> &[u8] {
+        &self.0.head
+    }
+
+    /// Reads some bytes from an offset on, 0 at the end. Each call is a request, but for the first
+    /// bytes of the object.
+    ///
+    /// # Errors
+    /// Of the store, as an [`ObjectError`] within.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = self.0.bytes.min(offset.saturating_add(buffer.len() as u64));
+        let end = end.min(offset.saturating_add(RANGE_BYTES));
+        if offset >= end {
+            return Ok(0);
+        }
+        let bytes = runtime::wait(self.clone().fetch(offset..end))??;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// Fills a buffer from an offset on.
+    ///
+    /// # Errors
+    /// As [`Object::read_at`], and where the object ends before.
+    pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let count = self.read_at(buffer, offset)?;
+            if count == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            buffer = &mut buffer[count..];
+            offset += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Whether it is still there as it was. Nothing is asked where each read asked already.
+    ///
+    /// # Errors
+    /// When it is another, or the store cannot be asked.
+    pub fn check(&self) -> Result<(), ObjectError> {
+        if self.0.tag.is_some() {
+            return Ok(());
+        }
+        let asked = runtime::wait(self.0.store.head(&self.0.path));
+        let asked = asked.map_err(|error| ObjectError::unstarted(self.name(), &error))?;
+        let found = asked.map_err(|error| self.failed(&error))?;
+        if found.size == self.0.bytes { Ok(()) } else { Err(self.changed()) }
+    }
+
+    /// The bytes of a range inside of the object, of at most [`RANGE_BYTES`].
+    pub(crate) async fn fetch(self, range: Range<u64>) -> Result<Bytes, ObjectError> {
+        if range.end <= self.0.head.len() as u64 {
+            return Ok(self.0.head.slice(range.start as usize..range.end as usize));
+        }
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            if_match: self.0.tag.clone(),
+            ..GetOptions::default()
+        };
+        let answer = self.0.store.get_opts(&self.0.path, options).await;
+        let answer = self.checked(answer.map_err(|error| self.failed(&error))?)?;
+        self.received(answer, range.end - range.start).await
+    }
+
+    /// Refuses an answer of another object, also of a server that does not look at entity tags.
+    fn checked(&self, answer: GetResult) -> Result<GetResult, ObjectError> {
+        if answer.meta.e_tag != self.0.tag || answer.meta.size != self.0.bytes {
+            return Err(self.changed());
+        }
+        Ok(answer)
+    }
+
+    /// The body of an answer, which has `length` bytes.
+    async fn received(&self, answer: GetResult, length: u64) -> Result<Bytes, ObjectError> {
+        let body = received(&self.0.name, answer, length).await;
+        body.map_err(|error| match error.kind() {
+            ObjectErrorKind::Missing => self.changed(),
+            _ => error,
+        })
+    }
+
+    /// An error of a request after the object was opened.
+    fn failed(&self, error: &object_store::Error) -> ObjectError {
+        match error {
+            object_store::Error::NotFound { .. } => {
+                let what = "the object was removed while it was read";
+                ObjectError::new(self.name(), ObjectErrorKind::Changed, what)
+            }
+            error => ObjectError::of(self.name(), error),
+        }
+    }
+
+    fn changed(&self) -> ObjectError {
+        let what = "the object was replaced while it was read; read it again when nothing writes \
+                    to it";
+        ObjectError::new(self.name(), ObjectErrorKind::Changed, what)
+    }
+}
+
+/// Size, entity tag and first bytes of an object, in one request.
+async fn head(
+    store: &Arc<dyn ObjectStore>,
+    path: &Path,
+    name: &str,
+    bytes: u64,
+) -> Result<(u64, Option<String>, Bytes), ObjectError> {
+    let options = GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
+    match store.get_opts(path, options).await {
+        Ok(answer) => {
+            let (size, tag) = (answer.meta.size, answer.meta.e_tag.clone());
+            let head = received(name, answer, bytes.min(size)).await?;
+            Ok((size, tag, head))
+        }
+        // An object without bytes has no range of them.
+        Err(first) if has_no_range(&first) => match store.head(path).await {
+            Ok(found) if found.size == 0 => Ok((0, found.e_tag, Bytes::new())),
+            _ => Err(ObjectError::of(name, &first)),
+        },
+        Err(error) => Err(ObjectError::of(name, &error)),
+    }
+}
+
+/// The body of an answer. Memory is taken as bytes arrive.
+async fn received(name: &str, answer: GetResult, length: u64) -> Result<Bytes, ObjectError> {
+    let mut stream = answer.into_stream();
+    let mut body = BytesMut::new();
+    let wrong = |count: u64| {
+        let what = format!("expected {length} bytes from the server, found {count}");
+        ObjectError::new(name, ObjectErrorKind::Store, what)
+    };
+    while let Some(more) = stream.try_next().await.map_err(|error| ObjectError::of(name, &error))? {
+        let count = (body.len() + more.len()) as u64;
+        if count > length {
+            return Err(wrong(count));
+        }
+        if body.is_empty() && count == length {
+            return Ok(more);
+        }
+        body.extend_from_slice(&more);
+    }
+    match body.len() as u64 {
+        count if count == length => Ok(body.freeze()),
+        count => Err(wrong(count)),
+    }
+}

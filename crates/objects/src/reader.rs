@@ -1,0 +1,196 @@
+//! The bytes of an object in order, asked for ahead.
+//!
+//! ```text
+//!            current          in flight
+//! object  ···[######·····][··········][··········]························
+//!                  ^at                           ^next                    end^
+//! ```
+//!
+//! Ranges follow one another without gaps, and are taken in order. How many bytes are asked for
+//! ahead is bounded; a reader that may stop soon asks for no more than it was already read, so that
+//! a look at the beginning of a large object does not fetch much of it.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::ops::Range;
+
+use bytes::Bytes;
+use tokio::task::JoinHandle;
+
+use crate::RANGE_BYTES;
+use crate::error::ObjectError;
+use crate::object::Object;
+use crate::runtime;
+
+/// Bytes of the first range of a reader that may stop soon.
+const FIRST_BYTES: u64 = 1 << 20;
+/// Bytes of the smallest range.
+const RANGE_BYTES_MIN: u64 = 64 << 10;
+/// Ranges that may be in flight.
+const RANGES: u64 = 4;
+
+/// How far a reader asks ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// Bytes of all ranges in flight.
+    pub bytes: u64,
+    /// Whether all of the range that is read is surely wanted.
+    pub sure: bool,
+}
+
+impl Ahead {
+    /// As far as this memory allows, in bytes; four whole ranges at most.
+    pub fn within(memory_bytes: u64) -> Self {
+        Self { bytes: memory_bytes.min(RANGES * RANGE_BYTES), sure: false }
+    }
+
+    /// And all of it is wanted.
+    #[must_use]
+    pub fn surely(self) -> Self {
+        Self { sure: true, ..self }
+    }
+
+    fn range_bytes(self) -> u64 {
+        (self.bytes / RANGES).clamp(RANGE_BYTES_MIN, RANGE_BYTES)
+    }
+}
+
+/// Reads an object from a place on.
+#[derive(Debug)]
+pub struct Reader {
+    object: Object,
+    ahead: Ahead,
+    /// Where the next byte that is given lies.
+    at: u64,
+    /// Rest of the range that has arrived.
+    current: Bytes,
+    /// Ranges in flight, in order, and the bytes of each.
+    flying: VecDeque<(u64, JoinHandle<Result<Bytes, ObjectError>>)>,
+    /// Where the next range begins.
+    next: u64,
+    end: u64,
+    /// Bytes given since the reader was last somewhere else.
+    given: u64,
+}
+
+impl Object {
+    /// A reader from the beginning of a range on, whose end is no end: it is where asking ahead
+    /// ends.
+    pub fn reader(&self, range: Range<u64>, ahead: Ahead) -> Reader {
+        let end = range.end.min(self.bytes());
+        Reader {
+            object: self.clone(),
+            ahead,
+            at: range.start,
+            current: Bytes::new(),
+            flying: VecDeque::new(),
+            next: range.start,
+            end,
+            given: 0,
+        }
+    }
+}
+
+impl Reader {
+    /// Where the next byte lies.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// Goes to another place. What is in flight is used where that is before the place.
+    pub fn go_to(&mut self, offset: u64) {
+        let here = offset.checked_sub(self.at).filter(|ahead| *ahead <= self.current.len() as u64);
+        match here {
+            Some(ahead) => {
+                self.current = self.current.slice(ahead as usize..);
+                self.at = offset;
+            }
+            None => self.restart(offset),
+        }
+    }
+
+    /// Takes what comes next as one piece, without a copy; empty at the end of the object.
+    ///
+    /// # Errors
+    /// Of the store, as an [`ObjectError`] within.
+    pub fn piece(&mut self, bytes_max: usize) -> io::Result<Bytes> {
+        if self.current.is_empty() && self.at < self.object.bytes() {
+            self.arrive()?;
+        }
+        let piece = self.current.split_to(self.current.len().min(bytes_max));
+        self.at += piece.len() as u64;
+        self.given += piece.len() as u64;
+        Ok(piece)
+    }
+
+    /// Waits for the next range.
+    fn arrive(&mut self) -> io::Result<()> {
+        self.ask()?;
+        let Some((_, range)) = self.flying.pop_front() else { return Ok(()) };
+        let arrived = match runtime::wait(range)? {
+            Ok(arrived) => arrived.map_err(io::Error::from),
+            Err(broken) => Err(io::Error::other(broken)),
+        };
+        match arrived {
+            Ok(bytes) => {
+                self.current = bytes;
+                // The next is on its way while this one is looked at.
+                self.ask()
+            }
+            Err(error) => {
+                // Another call asks for the same bytes.
+                self.restart(self.at);
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks for ranges, as far ahead as is allowed.
+    fn ask(&mut self) -> io::Result<()> {
+        let wanted =
+            if self.ahead.sure { u64::MAX } else { self.given + self.current.len() as u64 };
+        let wanted = wanted.max(FIRST_BYTES);
+        let window = self.ahead.bytes.min(wanted);
+        let range = self.ahead.range_bytes().min(wanted);
+        let mut flying: u64 = self.flying.iter().map(|(bytes, _)| bytes).sum();
+        if self.at >= self.end {
+            self.end = self.object.bytes().min(self.at + range);
+        }
+        while self.next < self.end && (flying == 0 || flying + range <= window) {
+            let bytes = range.min(self.end - self.next);
+            let asked = self.object.clone().fetch(self.next..self.next + bytes);
+            self.flying.push_back((bytes, runtime::begin(asked)?));
+            self.next += bytes;
+            flying += bytes;
+        }
+        Ok(())
+    }
+
+    /// Drops what is in flight and begins anew at a place.
+    fn restart(&mut self, offset: u64) {
+        self.give_up();
+        self.current = Bytes::new();
+        (self.at, self.next, self.given) = (offset, offset, 0);
+    }
+
+    fn give_up(&mut self) {
+        self.flying.drain(..).for_each(|(_, range)| range.abort());
+    }
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let piece = self.piece(buffer.len())?;
+        buffer[..piece.len()].copy_from_slice(&piece);
+        Ok(piece.len())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
