@@ -102,7 +102,7 @@ fn a_look_at_the_beginning_fetches_little() {
     let object = opened(&server, &bytes(20_000_000));
     server.take_requests();
     let mut reader = object.reader(0..object.bytes(), Ahead::within(64 << 20));
-    reader.read_exact(&mut [0; 100_000]).unwrap();
+    reader.read_exact(&mut vec![0; 100_000]).unwrap();
     drop(reader);
     let asked: u64 = server
         .take_requests()
