@@ -71,7 +71,7 @@ impl Driver {
             for effect in effects.drain(..) {
                 if let Some(failure) = self.effect(effect, &mut soon) {
                     self.end(failure);
-                    // Nobody who waits to hand on an event may keep the others from their end.
+                    // Threads that wait to hand on an event end when the channel does.
                     return drop(events);
                 }
             }

@@ -21,7 +21,7 @@ pub enum ClusterError {
     #[error("{}: another process uses it; each machine has a directory of its own", .0.display())]
     InUse(PathBuf),
     /// Machines do not prove who they are yet, so nobody from elsewhere may reach them.
-    #[error("{0}: machines listen on loopback addresses alone (127.0.0.1, ::1), for now")]
+    #[error("{0}: machines listen on loopback alone (127.0.0.1, ::1): peers prove nothing")]
     Address(SocketAddr),
     /// A socket cannot be had.
     #[error("cannot {what}: {source}")]

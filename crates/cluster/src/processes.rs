@@ -145,7 +145,7 @@ fn hear(
     reports: &Sender<Reported>,
 ) {
     let mut process = None;
-    // Who listened may be gone in all of this: then nobody needs to know.
+    // The listener may be gone by now, which is no error.
     while let Ok(Some(word)) = read(&mut output) {
         match (word, process) {
             (Word::Report(report), Some(incarnation)) => {

@@ -95,7 +95,7 @@ impl Blocks {
             Ok(bytes) => Ok(bytes.slice((offset - start) as usize..)),
             Err(error) => {
                 self.0.fault.get_or_init(|| error.clone());
-                // Who asks later asks anew.
+                // Later reads ask anew.
                 self.lock().retain(|(other, _)| *other != number);
                 Err(error.clone().into())
             }

@@ -95,7 +95,7 @@ impl Bucket {
             .map(|meta| Listed { location: at.with_key(meta.location.as_ref()), bytes: meta.size })
             .collect();
         listed.sort_by(|one, two| one.location.key.split('/').cmp(two.location.key.split('/')));
-        // What lies in a folder comes right behind the object that stands for it.
+        // Objects in a folder come right behind the object that stands for it.
         let is_above = |one: &Listed, next: Option<&Listed>| {
             let below = next.and_then(|next| next.location.key.strip_prefix(&one.location.key));
             one.bytes == 0 && below.is_some_and(|below| below.starts_with('/'))

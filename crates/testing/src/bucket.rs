@@ -54,7 +54,7 @@ pub enum Fault {
     Careless,
     /// The server does not know ranges.
     Whole,
-    /// Somebody puts another object there before.
+    /// Another object is put there before.
     Replaced(Vec<u8>),
     /// Somebody removes the object before.
     Removed,

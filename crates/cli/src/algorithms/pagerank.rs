@@ -306,7 +306,7 @@ impl Options {
     fn cluster_program<F: Float>(&self, vertices: u64) -> ClusterProgram {
         let options = self.clone();
         let note = move |_: &dyn Columns, _, control: &[u8]| {
-            // What a fold program decides on comes before the number of active vertices.
+            // Totals of a fold program come before its number of active vertices.
             let total = control.get(..size_of::<pagerank::RankTotal>());
             let total = total.ok_or_else(|| Failure::bug("a total has all its bytes"))?;
             Ok(options.unsettled_of(vertices, bytemuck::pod_read_unaligned(total)))

@@ -183,7 +183,7 @@ fn a_run_resumes_only_with_the_object_that_it_began_with() {
     must(&sandbox, &server, "resume kept.run -q");
     assert!(sandbox.files().contains(&"out.csv".to_owned()));
     left(&sandbox, &server);
-    // The same bytes, but another object.
+    // Equal bytes of another object.
     server.put("box/e.tsv", text(3000));
     let stderr = refused(&sandbox, &server, "resume kept.run -q", 65);
     assert!(stderr.contains("s3://box/e.tsv: has changed since the run was begun"), "{stderr}");

@@ -65,7 +65,7 @@ impl Harness {
 #[test]
 fn messages_come_in_their_order_before_and_after_a_peer_is_replaced() {
     let (one, two) = (harness(0, 1, 7), harness(1, 1, 7));
-    // Those that are sent before the peer is there wait.
+    // Messages that are sent before the peer is there wait.
     (0..5).for_each(|number| one.links.send(envelope([0, 1], number, 3000 * number as usize)));
     one.links.locate(1, two.links.address()).unwrap();
     two.links.locate(0, one.links.address()).unwrap();

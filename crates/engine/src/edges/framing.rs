@@ -123,7 +123,7 @@ mod tests {
         let measured = framing();
         assert!(measured.is_framed() && measured.chosen() == Compression::None);
         assert_eq!(measured.compression(&[&same, &same]), Compression::Lz4);
-        // What comes later makes no difference.
+        // Later chunks make no difference.
         assert_eq!(measured.compression(&[&none]), Compression::Lz4);
         assert_eq!(measured.chosen(), Compression::Lz4);
         assert_eq!(LOOKS.load(Ordering::Relaxed), 1);

@@ -135,7 +135,7 @@ fn end_process() -> ! {
 /// Fails if a plan says that this call, which moves no bytes, shall fail.
 ///
 /// # Errors
-/// What the plan says.
+/// Statement of the plan.
 pub fn check(faults: Option<&Arc<Faults>>, call: Call) -> Result<(), Errno> {
     match faults.and_then(|faults| faults.hit(call)) {
         Some(Fault::Errno(number)) => Err(Errno::from_raw_os_error(number)),
