@@ -248,6 +248,21 @@ pub enum Message {
     },
 }
 
+impl Message {
+    /// Bulk bytes that it carries.
+    pub fn payload(&self) -> Option<&Payload> {
+        match self {
+            Self::Store { payload, .. }
+            | Self::Chunk { payload, .. }
+            | Self::Got { payload, .. }
+            | Self::Copied { payload, .. }
+            | Self::Degrees { payload, .. }
+            | Self::Accumulators { payload, .. } => Some(payload),
+            _ => None,
+        }
+    }
+}
+
 /// Where a new epoch begins.
 #[derive(Clone, Debug)]
 pub struct Install {

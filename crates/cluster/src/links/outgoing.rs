@@ -211,14 +211,5 @@ impl Shared {
 
 /// Bytes that a message takes in a queue, about.
 fn bytes(message: &Message) -> usize {
-    ENVELOPE_BYTES
-        + match message {
-            Message::Store { payload, .. }
-            | Message::Chunk { payload, .. }
-            | Message::Got { payload, .. }
-            | Message::Copied { payload, .. }
-            | Message::Degrees { payload, .. }
-            | Message::Accumulators { payload, .. } => payload.len(),
-            _ => 0,
-        }
+    ENVELOPE_BYTES + message.payload().map_or(0, |payload| payload.len())
 }

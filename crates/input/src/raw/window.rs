@@ -92,19 +92,7 @@ pub(super) fn batches(
     // A hint: the whole range is wanted, from first to last. Not taking it is no error.
     let length = NonZero::new(range.end - range.start);
     let _hinted = rustix::fs::fadvise(&file, range.start, length, Advice::WillNeed);
-    reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
-    let buffer: &mut [u8] = cast_slice_mut(&mut reused.words[..]);
-    let mut offset = range.start;
-    while offset < range.end {
-        let length = (range.end - offset).min(whole(BATCH_BYTES, record) as u64) as usize;
-        let batch = &mut buffer[..length];
-        file.read_exact_at(batch, offset).map_err(|error| unread(name, offset, error))?;
-        if !visit(offset, batch)? {
-            break;
-        }
-        offset += length as u64;
-    }
-    Ok(())
+    in_order(name, range, record, reused, visit, |batch, offset| file.read_exact_at(batch, offset))
 }
 
 /// Reads records of an object.
@@ -117,13 +105,25 @@ fn of_object(
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
     let mut reader = object.reader(range.clone(), Ahead::within(AHEAD_BYTES).surely());
+    in_order(name, range, record, reused, visit, |batch, _| reader.read_exact(batch))
+}
+
+/// Reads records by batches, in order.
+fn in_order(
+    name: &str,
+    range: Range<u64>,
+    record: usize,
+    reused: &mut Reused,
+    visit: &mut Visit<'_>,
+    mut read: impl FnMut(&mut [u8], u64) -> std::io::Result<()>,
+) -> Result<(), InputError> {
     reused.words.resize(BATCH_BYTES / size_of::<u64>(), 0);
     let buffer: &mut [u8] = cast_slice_mut(&mut reused.words[..]);
     let mut offset = range.start;
     while offset < range.end {
         let length = (range.end - offset).min(whole(BATCH_BYTES, record) as u64) as usize;
         let batch = &mut buffer[..length];
-        reader.read_exact(batch).map_err(|error| unread(name, offset, error))?;
+        read(batch, offset).map_err(|error| unread(name, offset, error))?;
         if !visit(offset, batch)? {
             break;
         }

@@ -151,7 +151,8 @@ impl World<'_> {
 
     /// Bytes of a message on the network.
     fn bytes(&self, message: &Message) -> usize {
-        HEAD_BYTES + self.schedule.weather.unit as usize * payload_bytes(message)
+        let payload_bytes = message.payload().map_or(0, |payload| payload.len());
+        HEAD_BYTES + self.schedule.weather.unit as usize * payload_bytes
     }
 
     /// An envelope is at the switch, for all processes that have, or think they have, its rank.
@@ -176,16 +177,3 @@ impl World<'_> {
 
 /// Bytes that a message has besides what it carries along.
 const HEAD_BYTES: usize = 100;
-
-/// Bytes that a message carries along.
-fn payload_bytes(message: &Message) -> usize {
-    match message {
-        Message::Store { payload, .. }
-        | Message::Chunk { payload, .. }
-        | Message::Got { payload, .. }
-        | Message::Copied { payload, .. }
-        | Message::Degrees { payload, .. }
-        | Message::Accumulators { payload, .. } => payload.len(),
-        _ => 0,
-    }
-}
