@@ -9,6 +9,8 @@ use std::io;
 use object_store::client::{HttpError, HttpErrorKind};
 use thiserror::Error;
 
+use crate::http::is_untrusted;
+
 /// Why an object could not be read, written or listed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{name}: {what}")]
@@ -156,6 +158,10 @@ fn described(error: &(dyn Error + 'static)) -> String {
     }
     let transport = transport(error);
     let what = match transport.map(HttpError::kind) {
+        _ if is_untrusted(error) => {
+            "the certificate of the server is not trusted by this system (SSL_CERT_FILE names \
+             certificates of one's own)"
+        }
         Some(HttpErrorKind::Connect) => "the server cannot be reached",
         Some(HttpErrorKind::Timeout) => "the server did not answer in time",
         Some(HttpErrorKind::Interrupted) => "the connection was cut",

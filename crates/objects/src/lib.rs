@@ -22,6 +22,7 @@
 mod blocks;
 mod bucket;
 mod error;
+mod http;
 mod location;
 mod object;
 mod reader;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -16,6 +16,7 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use crate::error::{ObjectError, ObjectErrorKind};
+use crate::http::Connections;
 use crate::location::{Location, Scheme};
 
 /// Times that a request is made again, unless `AWS_MAX_ATTEMPTS` says otherwise.
@@ -26,10 +27,6 @@ const RETRY_SECONDS: u64 = 180;
 const PAUSE_SECONDS: u64 = 5;
 /// How long a server may say nothing.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
-/// Idle connections that are kept for each server: more than any window has requests in flight.
-const CONNECTIONS: usize = 256;
 
 /// Beginnings of the names of variables that are looked at.
 const PREFIXES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
@@ -70,12 +67,13 @@ impl Settings {
 
     /// The store that a location lies in.
     pub(crate) fn connect(&self, location: &Location) -> Result<Arc<dyn ObjectStore>, ObjectError> {
-        secure();
+        let connections = || Connections { silence: self.silence };
         let (bucket, root) = (location.bucket(), format!("{}/", location.root()));
         let client = self.client(location);
         let store: Result<Arc<dyn ObjectStore>, object_store::Error> = match location.scheme {
             Scheme::S3 => {
                 let builder = AmazonS3Builder::new().with_client_options(client);
+                let builder = builder.with_http_connector(connections());
                 let builder = builder.with_retry(self.retries());
                 self.keyed::<AmazonS3ConfigKey>("AWS_")
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value))
@@ -85,6 +83,7 @@ impl Settings {
             }
             Scheme::Azure => {
                 let builder = MicrosoftAzureBuilder::new().with_client_options(client);
+                let builder = builder.with_http_connector(connections());
                 let builder = builder.with_retry(self.retries());
                 self.keyed::<AzureConfigKey>("AZURE_")
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value))
@@ -94,6 +93,7 @@ impl Settings {
             }
             Scheme::Google => {
                 let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
+                let builder = builder.with_http_connector(connections());
                 let builder = builder.with_retry(self.retries());
                 self.keyed::<GoogleConfigKey>("GOOGLE_")
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value))
@@ -104,14 +104,20 @@ impl Settings {
             Scheme::Web => HttpBuilder::new()
                 .with_url(root)
                 .with_client_options(client)
+                .with_http_connector(connections())
                 .with_retry(self.retries())
                 .build()
                 .map(|store| Arc::new(store) as _),
         };
         // The text might repeat a value of the environment.
         store.map_err(|_| {
-            let what = "the variables of the environment that say who you are and where the \
-                        bucket is do not go together, or are incomplete";
+            let what = match location.scheme {
+                Scheme::Web => "no address of a server (international names are written xn--...)",
+                _ => {
+                    "the variables of the environment that say who you are and where the bucket \
+                     is do not go together, or are incomplete"
+                }
+            };
             ObjectError::new(location.root(), ObjectErrorKind::Address, what)
         })
     }
@@ -123,19 +129,13 @@ impl Settings {
         )
     }
 
-    /// How connections are made. HTTP/2 would share one connection among all requests.
+    /// Whether requests may be plain: to addresses that say so alone.
     fn client(&self, location: &Location) -> ClientOptions {
         let plain = |(name, value): &(String, String)| {
             (name.contains("ENDPOINT") || name.contains("BASE_URL")) && value.starts_with("http://")
         };
         let plain = location.root().starts_with("http://") || self.variables.iter().any(plain);
-        ClientOptions::new()
-            .with_http1_only()
-            .with_allow_http(plain)
-            .with_pool_max_idle_per_host(CONNECTIONS)
-            .with_connect_timeout(CONNECT)
-            .with_timeout_disabled()
-            .with_read_timeout(self.silence)
+        ClientOptions::new().with_allow_http(plain)
     }
 
     /// How often requests are made again.
@@ -151,13 +151,4 @@ impl Settings {
             retry_timeout: Duration::from_secs(RETRY_SECONDS),
         }
     }
-}
-
-/// Says once which library encrypts.
-fn secure() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Where another part of the process has said so already, that is taken.
-        let _already = rustls::crypto::ring::default_provider().install_default();
-    });
 }

@@ -255,6 +255,26 @@ fn web_servers_are_read_with_and_without_entity_tags() {
 }
 
 #[test]
+fn redirects_are_followed_without_credentials_only() {
+    let (server, other) = (BucketServer::start().unwrap(), BucketServer::start().unwrap());
+    let expected = bytes(100_000);
+    other.put("elsewhere/it", expected.clone());
+    let target = format!("{}/elsewhere/it", other.url());
+    server.fail(move |_| Some(Fault::Moved(target.clone())));
+    let location = Location::parse(&format!("{}/box/it", server.url())).unwrap().unwrap();
+    let web = Bucket::connect(&location, &settings(&server)).unwrap();
+    assert!(whole(&web.open(&location.key, 4096).unwrap(), 0).unwrap() == expected);
+    other.take_requests();
+    let error = bucket(&server).open("it", 4096).unwrap_err();
+    assert!(error.what().contains("307"), "{error}");
+    assert!(other.take_requests().is_empty(), "another server saw a signed request");
+    // Round and round.
+    let target = format!("{}/box/it", server.url());
+    server.fail(move |_| Some(Fault::Moved(target.clone())));
+    assert_eq!(web.open(&location.key, 4096).unwrap_err().kind(), ObjectErrorKind::Store);
+}
+
+#[test]
 fn servers_that_are_not_there_are_errors() {
     // Nothing listens where something did.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

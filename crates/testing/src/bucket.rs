@@ -58,6 +58,8 @@ pub enum Fault {
     Replaced(Vec<u8>),
     /// Somebody removes the object before.
     Removed,
+    /// The server says that the object is at another URL.
+    Moved(String),
 }
 
 /// Decides which answer goes wrong.
@@ -253,6 +255,10 @@ impl State {
             }
             Some(Fault::Removed) => {
                 self.objects.remove(&request.path);
+            }
+            Some(Fault::Moved(url)) => {
+                let headers = vec![("Location", url.clone())];
+                return Answer { status: 307, headers, ..Answer::default() };
             }
             _ => {}
         }

@@ -11,9 +11,10 @@ use welter_store::frame::{Compression, Compressor, Decompressor};
 
 use crate::plan::{CompressionMode, Plan, Sampled};
 
-/// Codecs that may be chosen. zlib saves a hundredth more than zstd, compresses 5 to 15 times as long
-/// and decompresses 2 to 4 times, and is the best below 22 MB/s alone; Snappy makes chunks within 4 %
-/// as small as LZ4 does and is nowhere the best (docs/notebook/2026-11-26-compression.md).
+/// Codecs that may be chosen. zlib saves a hundredth more than zstd, compresses 5 to 15 times as
+/// long and decompresses 2 to 4 times, and is the best below 22 MB/s alone; Snappy makes chunks
+/// within 4 % as small as LZ4 does and is nowhere the best
+/// (docs/notebook/2026-11-26-compression.md).
 const CANDIDATES: [Compression; 2] = [Compression::Zstd, Compression::Lz4];
 /// Bytes of chunks that are looked at, and more up to the end of one.
 const SAMPLE_BYTES: usize = 1 << 18;

@@ -1,0 +1,174 @@
+//! Requests over HTTP/1.1: what `object_store` sends goes through one client of connections.
+//!
+//! A client that can more (HTTP/2, cookies, compression) takes long to build, for what is switched
+//! off here: of one connection of HTTP/2 all requests would share the speed (decision 089).
+//!
+//! Invariants: plain `http://` is spoken only where the options allow it · a redirect is followed
+//! only where the request bears no credentials. Checked in `Requests::call` and
+//! `redirected`, tested by `redirects_are_followed_without_credentials_only`.
+
+mod patience;
+mod route;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::header::{AUTHORIZATION, HOST, LOCATION, PROXY_AUTHORIZATION, USER_AGENT};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use object_store::ClientOptions;
+use object_store::client::{
+    ClientConfigKey, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest,
+    HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
+};
+use rustls::{ClientConfig, RootCertStore};
+
+use patience::Patient;
+pub(crate) use patience::is_untrusted;
+use route::Route;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an idle connection is kept.
+const IDLE: Duration = Duration::from_secs(90);
+/// Idle connections that are kept for each server: more than any window has requests in flight.
+const CONNECTIONS: usize = 256;
+/// Redirects that are followed one after another.
+const REDIRECTS: usize = 10;
+/// Bytes a second with which a body that is sent must go out at least.
+const SENT_BYTES_A_SECOND: u64 = 64 << 10;
+
+/// Makes a client for each store.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// How long a server may say nothing.
+    pub(crate) silence: Duration,
+}
+
+impl HttpConnector for Connections {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let allowed = options.get_config_value(&ClientConfigKey::AllowHttp);
+        let is_plain_allowed = allowed.is_some_and(|value| value == "true");
+        let tls = tls().map_err(|error| object_store::Error::Generic {
+            store: "TLS",
+            source: Box::new(error),
+        })?;
+        let route = Route::of_environment(tls.clone(), CONNECT);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(route.clone());
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(CONNECTIONS)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(HttpClient::new(Requests { client, route, silence: self.silence, is_plain_allowed }))
+    }
+}
+
+/// Encryption as the certificates of this system allow; without any, no server is believed.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Ok(config?.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The client of one store.
+#[derive(Debug)]
+struct Requests {
+    client: Client<HttpsConnector<Route>, HttpRequestBody>,
+    route: Route,
+    silence: Duration,
+    is_plain_allowed: bool,
+}
+
+#[async_trait]
+impl HttpService for Requests {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let mut request = request;
+        let mut redirects = 0;
+        loop {
+            if request.uri().scheme_str() != Some("https") && !self.is_plain_allowed {
+                return Err(HttpError::new(HttpErrorKind::Unknown, Refused("plain http")));
+            }
+            let copy = copy(&request);
+            let response = self.send(request).await?;
+            match redirected(&copy, &response)? {
+                Some(_) if redirects == REDIRECTS => {
+                    return Err(HttpError::new(HttpErrorKind::Unknown, Refused("redirects")));
+                }
+                Some(next) => {
+                    redirects += 1;
+                    request = copy;
+                    *request.uri_mut() = next;
+                }
+                None => return Ok(response),
+            }
+        }
+    }
+}
+
+impl Requests {
+    /// Sends a request and waits for the head of its answer.
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let sent_bytes = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
+        let patience = self.silence + Duration::from_secs(sent_bytes / SENT_BYTES_A_SECOND);
+        let agent = HeaderValue::from_static(concat!("welter/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().entry(USER_AGENT).or_insert(agent);
+        if let Some(credentials) = self.route.plain_proxy_credentials(request.uri()) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
+        }
+        let answer = tokio::time::timeout(patience, self.client.request(request)).await;
+        let answer = answer.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))?;
+        let (head, body) = answer.map_err(patience::connection_error)?.into_parts();
+        let body = HttpResponseBody::new(Patient::new(body, self.silence));
+        Ok(HttpResponse::from_parts(head, body))
+    }
+}
+
+/// Where an answer leads to, if it is a redirect that may be followed: of a request that only
+/// asks, and that bears no credentials, which another server must not see.
+fn redirected(request: &HttpRequest, response: &HttpResponse) -> Result<Option<Uri>, HttpError> {
+    let leads_elsewhere = matches!(
+        response.status(),
+        StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT
+    );
+    let only_asks = matches!(*request.method(), Method::GET | Method::HEAD);
+    let bears_credentials = request.headers().contains_key(AUTHORIZATION);
+    if !leads_elsewhere || !only_asks || bears_credentials {
+        return Ok(None);
+    }
+    let Some(place) = response.headers().get(LOCATION) else { return Ok(None) };
+    let broken = || HttpError::new(HttpErrorKind::Decode, Refused("redirect to no address"));
+    let place = place.to_str().map_err(|_| broken())?;
+    let base = url::Url::parse(&request.uri().to_string()).map_err(|_| broken())?;
+    let next = base.join(place).map_err(|_| broken())?;
+    next.as_str().parse().map(Some).map_err(|_| broken())
+}
+
+/// A request as it was, for the case that it must be made of another server.
+fn copy(request: &HttpRequest) -> HttpRequest {
+    let mut copy = Request::new(request.body().clone());
+    *copy.method_mut() = request.method().clone();
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    copy.headers_mut().remove(HOST);
+    copy
+}
+
+/// A request that is not made, or not further.
+#[derive(Debug, thiserror::Error)]
+#[error("refused: {0}")]
+struct Refused(&'static str);
