@@ -88,7 +88,7 @@ impl Settings {
     /// The configuration of machines whose graph is cut so.
     pub fn config(&self, cut: &Partitioning) -> Config {
         Config {
-            partitions: cut.partitions,
+            partitions: cut.partitions.clone(),
             vertex_bytes: self.vertex_bytes,
             chunk_vertices: self.chunk_vertices,
             route: self.route,

@@ -33,7 +33,7 @@ use crate::payload::checksum;
 use crate::wire::{Form, Reader, Wire};
 
 /// First bytes of manifests of this version.
-const MAGIC: &[u8; 8] = b"wltrmnf1";
+const MAGIC: &[u8; 8] = b"wltrmnf2";
 
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -213,7 +213,8 @@ mod tests {
     fn sample(count: u32, version: u32) -> Manifest {
         let epoch = Epoch { coordinator: 2, count };
         let (machines, partitions, vertices) = (2, 4, 99);
-        let shape = Shape { machines, partitions, vertices, chunk_vertices: 7, route: 1 };
+        let bounds = 17;
+        let shape = Shape { machines, partitions, vertices, bounds, chunk_vertices: 7, route: 1 };
         Manifest {
             shape,
             committed: epoch,

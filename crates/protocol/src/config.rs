@@ -59,6 +59,8 @@ pub struct Shape {
     pub partitions: u64,
     /// Vertices.
     pub vertices: u64,
+    /// Sum over the bounds of partitions, where these are not even.
+    pub bounds: u64,
     /// Vertices in a chunk.
     pub chunk_vertices: u64,
     /// By what edges are binned.
@@ -176,6 +178,7 @@ impl Config {
             machines: self.machines() as u64,
             partitions: self.partitions.count().into(),
             vertices: self.partitions.vertices(),
+            bounds: self.partitions.bounds_hash(),
             chunk_vertices: self.chunk_vertices,
             route: self.route as u64,
         }

@@ -55,6 +55,7 @@ pub mod rewriting;
 pub mod steal;
 mod storage_engine;
 pub mod times;
+pub mod weights;
 pub mod window;
 pub mod wire;
 pub mod work;

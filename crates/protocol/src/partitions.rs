@@ -3,23 +3,29 @@
 //!
 //! ```text
 //! P = min { k m : k >= 1, ceil(V / (k m)) * bytes of a vertex <= memory }      m machines
-//! partition p = vertices [p w, (p + 1) w), w = ceil(V / P)      master of p = machine p mod m
+//! partition p = vertices [bound(p), bound(p + 1))          master of p = machine p mod m
+//! even:         bound(p) = min(p w, V), w = ceil(V / P)
+//! by weight:    as [`Weights::cut`] makes them, so that each has about as many edges
 //! ```
 //!
 //! **Invariant:** each vertex is in one partition, which fits, and each machine is the master of as
 //! many as any other:
 //!
 //! ```text
-//! for all v < V:   { p : v in partition p } = { v / w }
+//! for all v < V:   { p : v in partition p } = { of(v) }
 //! for all p:       |partition p| <= w  and  w * bytes of a vertex <= memory
 //! for all r < m:   |{ p : master of p = r }| = P / m
 //! ```
 //!
-//! Tested by `every_vertex_is_in_one_partition_and_no_smaller_multiple_does`.
+//! Tested by `every_vertex_is_in_one_partition_and_no_smaller_multiple_does` and
+//! `every_vertex_is_in_one_partition_that_fits_whatever_the_weights`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::names::Rank;
+use crate::payload::checksum;
+use crate::weights::Weights;
 
 /// How the vertices of a graph are cut.
 ///
@@ -34,11 +40,15 @@ use crate::names::Rank;
 /// assert_eq!(cut.of_master(1).collect::<Vec<_>>(), [1, 5]);
 /// # Ok::<(), &str>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitions {
     machines: usize,
     vertices: u64,
     count: u32,
+    /// Vertices of the largest.
+    width: u64,
+    /// Where they are not even: the first vertex of each, and the end of the last.
+    bounds: Option<Arc<[u64]>>,
 }
 
 impl Partitions {
@@ -52,7 +62,22 @@ impl Partitions {
         // ceil(V / P) <= fit is the same as P >= V / fit.
         let multiple = vertices.div_ceil(fit).div_ceil(machines as u64).max(1);
         let count = u32::try_from(multiple * machines as u64).ok()?;
-        Some(Self { machines, vertices, count })
+        let width = vertices.div_ceil(u64::from(count)).max(1);
+        Some(Self { machines, vertices, count, width, bounds: None })
+    }
+
+    /// As many partitions, each with about as much weight as any other. None has more vertices than
+    /// `widest`, or than these have, whichever is more.
+    ///
+    /// # Panics
+    /// When the weights are those of another number of vertices.
+    #[must_use]
+    pub fn weighed(self, weights: &Weights, widest: u64) -> Self {
+        assert_eq!(weights.vertices(), self.vertices, "weights are of the vertices that are cut");
+        let bounds = weights.cut(self.count, widest.max(self.width));
+        let widths = bounds.windows(2).map(|ends| ends[1] - ends[0]);
+        let width = widths.max().unwrap_or(0).max(1);
+        Self { width, bounds: Some(bounds.into()), ..self }
     }
 
     /// How many there are.
@@ -77,18 +102,39 @@ impl Partitions {
 
     /// Vertices of the largest.
     pub fn width(&self) -> u64 {
-        self.vertices.div_ceil(u64::from(self.count)).max(1)
+        self.width
     }
 
     /// The vertices of a partition.
     pub fn range(&self, partition: u32) -> Range<u64> {
-        let start = (u64::from(partition) * self.width()).min(self.vertices);
-        start..(start + self.width()).min(self.vertices)
+        let bound = |partition: u64| match &self.bounds {
+            Some(bounds) => bounds[partition as usize],
+            None => (partition * self.width).min(self.vertices),
+        };
+        bound(partition.into())..bound(u64::from(partition) + 1)
     }
 
     /// The partition of a vertex.
     pub fn of(&self, vertex: u64) -> u32 {
-        (vertex / self.width()) as u32
+        match &self.bounds {
+            // Of empty ones, which begin there too, the last that does is not.
+            Some(bounds) => bounds.partition_point(|&bound| bound <= vertex) as u32 - 1,
+            None => (vertex / self.width) as u32,
+        }
+    }
+
+    /// The partition of a vertex, and its place there.
+    pub fn place(&self, vertex: u64) -> (u32, u64) {
+        let partition = self.of(vertex);
+        (partition, vertex - self.range(partition).start)
+    }
+
+    /// Sum over the bounds of partitions that are not even; 0 of those that are.
+    pub fn bounds_hash(&self) -> u64 {
+        let bytes = |bounds: &Arc<[u64]>| {
+            bounds.iter().flat_map(|bound| bound.to_le_bytes()).collect::<Vec<u8>>()
+        };
+        self.bounds.as_ref().map_or(0, |bounds| checksum(&bytes(bounds)))
     }
 
     /// The machine whose computation engine applies.
@@ -105,6 +151,7 @@ impl Partitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn the_smallest_multiple_whose_vertex_sets_fit() {
@@ -119,6 +166,21 @@ mod tests {
         assert_eq!(count(5, 0, 8), Some(5));
     }
 
+    /// Ranges that lie side by side and have all vertices, each with its own.
+    fn check(cut: &Partitions) {
+        let mut next = 0;
+        for partition in 0..cut.count() {
+            let range = cut.range(partition);
+            assert_eq!(range.start, next.min(cut.vertices()));
+            assert!(range.end - range.start <= cut.width());
+            for vertex in range.clone() {
+                assert_eq!(cut.place(vertex), (partition, vertex - range.start));
+            }
+            next = range.end;
+        }
+        assert_eq!(next, cut.vertices());
+    }
+
     #[test]
     fn every_vertex_is_in_one_partition_and_no_smaller_multiple_does() {
         for machines in 1..6 {
@@ -126,14 +188,7 @@ mod tests {
                 for fit in 1..20 {
                     let cut = Partitions::fitting(machines, vertices, 1, fit).unwrap();
                     assert!(cut.width() <= fit);
-                    let mut next = 0;
-                    for partition in 0..cut.count() {
-                        let range = cut.range(partition);
-                        assert_eq!(range.start, next.min(vertices));
-                        assert!(range.clone().all(|vertex| cut.of(vertex) == partition));
-                        next = range.end;
-                    }
-                    assert_eq!(next, vertices);
+                    check(&cut);
                     let fewer = u64::from(cut.count()) - machines as u64;
                     assert!(fewer == 0 || vertices.div_ceil(fewer) > fit);
                     let mut owned: Vec<u32> =
@@ -143,6 +198,26 @@ mod tests {
                     assert_eq!(cut.of_master(0).count(), cut.count() as usize / machines);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_vertex_is_in_one_partition_that_fits_whatever_the_weights() {
+        let random = &mut Random::new(1);
+        for _ in 0..2000 {
+            let (machines, vertices) = (1 + random.below(5) as usize, random.below(60));
+            let (fit, widest) = (1 + random.below(20), random.below(40));
+            let mut weights = Weights::within(vertices, 1 + random.below(30));
+            for _ in 0..random.below(200) * vertices.min(1) {
+                let one = random.below(vertices);
+                weights.count(if random.chance(500) { random.below(one + 1) } else { one });
+            }
+            let even = Partitions::fitting(machines, vertices, 1, fit).unwrap();
+            let cut = even.clone().weighed(&weights, widest);
+            check(&cut);
+            assert!(cut.width() <= even.width().max(widest));
+            assert_eq!(cut.count(), even.count());
+            assert_ne!(cut.bounds_hash(), 0);
         }
     }
 }

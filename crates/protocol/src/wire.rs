@@ -49,7 +49,7 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +198,7 @@ wire_struct!(Served { handed, inactive, all });
 wire_struct!(Ack { received, ahead });
 wire_struct!(Part { partition, chunk, bytes, hash });
 wire_struct!(Scattered { epoch, updates, chunks });
-wire_struct!(Shape { machines, partitions, vertices, chunk_vertices, route });
+wire_struct!(Shape { machines, partitions, vertices, bounds, chunk_vertices, route });
 wire_struct!(Manifest {
     shape,
     committed,

@@ -6,6 +6,7 @@ use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
 use welter_model::contract::Contract;
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Work, config};
 use welter_testing::graph::Graph;
@@ -51,6 +52,10 @@ impl<C: Contract + Send + 'static> Job for ContractJob<C> {
 
     fn edges(&self) -> config::Edges {
         config::Edges::Contracted
+    }
+
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights {
+        self.edges.weights(machines, by_cells)
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {

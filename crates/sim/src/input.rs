@@ -6,8 +6,9 @@ use bytemuck::cast_slice;
 use welter_engine::EngineError;
 use welter_model::stream::Edge;
 use welter_protocol::payload::checksum;
+use welter_protocol::weights::Weights;
 use welter_testing::graph::Graph;
-use welter_worker::Input;
+use welter_worker::{Input, weigh};
 
 use crate::job::Partitioning;
 
@@ -38,9 +39,25 @@ impl Edges {
 
     /// The share of a machine.
     pub(crate) fn share(self: &Arc<Self>, cut: &Partitioning, rank: usize) -> Box<dyn Input> {
-        let first = |rank: usize| self.list.len() * rank / cut.partitions.machines();
+        Box::new(self.share_of(cut.partitions.machines(), rank))
+    }
+
+    fn share_of(self: &Arc<Self>, machines: usize, rank: usize) -> Share {
+        let first = |rank: usize| self.list.len() * rank / machines;
         let (start, end) = (first(rank), first(rank + 1));
-        Box::new(Share { edges: self.clone(), start, end, at: start })
+        Share { edges: self.clone(), start, end, at: start }
+    }
+
+    /// Weights of the vertices, of which each machine counts its share.
+    pub(crate) fn weights(self: &Arc<Self>, machines: usize, by_cells: bool) -> Weights {
+        let mut sum = Weights::new(self.vertices);
+        for rank in 0..machines {
+            let mut one = Weights::new(self.vertices);
+            let read = weigh(&mut self.share_of(machines, rank), 64, by_cells, &mut one);
+            assert!(read.is_ok(), "all ends of edges are vertices");
+            sum.add(&one);
+        }
+        sum
     }
 }
 

@@ -6,6 +6,7 @@
 
 use welter_protocol::config::Edges;
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 pub use welter_worker::{Partitioning, Worker};
 
 /// A program on a graph, and what its result must be.
@@ -33,6 +34,9 @@ pub trait Job: Send + Sync {
     fn rows_bytes(&self, _cut: &Partitioning) -> Option<u64> {
         None
     }
+
+    /// Weights of its vertices, as machines count them that read a share of the input each.
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights;
 
     /// The part of a computation engine that is the program's own, with a planted bug if that is
     /// one of workers.

@@ -9,6 +9,7 @@ use welter_model::extended::Extended;
 use welter_model::program::{Program, Value};
 use welter_protocol::config;
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 use welter_testing::executors::is_float;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret, interpret_extended};
@@ -154,15 +155,19 @@ impl Job for KernelJob {
         }
     }
 
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights {
+        self.edges.weights(machines, by_cells)
+    }
+
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
-        let worker =
-            |cut| KernelWorker::new(kernel.clone(), cut, edges.graph, edges.share(&cut, rank));
+        let share = edges.share(&cut, rank);
+        let worker = |share| KernelWorker::new(kernel.clone(), cut, edges.graph, share);
         match (bug, kernel) {
             (Some(Bug::CombinedTwice), Kernel::Fold(kernel)) => {
-                Box::new(Tampered::new(worker(cut), kernel.clone(), edges.graph))
+                Box::new(Tampered::new(worker(share), kernel.clone(), edges.graph))
             }
-            _ => Box::new(worker(cut)),
+            _ => Box::new(worker(share)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Copies, Handover, Loss, Route, Sets, Timing};
+use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Sets, Timing};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -109,6 +109,7 @@ impl Schedule {
         let memory = vertices.div_ceil(parts).max(1) * job.vertex_bytes();
         let fitting = Partitions::fitting(machines, vertices, job.vertex_bytes(), memory);
         let Some(partitions) = fitting else { unreachable!("a vertex fits") };
+        let partitions = weighed(seed, &*job, route, partitions);
         let chunk_records = 2 + random.below(12) as u32;
         let chunk_vertices = 3 + random.below(20);
         let piece_edges = 8 + random.below(40) as usize;
@@ -197,10 +198,11 @@ impl Schedule {
             let Some(partitions) = fitting else { unreachable!("a vertex fits") };
             (config.partitions, config.placement) = (partitions, Placement::Random);
         }
-        let cut = Partitioning { partitions: config.partitions, ..self.cut };
+        let cut = Partitioning { partitions: config.partitions.clone(), ..self.cut.clone() };
         let speeds = self.speeds.iter().cycle().take(machines).copied().collect();
         let (job, config) = (self.job.clone(), Arc::new(config));
-        Self { job, cut, config, speeds, faults: Vec::new(), hasty: 0, before: None, ..*self }
+        let faults = Vec::new();
+        Self { job, cut, config, speeds, faults, hasty: 0, before: None, ..*self }
     }
 
     /// A schedule by hand, of equal machines on which nothing goes wrong: disks that take 10
@@ -209,7 +211,7 @@ impl Schedule {
     pub fn calm(job: Arc<dyn Job>, cut: Partitioning) -> Self {
         let machines = cut.partitions.machines();
         let config = Config {
-            partitions: cut.partitions,
+            partitions: cut.partitions.clone(),
             vertex_bytes: job.vertex_bytes(),
             chunk_vertices: cut.chunk_vertices,
             route: cut.route,
@@ -297,7 +299,7 @@ impl Schedule {
             _ => Width::Measured,
         };
         Config {
-            partitions: cut.partitions,
+            partitions: cut.partitions.clone(),
             // Small, so that stealing pays on small graphs too.
             vertex_bytes: if random.chance(500) { 1 } else { job.vertex_bytes() },
             chunk_vertices: cut.chunk_vertices,
@@ -338,6 +340,19 @@ impl Schedule {
     pub fn ranks(&self) -> std::ops::Range<Rank> {
         0..self.config.machines()
     }
+}
+
+/// The partitions, or, by half of all seeds, as many with bounds by edges: as wide as even ones,
+/// twice as wide at most, or as wide as may be. By the seed itself, as other late choices are.
+fn weighed(seed: u64, job: &dyn Job, route: Route, even: Partitions) -> Partitions {
+    let choice = (mix(seed) >> 32) % 8;
+    if choice < 4 {
+        return even;
+    }
+    let by_cells = route == Route::Fold || job.edges() != Edges::Fixed;
+    let widest = [even.width(), 2 * even.width(), u64::MAX, u64::MAX][choice as usize - 4];
+    let weights = job.weights(even.machines(), by_cells);
+    even.weighed(&weights, widest)
 }
 
 fn weather(random: &mut Random, calm: bool) -> Weather {

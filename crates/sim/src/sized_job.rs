@@ -41,11 +41,12 @@ use welter_engine::EngineError;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 
 use self::dealer::{Dealer, products, shares};
-pub use self::dealer::{RMat, Spread};
+pub use self::dealer::{RMat, Spread, weights};
 pub use self::recorded::Recorded;
 use crate::job::{Job, Partitioning, Worker};
 
@@ -122,6 +123,11 @@ impl Job for SizedJob {
 
     fn vertex_bytes(&self) -> u64 {
         self.vertex_bytes
+    }
+
+    fn weights(&self, _: usize, by_cells: bool) -> Weights {
+        let ends = self.edges * if by_cells { 1 } else { 2 };
+        weights(self.vertices, ends, self.spread)
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, _: Option<Bug>) -> Box<dyn Worker> {

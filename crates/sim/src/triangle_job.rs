@@ -6,6 +6,7 @@ use std::sync::Arc;
 use welter_engine::chunks::IntersectKernel;
 use welter_model::intersect::Intersect;
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 use welter_testing::graph::Graph;
 use welter_testing::plain::closed;
 use welter_worker::{TriangleWorker, Worker};
@@ -83,11 +84,15 @@ impl Job for TriangleJob {
         ))
     }
 
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights {
+        self.edges.weights(machines, by_cells)
+    }
+
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
         let rows_bytes = planted::rows_bytes(bug, self.rows_bytes(&cut).unwrap_or(0));
-        let of = (edges.graph, rows_bytes);
-        match TriangleWorker::new(kernel.clone(), cut, of, edges.share(&cut, rank)) {
+        let (of, share) = ((edges.graph, rows_bytes), edges.share(&cut, rank));
+        match TriangleWorker::new(kernel.clone(), cut, of, share) {
             Ok(worker) if planted::is_of_rows(bug) => {
                 Box::new(TamperedRows::new(worker, bug, edges.graph))
             }

@@ -88,7 +88,7 @@ fn compare(route: Route) {
     for (bottleneck, speeds) in [("work", [500, 4 * MICROS]), ("disks", [500_000, 200])] {
         for machines in [1, 2, 4, 8] {
             let cut = cut(machines, route);
-            let contents = measure(job(machines), cut, speeds);
+            let contents = measure(job(machines), cut.clone(), speeds);
             let model = measure(sizes(machines, &profile), cut, speeds);
             let ratio = model / contents;
             println!("{bottleneck}, {machines} machines: {contents:.1} ms, {model:.1}, {ratio:.3}");

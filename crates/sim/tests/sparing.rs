@@ -24,6 +24,7 @@ use welter_protocol::names::Kind;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;
+use welter_protocol::weights::Weights;
 use welter_protocol::{Outcome, Work};
 use welter_sim::checkers::progress::End;
 use welter_sim::figures::recorder::rmat;
@@ -79,6 +80,10 @@ impl Job for Counted {
 
     fn vertex_bytes(&self) -> u64 {
         self.inner.vertex_bytes()
+    }
+
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights {
+        self.inner.weights(machines, by_cells)
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {

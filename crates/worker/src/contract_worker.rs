@@ -65,8 +65,9 @@ impl<C: Contract> ContractWorker<C> {
     pub fn new(program: Arc<C>, cut: Partitioning, graph: u64, input: Box<dyn Input>) -> Self {
         Self {
             program,
-            ingest: Ingest::new(input, cut, (graph, C::WEIGHTED), (true, None)),
+            ingest: Ingest::new(input, cut.clone(), (graph, C::WEIGHTED), (true, None)),
             graph,
+            edges: EdgeBins::new(ENDS_BYTES + size_of::<C::EdgeData>(), &cut),
             cut,
             step: Step { iteration: 0, phase: Phase::Ingest },
             partition: 0,
@@ -75,7 +76,6 @@ impl<C: Contract> ContractWorker<C> {
             sources: Vec::new(),
             accums: Vec::new(),
             updates: Bin::new(size_of::<C::Update>()),
-            edges: EdgeBins::new(ENDS_BYTES + size_of::<C::EdgeData>(), &cut),
             last: C::Total::default(),
             scratch: Scratch::default(),
             looked_at: 0,

@@ -47,6 +47,15 @@ pub trait Input: Send {
     fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError>;
 }
 
+/// Whether both ends of an edge are among so many vertices.
+pub(crate) fn is_there(edge: &Edge, vertices: u64) -> Result<(), EngineError> {
+    let Edge { source, target, .. } = edge;
+    if [source, target].iter().all(|&&end| u64::from(end) < vertices) {
+        return Ok(());
+    }
+    Err(other(format!("an edge from {source} to {target} in a graph of {vertices} vertices")))
+}
+
 /// Edges of a cell that wait for their chunk to be full.
 #[derive(Default)]
 struct Bin {
@@ -266,7 +275,7 @@ impl Ingest {
         first: bool,
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
-        let (partitions, edges_max) = (self.cut.partitions, self.cut.piece_edges);
+        let (partitions, edges_max) = (self.cut.partitions.clone(), self.cut.piece_edges);
         let vertices = partitions.vertices();
         if first {
             self.input.begin();
@@ -277,10 +286,7 @@ impl Ingest {
         let edges = edges.to_vec();
         let mut filled = Vec::new();
         for &edge in &edges {
-            if [edge.source, edge.target].iter().any(|&end| u64::from(end) >= vertices) {
-                let what = format!("an edge from {} to {}", edge.source, edge.target);
-                return Err(other(format!("{what} in a graph of {vertices} vertices")));
-            }
+            is_there(&edge, vertices)?;
             self.counts.count(&partitions, edge.source);
             filled.extend(self.bin(edge, true)?);
         }

@@ -58,7 +58,7 @@ impl KernelWorker {
         let shape = *kernel.shape();
         let rewrites = matches!(kernel, Kernel::Extended(_));
         let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
-        let ingest = Ingest::new(input, cut, (graph, weighted), (rewrites, states));
+        let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states));
         let bins = match &kernel {
             Kernel::Fold(_) => cut.partitions.count(),
             Kernel::Extended(_) => 0,

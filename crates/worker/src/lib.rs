@@ -7,6 +7,7 @@
 //! | work | done by |
 //! |---|---|
 //! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted |
+//! | bounds of partitions, before that | [`weigh`] |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
 //! | all of these, of programs that contract | [`ContractWorker`], `edge_bins` |
@@ -35,6 +36,7 @@ pub mod partitioning;
 mod triangles;
 mod updates;
 mod vertices;
+mod weighing;
 
 use welter_engine::EngineError;
 use welter_protocol::{Outcome, Work};
@@ -44,6 +46,7 @@ pub use ingest::Input;
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
 pub use triangles::TriangleWorker;
+pub use weighing::weigh;
 
 /// The program on its host, with what is in its memory.
 pub trait Worker: Send {

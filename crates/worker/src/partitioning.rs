@@ -8,7 +8,7 @@ use welter_protocol::partitions::Partitions;
 use welter_store::header::{CellId, Encoding};
 
 /// How a job is cut for a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Partitioning {
     /// Streaming partitions.
     pub partitions: Partitions,
@@ -51,14 +51,14 @@ impl Partitioning {
 
     /// The part of its partition that a source is in.
     pub(crate) fn part_of(&self, source: u64, by_cells: bool) -> u64 {
-        let width = self.partitions.width();
-        source % width * self.parts(by_cells) / width
+        let (partition, place) = self.partitions.place(source);
+        place * self.parts(by_cells) / self.vertices(partition) as u64
     }
 
     /// The bit of a vertex among the 64 ranges of its partition.
     pub(crate) fn range_of(&self, vertex: u64) -> u64 {
-        let width = self.partitions.width();
-        1 << (vertex % width * 64 / width)
+        let (partition, place) = self.partitions.place(vertex);
+        1 << (place * 64 / self.vertices(partition) as u64)
     }
 
     /// A cell of a graph as chunks have it. Where edges are binned by their sources alone, one

@@ -105,7 +105,7 @@ impl TriangleWorker {
         let count = 1;
         Ok(Self {
             kernel,
-            ingest: Ingest::new(input, cut, (graph, false), (false, None)).of_partitions(),
+            ingest: Ingest::new(input, cut.clone(), (graph, false), (false, None)).of_partitions(),
             graph,
             room: rows_bytes / KEY_BYTES,
             edges: 0,
@@ -232,8 +232,8 @@ impl TriangleWorker {
 
     /// The partition of a vertex, and its place there.
     fn place(&self, vertex: u32) -> (u32, u32) {
-        let (partition, width) = (self.cut.partitions.of(vertex.into()), self.ranges.width);
-        (partition, (u64::from(vertex) % width) as u32)
+        let (partition, place) = self.cut.partitions.place(vertex.into());
+        (partition, place as u32)
     }
 
     /// Whether a row of a vertex at this place has a part in the round.

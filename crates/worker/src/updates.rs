@@ -55,7 +55,7 @@ impl KernelWorker {
         let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition));
         let (graph, at) = self.updates_for(0);
         let Self { cut, own, bins, scratch, .. } = self;
-        let (partitions, most) = (cut.partitions, cut.chunk_records);
+        let (partitions, most) = (&cut.partitions, cut.chunk_records);
         let width = kernel.shape().record();
         let combines = cut.combines && kernel.shape().capabilities.combines;
         let pulled = cell.open(payload)?;

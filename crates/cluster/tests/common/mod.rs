@@ -105,16 +105,17 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
     let settings = settings(machines, graph, vertex_bytes, route);
     let cut = settings.cut().expect("a vertex fits");
     let edges = Arc::new(graph.edge_list(97));
+    let run = run_of(&settings, &cut, name);
     let make = move |rank| -> Box<dyn Worker> {
         let share = Share::new(edges.clone(), reading, (rank, machines));
-        Box::new(KernelWorker::new(kernel.clone(), cut, 5, Box::new(share)))
+        Box::new(KernelWorker::new(kernel.clone(), cut.clone(), 5, Box::new(share)))
     };
     let judge = move |bytes: &[u8], iterations| {
         let values = bytes.chunks_exact(vertex_bytes as usize);
         let values = values.map(|vertex| pod_read_unaligned(&vertex[..width]));
         judge(numbers::<P::Value>(values.collect()), iterations);
     };
-    Job { run: run_of(&settings, &cut, name), make: Arc::new(make), judge: Box::new(judge) }
+    Job { run, make: Arc::new(make), judge: Box::new(judge) }
 }
 
 fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
@@ -125,17 +126,19 @@ fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
     let cut = settings.cut().expect("a vertex fits");
     let (edges, vertices) = (Arc::new(graph.edge_list(97)), graph.slots() as u64);
     let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+    let run = run_of(&settings, &cut, "wcc");
     let make = move |rank| -> Box<dyn Worker> {
         let me = (rank, machines);
         let share = Share::new(edges.clone(), reading, me).with_members(vertices, me);
-        Box::new(ContractWorker::new(Arc::new(LocalContraction::new(3)), cut, 5, Box::new(share)))
+        let program = Arc::new(LocalContraction::new(3));
+        Box::new(ContractWorker::new(program, cut.clone(), 5, Box::new(share)))
     };
     let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
     let judge = move |bytes: &[u8], _| {
         let values = bytes.chunks_exact(width).map(pod_read_unaligned);
         assert_eq!(numbers::<Label>(values.collect()), expected);
     };
-    Job { run: run_of(&settings, &cut, "wcc"), make: Arc::new(make), judge: Box::new(judge) }
+    Job { run, make: Arc::new(make), judge: Box::new(judge) }
 }
 
 impl Job {

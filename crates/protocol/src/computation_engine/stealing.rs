@@ -45,7 +45,7 @@ impl ComputationEngine {
     }
 
     pub(super) fn begin_round(&mut self, cx: &mut Context) {
-        let partitions = cx.config.partitions;
+        let partitions = &cx.config.partitions;
         // Where help is never taken partitions are static, and nobody asks.
         let count = if cx.config.bias == Bias::NEVER { 0 } else { partitions.count() };
         let foreign = (0..count).filter(|&p| partitions.master(p) != cx.rank);
@@ -86,7 +86,7 @@ impl ComputationEngine {
         if phase == Phase::Split {
             return 0;
         }
-        let partitions = cx.config.partitions;
+        let partitions = &cx.config.partitions;
         let sources = (0..partitions.count()).filter(|&of| self.is_active(of));
         let sets = 1 + if by_cells(&cx.config, phase) { sources.count() as u64 } else { 0 };
         partitions.width() * sets * cx.config.vertex_bytes

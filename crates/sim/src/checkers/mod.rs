@@ -72,7 +72,7 @@ impl Checkers {
             works: works::Works::new(config.streams),
             windows: windows::Windows::new(config),
             bins: bins::Bins::new(config),
-            rows: rows::Rows::new(config.partitions, job.vertex_bytes(), rows_bytes),
+            rows: rows::Rows::new(config.partitions.clone(), job.vertex_bytes(), rows_bytes),
             shares: shares::Shares::new(config, set_bytes, chunk_records),
             failure: None,
         }

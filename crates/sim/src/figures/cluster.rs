@@ -29,7 +29,7 @@ use crate::disk::device::Speed;
 use crate::job::Partitioning;
 use crate::network::Weather;
 use crate::schedule::{MICROS, MILLIS, Schedule};
-use crate::sized_job::{Profile, RMat, Size, SizedJob, Spread};
+use crate::sized_job::{Profile, RMat, Size, SizedJob, Spread, weights};
 use crate::world::World;
 
 /// Bytes of a chunk.
@@ -68,6 +68,8 @@ pub enum Layout {
     Fold,
     /// Vertex sets stay in the memory of the machine that has them on its disk.
     Resident,
+    /// Partitions have about as many edges each, not vertices.
+    Weighed,
 }
 
 /// Bytes that a hundred edges of an R-MAT graph of this scale take as chunks: 2.12 an edge were
@@ -147,6 +149,16 @@ impl Setting {
         RMat { low: 0.76, scale, degree: self.edges as f64 / self.vertices as f64 }
     }
 
+    /// Edges, as the algorithm reads them.
+    fn edges(&self) -> u64 {
+        self.edges * if self.algorithm.both { 2 } else { 1 }
+    }
+
+    /// How edges lie over the vertices that have a number.
+    fn spread(&self) -> Spread {
+        if self.layout < Layout::Dense { self.spread } else { Spread::Dense(self.graph()) }
+    }
+
     /// Bytes of a hundred edges on storage.
     fn stored(&self) -> Size {
         let plain = self.edge_bytes();
@@ -176,9 +188,13 @@ impl Setting {
             // Signals of one partition and accumulators of another, beside all that stays.
             (Route::Fold, algorithm.vertex_bytes + algorithm.update_bytes, MEMORY_BYTES / 3)
         };
-        let partitions =
-            Partitions::fitting(machines, vertices / grain, set_bytes * grain, memory >> shrink);
-        let Some(partitions) = partitions else { unreachable!("a record of the model fits") };
+        let (vertices, memory) = (vertices / grain, memory >> shrink);
+        let partitions = Partitions::fitting(machines, vertices, set_bytes * grain, memory);
+        let Some(mut partitions) = partitions else { unreachable!("a record of the model fits") };
+        if layout >= Layout::Weighed {
+            let weights = weights(vertices, self.edges() / grain, self.spread());
+            partitions = partitions.weighed(&weights, memory / (set_bytes * grain));
+        }
         let Size { bytes, records, .. } = self.stored();
         Partitioning {
             partitions,
@@ -199,7 +215,7 @@ impl Setting {
         let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
         let update = id + algorithm.update_bytes;
         let vertex = algorithm.vertex_bytes;
-        let edges = self.edges / grain * if algorithm.both { 2 } else { 1 };
+        let edges = self.edges() / grain;
         let cut = self.cut();
         let size = |bytes| Size::of_records(bytes, 1);
         let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
@@ -215,7 +231,7 @@ impl Setting {
             vertex_bytes: vertex,
             profile,
             update_records: self.records(update) as u32,
-            spread: if layout < Layout::Dense { self.spread } else { Spread::Dense(self.graph()) },
+            spread: self.spread(),
             cores: self.cores as u64,
         };
         let mut schedule = Schedule::calm(Arc::new(job), cut);

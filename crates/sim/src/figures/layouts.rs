@@ -13,12 +13,13 @@ const ONE: Algorithm = Algorithm { updates: &[1_000_000], ..PR };
 const THREE: Algorithm = Algorithm { updates: &[1_000_000; 3], ..PR };
 
 /// The layouts, with their names.
-const LAYOUTS: [(Layout, &str); 5] = [
+const LAYOUTS: [(Layout, &str); 6] = [
     (Layout::Chaos, "as Chaos"),
     (Layout::Encoded, "edges encoded"),
     (Layout::Dense, "ids without holes"),
     (Layout::Fold, "signals fetched"),
     (Layout::Resident, "vertices in memory"),
+    (Layout::Weighed, "bounds by edges"),
 ];
 
 /// Seconds and bytes of an iteration: what the second and the third add to the first.

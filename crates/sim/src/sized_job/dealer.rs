@@ -9,6 +9,7 @@
 //! all that was dealt. Tested by `nothing_is_lost_or_made_up`.
 
 use welter_protocol::partitions::Partitions;
+use welter_protocol::weights::{RANGES_MAX, Weights};
 
 /// How the ends of edges are spread over ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +117,12 @@ pub(super) fn shares(partitions: &Partitions, spread: Spread) -> Vec<u64> {
     (0..partitions.count()).map(share).collect()
 }
 
+/// Weights of vertices at which so many edges are counted.
+pub fn weights(vertices: u64, edges: u64, spread: Spread) -> Weights {
+    let before = |vertex: u64| below(spread, vertex as f64 / vertices.max(1) as f64);
+    Weights::of(vertices, RANGES_MAX, |vertex| (before(vertex) * edges as f64) as u64)
+}
+
 /// Shares of cells, row by row, in parts of [`WHOLE`]: products of those of their partitions.
 pub(super) fn products(shares: &[u64]) -> Vec<u64> {
     // Rounded so that those of a row make up its share.
@@ -204,6 +211,20 @@ mod tests {
         let found: Vec<u64> = shares(&four, Spread::GRAPH500).iter().map(part).collect();
         assert_eq!(found, [58, 18, 18, 6], "0.76 * 0.76, 0.76 * 0.24, ...");
         assert!(shares(&four, Spread::Even).iter().all(|share| part(share) == 25));
+    }
+
+    #[test]
+    fn partitions_that_are_weighed_have_even_shares() {
+        let graph = RMat { low: 0.76, scale: 27, degree: 16.0 };
+        for spread in [Spread::GRAPH500, Spread::Dense(graph)] {
+            let vertices = 1 << 20;
+            let even = Partitions::fitting(8, vertices, 1, u64::MAX >> 8).unwrap();
+            let largest = |cut: &Partitions| shares(cut, spread).into_iter().max().unwrap();
+            let weighed = even.clone().weighed(&weights(vertices, 1 << 30, spread), vertices);
+            let [even, weighed] = [&even, &weighed].map(|cut| 8.0 * largest(cut) as f64);
+            assert!(even > 2.0 * WHOLE as f64, "{spread:?}");
+            assert!(weighed < 1.1 * WHOLE as f64, "{spread:?}: {}", weighed / WHOLE as f64);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use welter_engine::EngineError;
 use welter_protocol::names::{Phase, Step};
 use welter_protocol::planted::Bug;
+use welter_protocol::weights::Weights;
 use welter_protocol::{Outcome, Work};
 
 use super::{Profile, Size, touched};
@@ -97,8 +98,12 @@ impl Job for Recorded {
         self.inner.vertex_bytes()
     }
 
+    fn weights(&self, machines: usize, by_cells: bool) -> Weights {
+        self.inner.weights(machines, by_cells)
+    }
+
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
-        let (inner, sums) = (self.inner.worker(cut, rank, bug), self.sums.clone());
+        let (inner, sums) = (self.inner.worker(cut.clone(), rank, bug), self.sums.clone());
         Box::new(Recorder { inner, sums, step: None, gathered: 0, cut, partition: 0 })
     }
 

@@ -35,7 +35,7 @@ impl World<'_> {
         self.disks[disk].overtakes(planted::overtakes(bug));
         let incarnation = self.incarnations[rank];
         let machine = Machine::new(self.schedule.config.clone(), rank, incarnation);
-        let cut = planted::cut(&self.schedule.config, self.schedule.cut);
+        let cut = planted::cut(&self.schedule.config, self.schedule.cut.clone());
         let worker = self.schedule.job.worker(cut, rank, bug);
         let at = self.processes.len();
         self.processes.push(Process {

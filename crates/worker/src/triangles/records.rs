@@ -115,7 +115,7 @@ impl TriangleWorker {
 
     /// Lets rows that come by meet those that are held.
     fn close(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
-        let partitions = self.cut.partitions;
+        let partitions = &self.cut.partitions;
         let (base, is_directed) =
             (partitions.range(self.partition).start, self.kernel.is_directed());
         let rows = (records.targets, records.updates);

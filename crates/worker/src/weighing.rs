@@ -1,0 +1,96 @@
+//! How a machine weighs the vertices of its share of the input, so that partitions can have bounds
+//! by edges: what all machines have counted, summed, says where these are
+//! ([`welter_protocol::weights`]).
+//!
+//! ```text
+//! edges by cells       an edge counts where it leads to: there it is streamed
+//! by their sources     it counts at both ends: it is streamed at one, and its update at the other
+//! ```
+//!
+//! **Invariant:** shares weigh together as all edges do in one. Tested by
+//! `shares_weigh_together_as_all_edges_do`.
+
+use welter_engine::EngineError;
+use welter_protocol::weights::Weights;
+
+use crate::ingest::{Input, is_there};
+
+/// Adds the edges of a share of the input, of which `edges_max` are read at a time.
+///
+/// # Errors
+/// When the input cannot be read, or has an edge of a vertex that there is not.
+pub fn weigh(
+    input: &mut dyn Input,
+    edges_max: usize,
+    by_cells: bool,
+    weights: &mut Weights,
+) -> Result<(), EngineError> {
+    input.begin();
+    loop {
+        let (edges, is_last) = input.piece(edges_max)?;
+        for edge in edges {
+            is_there(edge, weights.vertices())?;
+            weights.count(edge.target.into());
+            if !by_cells {
+                weights.count(edge.source.into());
+            }
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_model::stream::Edge;
+
+    use super::*;
+
+    struct Listed {
+        edges: Vec<Edge>,
+        at: usize,
+    }
+
+    impl Input for Listed {
+        fn begin(&mut self) {
+            self.at = 0;
+        }
+
+        fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+            let start = self.at;
+            self.at = self.edges.len().min(start + edges_max);
+            Ok((&self.edges[start..self.at], self.at == self.edges.len()))
+        }
+    }
+
+    fn listed(pairs: &[[u32; 2]]) -> Listed {
+        let edge = |&[source, target]: &[u32; 2]| Edge { source, target, weight: 1.0 };
+        Listed { edges: pairs.iter().map(edge).collect(), at: 0 }
+    }
+
+    #[test]
+    fn shares_weigh_together_as_all_edges_do() {
+        let pairs: Vec<[u32; 2]> = (0..100).map(|edge| [edge % 7, edge * edge % 11]).collect();
+        for by_cells in [false, true] {
+            let mut expected = Weights::new(11);
+            for &[source, target] in &pairs {
+                expected.count(target.into());
+                if !by_cells {
+                    expected.count(source.into());
+                }
+            }
+            for share in [1, 3, 40, 100] {
+                let mut found = Weights::new(11);
+                for pairs in pairs.chunks(share) {
+                    let mut one = Weights::new(11);
+                    weigh(&mut listed(pairs), 7, by_cells, &mut one).unwrap();
+                    found.add(&one);
+                }
+                assert_eq!(found, expected, "{share} edges each");
+            }
+        }
+        let error = weigh(&mut listed(&[[3, 11]]), 7, true, &mut Weights::new(11)).unwrap_err();
+        assert!(error.to_string().contains("an edge from 3 to 11 in a graph of 11"), "{error}");
+    }
+}
