@@ -12,6 +12,7 @@ use crate::location::{Location, Scheme};
 use crate::object::Object;
 use crate::runtime;
 use crate::settings::Settings;
+use crate::upload::Upload;
 
 /// A bucket that requests can be made of. Copies share their connections.
 #[derive(Clone)]
@@ -70,6 +71,19 @@ impl Bucket {
     /// When it is not there, or the store does not give it.
     pub fn open(&self, key: &str, head_bytes: u64) -> Result<Object, ObjectError> {
         Object::open(&self.root.with_key(key), &self.store, head_bytes)
+    }
+
+    /// An object that is to be written, as long as `stopped` does not say that nobody wants it any
+    /// more. No request is made yet.
+    ///
+    /// # Errors
+    /// When the name is that of no object, or nothing is written there.
+    pub fn upload(
+        &self,
+        key: &str,
+        stopped: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<Upload, ObjectError> {
+        Upload::new(self.root.with_key(key), &self.store, Box::new(stopped))
     }
 
     /// The objects below a folder: an empty key, or one that ends with `/`. In alphabetical order,

@@ -36,6 +36,8 @@ pub enum ObjectErrorKind {
     Unsupported,
     /// The store cannot be reached, or answers otherwise than it should.
     Store,
+    /// The caller wants no more of it.
+    Stopped,
 }
 
 impl ObjectError {
@@ -46,6 +48,12 @@ impl ObjectError {
     /// The error of a process that cannot start threads.
     pub(crate) fn unstarted(name: &str, error: &io::Error) -> Self {
         Self::new(name, ObjectErrorKind::Store, format!("cannot begin a request: {error}"))
+    }
+
+    /// And this went wrong as well.
+    pub(crate) fn and(mut self, what: &str) -> Self {
+        self.what = format!("{}; {what}", self.what);
+        self
     }
 
     /// URL of the object, without anything secret.
@@ -81,7 +89,7 @@ impl ObjectError {
             }
             Found::InvalidPath { .. } => (
                 ObjectErrorKind::Address,
-                "a key with empty parts, or with characters that print nothing, is not read".into(),
+                "a key with empty parts, or with characters that print nothing, will not do".into(),
             ),
             Found::NotSupported { .. } | Found::NotImplemented { .. } => (
                 ObjectErrorKind::Unsupported,
@@ -97,6 +105,33 @@ impl ObjectError {
         };
         Self::new(name, kind, what)
     }
+}
+
+impl ObjectError {
+    /// The error of a store about an object that is written.
+    pub(crate) fn of_writing(name: &str, error: &object_store::Error) -> Self {
+        use object_store::Error as Found;
+        match error {
+            _ if has_no_upload(error) => {
+                let what = "the upload was ended by another program, or by a rule of the bucket";
+                Self::new(name, ObjectErrorKind::Store, what)
+            }
+            Found::NotFound { .. } => Self::new(name, ObjectErrorKind::Missing, "no such bucket"),
+            Found::Precondition { .. }
+            | Found::NotModified { .. }
+            | Found::AlreadyExists { .. }
+            | Found::NotSupported { .. }
+            | Found::NotImplemented { .. } => {
+                Self::new(name, ObjectErrorKind::Store, described(error))
+            }
+            _ => Self::of(name, error),
+        }
+    }
+}
+
+/// Whether a store says that it knows no such upload in parts.
+pub(crate) fn has_no_upload(error: &object_store::Error) -> bool {
+    text(error).contains("<Code>NoSuchUpload</Code>")
 }
 
 /// The fault of an object that an error of reading or writing carries, if it does, also where a

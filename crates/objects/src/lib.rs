@@ -6,6 +6,7 @@
 //! Object     one object as it was when it was opened: name, bytes, entity tag
 //! Reader     its bytes in order, asked for ahead
 //! Blocks     its bytes at any place, for readers that jump about
+//! Upload     an object that is written, whole or not at all
 //! ```
 //!
 //! Callers are plain threads, which wait. Requests run on one small [`runtime`] that all share and
@@ -28,6 +29,8 @@ mod object;
 mod reader;
 mod runtime;
 mod settings;
+mod unfinished;
+mod upload;
 
 pub use blocks::Blocks;
 pub use bucket::{Bucket, Listed};
@@ -36,6 +39,8 @@ pub use location::{Location, Scheme};
 pub use object::Object;
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
+pub use unfinished::give_up_all;
+pub use upload::Upload;
 
 /// Bytes of one request at most: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

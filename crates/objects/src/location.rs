@@ -118,6 +118,24 @@ impl Location {
         Self { key: key.into(), ..self.clone() }
     }
 
+    /// Whether two are surely or probably one object, by whatever scheme they are named.
+    pub fn is(&self, other: &Self) -> bool {
+        let parts = |location: &Self| {
+            let bucket = location.bucket();
+            let (container, account) = bucket.split_once('@').unwrap_or((bucket, ""));
+            let account = account.split('.').next().unwrap_or_default();
+            (container.to_owned(), account.to_owned())
+        };
+        let ((bucket, account), (other_bucket, other_account)) = (parts(self), parts(other));
+        // The account of Azure may be that of the environment.
+        let same_account =
+            account.is_empty() || other_account.is_empty() || account == other_account;
+        self.scheme == other.scheme
+            && bucket == other_bucket
+            && same_account
+            && self.key == other.key
+    }
+
     /// Whether it stands for all objects whose keys begin so.
     pub fn is_folder(&self) -> bool {
         self.key.is_empty() || self.key.ends_with('/')
@@ -151,6 +169,18 @@ mod tests {
         }
         assert!(Location::parse("S3A://b/").unwrap().unwrap().is_folder());
         assert!(Location::parse("s3://b").unwrap().unwrap().is_folder());
+    }
+
+    #[test]
+    fn an_object_is_one_by_whatever_scheme() {
+        let is = |one: &str, other: &str| {
+            Location::parse(one).unwrap().unwrap().is(&Location::parse(other).unwrap().unwrap())
+        };
+        assert!(is("s3://b/k", "S3A://b/k"));
+        assert!(is("az://c/k", "abfss://c@account.dfs.core.windows.net/k"));
+        assert!(is("abfs://c@a.blob.core.windows.net/k", "abfss://c@a.dfs.core.windows.net/k"));
+        assert!(!is("abfs://c@a.dfs.core.windows.net/k", "abfs://c@b.dfs.core.windows.net/k"));
+        assert!(!is("s3://b/k", "gs://b/k") && !is("s3://b/k", "s3://b/l"));
     }
 
     #[test]

@@ -2,13 +2,17 @@
 
 use std::future::Future;
 use std::io;
+use std::pin::pin;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 /// Threads: what they do is to wait, to decrypt and to copy.
 const THREADS: usize = 2;
+/// How often a thread that waits looks whether it should.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The runtime, which begins with the first call and lasts as long as the process.
 fn runtime() -> io::Result<&'static Runtime> {
@@ -29,6 +33,23 @@ fn runtime() -> io::Result<&'static Runtime> {
 /// Waits for a request.
 pub(crate) fn wait<T>(request: impl Future<Output = T>) -> io::Result<T> {
     Ok(runtime()?.block_on(request))
+}
+
+/// Waits for a request as long as it is wanted; `None` if it is not any more.
+pub(crate) fn wait_unless<T>(
+    request: impl Future<Output = T>,
+    stopped: &dyn Fn() -> bool,
+) -> io::Result<Option<T>> {
+    wait(async {
+        let mut request = pin!(request);
+        loop {
+            match tokio::time::timeout(LOOK, request.as_mut()).await {
+                Ok(done) => return Some(done),
+                Err(_) if stopped() => return None,
+                Err(_) => {}
+            }
+        }
+    })
 }
 
 /// Begins a request that somebody waits for later.

@@ -2,40 +2,27 @@
 //! makes the faults that stores make.
 //!
 //! It listens on 127.0.0.1 alone. Requests are `GET` and `HEAD` with ranges and conditions, lists,
-//! `PUT`, uploads in parts and `DELETE`, of paths such as `/bucket/key`, so that it is an ordinary
-//! web server as well. Whether a request is signed is noted; signatures are not verified.
+//! `PUT`, uploads in parts (those of Google are alike, and blocks of Azure are known too) and
+//! `DELETE`, of paths such as `/bucket/key`, so that it is an ordinary web server as well. Whether
+//! a request is signed is noted; signatures are not verified.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+mod message;
+
+use self::message::Answer;
+pub use self::message::Request;
+
 /// Names in one answer to a list: few, so that lists have several.
 const LIST_MAX: usize = 3;
-
-/// A request as the server saw it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// Method, such as `GET`.
-    pub method: String,
-    /// Bucket and key, such as `bucket/edges/a.csv`.
-    pub path: String,
-    /// Parameters behind the `?`.
-    pub query: BTreeMap<String, String>,
-    /// Range that was asked for: first byte and the one behind the last.
-    pub range: Option<Range<u64>>,
-    /// Entity tag that the object must have.
-    pub if_match: Option<String>,
-    /// Whether no object may be there.
-    pub if_none: bool,
-    /// Whether it was signed.
-    pub signed: bool,
-    body: Vec<u8>,
-}
+/// When all objects were written.
+const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
 
 /// A thing that goes wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +37,10 @@ pub enum Fault {
     Long,
     /// The server says nothing for so long, and then answers.
     Silent(Duration),
+    /// The server does it, says nothing for so long, and then answers.
+    Late(Duration),
+    /// The server answers 200 with this word for an error, and does nothing.
+    Inside(&'static str),
     /// The server does not look at entity tags.
     Careless,
     /// The server does not know ranges.
@@ -74,7 +65,9 @@ pub struct BucketServer {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Object>,
-    uploads: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
+    uploads: BTreeMap<String, Parts>,
+    /// Blocks of no object, by path and name.
+    blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
     faults: Option<Box<Faults>>,
     versions: u64,
@@ -86,16 +79,14 @@ struct State {
 struct Object {
     bytes: Arc<Vec<u8>>,
     tag: String,
+    mark: Option<String>,
 }
 
-/// An answer before it is written.
-#[derive(Default)]
-struct Answer {
-    status: u16,
-    headers: Vec<(&'static str, String)>,
-    body: Vec<u8>,
-    /// Bytes of the body that are written; then the connection ends.
-    cut: Option<usize>,
+/// An upload that is not complete.
+struct Parts {
+    path: String,
+    mark: Option<String>,
+    parts: BTreeMap<u32, Vec<u8>>,
 }
 
 impl BucketServer {
@@ -139,7 +130,7 @@ impl BucketServer {
 
     /// Puts an object, of a path such as `bucket/edges/a.csv`.
     pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
-        lock(&self.state).put(path, bytes.into());
+        lock(&self.state).put(path, bytes.into(), None);
     }
 
     /// The bytes of an object, if there is one.
@@ -152,9 +143,9 @@ impl BucketServer {
         lock(&self.state).objects.keys().cloned().collect()
     }
 
-    /// Uploads in parts that were begun and neither finished nor given up.
-    pub fn uploads(&self) -> usize {
-        lock(&self.state).uploads.len()
+    /// Paths of uploads in parts that were begun and neither finished nor given up.
+    pub fn uploads(&self) -> Vec<String> {
+        lock(&self.state).uploads.values().map(|upload| upload.path.clone()).collect()
     }
 
     /// Requests so far, which are forgotten then.
@@ -191,6 +182,9 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
             thread::sleep(time);
         }
         let answer = lock(state).answer(&request, fault.as_ref());
+        if let Some(Fault::Late(time)) = fault {
+            thread::sleep(time);
+        }
         if !answer.write(connection, request.method == "HEAD")? {
             return Ok(());
         }
@@ -198,60 +192,24 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
     Ok(())
 }
 
-impl Request {
-    /// Reads a request; `None` at the end.
-    fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        let mut words = line.split_whitespace();
-        let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let pair = |pair: &str| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name), decoded(value))
-        };
-        let mut request = Self {
-            method: method.to_owned(),
-            path: decoded(path.trim_start_matches('/')),
-            query: query.split('&').filter(|it| !it.is_empty()).map(pair).collect(),
-            ..Self::default()
-        };
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let Some((name, value)) = line.trim_end().split_once(':') else { break };
-            let value = value.trim();
-            match &*name.to_ascii_lowercase() {
-                "content-length" => length = value.parse().unwrap_or(0),
-                "range" => request.range = range(value),
-                "if-match" => request.if_match = Some(value.to_owned()),
-                "if-none-match" => request.if_none = value == "*",
-                "authorization" => request.signed = value.contains("Credential=WELTERKEY/"),
-                _ => {}
-            }
-        }
-        reader.take(length).read_to_end(&mut request.body)?;
-        Ok(Some(request))
-    }
-}
-
 impl State {
-    fn put(&mut self, path: &str, bytes: Vec<u8>) -> String {
+    fn put(&mut self, path: &str, bytes: Vec<u8>, mark: Option<&String>) -> Answer {
         self.versions += 1;
         let tag = format!("\"v{}\"", self.versions);
-        let object = Object { bytes: Arc::new(bytes), tag: tag.clone() };
+        let object = Object { bytes: Arc::new(bytes), tag: tag.clone(), mark: mark.cloned() };
         self.objects.insert(path.to_owned(), object);
-        tag
+        let headers = vec![("ETag", tag), ("Last-Modified", DATE.to_owned())];
+        Answer { status: 200, headers, ..Answer::default() }
     }
 
     fn answer(&mut self, request: &Request, fault: Option<&Fault>) -> Answer {
         match fault {
             Some(Fault::Status(status)) => return Answer::error(*status, "Oops"),
+            Some(Fault::Inside(code)) => {
+                return Answer { status: 200, ..Answer::error(500, code) };
+            }
             Some(Fault::Replaced(bytes)) => {
-                self.put(&request.path, bytes.clone());
+                self.put(&request.path, bytes.clone(), None);
             }
             Some(Fault::Removed) => {
                 self.objects.remove(&request.path);
@@ -266,24 +224,13 @@ impl State {
         match &*request.method {
             "GET" if has("list-type") => self.list(request),
             "GET" | "HEAD" => self.read(request, fault),
-            "POST" if has("uploads") => {
-                self.versions += 1;
-                let id = format!("upload-{}", self.versions);
-                let text = format!(
-                    "<InitiateMultipartUploadResult><UploadId>{id}</UploadId>\
-                     </InitiateMultipartUploadResult>"
-                );
-                self.uploads.insert(id, BTreeMap::new());
-                Answer { status: 200, body: text.into(), ..Answer::default() }
-            }
+            "POST" if has("uploads") => self.begin(request),
             "POST" | "PUT" | "DELETE" if has("uploadId") => self.upload(request),
             "PUT" if request.if_none && self.objects.contains_key(&request.path) => {
                 Answer::error(412, "PreconditionFailed")
             }
-            "PUT" => {
-                let tag = self.put(&request.path, request.body.clone());
-                Answer { status: 200, headers: vec![("ETag", tag)], ..Answer::default() }
-            }
+            "PUT" if has("comp") => self.block(request),
+            "PUT" => self.put(&request.path, request.body.clone(), request.mark.as_ref()),
             "DELETE" => {
                 self.objects.remove(&request.path);
                 Answer { status: 204, ..Answer::default() }
@@ -304,9 +251,12 @@ impl State {
         let bytes = object.bytes.len() as u64;
         let mut answer = Answer {
             status: 200,
-            headers: vec![("Last-Modified", "Thu, 26 Nov 2026 12:00:00 GMT".to_owned())],
+            headers: vec![("Last-Modified", DATE.to_owned())],
             ..Answer::default()
         };
+        for name in ["x-amz-meta-welter", "x-goog-meta-welter", "x-ms-meta-welter"] {
+            answer.headers.extend(object.mark.iter().map(|mark| (name, mark.clone())));
+        }
         if !self.untagged {
             answer.headers.push(("ETag", object.tag.clone()));
         }
@@ -354,31 +304,49 @@ impl State {
             let _ = write!(text, "<NextContinuationToken>{last}</NextContinuationToken>");
         }
         text += "</ListBucketResult>";
-        Answer { status: 200, body: text.into(), ..Answer::default() }
+        Answer::text(text)
+    }
+
+    /// Begins an upload in parts.
+    fn begin(&mut self, request: &Request) -> Answer {
+        self.versions += 1;
+        let id = format!("upload-{}", self.versions);
+        let (path, mark) = (request.path.clone(), request.mark.clone());
+        self.uploads.insert(id.clone(), Parts { path, mark, parts: BTreeMap::new() });
+        Answer::text(format!(
+            "<InitiateMultipartUploadResult><UploadId>{id}</UploadId>\
+             </InitiateMultipartUploadResult>"
+        ))
     }
 
     /// Takes a part of an upload, finishes it, or gives it up.
     fn upload(&mut self, request: &Request) -> Answer {
         let id = &request.query["uploadId"];
-        let Some(parts) = self.uploads.get_mut(id) else {
+        let Some(upload) = self.uploads.get_mut(id).filter(|it| it.path == request.path) else {
             return Answer::error(404, "NoSuchUpload");
         };
         match &*request.method {
             "PUT" => {
                 let number = request.query.get("partNumber").and_then(|it| it.parse().ok());
-                parts.insert(number.unwrap_or(0), request.body.clone());
+                upload.parts.insert(number.unwrap_or(0), request.body.clone());
                 let tag = ("ETag", "\"part\"".to_owned());
                 Answer { status: 200, headers: vec![tag], ..Answer::default() }
             }
             "POST" => {
-                let whole = parts.values().flatten().copied().collect();
+                let body = String::from_utf8_lossy(&request.body);
+                let named = elements(&body, "PartNumber");
+                let parts = named.map(|number| upload.parts.get(&number.parse().ok()?));
+                let Some(parts) = parts.collect::<Option<Vec<_>>>() else {
+                    return Answer::error(400, "InvalidPart");
+                };
+                let (whole, mark) =
+                    (parts.into_iter().flatten().copied().collect(), upload.mark.clone());
                 self.uploads.remove(id);
-                let tag = self.put(&request.path, whole).replace('"', "&quot;");
-                let text = format!(
-                    "<CompleteMultipartUploadResult><ETag>{tag}</ETag>\
-                     </CompleteMultipartUploadResult>"
-                );
-                Answer { status: 200, body: text.into(), ..Answer::default() }
+                self.put(&request.path, whole, mark.as_ref());
+                Answer::text(
+                    "<CompleteMultipartUploadResult><ETag>whole</ETag>\
+                     </CompleteMultipartUploadResult>",
+                )
             }
             _ => {
                 self.uploads.remove(id);
@@ -386,58 +354,34 @@ impl State {
             }
         }
     }
-}
 
-impl Answer {
-    /// An error as S3 words it, with what some stores tell of the key that was used.
-    fn error(status: u16, code: &str) -> Self {
-        let text = format!(
-            "<Error><Code>{code}</Code><Message>m</Message>\
-             <AWSAccessKeyId>WELTERKEY</AWSAccessKeyId></Error>"
-        );
-        Self { status, body: text.into(), ..Self::default() }
-    }
-
-    /// Writes it; whether the connection goes on.
-    fn write(&self, mut to: &TcpStream, is_head: bool) -> io::Result<bool> {
-        let mut head = format!("HTTP/1.1 {} -\r\n", self.status);
-        if self.status != 204 {
-            let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
+    /// Takes a block as Azure does, or makes an object of some.
+    fn block(&mut self, request: &Request) -> Answer {
+        let path = request.path.clone();
+        if let Some(name) = request.query.get("blockid") {
+            self.blocks.insert((path, name.clone()), request.body.clone());
+            return Answer { status: 201, ..Answer::default() };
         }
-        for (name, value) in &self.headers {
-            let _ = write!(head, "{name}: {value}\r\n");
-        }
-        head += "\r\n";
-        to.write_all(head.as_bytes())?;
-        if !is_head {
-            to.write_all(&self.body[..self.cut.unwrap_or(self.body.len())])?;
-        }
-        Ok(self.cut.is_none())
+        let body = String::from_utf8_lossy(&request.body);
+        let named = elements(&body, "Uncommitted");
+        let blocks = named.map(|name| self.blocks.get(&(path.clone(), name.to_owned())));
+        let Some(blocks) = blocks.collect::<Option<Vec<_>>>() else {
+            return Answer::error(400, "InvalidBlockList");
+        };
+        let whole = blocks.into_iter().flatten().copied().collect();
+        self.blocks.retain(|(other, _), _| *other != path);
+        self.put(&path, whole, request.mark.as_ref())
     }
 }
 
-/// Bytes that a header asks for.
-fn range(value: &str) -> Option<Range<u64>> {
-    let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
-    Some(first.parse().ok()?..last.parse::<u64>().ok()? + 1)
-}
-
-/// Text without percent signs.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Texts of the elements of a name.
+fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, behind) = rest.split_once(&begin)?;
+        let (inner, behind) = behind.split_once(&end)?;
+        rest = behind;
+        Some(inner)
+    })
 }

@@ -1,0 +1,145 @@
+//! Requests and answers of the store, as bytes of HTTP.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, BufRead, Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+
+/// A request as the server saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Method, such as `GET`.
+    pub method: String,
+    /// Bucket and key, such as `bucket/edges/a.csv`.
+    pub path: String,
+    /// Parameters behind the `?`.
+    pub query: BTreeMap<String, String>,
+    /// Range that was asked for: first byte and the one behind the last.
+    pub range: Option<Range<u64>>,
+    /// Entity tag that the object must have.
+    pub if_match: Option<String>,
+    /// Whether no object may be there.
+    pub if_none: bool,
+    /// Whether it was signed.
+    pub signed: bool,
+    /// Metadata by which its writer knows an object again.
+    pub mark: Option<String>,
+    /// Bytes that are put.
+    pub bytes: usize,
+    pub(super) body: Vec<u8>,
+}
+
+/// An answer before it is written.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+    /// Bytes of the body that are written; then the connection ends.
+    pub(super) cut: Option<usize>,
+}
+
+impl Request {
+    /// Reads a request; `None` at the end.
+    pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let mut words = line.split_whitespace();
+        let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let pair = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        };
+        let mut request = Self {
+            method: method.to_owned(),
+            path: decoded(path.trim_start_matches('/')),
+            query: query.split('&').filter(|it| !it.is_empty()).map(pair).collect(),
+            ..Self::default()
+        };
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            let value = value.trim();
+            match &*name.to_ascii_lowercase() {
+                "content-length" => length = value.parse().unwrap_or(0),
+                "range" => request.range = range(value),
+                "if-match" => request.if_match = Some(value.to_owned()),
+                "if-none-match" => request.if_none = value == "*",
+                "x-amz-meta-welter" | "x-goog-meta-welter" | "x-ms-meta-welter" => {
+                    request.mark = Some(value.to_owned());
+                }
+                "authorization" => request.signed = value.contains("Credential=WELTERKEY/"),
+                _ => {}
+            }
+        }
+        // A body that breaks off is no request.
+        let count = reader.take(length).read_to_end(&mut request.body)? as u64;
+        request.bytes = request.body.len();
+        Ok((count == length).then_some(request))
+    }
+}
+
+impl Answer {
+    /// An error as S3 words it, with what some stores tell of the key that was used.
+    pub(super) fn error(status: u16, code: &str) -> Self {
+        let text = format!(
+            "<Error><Code>{code}</Code><Message>m</Message>\
+             <AWSAccessKeyId>WELTERKEY</AWSAccessKeyId></Error>"
+        );
+        Self { status, ..Self::text(text) }
+    }
+
+    /// Success, with this text.
+    pub(super) fn text(text: impl Into<Vec<u8>>) -> Self {
+        Self { status: 200, body: text.into(), ..Self::default() }
+    }
+
+    /// Writes it; whether the connection goes on.
+    pub(super) fn write(&self, mut to: &TcpStream, is_head: bool) -> io::Result<bool> {
+        let mut head = format!("HTTP/1.1 {} -\r\n", self.status);
+        if self.status != 204 {
+            let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
+        }
+        for (name, value) in &self.headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
+        head += "\r\n";
+        to.write_all(head.as_bytes())?;
+        if !is_head {
+            to.write_all(&self.body[..self.cut.unwrap_or(self.body.len())])?;
+        }
+        Ok(self.cut.is_none())
+    }
+}
+
+/// Bytes that a header asks for.
+fn range(value: &str) -> Option<Range<u64>> {
+    let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
+    Some(first.parse().ok()?..last.parse::<u64>().ok()? + 1)
+}
+
+/// Text without percent signs.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
