@@ -320,7 +320,8 @@ class Result:
         progress: bool | None = None,
     ) -> None:
         """Writes all rows to a file, whole or not at all, and on the device when that is done; its
-        name tells the format. A file that was read for the result is not replaced.
+        name tells the format. A file that was read for the result is not replaced. ``path`` may be
+        the URL of an object such as ``"s3://bucket/ranks.parquet"``.
 
         >>> import welter, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
+use welter_objects::{Location, Upload};
 use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 
 use crate::args::{ConvertArgs, EdgeArgs};
@@ -19,6 +20,14 @@ impl EdgeArgs {
     /// The options, as the writers want them.
     fn options(&self) -> EdgeFormatOptions {
         EdgeFormatOptions { format: self.output_format, ..EdgeFormatOptions::default() }
+    }
+
+    /// Bytes of memory that parts of all files take on their way to a bucket.
+    fn held_bytes(&self, options: &EdgeFormatOptions) -> Result<u64, Failure> {
+        if Location::of(&self.output).is_none() {
+            return Ok(0);
+        }
+        Ok(options.files(&self.output)?.len() as u64 * Upload::MEMORY_BYTES)
     }
 
     /// Checks, before any work is done, that all files can be written and replace no input.
@@ -62,7 +71,7 @@ pub(crate) fn write(
     summary: impl Fn(Duration) -> String,
 ) -> Result<(), Failure> {
     let threads = session.resources.threads.unwrap_or(0);
-    let held = edges.resident_bytes() + ids.bytes();
+    let held = edges.resident_bytes() + ids.bytes() + args.held_bytes(&args.options())?;
     let memory_bytes_max = Some(session.budget().saturating_sub(held));
     let (path, options) =
         (&args.output, EdgeFormatOptions { undirected, memory_bytes_max, ..args.options() });

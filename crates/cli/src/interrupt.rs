@@ -2,7 +2,7 @@
 //!
 //! The first signal asks all loops to end, and the usual way out removes what was half written. A
 //! loop that does not end in time (a device that does not answer, say), or a second signal, ends
-//! the process at once; temporary files are removed by name then.
+//! the process at once; temporary files are removed by name then, and uploads given up.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +22,9 @@ use crate::say;
 /// How long loops may take to end. Nearly all do in 100 ms; the rest of the second is for the
 /// kernel, which takes about 100 ms to free each GB that the process held.
 const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long stores may take to drop uploads that have not ended.
+const UPLOADS_PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long standard error may take to take the last message.
 const MESSAGE_PATIENCE: Duration = Duration::from_millis(100);
@@ -101,6 +104,7 @@ fn leave() -> ! {
     if let Ok(outputs) = OUTPUTS.try_lock() {
         outputs.iter().for_each(|path| remove_temporary(path));
     }
+    let left = welter_objects::give_up_all(UPLOADS_PATIENCE);
     // Nobody may be reading, and then a message waits for ever, as may the drawing of progress,
     // which holds the lock on standard error.
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
@@ -108,6 +112,10 @@ fn leave() -> ! {
     let (told, heard) = std::sync::mpsc::channel();
     let tell = move || {
         say::line("error: interrupted");
+        for name in left {
+            let name = printable(&name);
+            say::line(format_args!("note: {name}: parts of it may have been uploaded and be left"));
+        }
         if let Some(command) = resumes {
             let command = printable(&command);
             say::line(format_args!("hint: {command} resumes from the last checkpoint"));

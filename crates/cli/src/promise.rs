@@ -1,14 +1,15 @@
 //! Outputs, looked at before any work is done: that they can be made, and destroy nothing.
 //!
 //! Invariants: no output is an input, or a part of a kept graph or of checkpoints, by whatever name
-//! · no two outputs are one file · what is found out here leaves nothing behind. Tested by
-//! `outputs_that_would_destroy_something_are_refused_before_the_run`.
+//! · no two outputs are one file or object · what is found out here leaves nothing behind. Tested
+//! by `outputs_that_would_destroy_something_are_refused_before_the_run`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use welter_engine::kept::is_kept;
 use welter_input::source;
+use welter_objects::Upload;
 use welter_output::{Place, probe};
 
 use crate::failure::Failure;
@@ -59,15 +60,22 @@ impl Outputs {
     /// Where an output goes, which can be made and is nothing else already.
     pub(crate) fn checked(&self, path: &Path) -> Result<Place, Failure> {
         let place = probe(path)?;
-        if place.file().is_some() {
+        if place.lasts() {
             self.refuse(&path.display().to_string(), &place)?;
         }
         Ok(place)
     }
 
+    /// Bytes of memory that are held while the outputs are written, one after another: parts on
+    /// their way to a bucket.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let is_object = self.places.iter().any(|(_, place)| matches!(place, Place::Object(_)));
+        if is_object { Upload::MEMORY_BYTES } else { 0 }
+    }
+
     /// Refuses what is something else already.
     fn refuse(&self, name: &str, place: &Place) -> Result<(), Failure> {
-        let is = |path: &Path| place.is(&Place::File(path.to_owned()));
+        let is = |path: &Path| place.is(&Place::of_input(path));
         if let Some(input) = self.inputs.iter().find(|input| is(input)) {
             let input = input.display();
             let what = format!("{input}: is an input and cannot be the output too");

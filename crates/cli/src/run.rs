@@ -37,7 +37,8 @@ pub(crate) fn run(
     let source = Source::of(&args.input)?;
     algorithm.check(&args.input.shown())?;
     let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
-    check_outputs(&args.output, outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref()))?;
+    let outputs = outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref());
+    session.holds(check_outputs(&args.output, outputs)?.held_bytes());
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
@@ -242,12 +243,13 @@ pub(crate) fn lines(found: &RunResult, session: &Session, levels: bool) -> Vec<S
 }
 
 /// Checks everything that will be written before anything is read.
-fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<(), Failure> {
+fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<Outputs, Failure> {
     if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
         TableFormat::of(path, args.output_format)?;
         outputs.promise(path)?;
     }
-    args.report.iter().try_for_each(|path| outputs.promise(path))
+    args.report.iter().try_for_each(|path| outputs.promise(path))?;
+    Ok(outputs)
 }
 
 /// Writes a result.

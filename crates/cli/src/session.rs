@@ -111,6 +111,11 @@ impl Session {
         Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), said: None, ..session })
     }
 
+    /// Counts so many bytes of memory with those that the process takes anyway.
+    pub(crate) fn holds(&mut self, bytes: u64) {
+        self.process_bytes += bytes;
+    }
+
     /// Begins a session for a caller in this process, who draws progress, ends the run and says
     /// what there is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {

@@ -27,7 +27,7 @@ use crate::ordered::Job;
 use crate::target::Target;
 pub use format::{EdgeFormat, EdgeFormatOptions};
 
-/// Writes edges to a file, with `threads` threads (0: one a core).
+/// Writes edges to a file or an object, with `threads` threads (0: one a core).
 ///
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
@@ -46,9 +46,10 @@ pub fn write_edges(
     if format == EdgeFormat::Graphalytics {
         return graphalytics::write(&edges, path, &edges.job(&name, threads, progress));
     }
-    let mut target = Target::create(path)?;
-    write(&edges, &mut target, format, compression, &edges.job(&name, threads, progress))?;
-    target.commit()
+    let mut target = Target::create(path, progress)?;
+    let job = edges.job(&name, threads, progress);
+    let written = write(&edges, &mut target, format, compression, &job);
+    target.end(written)
 }
 
 /// Writes edges to anything, such as standard output; `name` is what errors call it. The format is

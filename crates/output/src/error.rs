@@ -8,6 +8,7 @@ use std::io;
 
 use thiserror::Error;
 use welter_model::edges::StreamError;
+use welter_objects::{ObjectError, ObjectErrorKind, fault};
 use welter_progress::FailureKind;
 
 /// Why an output was not written. Nothing is left behind under its name.
@@ -63,6 +64,14 @@ pub enum OutputError {
     /// better exit code.
     #[error("{0}")]
     Input(StreamError),
+    /// Writing failed, and so did removing what was uploaded until then.
+    #[error("{error}; {left}")]
+    Left {
+        /// Why it was not written.
+        error: Box<OutputError>,
+        /// Why parts of it may be left.
+        left: ObjectError,
+    },
     /// The run was asked to end.
     #[error("interrupted")]
     Cancelled,
@@ -76,6 +85,7 @@ impl OutputError {
             Self::Create { .. } | Self::Unfit { .. } => FailureKind::Output,
             Self::Write { .. } | Self::Input(_) => FailureKind::Storage,
             Self::Budget { .. } => FailureKind::Budget,
+            Self::Left { error, .. } => error.kind(),
             Self::Cancelled => FailureKind::Cancelled,
         }
     }
@@ -85,8 +95,31 @@ impl OutputError {
         Self::Unfit { name: name.to_owned(), what: what.into() }
     }
 
-    /// Shorthand for [`OutputError::Write`].
+    /// Shorthand for [`OutputError::Write`]. An object has its name once.
     pub(crate) fn write(name: &str, source: io::Error) -> Self {
-        Self::Write { name: name.to_owned(), source }
+        let name = name.to_owned();
+        match fault(&source) {
+            Some(fault) if fault.kind() == ObjectErrorKind::Stopped => Self::Cancelled,
+            Some(fault) => Self::Write { name, source: io::Error::other(fault.what().to_owned()) },
+            None => Self::Write { name, source },
+        }
+    }
+
+    /// The error of an object that cannot be written, before anything is.
+    pub(crate) fn of_object(error: &ObjectError) -> Self {
+        let (name, what) = (error.name().to_owned(), error.what().to_owned());
+        match error.kind() {
+            ObjectErrorKind::Address | ObjectErrorKind::Unsupported => Self::Format { name, what },
+            ObjectErrorKind::Stopped => Self::Cancelled,
+            _ => Self::Create { name, source: io::Error::other(what) },
+        }
+    }
+
+    /// And what was uploaded until then was removed, or not.
+    pub(crate) fn leaving(self, given_up: Result<(), ObjectError>) -> Self {
+        match given_up {
+            Ok(()) => self,
+            Err(left) => Self::Left { error: Box::new(self), left },
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where an output goes: through links, and only where it can go.
+//! Where an output goes: through links, into a bucket, and only where it can go.
 //!
 //! Invariant: what is found here to be impossible would have failed after the work: a file that is
 //! the root of a mount, or that its directory does not let this process replace. Checked in
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::io::Errno;
+use welter_objects::Location;
+
+use crate::error::OutputError;
 
 /// Links that are followed, one after the other.
 const LINKS_MAX: usize = 40;
@@ -24,6 +27,8 @@ const STICKY: u32 = 0o1000;
 pub enum Place {
     /// A file that is made, or replaced; no link leads to it any more.
     File(PathBuf),
+    /// An object in a bucket, which is made or replaced.
+    Object(Location),
     /// Something that is opened and written to: a pipe or a device.
     Direct(PathBuf),
     /// File that this process has open already, and that is added to.
@@ -35,7 +40,15 @@ impl Place {
     ///
     /// # Errors
     /// When nothing can be written there.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(path: &Path) -> Result<Self, OutputError> {
+        if let Some(location) = Location::of(path) {
+            return location.map(Self::Object).map_err(|error| OutputError::of_object(&error));
+        }
+        let name = || path.display().to_string();
+        Self::of_local(path).map_err(|source| OutputError::Create { name: name(), source })
+    }
+
+    fn of_local(path: &Path) -> io::Result<Self> {
         if is_descriptor(path) {
             return Ok(Self::Descriptor(path.to_owned()));
         }
@@ -55,16 +68,32 @@ impl Place {
         }
     }
 
+    /// Where an input is.
+    pub fn of_input(path: &Path) -> Self {
+        match Location::of(path) {
+            Some(Ok(location)) => Self::Object(location),
+            _ => Self::File(path.to_owned()),
+        }
+    }
+
+    /// Whether what is written stays there under a name: not in a pipe or a device.
+    pub fn lasts(&self) -> bool {
+        matches!(self, Self::File(_) | Self::Object(_))
+    }
+
     /// The file, if it is one.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
-            Self::Direct(_) | Self::Descriptor(_) => None,
+            Self::Object(_) | Self::Direct(_) | Self::Descriptor(_) => None,
         }
     }
 
-    /// Whether two outputs would be one file.
+    /// Whether two outputs would be one file or object.
     pub fn is(&self, other: &Self) -> bool {
+        if let (Self::Object(one), Self::Object(two)) = (self, other) {
+            return one.is(two);
+        }
         let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
         let (Some(one), Some(two)) = (self.file(), other.file()) else { return false };
         one == two || identity(one).is_ok_and(|one| identity(two).is_ok_and(|two| one == two))

@@ -99,8 +99,8 @@ impl TableFormat {
     }
 }
 
-/// Writes a table to a file, with `threads` threads (0: one a core). Where no format is given, the
-/// extension of the name tells it.
+/// Writes a table to a file or an object, with `threads` threads (0: one a core). Where no format
+/// is given, the extension of the name tells it.
 ///
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
@@ -118,9 +118,9 @@ pub fn write_table(
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
     check(&view, format)?;
-    let mut target = Target::create(path)?;
-    write(&view, &mut target, format, compression, &name, threads, progress)?;
-    target.commit()
+    let mut target = Target::create(path, progress)?;
+    let written = write(&view, &mut target, format, compression, &name, threads, progress);
+    target.end(written)
 }
 
 /// Writes a table to anything, such as standard output; `name` is what errors call it.

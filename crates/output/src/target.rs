@@ -1,8 +1,10 @@
-//! Files that appear whole or not at all, and are on the device when that is said.
+//! Files and objects that appear whole or not at all, and are on the device when that is said.
 //!
 //! A file is written as a [`Draft`]: under a temporary name beside its own (`.name.tmp-PID`), then
 //! synchronised, then renamed, then its directory is synchronised; until the rename what was there
-//! before stays. The temporary file is removed on every other way out, panics included.
+//! before stays. The temporary file is removed on every other way out, panics included. An object
+//! is written as an [`Upload`], which is likewise. Writers add bytes at the end alone, and never go
+//! back: so all formats can be written to both.
 //!
 //! Where the name is that of a pipe, a device (`/dev/null`) or something that this process has open
 //! (`/dev/stdout`), there is nothing to replace, and bytes go there directly. A symbolic link is
@@ -13,13 +15,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use welter_objects::{Bucket, Location, ObjectError, Upload};
+use welter_progress::Progress;
 use welter_store::StoreError;
 use welter_store::durable::Draft;
 
 use crate::error::OutputError;
 use crate::place::Place;
 
-/// An output file that is being written.
+/// An output that is being written.
 #[derive(Debug)]
 pub(crate) struct Target {
     name: String,
@@ -31,25 +35,42 @@ pub(crate) struct Target {
 enum Sink {
     Draft(Draft),
     Direct(File),
+    Upload(Box<Upload>),
 }
 
 impl Target {
-    /// Creates the file that will be called `path`.
-    pub(crate) fn create(path: &Path) -> Result<Self, OutputError> {
+    /// Creates what will be called `path`.
+    pub(crate) fn create(path: &Path, progress: &Progress) -> Result<Self, OutputError> {
         let name = path.display().to_string();
-        match Place::of(path).and_then(Sink::open) {
-            Ok(sink) => Ok(Self { name, sink }),
-            Err(source) => Err(OutputError::Create { name, source }),
+        let sink = match Place::of(path)? {
+            Place::Object(location) => {
+                let progress = progress.clone();
+                upload(&location, move || progress.cancelled())
+                    .map(|upload| Sink::Upload(Box::new(upload)))
+                    .map_err(|error| OutputError::of_object(&error))?
+            }
+            place => Sink::open(&place)
+                .map_err(|source| OutputError::Create { name: name.clone(), source })?,
+        };
+        Ok(Self { name, sink })
+    }
+
+    /// Waits until all is on the device, and gives it its name, if it was written; leaves nothing
+    /// of it otherwise.
+    pub(crate) fn end(self, written: Result<(), OutputError>) -> Result<(), OutputError> {
+        match (written, self.sink) {
+            (Ok(()), sink) => sink.commit().map_err(|error| OutputError::write(&self.name, error)),
+            (Err(error), Sink::Upload(upload)) => Err(error.leaving(upload.give_up())),
+            (failed, _) => failed,
         }
     }
 
-    /// Waits until all is on the device, and gives the file its name.
-    pub(crate) fn commit(self) -> Result<(), OutputError> {
-        let done = match self.sink {
-            Sink::Draft(draft) => draft.commit().map_err(StoreError::into_io),
-            Sink::Direct(file) => sync_direct(&file),
-        };
-        done.map_err(|error| OutputError::write(&self.name, error))
+    /// Ends several in their order, each if those before it could be.
+    pub(crate) fn end_all(
+        targets: impl IntoIterator<Item = Self>,
+        written: Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        targets.into_iter().fold(written, |written, target| target.end(written))
     }
 }
 
@@ -58,6 +79,7 @@ impl Write for Target {
         match &mut self.sink {
             Sink::Draft(draft) => draft.write(bytes),
             Sink::Direct(file) => file.write(bytes),
+            Sink::Upload(upload) => upload.write(bytes),
         }
     }
 
@@ -67,7 +89,8 @@ impl Write for Target {
 }
 
 impl Sink {
-    fn open(place: Place) -> io::Result<Self> {
+    /// Opens a place on this machine.
+    fn open(place: &Place) -> io::Result<Self> {
         match place {
             Place::Direct(path) => Ok(Self::Direct(OpenOptions::new().write(true).open(path)?)),
             // What was in it before it was opened for us, as by `>> all.csv`, stays.
@@ -75,14 +98,31 @@ impl Sink {
                 Ok(Self::Direct(OpenOptions::new().append(true).open(path)?))
             }
             Place::File(path) => {
-                let draft = Draft::create(&path, None).map_err(StoreError::into_io)?;
-                if let Ok(found) = fs::metadata(&path) {
+                let draft = Draft::create(path, None).map_err(StoreError::into_io)?;
+                if let Ok(found) = fs::metadata(path) {
                     draft.file().set_permissions(found.permissions())?;
                 }
                 Ok(Self::Draft(draft))
             }
+            Place::Object(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+
+    fn commit(self) -> io::Result<()> {
+        match self {
+            Self::Draft(draft) => draft.commit().map_err(StoreError::into_io),
+            Self::Direct(file) => sync_direct(&file),
+            Self::Upload(upload) => Ok(upload.complete()?),
+        }
+    }
+}
+
+/// An upload to the bucket of a location.
+fn upload(
+    location: &Location,
+    stopped: impl Fn() -> bool + Send + Sync + 'static,
+) -> Result<Upload, ObjectError> {
+    Bucket::of(location)?.upload(&location.key, stopped)
 }
 
 /// Waits until what was written to a file is on the device, as far as it has one: a pipe or a
@@ -98,28 +138,36 @@ pub fn sync_direct(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Writes a small file, whole or not at all.
+/// Writes a small file or object, whole or not at all.
 ///
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    let mut target = Target::create(path)?;
-    target.write_all(bytes).map_err(|error| OutputError::write(&target.name, error))?;
-    target.commit()
+    let mut target = Target::create(path, &Progress::new())?;
+    let written = target.write_all(bytes);
+    let written = written.map_err(|error| OutputError::write(&target.name, error));
+    target.end(written)
 }
 
-/// Finds out whether a file can be created at `path`, before the work is done whose result it will
-/// hold, and where that is. Nothing is left behind, and what is there stays.
+/// Finds out whether a file or an object can be created at `path`, before the work is done whose
+/// result it will hold, and where that is. Nothing is left behind, and what is there stays.
 ///
 /// # Errors
-/// [`OutputError::Create`] when it cannot.
+/// [`OutputError::Create`] when it cannot, and [`OutputError::Format`] when nothing could ever be.
 pub fn probe(path: &Path) -> Result<Place, OutputError> {
-    let failed = |source| OutputError::Create { name: path.display().to_string(), source };
-    let place = Place::of(path).map_err(failed)?;
-    // Opening a pipe would wait for its reader, and closing it would tell the reader that all is
-    // said.
-    if let Place::File(_) = place {
-        Sink::open(place.clone()).map_err(failed)?;
+    let place = Place::of(path)?;
+    match &place {
+        Place::File(_) => {
+            let name = || path.display().to_string();
+            Sink::open(&place).map_err(|source| OutputError::Create { name: name(), source })?;
+        }
+        Place::Object(location) => {
+            let asked = upload(location, || false).and_then(Upload::probe);
+            asked.map_err(|error| OutputError::of_object(&error))?;
+        }
+        // Opening a pipe would wait for its reader, and closing it would tell the reader that all
+        // is said.
+        Place::Direct(_) | Place::Descriptor(_) => {}
     }
     Ok(place)
 }
@@ -128,6 +176,10 @@ pub fn probe(path: &Path) -> Result<Place, OutputError> {
 mod tests {
     use super::*;
     use welter_progress::FailureKind;
+
+    fn create(path: &Path) -> Result<Target, OutputError> {
+        Target::create(path, &Progress::new())
+    }
 
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
@@ -142,11 +194,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
         fs::write(&path, "old").unwrap();
-        let mut target = Target::create(&path).unwrap();
+        let mut target = create(&path).unwrap();
         target.write_all(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         probe(&path).unwrap();
-        target.commit().unwrap();
+        target.end(Ok(())).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(directory.path()), ["out"]);
     }
@@ -155,8 +207,8 @@ mod tests {
     fn a_file_that_is_given_up_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out");
-        let first = Target::create(&path).unwrap();
-        let second = Target::create(&path).unwrap();
+        let first = create(&path).unwrap();
+        let second = create(&path).unwrap();
         assert_eq!(names(directory.path()).len(), 2, "two writers have two temporary files");
         drop((first, second));
         assert!(names(directory.path()).is_empty());
@@ -168,7 +220,7 @@ mod tests {
         let (path, link) = (directory.path().join("out"), directory.path().join("link"));
         fs::write(&path, "old").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        Target::create(&link).unwrap().commit().unwrap();
+        create(&link).unwrap().end(Ok(())).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         let (far, dangling) = (directory.path().join("far"), directory.path().join("dangling"));
@@ -176,7 +228,7 @@ mod tests {
         write_file(&dangling, b"behind").unwrap();
         assert_eq!(fs::read(&far).unwrap(), b"behind");
         assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
-        Target::create(Path::new("/dev/null")).unwrap().commit().unwrap();
+        create(Path::new("/dev/null")).unwrap().end(Ok(())).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
@@ -187,7 +239,7 @@ mod tests {
         std::os::unix::fs::symlink("round", folder.join("round")).unwrap();
         for name in ["", "no/such/place", "new/", "round"] {
             let path = if name.is_empty() { folder.to_owned() } else { folder.join(name) };
-            let error = Target::create(&path).unwrap_err();
+            let error = create(&path).unwrap_err();
             assert_eq!(error.kind(), FailureKind::Output);
             assert_eq!(probe(&path).unwrap_err().to_string(), error.to_string());
             assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");

@@ -32,7 +32,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         folder: "crates/output",
-        may_use: Some(&["model", "progress", "store"]),
+        may_use: Some(&["model", "objects", "progress", "store"]),
         may_use_others: None,
     },
     Layer { folder: "crates/store", may_use: Some(&["model", "progress"]), may_use_others: None },

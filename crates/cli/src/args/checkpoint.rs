@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
+use welter_objects::Location;
 use welter_output::TableFormat;
 
 use super::values::parsed;
@@ -50,7 +51,7 @@ impl ResumeArgs {
     /// The arguments with paths that mean the same from any directory.
     pub(crate) fn absolute(mut self) -> std::io::Result<Self> {
         let whole = |path: &mut PathBuf| -> std::io::Result<()> {
-            if !is_stdout(path) {
+            if !is_stdout(path) && Location::of(path).is_none() {
                 *path = absolute(Path::new(path))?;
             }
             Ok(())

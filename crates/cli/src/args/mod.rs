@@ -38,7 +38,8 @@ pub(crate) struct RunOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct TableArgs {
-    /// Write the result of every vertex here; `-` for standard output. Without it, the top is shown
+    /// Write the result of every vertex here, or to an object such as `s3://bucket/ranks.parquet`;
+    /// `-` for standard output. Without it, the top is shown
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// csv, tsv, jsonl, parquet, arrow, npy or ldbc (a line `vertex value` each, as in LDBC

@@ -36,6 +36,7 @@ mod sources;
 mod streams;
 mod top;
 mod traversals;
+mod uploads;
 mod vectors;
 mod vertices;
 mod weights;

@@ -11,13 +11,13 @@ use crate::interrupt::wait_until;
 use crate::sandbox::{Ended, Sandbox};
 
 /// The command, with the store in its environment.
-fn command(sandbox: &Sandbox, server: &BucketServer, line: &str) -> Command {
+pub(crate) fn command(sandbox: &Sandbox, server: &BucketServer, line: &str) -> Command {
     let mut command = sandbox.command(line);
     command.envs(server.environment());
     command
 }
 
-fn run(sandbox: &Sandbox, server: &BucketServer, line: &str) -> Ended {
+pub(crate) fn run(sandbox: &Sandbox, server: &BucketServer, line: &str) -> Ended {
     let ended = Ended::of(command(sandbox, server, line).output().unwrap());
     for shown in [&ended.stdout, &ended.stderr] {
         assert!(!shown.contains("very/secret") && !shown.contains("WELTERKEY"), "{shown}");
@@ -25,21 +25,21 @@ fn run(sandbox: &Sandbox, server: &BucketServer, line: &str) -> Ended {
     ended
 }
 
-fn must(sandbox: &Sandbox, server: &BucketServer, line: &str) -> String {
+pub(crate) fn must(sandbox: &Sandbox, server: &BucketServer, line: &str) -> String {
     let ended = run(sandbox, server, line);
     assert_eq!(ended.code, Some(0), "welter {line}\n{}", ended.stderr);
     ended.stdout
 }
 
 /// Standard error of a command that must fail.
-fn refused(sandbox: &Sandbox, server: &BucketServer, line: &str, code: i32) -> String {
+pub(crate) fn refused(sandbox: &Sandbox, server: &BucketServer, line: &str, code: i32) -> String {
     let ended = run(sandbox, server, line);
     assert_eq!(ended.code, Some(code), "welter {line}\n{}", ended.stderr);
     ended.stderr
 }
 
 /// Edges of a few hundred vertices.
-fn text(edges: u64) -> String {
+pub(crate) fn text(edges: u64) -> String {
     (0..edges).fold(String::new(), |mut text, edge| {
         let _ = writeln!(text, "{}\t{}", edge * 7 % 331, edge * edge % 257);
         text

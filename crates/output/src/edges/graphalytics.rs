@@ -35,19 +35,27 @@ pub(super) fn write(edges: &Edges<'_>, path: &Path, job: &Job<'_>) -> Result<(),
         let what = "expected the name of a file".to_owned();
         return Err(OutputError::Format { name: job.name.to_owned(), what });
     };
-    let mut vertices = Target::create(&path.with_extension("v"))?;
-    let mut arcs = Target::create(&path.with_extension("e"))?;
-    let mut properties = Target::create(path)?;
+    let mut vertices = Target::create(&path.with_extension("v"), job.progress)?;
+    let mut arcs = Target::create(&path.with_extension("e"), job.progress)?;
+    let mut properties = Target::create(path, job.progress)?;
+    let written = write_all(edges, &stem, [&mut vertices, &mut arcs, &mut properties], job);
+    Target::end_all([vertices, arcs, properties], written)
+}
+
+/// Writes vertices, edges, and what is to be said of both.
+fn write_all(
+    edges: &Edges<'_>,
+    stem: &str,
+    [vertices, arcs, properties]: [&mut Target; 3],
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
     let present = present(edges, job)?;
-    let count = write_vertices(edges, present.as_deref(), &mut vertices, job)?;
-    text::write_runs(edges, &mut arcs, Compression::None, "", job, |run, line| {
+    let count = write_vertices(edges, present.as_deref(), vertices, job)?;
+    text::write_runs(edges, arcs, Compression::None, "", job, |run, line| {
         text::lines(edges.ids, run, b' ', line);
     })?;
-    let said = describe(edges, &stem, count);
-    properties.write_all(said.as_bytes()).map_err(|error| OutputError::write(job.name, error))?;
-    vertices.commit()?;
-    arcs.commit()?;
-    properties.commit()
+    let said = describe(edges, stem, count);
+    properties.write_all(said.as_bytes()).map_err(|error| OutputError::write(job.name, error))
 }
 
 /// Which slots are vertices, a bit each; none where all are.

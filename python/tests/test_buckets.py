@@ -1,0 +1,95 @@
+"""Results in buckets: a store in this process, which speaks as much of S3 as is used."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import welter
+
+
+class Store(BaseHTTPRequestHandler):
+    """Objects, uploads in parts, and a bucket that nobody may write to."""
+
+    protocol_version = "HTTP/1.1"
+    objects: dict[str, bytes]
+    uploads: dict[str, dict[int, bytes]]
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+    def _answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _any(self) -> None:
+        url = urlsplit(self.path)
+        query = parse_qs(url.query, keep_blank_values=True)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if url.path.startswith("/closed/"):
+            self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
+        elif "uploads" in query:
+            self.uploads["1"] = {}
+            self._answer(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId>"
+                         b"</InitiateMultipartUploadResult>")
+        elif "partNumber" in query:
+            self.uploads["1"][int(query["partNumber"][0])] = body
+            self._answer(200, ETag='"part"')
+        elif self.command == "POST":
+            parts = self.uploads.pop("1")
+            self.objects[url.path] = b"".join(parts[number] for number in sorted(parts))
+            self._answer(200, b"<CompleteMultipartUploadResult><ETag>1</ETag>"
+                         b"</CompleteMultipartUploadResult>")
+        elif self.command == "DELETE":
+            self.uploads.pop("1", None)
+            self._answer(204)
+        else:
+            self.objects[url.path] = body
+            self._answer(200, ETag='"whole"')
+
+    do_PUT = do_POST = do_DELETE = _any
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
+    """A store, with the variables by which it is found."""
+    kept = type("Kept", (Store,), {"objects": {}, "uploads": {}})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), kept)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+        "AWS_REGION": "nowhere-1",
+        "AWS_ACCESS_KEY_ID": "WELTERKEY",
+        "AWS_SECRET_ACCESS_KEY": "very/secret",
+        "NO_PROXY": "127.0.0.1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield kept
+    server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.npy", "r.csv.gz"])
+def test_results_are_those_of_the_files(store: type[Store], tmp_path: Path, name: str) -> None:
+    ranks = welter.pagerank(welter.from_numpy([0, 1, 2], [1, 2, 0]))
+    ranks.write(tmp_path / name)
+    ranks.write(f"s3://box/out/{name}")
+    assert store.objects == {f"/box/out/{name}": (tmp_path / name).read_bytes()}
+    assert store.uploads == {}
+
+
+def test_a_bucket_that_is_closed_is_an_error(store: type[Store]) -> None:
+    ranks = welter.pagerank(welter.from_numpy([0, 1, 2], [1, 2, 0]))
+    with pytest.raises(welter.WelterError, match="s3://closed/r.csv: cannot create it") as caught:
+        ranks.write("s3://closed/r.csv")
+    assert "secret" not in str(caught.value) and "KEY" not in str(caught.value)
+    assert store.objects == {}
