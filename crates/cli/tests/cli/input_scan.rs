@@ -172,3 +172,13 @@ fn a_search_that_does_not_spread_goes_on_with_a_graph() {
     assert_eq!(found["note"], other["note"]);
     assert_eq!(sandbox.read("depths.csv"), sandbox.read("other.csv"));
 }
+
+#[test]
+fn weights_that_a_generator_makes_may_be_left() {
+    let sandbox = Sandbox::new();
+    let line = "run spmv rmat:6,weights=9 -q -o -";
+    let weighted = sandbox.must(line);
+    let straight = sandbox.must(&format!("{line} --no-weights"));
+    assert_eq!(straight, sandbox.must(&format!("{line} --no-weights --route spill")));
+    assert_ne!(straight, weighted);
+}

@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use bytemuck::pod_read_unaligned;
-use welter_model::edges::EdgeStream;
+use welter_model::edges::{Batch, EdgeStream};
 use welter_model::input_scan::InputScan;
 use welter_progress::{Progress, Unit};
 
@@ -81,6 +81,7 @@ fn scan(
     let phase = progress.phase("count", Unit::Edges, Some(stream.edges()));
     let mut totals = Vec::new();
     let mut buckets: Vec<Box<dyn UpdateBuckets + '_>> = Vec::new();
+    let weighted = graph.plan().premises.shape.weighted;
     let ways = if input.reading.undirected { 2 } else { 1 };
     let mut parts = 0..0;
     while parts.end < stream.parts() {
@@ -92,7 +93,9 @@ fn scan(
         }
         let (of, tools) = ((stream, slots), (workers, progress, &phase));
         read(of, parts.clone().zip(&mut *own), &mut idle, tools, |(), buckets, batch| {
-            buckets.put(input.reading, batch);
+            // A generator makes weights whether or not they are wanted.
+            let weights = batch.weights.filter(|_| weighted);
+            buckets.put(input.reading, &Batch { weights, ..*batch });
         })?;
         let full = &*own;
         let ranges = accums.chunks_mut(cut.width() * shape.accum).enumerate();
