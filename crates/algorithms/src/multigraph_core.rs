@@ -11,9 +11,9 @@
 //! side where updates are sorted. An update takes twice the bytes that [`KCore`](crate::KCore)
 //! needs.
 //!
-//! The bounds that it begins with are no smaller than those of `KCore`, and from the first iteration
-//! on they are no larger than these. So it ends with the same numbers, after one iteration more at
-//! most.
+//! The bounds that it begins with are no smaller than those of `KCore`, and from the first
+//! iteration on they are no larger than these. So it ends with the same numbers, after one
+//! iteration more at most.
 //!
 //! Wants a graph that was read as undirected, without self-loops.
 

@@ -14,7 +14,9 @@ use std::sync::Arc;
 
 use welter_cluster::host::{self, Finished};
 use welter_cluster::{ClusterError, Processes, Run, Settings, Share, serve};
-use welter_model::edges::{Duplicates, EdgeStream, Reading};
+use welter_engine::plan::{FrontierMode, IndexMode};
+use welter_input::WeightChoice;
+use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::{Columns, Table, VertexColumn};
 use welter_progress::Progress;
@@ -22,9 +24,10 @@ use welter_protocol::config::Route;
 use welter_store::durable;
 
 use crate::algorithms::chosen::Chosen;
-use crate::algorithms::on_cluster::ClusterProgram;
+use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
 use crate::args::{Cluster, RouteArg, RunOptions, Seat};
 use crate::failure::Failure;
+use crate::finite;
 use crate::line;
 use crate::load::Source;
 use crate::session::Session;
@@ -41,8 +44,8 @@ const VERTICES_MAX: u64 = 1 << 31;
 pub(crate) struct Found {
     /// The result of every vertex.
     pub(crate) table: Table<Box<dyn Columns>>,
-    /// Iterations that were done.
-    pub(crate) iterations: u64,
+    /// Words about it.
+    pub(crate) finding: Finding,
     /// Edges of the input.
     pub(crate) edges: u64,
     /// Notes for a person about how the graph was read.
@@ -54,6 +57,8 @@ pub(crate) struct Found {
 /// A graph, and what is to be done with it.
 struct Job {
     edges: Arc<dyn EdgeStream>,
+    /// Whether their weights are looked at.
+    weighted: bool,
     reading: Reading,
     vertices: u64,
     ids: VertexColumn,
@@ -63,7 +68,7 @@ struct Job {
 }
 
 /// Refuses options that a cluster does not know yet.
-pub(crate) fn check(args: &RunOptions) -> Result<(), Failure> {
+pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
     let said = [
         ("--drop-duplicates", args.graph.drop_duplicates.is_some()),
@@ -77,23 +82,36 @@ pub(crate) fn check(args: &RunOptions) -> Result<(), Failure> {
         ("--stripe-bits", resources.stripe_bits.is_some()),
         ("--block-bits", resources.block_bits.is_some()),
         ("--bipartite", args.input.bipartite),
+        ("--frontier", algorithm.frontier() != FrontierMode::Auto),
+        ("--index", algorithm.index() != IndexMode::Auto),
     ];
     if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
-        return Err(refused(format!("{option} is not known to a cluster yet")));
+        return Err(refused(option));
     }
-    route(args.resources.route).map(drop)
+    if algorithm.tables().iter().any(|name| name == "-") {
+        return Err(unfit("each machine reads the table, which standard input gives once"));
+    }
+    match args.resources.route {
+        None | Some(RouteArg::Fold | RouteArg::Spill) => Ok(()),
+        Some(_) => Err(unfit("--route: a cluster has the routes fold and spill")),
+    }
 }
 
-fn refused(what: String) -> Failure {
-    Failure::usage(what).hint("leave --cluster out to run in this process")
+fn unfit(what: impl Into<String>) -> Failure {
+    Failure::usage(what.into()).hint("leave --cluster out to run in this process")
 }
 
-/// Where updates wait.
-fn route(route: Option<RouteArg>) -> Result<Route, Failure> {
+/// Where updates wait. `must_wait`: whether the program has none that do not.
+fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
     match route {
-        None | Some(RouteArg::Fold) => Ok(Route::Fold),
-        Some(RouteArg::Spill) => Ok(Route::Spill),
-        Some(_) => Err(refused("a cluster has the routes fold and spill".to_owned())),
+        Some(RouteArg::Fold) if must_wait => {
+            let what = "--route fold: rows of triangles travel between machines as updates, which \
+                        wait nowhere on this route";
+            Err(unfit(what))
+        }
+        None if !must_wait => Ok(Route::Fold),
+        Some(RouteArg::Fold) => Ok(Route::Fold),
+        _ => Ok(Route::Spill),
     }
 }
 
@@ -104,28 +122,28 @@ impl Job {
         (source, machines): (&Source, usize),
         session: &Session,
     ) -> Result<Self, Failure> {
-        let route = route(args.resources.route)?;
-        let name = algorithm.entry().name;
         let mut options = args.input.options(algorithm.weights(), Some(1));
         let mut reading = Reading::from(args.graph);
         algorithm.read(&mut options, &mut reading);
+        // A generator makes weights whether or not anybody looks at them.
+        let weighs = algorithm.weighs() && options.weight != WeightChoice::Ignore;
         let loaded = session.load(source, options)?;
         let (vertices, ids) = ids(&loaded.ids, loaded.edges.slots())?;
-        let VertexColumn::Range(range) = &ids else { unreachable!("ids are a range") };
-        let program = algorithm.on_cluster(range.clone())?;
-        let program = program
-            .ok_or_else(|| refused(format!("{name} with these options is not on a cluster yet")))?;
-        let mut reading = algorithm.ways().of(reading, loaded.undirected);
-        reading.duplicates = Duplicates::Keep;
-        if program.contracts() {
-            (reading.undirected, reading.drop_self_loops) = (true, true);
-        }
+        let reading = algorithm.ways().of(reading, loaded.undirected);
+        let edges: Arc<dyn EdgeStream> = loaded.edges.into();
+        let weighted = weighs && edges.weighted();
+        let (names, read) = (&loaded.ids, &edges);
+        let graph = ClusterGraph { ids: names, vertices, edges: read, weighted, reading, session };
+        let program = algorithm.on_cluster(&graph)?;
+        let route = route(args.resources.route, program.carries)?;
         let settings = Settings {
             edges: program.edges,
+            carries: program.carries,
             ..Settings::new(machines, vertices, program.vertex_bytes, route)
         };
-        let edges = loaded.edges.into();
-        Ok(Self { edges, reading, vertices, ids, program, settings, notes: loaded.notes })
+        let reading = program.reading(reading);
+        let notes = loaded.notes;
+        Ok(Self { edges, weighted, reading, vertices, ids, program, settings, notes })
     }
 
     fn run(&self) -> Result<(Run, welter_worker::Partitioning), Failure> {
@@ -150,7 +168,7 @@ fn ids(ids: &IdMap, slots: Option<u64>) -> Result<(u64, VertexColumn), Failure> 
     };
     match (first, slots) {
         (Some(_), Some(slots)) if slots > VERTICES_MAX => {
-            Err(refused(format!("a cluster takes {VERTICES_MAX} vertices at most, not {slots}")))
+            Err(unfit(format!("a cluster takes {VERTICES_MAX} vertices at most, not {slots}")))
         }
         (Some(first), Some(slots)) => Ok((slots, VertexColumn::Range(first..first + slots))),
         _ => {
@@ -172,19 +190,24 @@ pub(crate) fn run(
     session: &Session,
 ) -> Result<Found, Failure> {
     if !source.lasts() {
-        return Err(refused("each machine reads the input, which a pipe gives once".to_owned()));
+        return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
     let job = Job::of(algorithm, args, (source, cluster.machines), session)?;
     let directory = Directory::new(&session.resources.scratch())?;
     let mut host = Processes::new(cluster.machines, &directory.0, Box::new(machine));
     let finished = host::run(&mut host, cluster.machines, &session.progress)?;
-    let Job { edges, ids, program, mut notes, .. } = job;
+    let Job { edges, vertices, ids, program, mut notes, .. } = job;
     notes.extend(restarts(&finished));
-    let columns: Box<dyn Columns> = Box::new(program.columns(&finished.vertices()));
-    notes.extend((program.note)(&columns, ids.len(), &finished.manifest.control)?);
+    let columns = program.columns(&finished.vertices());
+    let made = Made { columns: &columns, vertices, decided: &finished.decided };
+    let finding = (program.finding)(&made)?;
+    notes.extend(finding.note.clone());
+    if algorithm.weighs() || !algorithm.tables().is_empty() {
+        finite::check(&columns, &ids, program.top)?;
+    }
     Ok(Found {
         table: Table { vertices: ids, columns },
-        iterations: finished.manifest.version.into(),
+        finding,
         edges: edges.edges(),
         notes,
         top: program.top,
@@ -221,10 +244,10 @@ pub(crate) fn be(
     let job = Job::of(algorithm, args, (&source, cluster.machines), &session)?;
     let (run, cut) = job.run()?;
     let me = (seat.rank, cluster.machines);
-    let share = Share::new(job.edges.clone(), job.reading, me);
-    let members = if job.program.contracts() { job.vertices } else { 0 };
+    let share = Share::new(job.edges.clone(), job.reading, me).weighted(job.weighted);
+    let members = if job.program.has_members() { job.vertices } else { 0 };
     let share = share.with_members(members, me);
-    let worker = (job.program.worker)(cut, GRAPH, Box::new(share));
+    let worker = (job.program.worker)(cut, GRAPH, Box::new(share))?;
     let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
     serve(&run, (seat.rank, seat.above), &seat.directory, worker, host)?;
     // Threads that wait for the host would wait for ever.

@@ -66,6 +66,18 @@ impl Ends {
         Self { sources: Slots::new(), targets: Slots::new(), without_loops }
     }
 
+    /// Of all edges of a stream.
+    pub(crate) fn all(edges: &dyn EdgeStream, without_loops: bool) -> Result<Self, StreamError> {
+        let ends = Self::new(without_loops);
+        for part in 0..edges.parts() {
+            edges.read(part, &mut |batch| {
+                ends.add(batch);
+                true
+            })?;
+        }
+        Ok(ends)
+    }
+
     /// How many slots are an end of an edge.
     pub(crate) fn count(&self) -> u64 {
         self.sources.count_with(&self.targets)

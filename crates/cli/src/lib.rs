@@ -43,6 +43,7 @@ mod laid;
 mod levels;
 pub mod library;
 mod line;
+mod listed;
 mod load;
 mod loaded;
 mod local;

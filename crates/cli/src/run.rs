@@ -57,7 +57,7 @@ pub(crate) fn run(
 
 /// Does it on a cluster, or is a machine of one.
 fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Result<(), Failure> {
-    cluster::check(args)?;
+    cluster::check(algorithm, args)?;
     algorithm.check(&args.input.shown())?;
     if let Some(seat) = &args.cluster.cluster_machine {
         return cluster::be(algorithm, args, (cluster, seat));
@@ -75,11 +75,12 @@ fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Re
         "{}, {}, {}, {} on {}",
         counted(vertices, "vertex", "vertices"),
         counted(found.edges, "edge", "edges"),
-        counted(found.iterations, "iteration", "iterations"),
+        counted(found.finding.iterations, "iteration", "iterations"),
         seconds(session.started.elapsed()),
         counted(cluster.machines as u64, "machine", "machines"),
     ));
-    say_written(&session, args, vertices);
+    let rows = found.table.columns.listed().map_or(vertices, |rows| rows as u64);
+    say_written(&session, args, rows);
     Ok(())
 }
 

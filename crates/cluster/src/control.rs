@@ -66,6 +66,9 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
             put(format!("listening {incarnation} {address}"), &[])
         }
         Word::Report(Report::Suspected(rank)) => put(format!("suspected {rank}"), &[]),
+        Word::Report(Report::Decided(iterations, control)) => {
+            put(format!("decided {iterations}"), control)
+        }
         Word::Report(Report::Finished(manifest)) => put("finished".to_owned(), &manifest.encode()),
         Word::Report(Report::Ended(None)) => put("died".to_owned(), &[]),
         Word::Report(Report::Ended(Some(Failure { why, rank, what }))) => {
@@ -105,6 +108,7 @@ fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
             Word::Listening { incarnation: number(incarnation)?, address: number(address)? }
         }
         ["suspected", rank] => Word::Report(Report::Suspected(number(rank)?)),
+        ["decided", iterations] => Word::Report(Report::Decided(number(iterations)?, bytes.into())),
         ["finished"] => Word::Report(Report::Finished(Arc::new(Manifest::decode(&bytes)?))),
         ["died"] => Word::Report(Report::Ended(None)),
         ["ended", why, rank] => {
@@ -158,6 +162,8 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
+    use welter_protocol::names::Bytes;
+
     use super::*;
 
     #[test]
@@ -166,6 +172,7 @@ mod tests {
         let mut words = vec![
             Word::Listening { incarnation: 7, address },
             Word::Report(Report::Suspected(3)),
+            Word::Report(Report::Decided(7, Bytes::from(&b"\n8 bytes"[..]))),
             Word::Report(Report::Ended(None)),
             Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
             Word::Part { partition: 3, chunk: 9, payload: Payload::default() },

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use welter_protocol::config::Timing;
 use welter_protocol::failure::Failure;
-use welter_protocol::{Effect, Event, Machine, Time};
+use welter_protocol::{Effect, Event, Machine, Outcome, Time, Work};
 
 use crate::clock::Clock;
 use crate::disk::Disk;
@@ -40,6 +40,8 @@ pub(crate) struct Driver {
     pub(crate) links: Arc<Links>,
     pub(crate) reports: Reports,
     pub(crate) is_stopped: Arc<AtomicBool>,
+    /// The decision that was last asked for: its token, and after how many iterations it is.
+    pub(crate) deciding: (u64, u32),
 }
 
 /// Nanoseconds between two ticks of machines of this timing.
@@ -67,6 +69,7 @@ impl Driver {
                     Err(RecvTimeoutError::Disconnected) => return,
                 },
             };
+            self.look_at(&event);
             self.machine.step(self.clock.now(), event, &mut effects);
             for effect in effects.drain(..) {
                 if let Some(failure) = self.effect(effect, &mut soon) {
@@ -79,11 +82,27 @@ impl Driver {
         drop(events);
     }
 
+    /// Tells the host what the program decided.
+    fn look_at(&self, event: &Event) {
+        let Event::Done { token, outcome: Outcome::Decided { control, .. } } = event else {
+            return;
+        };
+        let (asked, iterations) = self.deciding;
+        if *token == asked {
+            self.reports.say(Report::Decided(iterations, control.clone()));
+        }
+    }
+
     /// Has an effect done. The failure with which the machine exits, if that was it.
     fn effect(&mut self, effect: Effect, soon: &mut VecDeque<Event>) -> Option<Failure> {
         match self.disk.ask(effect)? {
             Effect::Send(envelope) => self.links.send(envelope),
-            Effect::Work { token, work, .. } => self.program.ask(token, work),
+            Effect::Work { token, work, .. } => {
+                if let Work::Decide { iterations, .. } = &work {
+                    self.deciding = (token, *iterations);
+                }
+                self.program.ask(token, work);
+            }
             Effect::Consult { token } => soon.push_back(Event::Consulted { token }),
             Effect::Suspect(rank) => self.reports.say(Report::Suspected(rank)),
             Effect::Finished(manifest) => self.reports.say(Report::Finished(manifest)),

@@ -24,6 +24,7 @@ use std::time::Duration;
 use welter_progress::Progress;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::names::Bytes;
 use welter_protocol::{Payload, Rank};
 
 use crate::disk::folder::Parts;
@@ -77,6 +78,9 @@ pub trait Host {
 pub struct Finished {
     /// List of all that it consists of.
     pub manifest: Arc<Manifest>,
+    /// Decisions of the program at the beginning, and after each iteration. In the place of a word
+    /// that was lost with its machine stands the next one.
+    pub decided: Vec<Bytes>,
     /// Chunks of vertex sets, by partition and place in it.
     pub parts: BTreeMap<(u32, u64), Payload>,
     /// How often machines were started again.
@@ -107,6 +111,8 @@ struct Seats<'h> {
     host: &'h mut dyn Host,
     all: Vec<Seat>,
     suspicions: u32,
+    /// Decisions of the program, by iterations, and by which process that was said.
+    decided: BTreeMap<u32, (u32, Bytes)>,
 }
 
 /// Runs a cluster of so many machines to its end, unless `progress` is cancelled, and has the
@@ -119,7 +125,7 @@ pub fn run(
     machines: usize,
     progress: &Progress,
 ) -> Result<Finished, ClusterError> {
-    let mut seats = Seats { host, all: Vec::new(), suspicions: 0 };
+    let mut seats = Seats { host, all: Vec::new(), suspicions: 0, decided: BTreeMap::new() };
     let ended = seats.begin(machines).and_then(|()| seats.live(progress));
     for rank in 0..machines {
         seats.host.stop(rank);
@@ -165,12 +171,21 @@ impl Seats<'_> {
         Reported { rank, incarnation, report }: Reported,
     ) -> Result<(), ClusterError> {
         let seat = &mut self.all[rank];
+        if let Report::Decided(iterations, control) = report {
+            // Also of a process that was replaced: those after it may begin with this.
+            let said = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
+            if said.0 <= incarnation {
+                *said = (incarnation, control);
+            }
+            return Ok(());
+        }
         if incarnation != seat.started.incarnation {
             // Another process has its rank by now.
             return Ok(());
         }
         match report {
             Report::Suspected(_) => self.suspicions += 1,
+            Report::Decided(..) => {}
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {
                 return Err(ClusterError::Failed(failure));
@@ -215,7 +230,10 @@ impl Seats<'_> {
                 format!("chunk {} of partition {} is another one", part.chunk, part.partition);
             return Err(ClusterError::Result { rank: 0, what });
         }
-        Ok(Finished { manifest, parts, restarts, suspicions: self.suspicions })
+        self.decided.insert(manifest.version, (u32::MAX, manifest.control.clone()));
+        let decided = |after| self.decided.range(after..).next().map(|(_, (_, said))| said.clone());
+        let decided = (0..=manifest.version).filter_map(decided).collect();
+        Ok(Finished { manifest, decided, parts, restarts, suspicions: self.suspicions })
     }
 }
 

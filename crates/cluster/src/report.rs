@@ -6,12 +6,16 @@ use std::sync::mpsc::Sender;
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::Failure;
+use welter_protocol::names::Bytes;
 
 /// Word of a machine to its host.
 #[derive(Clone, Debug)]
 pub enum Report {
     /// A machine has been silent for long.
     Suspected(Rank),
+    /// After so many iterations the program decided this. Also for what is done again after a
+    /// recovery.
+    Decided(u32, Bytes),
     /// The result is committed. The machine stays, so that others can finish, until it is stopped.
     Finished(Arc<Manifest>),
     /// The machine has ended, for this reason; none where it died.

@@ -89,6 +89,7 @@ impl RunningMachine {
             links: links.clone(),
             reports: Reports { rank, incarnation, host },
             is_stopped: is_stopped.clone(),
+            deciding: (0, 0),
         };
         let reports = driver.reports.clone();
         let thread = Builder::new().name(format!("machine-{rank}")).spawn(move || {

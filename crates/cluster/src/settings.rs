@@ -38,6 +38,8 @@ pub struct Settings {
     pub route: Route,
     /// Treatment of edges while they stream.
     pub edges: Edges,
+    /// Whether updates are made while others are gathered, as by programs over triangles.
+    pub carries: bool,
     /// Edges or updates in a chunk.
     pub chunk_records: u32,
     /// Vertices in a chunk of a vertex set.
@@ -61,6 +63,7 @@ impl Settings {
             set_bytes_max: 64 << 20,
             route,
             edges: Edges::Fixed,
+            carries: false,
             chunk_records: 1 << 19,
             chunk_vertices: 1 << 18,
             piece_edges: 1 << 18,
@@ -104,7 +107,7 @@ impl Settings {
             checkpoint_interval: 1,
             scatter_checkpoints: false,
             edges: self.edges,
-            carries: false,
+            carries: self.carries,
             copies: Copies::NONE,
             loss: Loss::Reingest,
             timing: TIMING,

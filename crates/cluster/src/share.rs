@@ -23,6 +23,7 @@ use welter_worker::Input;
 pub struct Share {
     stream: Arc<dyn EdgeStream>,
     reading: Reading,
+    weighted: bool,
     parts: Range<usize>,
     /// Vertices that get a loop, where a program wants one at each, and no other.
     members: Range<u64>,
@@ -40,7 +41,8 @@ fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
 }
 
 impl Share {
-    /// The share of a machine. Parallel edges are kept: `reading.duplicates` is not looked at.
+    /// The share of a machine. Parallel edges are kept, whatever `reading.duplicates` is; with
+    /// `Directions` their weights say which way each of them leads.
     pub fn new(
         stream: Arc<dyn EdgeStream>,
         reading: Reading,
@@ -49,7 +51,23 @@ impl Share {
         let parts = range(stream.parts() as u64, rank, machines);
         let parts = parts.start as usize..parts.end as usize;
         let left = (parts.clone(), 0..0);
-        Self { stream, reading, parts, members: 0..0, left, edges: Vec::new(), at: 0 }
+        Self {
+            stream,
+            reading,
+            weighted: true,
+            parts,
+            members: 0..0,
+            left,
+            edges: Vec::new(),
+            at: 0,
+        }
+    }
+
+    /// The share without the weights of the stream, unless they are wanted: all are 1.
+    #[must_use]
+    pub fn weighted(mut self, is_wanted: bool) -> Self {
+        self.weighted = is_wanted;
+        self
     }
 
     /// The share with a loop at each of the vertices that fall to this machine, of so many in all.
@@ -62,18 +80,20 @@ impl Share {
 
     /// Reads a part, with all that an edge of it stands for.
     fn read(&mut self, part: usize) -> Result<(), EngineError> {
-        let Self { stream, reading, edges, .. } = self;
+        let Self { stream, reading, edges, weighted, .. } = self;
         stream.read(part, &mut |batch| {
+            let weights = batch.weights.filter(|_| *weighted);
             for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
-                let weight = batch.weights.map_or(1.0, |weights| weights[edge]);
+                let weight = weights.map_or(1.0, |weights| weights[edge]);
                 let [source, target] =
                     if reading.reversed { [target, source] } else { [source, target] };
                 if source == target && reading.drop_self_loops {
                     continue;
                 }
+                let [weight, back] = reading.weights(weight, source == target);
                 edges.push(Edge { source, target, weight });
                 if reading.both_ways() && source != target {
-                    edges.push(Edge { source: target, target: source, weight });
+                    edges.push(Edge { source: target, target: source, weight: back });
                 }
             }
             true
@@ -123,7 +143,7 @@ impl Input for Share {
 
 #[cfg(test)]
 mod tests {
-    use welter_model::edges::EdgeList;
+    use welter_model::edges::{Duplicates, EdgeList};
 
     use super::*;
 
@@ -137,6 +157,33 @@ mod tests {
             if is_last {
                 return edges;
             }
+        }
+    }
+
+    #[test]
+    fn weights_may_say_which_way_edges_lead() {
+        let duplicates = Duplicates::Directions;
+        let directed = Reading { duplicates, ..Reading::default() };
+        let weights = |reading| {
+            let stream = Arc::new(EdgeList::from_pairs(vec![[0, 1], [0, 1], [2, 1]]));
+            let mut share = Share::new(stream, reading, (0, 1));
+            let (edges, _) = share.piece(100).unwrap();
+            edges.iter().map(|edge| edge.weight).collect::<Vec<_>>()
+        };
+        assert_eq!(weights(directed), [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+        assert_eq!(weights(Reading { undirected: true, ..directed }), [3.0; 6]);
+    }
+
+    #[test]
+    fn weights_may_be_left() {
+        let mut list = EdgeList::new(Some(2), true);
+        list.push(vec![[0, 1]], vec![2.5]);
+        let stream: Arc<dyn EdgeStream> = Arc::new(list);
+        for (is_wanted, expected) in [(true, 2.5), (false, 1.0)] {
+            let share = Share::new(stream.clone(), Reading::default(), (0, 1));
+            let mut share = share.weighted(is_wanted);
+            let (edges, _) = share.piece(1).unwrap();
+            assert_eq!(edges[0].weight.to_bits(), f64::to_bits(expected));
         }
     }
 

@@ -77,6 +77,7 @@ pub use columns::levels::{Level, Mode};
 pub use columns::outcome::Outcome;
 pub use columns::results::Values;
 pub use edges::graph::Graph;
+pub use edges::weights::WeightSum;
 pub use error::EngineError;
 pub use kernels::vertices::Vertices;
 pub use machine::arena::Buffer;

@@ -12,7 +12,10 @@ use welter_model::table::Id;
 use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
+use super::tables::Known;
 use crate::args::{WeightArgs, above_zero};
+use crate::ends::Ends;
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
@@ -94,52 +97,77 @@ impl Options {
         ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        if !ready.graph.plan().premises.shape.weighted {
-            return Err(Failure::new(
-                FailureKind::Input,
-                "als needs ratings, and the edges have no weights",
-            )
-            .hint("say their column with --weight COLUMN"));
-        }
-        let (items, counts) = items(ready)?;
+        let weighted = ready.graph.plan().premises.shape.weighted;
+        let Some(ends) = &ready.ends else {
+            return Err(Failure::bug("ratings have no direction"));
+        };
+        let (items, counts) = items(&Known::of(ready, session), weighted.then_some(&**ends))?;
         let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
-        // Users and items in turns, users first.
-        let rmse: Vec<f64> = totals.iter().skip(2).step_by(2).map(Errors::rmse).collect();
-        let last = total.rmse();
-        if !rmse.iter().chain([&last]).all(|rmse| rmse.is_finite()) {
-            let what = "squares of the ratings add up to more than floats hold";
-            return Err(Failure::new(FailureKind::Input, what)
-                .hint("divide all ratings by the same number"));
-        }
-        let ratings = total.ratings as u64;
-        let [users, items] = counts;
-        let found = json!({ "rmse": rmse, "ratings": ratings, "users": users, "items": items });
+        let Finding { iterations, note, found } = finding(iterations, &totals, &total, counts)?;
         Ok(Answer {
             columns: Box::new(values),
-            iterations: iterations / 2,
-            note: Some(note(&rmse, last, ratings, counts)),
-            found: Some(found),
+            iterations,
+            note,
+            found,
             levels: Some(levels),
             top: Top::Highest,
         })
     }
+
+    fn cluster_program<const K: usize, const N: usize>(
+        &self,
+        graph: &ClusterGraph<'_>,
+    ) -> Result<ClusterProgram, Failure> {
+        let ends = graph.weighted.then(|| graph.ends()).transpose()?;
+        let (items, counts) = items(&graph.known(), ends.as_ref())?;
+        let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
+        Ok(ClusterProgram::fold(program, Top::Highest, move |ended| {
+            finding(ended.iterations, &ended.totals, &ended.total(), counts)
+        }))
+    }
 }
 
-/// The items, that edges come to, and how many users and items there are.
-fn items(ready: &LoadedGraph) -> Result<(Sides, [u64; 2]), Failure> {
-    let LoadedGraph { graph, loaded, ends, .. } = ready;
+/// The finding on factors after so many steps: of the errors of each, and of the last.
+fn finding(
+    steps: u64,
+    totals: &[Errors],
+    total: &Errors,
+    counts: [u64; 2],
+) -> Result<Finding, Failure> {
+    // Users and items in turns, users first.
+    let rmse: Vec<f64> = totals.iter().skip(2).step_by(2).map(Errors::rmse).collect();
+    let last = total.rmse();
+    if !rmse.iter().chain([&last]).all(|rmse| rmse.is_finite()) {
+        let what = "squares of the ratings add up to more than floats hold";
+        return Err(
+            Failure::new(FailureKind::Input, what).hint("divide all ratings by the same number")
+        );
+    }
+    let ratings = total.ratings as u64;
+    let [users, items] = counts;
+    let found = json!({ "rmse": rmse, "ratings": ratings, "users": users, "items": items });
+    let note = note(&rmse, last, ratings, counts);
+    Ok(Finding { iterations: steps / 2, note: Some(note), found: Some(found) })
+}
+
+/// The items, that edges come to, and how many users and items there are. `ends` of edges, where
+/// these have weights.
+fn items(known: &Known<'_>, ends: Option<&Ends>) -> Result<(Sides, [u64; 2]), Failure> {
     let Some(ends) = ends else {
-        return Err(Failure::bug("ratings have no direction"));
+        let what = "als needs ratings, and the edges have no weights";
+        return Err(
+            Failure::new(FailureKind::Input, what).hint("say their column with --weight COLUMN")
+        );
     };
     let mut items = Vec::new();
     let mut users = 0;
-    for slot in 0..graph.slots() {
+    for slot in 0..known.slots {
         let end = slot as u32;
-        match (ends.is_source(end), ends.is_target(end), graph.vertex_of_slot(slot)) {
+        match (ends.is_source(end), ends.is_target(end), known.number(slot)) {
             (true, true, vertex) => {
-                let column = graph.vertex_column(&loaded.ids);
+                let column = known.column();
                 let id = match column.get(vertex.unwrap_or_default() as usize) {
                     Id::Integer(id) => id.to_string(),
                     Id::Name(name) => name.to_owned(),
@@ -155,7 +183,7 @@ fn items(ready: &LoadedGraph) -> Result<(Sides, [u64; 2]), Failure> {
         }
     }
     let counts = [users, items.len() as u64];
-    Ok((Sides::of(graph.vertices(), items), counts))
+    Ok((Sides::of(known.vertices(), items), counts))
 }
 
 /// How near products are to ratings.
@@ -206,6 +234,14 @@ impl Chosen for Options {
 
     fn weights(&self) -> WeightChoice {
         self.weights.choice()
+    }
+
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        match self.factors {
+            Factors::F4 => self.cluster_program::<4, 16>(graph),
+            Factors::F8 => self.cluster_program::<8, 46>(graph),
+            Factors::F16 => self.cluster_program::<16, 154>(graph),
+        }
     }
 
     fn parameters(&self) -> Value {

@@ -1,7 +1,5 @@
 //! Breadth-first search on the command line.
 
-use std::ops::Range;
-
 use clap::Args;
 use serde_json::{Value, json};
 use welter_algorithms::Levels;
@@ -14,8 +12,9 @@ use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
-use super::on_cluster::ClusterProgram;
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::sources::SourceArgs;
+use super::tables::Known;
 use super::traversal::{Direction, FrontierArgs};
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -93,7 +92,7 @@ impl Options {
 impl Options {
     /// Searches the input, unless that takes too many passes.
     fn over(&self, ready: &LoadedGraph, session: &Session) -> Result<Option<Answer>, Failure> {
-        let sources = self.sources.slots(ready, session)?;
+        let sources = self.sources.slots(&Known::of(ready, session))?;
         let (count, program) = (sources.len(), Levels::new(sources));
         let Some(Passed { values, passes, .. }) = session.pass_over(ready, &program)? else {
             return Ok(None);
@@ -163,18 +162,18 @@ impl Chosen for Options {
         self.frontier.index()
     }
 
-    fn on_cluster(&self, ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
-        let Some(sources) = self.sources.among(&ids)? else { return Ok(None) };
-        let (count, vertices) = (sources.len(), ids.end - ids.start);
-        let note = move |columns: &dyn Columns, rows, _: &[u8]| {
-            note(columns, (rows, vertices), count).map(Some)
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        let sources = self.sources.find(&graph.known())?;
+        let count = sources.len();
+        let reached = move |ended: &Ended<'_, Reach>| {
+            let note = note(ended.columns, (ended.rows, ended.vertices), count)?;
+            Ok(ended.found(Some(note), None))
         };
-        let (top, note) = (Top::Farthest, Box::new(note));
-        Ok(Some(if self.parents {
-            ClusterProgram::fold(BfsTree::new(sources), top, note)
+        Ok(if self.parents {
+            ClusterProgram::fold(BfsTree::new(sources), Top::Farthest, reached)
         } else {
-            ClusterProgram::fold(Bfs::new(sources), top, note)
-        }))
+            ClusterProgram::fold(Bfs::new(sources), Top::Farthest, reached)
+        })
     }
 
     fn parameters(&self) -> Value {
@@ -192,7 +191,7 @@ impl Chosen for Options {
         {
             return Ok(answer);
         }
-        let sources = self.sources.find(ready, session)?;
+        let sources = self.sources.find(&Known::of(ready, session))?;
         let count = sources.len();
         if self.parents {
             Self::run_as(&BfsTree::new(sources), count, ready, session)

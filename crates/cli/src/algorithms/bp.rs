@@ -17,7 +17,8 @@ use welter_model::table::Id;
 use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
-use super::tables;
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
+use super::tables::{self, Known};
 use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
 use crate::session::{LoadedGraph, Session};
@@ -142,26 +143,47 @@ impl Options {
         ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        let known = !self.priors_from.is_empty();
-        let priors = known.then(|| self.priors(ready, session)).transpose()?;
-        match self.messages {
-            MessagesOf::Edge => {
-                let mut program = self.sum_product::<K, R>()?.with_damping(self.damping);
-                if let Some(priors) = priors {
-                    program = program.with_priors(priors);
-                }
-                Ok(answer(session.extend(ready, &program)?))
-            }
-            MessagesOf::Vertex => {
-                let potential = self.potential::<K>()?;
-                let mut program =
-                    BeliefPropagation::new(potential, self.iterations, self.tolerance);
-                if let Some(priors) = priors {
-                    program = program.with_priors(priors);
-                }
-                Ok(answer(session.iterate(ready, &program)?))
-            }
-        }
+        let known = Known::of(ready, session);
+        Ok(match self.messages {
+            MessagesOf::Edge => answer(session.extend(ready, &self.of_edges::<K, R>(&known)?)?),
+            MessagesOf::Vertex => answer(session.iterate(ready, &self.of_vertices::<K>(&known)?)?),
+        })
+    }
+
+    fn cluster_program<const K: usize, const R: usize>(
+        &self,
+        graph: &ClusterGraph<'_>,
+    ) -> Result<ClusterProgram, Failure> {
+        let (known, top) = (graph.known(), Top::Highest);
+        let told = |ended: &Ended<'_, Beliefs<K>>| {
+            let (note, found) = finding(&ended.total());
+            Ok(ended.found(note, found))
+        };
+        Ok(match self.messages {
+            MessagesOf::Edge => ClusterProgram::extended(self.of_edges::<K, R>(&known)?, top, told),
+            MessagesOf::Vertex => ClusterProgram::fold(self.of_vertices::<K>(&known)?, top, told),
+        })
+    }
+
+    /// The program with messages of edges.
+    fn of_edges<const K: usize, const R: usize>(
+        &self,
+        known: &Known<'_>,
+    ) -> Result<SumProduct<K, R>, Failure> {
+        let program = self.sum_product::<K, R>()?.with_damping(self.damping);
+        let priors = self.priors(known)?;
+        Ok(if let Some(priors) = priors { program.with_priors(priors) } else { program })
+    }
+
+    /// The program with messages of vertices.
+    fn of_vertices<const K: usize>(
+        &self,
+        known: &Known<'_>,
+    ) -> Result<BeliefPropagation<K>, Failure> {
+        let potential = self.potential::<K>()?;
+        let program = BeliefPropagation::new(potential, self.iterations, self.tolerance);
+        let priors = self.priors(known)?;
+        Ok(if let Some(priors) = priors { program.with_priors(priors) } else { program })
     }
 
     fn layout_as<const K: usize, const R: usize>(&self) -> Layout {
@@ -216,18 +238,20 @@ impl Options {
         }
     }
 
-    /// The priors that tables say of each vertex, a column for each state.
-    fn priors<const K: usize>(
-        &self,
-        ready: &LoadedGraph,
-        session: &Session,
-    ) -> Result<Vec<[f64; K]>, Failure> {
-        let mut priors = vec![[0.0; K]; ready.graph.vertices() as usize];
+    /// The priors that tables say of each vertex, a column for each state; none without tables.
+    fn priors<const K: usize>(&self, known: &Known<'_>) -> Result<Option<Vec<[f64; K]>>, Failure> {
+        if self.priors_from.is_empty() {
+            return Ok(None);
+        }
+        let mut priors = vec![[0.0; K]; known.vertices() as usize];
         for state in 0..K {
             let value = Some(ColumnRef::Number(state + 2));
             let missing = Some(1.0 / K as f64);
-            let read = tables::values(&self.priors_from, ready, session, |options| {
-                AttributeOptions { value, missing, refuse_shared: true, ..options }
+            let read = tables::values(&self.priors_from, known, |options| AttributeOptions {
+                value,
+                missing,
+                refuse_shared: true,
+                ..options
             })?;
             for (prior, number) in priors.iter_mut().zip(read) {
                 prior[state] = number;
@@ -237,7 +261,7 @@ impl Options {
             prior.iter().all(|number| *number >= 0.0) && prior.iter().sum::<f64>().is_normal()
         };
         if let Some(vertex) = priors.iter().position(|prior| !is_fit(prior)) {
-            let column = ready.graph.vertex_column(&ready.loaded.ids);
+            let column = known.column();
             let id = match column.get(vertex) {
                 Id::Integer(id) => id.to_string(),
                 Id::Name(name) => name.to_owned(),
@@ -247,7 +271,7 @@ impl Options {
             let tables = self.priors_from.join(", ");
             return Err(Failure::new(FailureKind::Input, format!("{tables}: {what} {id}")));
         }
-        Ok(priors)
+        Ok(Some(priors))
     }
 }
 
@@ -269,15 +293,17 @@ impl FromStr for Numbers {
 
 /// The answer of a run.
 fn answer<V: VertexValue, const K: usize>(outcome: Outcome<V, Beliefs<K>>) -> Answer {
-    let Beliefs { expected, change } = outcome.total;
-    Answer {
-        columns: Box::new(outcome.values),
-        iterations: outcome.iterations,
-        note: Some(note(expected, change)),
-        found: Some(json!({ "expected": expected.to_vec(), "change": change })),
-        levels: None,
-        top: Top::Highest,
-    }
+    let (note, found) = finding(&outcome.total);
+    let (columns, iterations) = (Box::new(outcome.values), outcome.iterations);
+    Answer { columns, iterations, note, found, levels: None, top: Top::Highest }
+}
+
+/// The note and the finding on the last totals.
+fn finding<const K: usize>(
+    &Beliefs { expected, change }: &Beliefs<K>,
+) -> (Option<String>, Option<Value>) {
+    let found = json!({ "expected": expected.to_vec(), "change": change });
+    (Some(note(expected, change)), Some(found))
 }
 
 /// How many vertices are expected in each state, and whether that may change.
@@ -347,6 +373,15 @@ impl Chosen for Options {
 
     fn tables(&self) -> Vec<String> {
         self.priors_from.clone()
+    }
+
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        match self.states {
+            States::S2 => self.cluster_program::<2, 1>(graph),
+            States::S3 => self.cluster_program::<3, 2>(graph),
+            States::S4 => self.cluster_program::<4, 3>(graph),
+            States::S8 => self.cluster_program::<8, 7>(graph),
+        }
     }
 
     fn parameters(&self) -> Value {

@@ -6,8 +6,10 @@ use welter_algorithms::Cdlp;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_model::group::Grouped;
+use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
@@ -50,6 +52,25 @@ pub(crate) struct Options {
     iterations: u64,
 }
 
+/// How many communities there are, and how large the largest is. `alone`: vertices that are one and
+/// have no row; `changed`: labels that the last iteration changed.
+fn finding(
+    columns: &dyn Columns,
+    rows: usize,
+    (alone, changed): (u64, u64),
+) -> Result<(String, Value), Failure> {
+    let sizes = sizes(columns, rows)?;
+    let count = sizes.iter().filter(|size| **size > 0).count() as u64 + alone;
+    let largest = u64::from(sizes.into_iter().max().unwrap_or(0));
+    let note = format!(
+        "{}, the largest with {}; the last iteration changed {}",
+        counted(count, "community", "communities"),
+        counted(largest, "vertex", "vertices"),
+        counted(changed, "label", "labels"),
+    );
+    Ok((note, json!({ "communities": count, "largest": largest, "changed": changed })))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -63,6 +84,14 @@ impl Chosen for Options {
         Ways::Both
     }
 
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        let program = Grouped(Cdlp::new(self.iterations));
+        Ok(ClusterProgram::fold(program, Top::Groups, |ended| {
+            let (note, found) = finding(ended.columns, ended.rows, (0, ended.total().0))?;
+            Ok(ended.found(Some(note), Some(found)))
+        }))
+    }
+
     fn parameters(&self) -> Value {
         json!({ "iterations_max": self.iterations })
     }
@@ -72,16 +101,7 @@ impl Chosen for Options {
         let Outcome { values, iterations, total, .. } = session.iterate(ready, &program)?;
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
-        let sizes = sizes(&values, rows as usize)?;
-        let count = sizes.iter().filter(|size| **size > 0).count() as u64 + alone;
-        let largest = u64::from(sizes.into_iter().max().unwrap_or(0));
-        let note = format!(
-            "{}, the largest with {}; the last iteration changed {}",
-            counted(count, "community", "communities"),
-            counted(largest, "vertex", "vertices"),
-            counted(total.0, "label", "labels"),
-        );
-        let found = json!({ "communities": count, "largest": largest, "changed": total.0 });
+        let (note, found) = finding(&values, rows as usize, (alone, total.0))?;
         let (columns, note, found) = (Box::new(values), Some(note), Some(found));
         Ok(Answer { columns, iterations, note, found, levels: None, top: Top::Groups })
     }

@@ -1,7 +1,5 @@
 //! What an algorithm is to the command: what is said of it, which graph it wants, and its answer.
 
-use std::ops::Range;
-
 use clap::ValueEnum;
 use serde_json::Value;
 use welter_engine::Level;
@@ -10,7 +8,7 @@ use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Columns;
 
-use super::on_cluster::ClusterProgram;
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
 use crate::failure::Failure;
@@ -129,11 +127,8 @@ pub(crate) trait Chosen {
         IndexMode::Auto
     }
 
-    /// The program for a cluster, on a graph whose vertices have these ids; none where there is
-    /// none yet.
-    fn on_cluster(&self, _ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
-        Ok(None)
-    }
+    /// The program for a cluster; an option that it has not is refused by its name.
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure>;
 
     /// Its parameters with their defaults filled in, for the report.
     fn parameters(&self) -> Value;

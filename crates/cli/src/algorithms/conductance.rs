@@ -13,7 +13,8 @@ use welter_model::ids::IdMap;
 use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
-use super::tables;
+use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::tables::{self, Known};
 use super::traversal::Direction;
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
@@ -84,30 +85,48 @@ pub(crate) struct Options {
 
 impl Options {
     fn run_as<A: Amount>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
-        if A::WEIGHTED && !ready.graph.plan().premises.shape.weighted {
+        let weighted = ready.graph.plan().premises.shape.weighted;
+        let program = self.program::<A>(&Known::of(ready, session), weighted)?;
+        let outcome = session.iterate(ready, &program)?;
+        check_sums(&outcome.total)?;
+        Ok(answer::<A>(outcome))
+    }
+
+    /// The program on a graph of these vertices, with weights or without.
+    fn program<A: Amount>(
+        &self,
+        known: &Known<'_>,
+        weighted: bool,
+    ) -> Result<Conductance<A>, Failure> {
+        if A::WEIGHTED && !weighted {
             return Err(Failure::new(FailureKind::Input, "there are no weights to add up")
                 .hint("say their column with --weight COLUMN"));
         }
-        let sides = self.sides(ready, session)?;
-        let within = (0..ready.graph.slots()).filter(|slot| sides.has(*slot));
-        let within = within.filter_map(|slot| ready.graph.vertex_of_slot(slot));
-        let program = Conductance::<A>::new(Sides::of(ready.graph.vertices(), within));
-        let outcome = session.iterate(ready, &program)?;
-        let Cut { cut, volumes, .. } = outcome.total;
-        if [cut, volumes[0], volumes[1]].iter().all(|sum| sum.is_finite()) {
-            return Ok(answer::<A>(outcome));
-        }
-        let what = "the weights of a side add up to more than floats hold";
-        Err(Failure::new(FailureKind::Input, what).hint("divide all weights by the same number"))
+        let sides = self.sides(known)?;
+        let within = (0..known.slots).filter(|slot| sides.has(*slot));
+        let within = within.filter_map(|slot| known.number(slot));
+        Ok(Conductance::new(Sides::of(known.vertices(), within)))
+    }
+
+    fn cluster_program<A: Amount>(
+        &self,
+        graph: &ClusterGraph<'_>,
+    ) -> Result<ClusterProgram, Failure> {
+        let program = self.program::<A>(&graph.known(), graph.weighted)?;
+        Ok(ClusterProgram::fold(program, Top::Highest, |ended| {
+            let total = ended.total();
+            check_sums(&total)?;
+            Ok(ended.found(Some(note(&total)), Some(found::<A>(&total))))
+        }))
     }
 
     /// The sides of all slots.
-    fn sides(&self, ready: &LoadedGraph, session: &Session) -> Result<Sides, Failure> {
+    fn sides(&self, known: &Known<'_>) -> Result<Sides, Failure> {
         if self.side_from.is_empty() {
-            return odd(ready);
+            return odd(known);
         }
         let value = self.side_column.clone();
-        let numbers = tables::slot_values(&self.side_from, ready, session, |options| {
+        let numbers = tables::slot_values(&self.side_from, known, |options| {
             let missing = self.side_default;
             AttributeOptions { value, missing, refuse_shared: true, ..options }
         })?;
@@ -116,22 +135,30 @@ impl Options {
     }
 }
 
+/// Refuses sums beyond floats.
+fn check_sums(Cut { cut, volumes, .. }: &Cut) -> Result<(), Failure> {
+    if [cut, &volumes[0], &volumes[1]].iter().all(|sum| sum.is_finite()) {
+        return Ok(());
+    }
+    let what = "the weights of a side add up to more than floats hold";
+    Err(Failure::new(FailureKind::Input, what).hint("divide all weights by the same number"))
+}
+
 /// Odd ids are within; of names every second one, in their order.
-fn odd(ready: &LoadedGraph) -> Result<Sides, Failure> {
-    let LoadedGraph { graph, loaded, .. } = ready;
-    let id = |slot: u64| match &loaded.ids {
+fn odd(&Known { ids, slots, .. }: &Known<'_>) -> Result<Sides, Failure> {
+    let id = |slot: u64| match ids {
         IdMap::Same | IdMap::Declared | IdMap::Names(_) | IdMap::TwoKinds(_) => slot,
         IdMap::Offset(first) => first + slot,
         IdMap::Sparse(ids) => ids[slot as usize],
         IdMap::NonCompact(ids) => ids.named().get(slot as usize).copied().unwrap_or_default(),
     };
-    if loaded.ids.others() > 0 {
+    if ids.others() > 0 {
         let what = "of more than 2^32 vertices those without edges are not told apart here, so \
                     their ids cannot part them";
         let hint = "say the sides of the others with --side-from FILE --side-default 0";
         return Err(Failure::new(FailureKind::Input, what).hint(hint));
     }
-    Ok(Sides::of(graph.slots(), (0..graph.slots()).filter(|slot| id(*slot) % 2 == 1)))
+    Ok(Sides::of(slots, (0..slots).filter(|slot| id(*slot) % 2 == 1)))
 }
 
 /// The answer of a run.
@@ -228,6 +255,14 @@ impl Chosen for Options {
         self.side_from.clone()
     }
 
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        if self.weighted {
+            self.cluster_program::<f64>(graph)
+        } else {
+            self.cluster_program::<u32>(graph)
+        }
+    }
+
     fn parameters(&self) -> Value {
         let above = (!self.side_from.is_empty()).then_some(self.side_above);
         json!({
@@ -244,7 +279,7 @@ impl Chosen for Options {
         if self.weighted {
             self.run_as::<f64>(ready, session)
         } else if ready.graph.plan().scans_input() {
-            let program = Conductance::<u32>::new(self.sides(ready, session)?);
+            let program = Conductance::<u32>::new(self.sides(&Known::of(ready, session))?);
             Ok(answer::<u32>(session.count(ready, &program)?))
         } else {
             self.run_as::<u32>(ready, session)

@@ -10,6 +10,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
@@ -95,13 +96,30 @@ impl Options {
         let program = HyperBall::<M>::new(self.seed, self.iterations);
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
-        let pairs: Vec<f64> = totals.iter().map(Neighbourhood::pairs).collect();
-        let diameter = diameter(&pairs, total.pairs());
-        let note = Some(note(iterations, diameter, &total));
-        let found = Some(json!({ "neighbourhood": pairs, "effective_diameter": diameter }));
+        let (note, found) = finding(iterations, &totals, &total);
         let (columns, levels) = (Box::new(values), Some(levels));
         Ok(Answer { columns, iterations, note, found, levels, top: Top::Highest })
     }
+
+    fn cluster_program<const M: usize>(&self) -> ClusterProgram {
+        let program = HyperBall::<M>::new(self.seed, self.iterations);
+        ClusterProgram::fold(program, Top::Highest, |ended| {
+            let (note, found) = finding(ended.iterations, &ended.totals, &ended.total());
+            Ok(ended.found(note, found))
+        })
+    }
+}
+
+/// The note and the finding on balls of this radius: of the totals of each, and of the last.
+fn finding(
+    radius: u64,
+    totals: &[Neighbourhood],
+    total: &Neighbourhood,
+) -> (Option<String>, Option<Value>) {
+    let pairs: Vec<f64> = totals.iter().map(Neighbourhood::pairs).collect();
+    let diameter = diameter(&pairs, total.pairs());
+    let found = json!({ "neighbourhood": pairs, "effective_diameter": diameter });
+    (Some(note(radius, diameter, total)), Some(found))
 }
 
 /// The effective diameter, by the numbers of pairs within each of the first radii and that of all;
@@ -151,6 +169,14 @@ impl Chosen for Options {
 
     fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(reading);
+    }
+
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        Ok(match self.registers {
+            Registers::R16 => self.cluster_program::<16>(),
+            Registers::R64 => self.cluster_program::<64>(),
+            Registers::R256 => self.cluster_program::<256>(),
+        })
     }
 
     fn parameters(&self) -> Value {

@@ -2,16 +2,17 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use welter_algorithms::KCore;
 use welter_algorithms::kcore::Core;
+use welter_algorithms::{KCore, MultigraphCore};
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
-use welter_model::table::ColumnData;
+use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
@@ -47,6 +48,23 @@ Examples:
 #[command(next_help_heading = "Core numbers")]
 pub(crate) struct Options {}
 
+/// The largest core number.
+fn degeneracy(columns: &dyn Columns, rows: usize) -> Result<u32, Failure> {
+    let mut largest = 0;
+    for_parts(columns, rows, |_, part| {
+        if let Some(ColumnData::U32(cores)) = part.first().map(|column| &column.data) {
+            largest = cores.iter().copied().fold(largest, u32::max);
+        }
+    })?;
+    Ok(largest)
+}
+
+/// The note and the finding on it.
+fn finding(largest: u32) -> (Option<String>, Option<Value>) {
+    let note = format!("the innermost core is a {largest}-core");
+    (Some(note), Some(json!({ "degeneracy": largest })))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -65,6 +83,14 @@ impl Chosen for Options {
         reading.duplicates = Duplicates::First;
     }
 
+    /// Parallel edges stay on a cluster, where each may be on another machine.
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        Ok(ClusterProgram::fold(Grouped(MultigraphCore), Top::Highest, |ended| {
+            let (note, found) = finding(degeneracy(ended.columns, ended.rows)?);
+            Ok(ended.found(note, found))
+        }))
+    }
+
     fn parameters(&self) -> Value {
         json!({})
     }
@@ -76,14 +102,7 @@ impl Chosen for Options {
             let Outcome { values, iterations, .. } = session.iterate(ready, &Grouped(KCore))?;
             (values, iterations)
         };
-        let mut largest = 0;
-        for_parts(&values, values.len(), |_, part| {
-            if let Some(ColumnData::U32(cores)) = part.first().map(|column| &column.data) {
-                largest = cores.iter().copied().fold(largest, u32::max);
-            }
-        })?;
-        let note = Some(format!("the innermost core is a {largest}-core"));
-        let found = Some(json!({ "degeneracy": largest }));
+        let (note, found) = finding(degeneracy(&values, values.len())?);
         let columns = Box::new(values);
         Ok(Answer { columns, iterations, note, found, levels: None, top: Top::Highest })
     }

@@ -6,9 +6,10 @@ use welter_algorithms::Lcc;
 use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
-use welter_model::table::ColumnData;
+use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::triangles::{KIND, NO_ITERATIONS};
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -45,6 +46,23 @@ Examples:
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct Options {}
 
+/// The mean over so many vertices, and what is said of it.
+fn finding(
+    columns: &dyn Columns,
+    rows: usize,
+    vertices: u64,
+) -> Result<(Option<String>, Option<Value>), Failure> {
+    let mut sum = 0.0;
+    for_parts(columns, rows, |_, part| {
+        if let Some(ColumnData::F64(shares)) = part.first().map(|column| &column.data) {
+            sum += shares.iter().sum::<f64>();
+        }
+    })?;
+    let mean = sum / vertices.max(1) as f64;
+    let note = format!("the mean over all vertices is {mean:.6}");
+    Ok((Some(note), Some(json!({ "mean": mean }))))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -68,21 +86,20 @@ impl Chosen for Options {
         Some(NO_ITERATIONS)
     }
 
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        Ok(ClusterProgram::triangles(Lcc, Top::Highest, |ended| {
+            let (note, found) = finding(ended.columns, ended.rows, ended.vertices)?;
+            Ok(ended.found(note, found))
+        }))
+    }
+
     fn parameters(&self) -> Value {
         json!({})
     }
 
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let values = session.intersect(ready, &Lcc)?;
-        let mut sum = 0.0;
-        for_parts(&values, values.len(), |_, part| {
-            if let Some(ColumnData::F64(shares)) = part.first().map(|column| &column.data) {
-                sum += shares.iter().sum::<f64>();
-            }
-        })?;
-        let mean = sum / ready.graph.all_vertices().max(1) as f64;
-        let note = Some(format!("the mean over all vertices is {mean:.6}"));
-        let found = Some(json!({ "mean": mean }));
+        let (note, found) = finding(&values, values.len(), ready.graph.all_vertices())?;
         let columns = Box::new(values);
         Ok(Answer { columns, iterations: 1, note, found, levels: None, top: Top::Highest })
     }

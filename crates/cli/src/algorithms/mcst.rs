@@ -6,17 +6,19 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::forest_labels::Member;
 use welter_algorithms::mcst::{Branch, Cost};
-use welter_algorithms::{ForestLabels, Mcst};
+use welter_algorithms::{ForestContraction, ForestLabels, Mcst};
 use welter_engine::plan::Layout;
 use welter_engine::{Outcome, Passed, Values};
 use welter_input::WeightChoice;
-use welter_model::program;
-use welter_model::table::Columns;
+use welter_model::program::{self, Total};
+use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
+use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
 use crate::text::counted;
 use crate::top::Top;
@@ -120,6 +122,34 @@ fn sum<V: program::Value>(
     Ok((values.len() as u64, sum))
 }
 
+/// The note and the finding on a forest of so many edges and this weight, among so many vertices.
+fn finding(
+    (edges, total): (u64, f64),
+    vertices: u64,
+    weighted: bool,
+) -> (Option<String>, Option<Value>) {
+    let trees = vertices - edges;
+    let weights = if weighted { "" } else { "; edges have no weights: each counts 1" };
+    let note = format!(
+        "{} of total weight {total} in {}{weights}",
+        counted(edges, "edge", "edges"),
+        counted(trees, "tree", "trees"),
+    );
+    (Some(note), Some(json!({ "weight": total, "edges": edges, "trees": trees })))
+}
+
+/// The forest of a run on a cluster.
+fn forest<T: Total>(ended: &Ended<'_, T>, weighted: bool) -> Result<Finding, Failure> {
+    let mut total = 0.0;
+    for_parts(ended.columns, ended.rows, |_, part| {
+        if let Some(ColumnData::F64(weights)) = part.last().map(|column| &column.data) {
+            total = weights.iter().copied().fold(total, f64::add);
+        }
+    })?;
+    let (note, found) = finding((ended.rows as u64, total), ended.vertices, weighted);
+    Ok(ended.found(note, found))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -155,6 +185,19 @@ impl Chosen for Options {
         if self.method.by_labels() { Ways::Both } else { Ways::Either }
     }
 
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        let (cost, top, weighted) = (self.cost.cost(), self.cost.top(), graph.weighted);
+        if self.method.by_labels() {
+            let program = ForestLabels::new(cost);
+            return Ok(ClusterProgram::fold(program, top, move |ended| forest(ended, weighted)));
+        }
+        if !self.method.is_free() {
+            return Err(refused("--method passes"));
+        }
+        let program = ForestContraction::new(cost);
+        Ok(ClusterProgram::contracting(program, top, move |ended| forest(ended, weighted)))
+    }
+
     fn parameters(&self) -> Value {
         let MethodUsed { name, why } = self.method.taken();
         json!({ "cost": self.cost.name(), "method": name, "method_why": why })
@@ -173,24 +216,8 @@ impl Chosen for Options {
             (edges, total) = sum(&values, Branch::weight)?;
             (columns, iterations, levels) = (Box::new(values), passes, None);
         }
-        let trees = ready.graph.all_vertices() - edges;
-        let weights = if ready.graph.plan().premises.shape.weighted {
-            ""
-        } else {
-            "; edges have no weights: each counts 1"
-        };
-        let note = format!(
-            "{} of total weight {total} in {}{weights}",
-            counted(edges, "edge", "edges"),
-            counted(trees, "tree", "trees"),
-        );
-        Ok(Answer {
-            columns,
-            iterations,
-            note: Some(note),
-            found: Some(json!({ "weight": total, "edges": edges, "trees": trees })),
-            levels,
-            top: self.cost.top(),
-        })
+        let weighted = ready.graph.plan().premises.shape.weighted;
+        let (note, found) = finding((edges, total), ready.graph.all_vertices(), weighted);
+        Ok(Answer { columns, iterations, note, found, levels, top: self.cost.top() })
     }
 }

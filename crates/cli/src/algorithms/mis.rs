@@ -7,6 +7,7 @@ use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
 use crate::text::{counted, grouped};
@@ -45,6 +46,13 @@ pub(crate) struct Options {
     seed: u64,
 }
 
+/// How many of so many vertices are in the set, and what is said of it.
+fn finding(size: u64, vertices: u64) -> (Option<String>, Option<Value>) {
+    let vertices = counted(vertices, "vertex", "vertices");
+    let note = format!("{} of {vertices} are in the set", grouped(size));
+    (Some(note), Some(json!({ "set": size })))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -58,6 +66,13 @@ impl Chosen for Options {
         Ways::Both
     }
 
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        Ok(ClusterProgram::fold(Mis::new(self.seed), Top::Highest, |ended| {
+            let (note, found) = finding(ended.total().joined, ended.vertices);
+            Ok(ended.found(note, found))
+        }))
+    }
+
     fn parameters(&self) -> Value {
         json!({ "seed": self.seed })
     }
@@ -65,14 +80,12 @@ impl Chosen for Options {
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let Outcome { values, iterations, total, levels, .. } =
             session.iterate(ready, &Mis::new(self.seed))?;
-        let all = ready.graph.all_vertices();
-        let size = total.joined;
-        let vertices = counted(all, "vertex", "vertices");
+        let (note, found) = finding(total.joined, ready.graph.all_vertices());
         Ok(Answer {
             columns: Box::new(values),
             iterations,
-            note: Some(format!("{} of {vertices} are in the set", grouped(size))),
-            found: Some(json!({ "set": size })),
+            note,
+            found,
             levels: Some(levels),
             top: Top::Highest,
         })

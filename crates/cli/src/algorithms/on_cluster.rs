@@ -1,89 +1,329 @@
 //! Programs as a cluster runs them: workers of machines, and columns of what these have made.
+//!
+//! Each machine makes the program from its own words and the same input, tables of vertices
+//! included, so nothing of it travels. What an algorithm must know of all edges beforehand (sums of
+//! weights, which ends are sources) each machine reads for itself ([`ClusterGraph`]).
 
 use std::sync::Arc;
 
-use bytemuck::pod_read_unaligned;
-use welter_engine::chunks::{FoldKernel, Kernel};
+use bytemuck::{Pod, pod_read_unaligned};
+use serde_json::Value as Json;
+use welter_cluster::Share;
+use welter_engine::WeightSum;
+use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
 use welter_model::contract::Contract;
-use welter_model::program::{Program, Value};
+use welter_model::edges::{Duplicates, EdgeStream, Reading};
+use welter_model::extended::Extended;
+use welter_model::ids::IdMap;
+use welter_model::intersect::Intersect;
+use welter_model::program::{Program, Total, Value};
 use welter_model::table::{Column, Columns};
 use welter_protocol::config::Edges;
-use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, Worker};
+use welter_protocol::names::Bytes;
+use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
+use super::tables::Known;
+use crate::ends::Ends;
 use crate::failure::Failure;
+use crate::listed::Listed;
+use crate::session::Session;
 use crate::top::Top;
 
-/// Makes the worker of a machine, for a graph of this number, that reads this share of it.
-type MakeWorker = Box<dyn Fn(Partitioning, u64, Box<dyn Input>) -> Box<dyn Worker>>;
+/// Bytes of rows of neighbours that a machine has in memory: a partition with more of them is cut
+/// into ranges, at most 16, which takes more iterations.
+const ROWS_BYTES: u64 = 512 << 20;
 
-/// Makes a note of columns of so many rows, and of the decision after the last iteration.
-type Note = Box<dyn Fn(&dyn Columns, usize, &[u8]) -> Result<Option<String>, Failure>>;
+/// Edges that are looked at in one go.
+const PIECE_EDGES: usize = 1 << 16;
+
+/// Refuses an option, by its words.
+pub(crate) fn refused(option: &str) -> Failure {
+    Failure::usage(format!("{option} is not known to a cluster yet"))
+        .hint("leave it out, or leave --cluster out to run in this process")
+}
+
+/// A graph that the machines of a cluster are about to read.
+pub(crate) struct ClusterGraph<'a> {
+    /// Ids by slot: they follow each other, and all slots are vertices.
+    pub(crate) ids: &'a IdMap,
+    /// Number of vertices.
+    pub(crate) vertices: u64,
+    /// Edges.
+    pub(crate) edges: &'a Arc<dyn EdgeStream>,
+    /// Whether they have weights, and these are looked at.
+    pub(crate) weighted: bool,
+    /// How they are read for the algorithm.
+    pub(crate) reading: Reading,
+    /// Means of the command.
+    pub(crate) session: &'a Session,
+}
+
+impl ClusterGraph<'_> {
+    /// Its vertices, by their names.
+    pub(super) fn known(&self) -> Known<'_> {
+        Known::all((self.ids, self.vertices), self.session)
+    }
+
+    /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
+    pub(super) fn ends(&self) -> Result<Ends, Failure> {
+        Ends::all(&**self.edges, self.reading.drop_self_loops).map_err(Failure::read)
+    }
+
+    /// The sum of the weights of the edges that leave each vertex, times `scale`: one reading of
+    /// all edges.
+    pub(super) fn out_weights(&self, scale: f64) -> Result<Vec<f64>, Failure> {
+        let reading = Reading { duplicates: Duplicates::Keep, ..self.reading };
+        let mut all = Share::new(self.edges.clone(), reading, (0, 1));
+        let mut sums = vec![WeightSum::default(); self.vertices as usize];
+        all.begin();
+        loop {
+            let (edges, is_last) = all.piece(PIECE_EDGES)?;
+            for edge in edges {
+                if let Some(sum) = sums.get_mut(edge.source as usize) {
+                    sum.add(edge.weight * scale);
+                }
+            }
+            if is_last {
+                return Ok(sums.into_iter().map(WeightSum::sum).collect());
+            }
+        }
+    }
+}
+
+/// How a program wants edges, over how the algorithm reads them on one machine. Parallel ones stay:
+/// on a cluster they are where chance has put them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// Like that.
+    Alike,
+    /// Once, whichever way.
+    OneWay,
+    /// Both ways.
+    BothWays,
+    /// Both ways, and a loop at each vertex and no other.
+    Members,
+    /// Both ways, with weights that say which ways they lead, and no loops.
+    Directions,
+}
+
+/// Outcome of a run, with its totals.
+pub(super) struct Ended<'a, T> {
+    /// Results of all vertices, or a list.
+    pub(super) columns: &'a dyn Columns,
+    /// Rows of the results.
+    pub(super) rows: usize,
+    /// Number of vertices.
+    pub(super) vertices: u64,
+    /// Iterations that were done.
+    pub(super) iterations: u64,
+    /// Totals of the beginning, and after each iteration.
+    pub(super) totals: Vec<T>,
+}
+
+impl<T: Total> Ended<'_, T> {
+    /// Totals of the last iteration.
+    pub(super) fn total(&self) -> T {
+        self.totals.last().copied().unwrap_or_default()
+    }
+
+    /// A finding of so many iterations.
+    pub(super) fn found(&self, note: Option<String>, found: Option<Json>) -> Finding {
+        Finding { iterations: self.iterations, note, found }
+    }
+}
+
+/// Words about a result.
+pub(crate) struct Finding {
+    /// Iterations, as the algorithm counts them.
+    pub(crate) iterations: u64,
+    /// Note for a person.
+    pub(crate) note: Option<String>,
+    /// Findings about the graph as a whole, for the report.
+    pub(crate) found: Option<Json>,
+}
+
+/// Outcome of machines: columns, vertices, and each decision after an iteration.
+pub(crate) struct Made<'a> {
+    pub(crate) columns: &'a dyn Columns,
+    pub(crate) vertices: u64,
+    pub(crate) decided: &'a [Bytes],
+}
+
+/// Makes the worker of a machine, for a graph of this number, that reads this share of it.
+type MakeWorker =
+    Box<dyn Fn(Partitioning, u64, Box<dyn Input>) -> Result<Box<dyn Worker>, Failure>>;
+
+/// Makes what is said of a result.
+type MakeFinding = Box<dyn Fn(&Made<'_>) -> Result<Finding, Failure>>;
+
+/// Makes columns of vertices of so many bytes, among which values are there.
+type MakeColumns = fn(&[u8], (usize, usize)) -> Box<dyn Columns>;
 
 /// Program for a cluster, without its types.
 pub(crate) struct ClusterProgram {
-    /// Bytes of a vertex as machines store it, its value first.
+    /// Bytes of a vertex as machines store it.
     pub(crate) vertex_bytes: u64,
     /// Treatment of edges while they stream.
     pub(crate) edges: Edges,
+    /// Whether updates are made while others are gathered, for which they must wait on storage.
+    pub(crate) carries: bool,
     /// Makes workers.
     pub(crate) worker: MakeWorker,
     /// Part of the table that is shown.
     pub(crate) top: Top,
-    /// Note for a person about columns of so many rows, and the decision after the last iteration.
-    pub(crate) note: Note,
-    columns: fn(&[u8], usize) -> Vec<Column>,
+    /// Makes the words about the result.
+    pub(crate) finding: MakeFinding,
+    wanted: Wanted,
+    /// Place of a value among the bytes of a vertex.
+    value_at: usize,
+    columns: MakeColumns,
 }
 
 impl ClusterProgram {
-    /// A fold program.
-    pub(super) fn fold<P: Program + Send + 'static>(program: P, top: Top, note: Note) -> Self {
-        let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+    fn new<V: Value, T: Total>(
+        (vertex_bytes, edges): (u64, Edges),
+        worker: MakeWorker,
+        top: Top,
+        finding: impl Fn(&Ended<'_, T>) -> Result<Finding, Failure> + 'static,
+    ) -> Self {
         Self {
-            vertex_bytes: KernelWorker::vertex_bytes(&kernel),
-            edges: Edges::Fixed,
-            worker: Box::new(move |cut, graph, input| {
-                Box::new(KernelWorker::new(kernel.clone(), cut, graph, input))
-            }),
+            vertex_bytes,
+            edges,
+            carries: false,
+            worker,
             top,
-            note,
-            columns: columns::<P::Value>,
+            finding: Box::new(move |made| finding(&ended(made)?)),
+            wanted: Wanted::Alike,
+            value_at: 0,
+            columns: columns::<V>,
         }
     }
 
-    /// A program that contracts a graph whose edges go both ways and whose vertices have a loop.
+    /// A fold program, or one that groups.
+    pub(super) fn fold<P: Program + Send + 'static>(
+        program: P,
+        top: Top,
+        finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + 'static,
+    ) -> Self {
+        let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+        let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
+        Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding)
+    }
+
+    /// An extended program.
+    pub(super) fn extended<E: Extended + Send + 'static>(
+        program: E,
+        top: Top,
+        finding: impl Fn(&Ended<'_, E::Total>) -> Result<Finding, Failure> + 'static,
+    ) -> Self {
+        let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(program)));
+        let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
+        Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding)
+    }
+
+    /// A program that contracts.
     pub(super) fn contracting<C: Contract + Send + 'static>(
         program: C,
         top: Top,
-        note: Note,
+        finding: impl Fn(&Ended<'_, C::Total>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
         let program = Arc::new(program);
-        Self {
-            vertex_bytes: size_of::<C::Value>() as u64,
-            edges: Edges::Contracted,
-            worker: Box::new(move |cut, graph, input| {
-                Box::new(ContractWorker::new(program.clone(), cut, graph, input))
-            }),
-            top,
-            note,
-            columns: columns::<C::Value>,
+        let sizes = (size_of::<C::Value>() as u64, Edges::Contracted);
+        let worker: MakeWorker = Box::new(move |cut, graph, input| {
+            Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)))
+        });
+        let made = Self::new::<C::Value, C::Total>(sizes, worker, top, finding);
+        Self { wanted: Wanted::BothWays, ..made }
+    }
+
+    /// A program over triangles.
+    pub(super) fn triangles<I: Intersect + Send + 'static>(
+        program: I,
+        top: Top,
+        finding: impl Fn(&Ended<'_, ()>) -> Result<Finding, Failure> + 'static,
+    ) -> Self {
+        let kernel = IntersectKernel::of(Arc::new(program));
+        let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
+        let value_at = vertex_bytes as usize - kernel.value_bytes();
+        let wanted = if kernel.is_directed() { Wanted::Alike } else { Wanted::OneWay };
+        let worker: MakeWorker = Box::new(move |cut, graph, input| {
+            let of = (graph, ROWS_BYTES);
+            Ok(Box::new(TriangleWorker::new(kernel.clone(), cut, of, input)?))
+        });
+        let made = Self::new::<I::Value, ()>((vertex_bytes, Edges::Fixed), worker, top, finding);
+        Self { carries: true, wanted, value_at, ..made }
+    }
+
+    /// The program on a graph that has a loop at each vertex, which says whose it is.
+    pub(super) fn with_members(self) -> Self {
+        Self { wanted: Wanted::Members, ..self }
+    }
+
+    /// The program on edges whose weights say which ways they lead.
+    pub(super) fn with_directions(self) -> Self {
+        Self { wanted: Wanted::Directions, ..self }
+    }
+
+    /// Whether each vertex has a loop.
+    pub(crate) fn has_members(&self) -> bool {
+        self.wanted == Wanted::Members
+    }
+
+    /// How edges are read for it, where they are read so for the algorithm.
+    pub(crate) fn reading(&self, reading: Reading) -> Reading {
+        let all = Reading { duplicates: Duplicates::Keep, ..reading };
+        match self.wanted {
+            Wanted::Alike => all,
+            Wanted::OneWay => Reading { undirected: false, ..all },
+            Wanted::BothWays => Reading { undirected: true, ..all },
+            Wanted::Members => Reading { undirected: true, drop_self_loops: true, ..all },
+            Wanted::Directions => {
+                Reading { duplicates: Duplicates::Directions, drop_self_loops: true, ..all }
+            }
         }
     }
 
-    /// Whether it contracts.
-    pub(crate) fn contracts(&self) -> bool {
-        self.edges == Edges::Contracted
-    }
-
-    /// The columns of all vertices, as machines stored them.
-    pub(crate) fn columns(&self, vertices: &[u8]) -> Vec<Column> {
-        (self.columns)(vertices, self.vertex_bytes as usize)
+    /// The columns of all vertices, as machines stored them, or a list.
+    pub(crate) fn columns(&self, vertices: &[u8]) -> Box<dyn Columns> {
+        (self.columns)(vertices, (self.vertex_bytes as usize, self.value_at))
     }
 }
 
-fn columns<V: Value>(vertices: &[u8], stride: usize) -> Vec<Column> {
-    let values = vertices.chunks_exact(stride);
-    let values: Vec<V> =
-        values.map(|vertex| pod_read_unaligned(&vertex[..size_of::<V>()])).collect();
+fn of_kernel(kernel: Kernel) -> MakeWorker {
+    Box::new(move |cut, graph, input| {
+        Ok(Box::new(KernelWorker::new(kernel.clone(), cut, graph, input)))
+    })
+}
+
+/// The outcome of a run, with its totals read.
+fn ended<'a, T: Total>(made: &Made<'a>) -> Result<Ended<'a, T>, Failure> {
+    let Made { columns, vertices, decided } = *made;
+    let total = |bytes: &Bytes| total(bytes).ok_or_else(|| Failure::bug("totals are whole"));
+    let totals = decided.iter().map(total).collect::<Result<Vec<T>, _>>()?;
+    Ok(Ended {
+        columns,
+        rows: columns.listed().unwrap_or(vertices as usize),
+        vertices,
+        iterations: totals.len().saturating_sub(1) as u64,
+        totals,
+    })
+}
+
+/// The totals at the beginning of a decision; behind them may be a number of active vertices.
+fn total<T: Pod>(decision: &[u8]) -> Option<T> {
+    Some(pod_read_unaligned(decision.get(..size_of::<T>())?))
+}
+
+/// Columns of vertices of so many bytes, among which values are there.
+fn columns<V: Value>(
+    vertices: &[u8],
+    (vertex_bytes, value_at): (usize, usize),
+) -> Box<dyn Columns> {
+    let values = vertices.chunks_exact(vertex_bytes);
+    let values = values.map(|vertex| pod_read_unaligned(&vertex[value_at..][..size_of::<V>()]));
+    let values: Vec<V> = values.filter(V::is_listed).collect();
     let columns = V::columns(&values).into_iter();
-    columns.map(|(name, data)| Column { name: name.to_owned(), data }).collect()
+    let columns: Vec<Column> =
+        columns.map(|(name, data)| Column { name: name.to_owned(), data }).collect();
+    if V::LISTED { Box::new(Listed::new(columns, values.len())) } else { Box::new(columns) }
 }

@@ -4,8 +4,6 @@
 //! `--tolerance` too, until the first of both. Where the walk heeds weights, or does not treat
 //! all vertices alike, another program does it ([`Walk`]), which holds more for each vertex.
 
-use std::ops::Range;
-
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::pagerank::{Dangling, PageRank};
@@ -14,12 +12,11 @@ use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
-use welter_model::table::Columns;
 use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
-use super::on_cluster::ClusterProgram;
-use super::tables;
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
+use super::tables::{self, Known};
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::finite::named;
@@ -135,13 +132,13 @@ impl Proportions<'_> {
     fn apply(
         &self,
         program: Walk,
-        (ready, session): (&LoadedGraph, &Session),
+        known: &Known<'_>,
         with: impl FnOnce(Walk, Vec<f64>) -> Option<Walk>,
     ) -> Result<Walk, Failure> {
         if self.files.is_empty() {
             return Ok(program);
         }
-        let proportions = tables::values(self.files, ready, session, |options| AttributeOptions {
+        let proportions = tables::values(self.files, known, |options| AttributeOptions {
             value: self.column.clone(),
             missing: self.default,
             refuse_shared: true,
@@ -238,39 +235,60 @@ impl Options {
 
     fn walk(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let graph = &ready.graph;
-        let weighted = self.weighted && graph.plan().premises.shape.weighted;
+        let weighted = graph.plan().premises.shape.weighted;
+        let premises = (weighted, graph.edges(), graph.all_vertices());
+        let sums = |scale| Ok(graph.out_weights_times(scale)?);
+        let program = self.walking(&Known::of(ready, session), premises, sums)?;
+        let outcome = session.iterate(ready, &program)?;
+        Ok(Answer {
+            columns: Box::new(outcome.values),
+            iterations: outcome.iterations,
+            note: self.unsettled_walk(premises.2, outcome.total),
+            found: None,
+            levels: None,
+            top: Top::Highest,
+        })
+    }
+
+    /// The walk on a graph with weights or without, of so many edges and vertices. `sums` of the
+    /// weights of edges that leave vertices, times a number.
+    fn walking(
+        &self,
+        known: &Known<'_>,
+        (weighted, edges, vertices): (bool, u64, u64),
+        sums: impl Fn(f64) -> Result<Vec<f64>, Failure>,
+    ) -> Result<Walk, Failure> {
+        let weighted = self.weighted && weighted;
         // Where there are no edges, none lacks a weight.
-        if self.weighted && !weighted && graph.edges() > 0 {
+        if self.weighted && !weighted && edges > 0 {
             return Err(Failure::new(
                 FailureKind::Input,
                 "there are no weights to follow edges by",
             )
             .hint("say their column with --weight COLUMN, or leave --weighted out"));
         }
-        let vertices = graph.all_vertices();
-        let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
-        let change_min = self.tolerance() * each;
+        let change_min = self.tolerance() * self.each(vertices);
         let mut program = Walk::new(vertices, self.damping, self.iterations(), change_min);
         if self.dangling == Mode::Drop {
             program = program.losing_sinks();
         }
         if weighted {
-            program = follow_weights(program, ready)?;
+            program = follow_weights(program, known, sums)?;
         }
         let [jumps, exits, starts] = self.proportions();
-        let of = (ready, session);
-        program = jumps.apply(program, of, Walk::jumping)?;
-        program = exits.apply(program, of, Walk::leaving_sinks)?;
-        program = starts.apply(program, of, Walk::starting)?;
-        let outcome = session.iterate(ready, &program)?;
-        Ok(Answer {
-            columns: Box::new(outcome.values),
-            iterations: outcome.iterations,
-            note: self.unsettled(outcome.total, change_min, 1.0),
-            found: None,
-            levels: None,
-            top: Top::Highest,
-        })
+        program = jumps.apply(program, known, Walk::jumping)?;
+        program = exits.apply(program, known, Walk::leaving_sinks)?;
+        starts.apply(program, known, Walk::starting)
+    }
+
+    /// Number of vertices, where the tolerance is for each.
+    fn each(&self, vertices: u64) -> f64 {
+        if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 }
+    }
+
+    /// The note of a walk that does not treat all vertices alike, if its ranks have not settled.
+    fn unsettled_walk(&self, vertices: u64, total: pagerank::RankTotal) -> Option<String> {
+        self.unsettled(total, self.tolerance() * self.each(vertices), 1.0)
     }
 
     fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
@@ -299,19 +317,25 @@ impl Options {
     /// The note of a walk that treats all vertices alike, if its ranks have not settled.
     fn unsettled_of(&self, vertices: u64, total: pagerank::RankTotal) -> Option<String> {
         let sum = self.sum(vertices);
-        let each = if self.dangling == Mode::Networkx { vertices as f64 } else { 1.0 };
-        self.unsettled(total, self.tolerance() * sum * each, sum)
+        self.unsettled(total, self.tolerance() * sum * self.each(vertices), sum)
     }
 
     fn cluster_program<F: Float>(&self, vertices: u64) -> ClusterProgram {
         let options = self.clone();
-        let note = move |_: &dyn Columns, _, control: &[u8]| {
-            // Totals of a fold program come before its number of active vertices.
-            let total = control.get(..size_of::<pagerank::RankTotal>());
-            let total = total.ok_or_else(|| Failure::bug("a total has all its bytes"))?;
-            Ok(options.unsettled_of(vertices, bytemuck::pod_read_unaligned(total)))
+        let note = move |ended: &Ended<'_, pagerank::RankTotal>| {
+            Ok(ended.found(options.unsettled_of(vertices, ended.total()), None))
         };
-        ClusterProgram::fold(self.program::<F>(vertices), Top::Highest, Box::new(note))
+        ClusterProgram::fold(self.program::<F>(vertices), Top::Highest, note)
+    }
+
+    fn cluster_walk(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        let premises = (graph.weighted, graph.edges.edges(), graph.vertices);
+        let sums = |scale| graph.out_weights(scale);
+        let program = self.walking(&graph.known(), premises, sums)?;
+        let options = self.clone();
+        Ok(ClusterProgram::fold(program, Top::Highest, move |ended| {
+            Ok(ended.found(options.unsettled_walk(ended.vertices, ended.total()), None))
+        }))
     }
 
     /// Says so where iterations ended before the ranks had settled.
@@ -331,18 +355,21 @@ impl Options {
 
 /// The walk along edges in proportion to their weights, which are scaled where their sums would
 /// leave the range of floats.
-fn follow_weights(program: Walk, ready: &LoadedGraph) -> Result<Walk, Failure> {
-    let LoadedGraph { graph, loaded, .. } = ready;
-    let sums = graph.out_weights()?;
+fn follow_weights(
+    program: Walk,
+    known: &Known<'_>,
+    sums_times: impl Fn(f64) -> Result<Vec<f64>, Failure>,
+) -> Result<Walk, Failure> {
+    let sums = sums_times(1.0)?;
     let scale = walk::scale(&sums);
     if scale.to_bits() == 1.0_f64.to_bits() {
         return Ok(program.weighted(sums));
     }
-    let scaled = graph.out_weights_times(scale)?;
+    let scaled = sums_times(scale)?;
     let Some(number) = walk::misfit(&scaled, &sums) else {
         return Ok(program.weighted(scaled).scaled(scale));
     };
-    let vertex = named(&graph.vertex_column(&loaded.ids), number);
+    let vertex = named(&known.column(), number);
     let sum = sums[number];
     let what = format!("the weights of the edges that leave vertex {vertex} add up to {sum:e}");
     let hint = "divide all weights by the same number, or leave out edges of tiny weights";
@@ -409,12 +436,11 @@ impl Chosen for Options {
         self.proportions().iter().flat_map(|table| table.files).cloned().collect()
     }
 
-    fn on_cluster(&self, ids: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
-        let vertices = ids.end - ids.start;
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
         Ok(match self.precision {
-            _ if self.is_partial() => None,
-            Precision::F64 => Some(self.cluster_program::<f64>(vertices)),
-            Precision::F32 => Some(self.cluster_program::<f32>(vertices)),
+            _ if self.is_partial() => self.cluster_walk(graph)?,
+            Precision::F64 => self.cluster_program::<f64>(graph.vertices),
+            Precision::F32 => self.cluster_program::<f32>(graph.vertices),
         })
     }
 

@@ -10,6 +10,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
@@ -39,6 +40,9 @@ Examples:
 2          3         1",
     options: Options::augment_args,
 };
+
+/// One component, and several.
+const CALLED: [&str; 2] = ["strongly connected component", "strongly connected components"];
 
 /// Options of the algorithm.
 #[derive(Clone, Debug, Args)]
@@ -99,6 +103,17 @@ impl Chosen for Options {
         }
     }
 
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        if !self.method.is_free() && !self.method.by_labels() {
+            return Err(refused("--method passes"));
+        }
+        let program = ClusterProgram::fold(StrongLabels, Top::Groups, |ended| {
+            let note = wcc::note(ended.columns, ended.rows, (0, CALLED[0], CALLED[1]))?;
+            Ok(ended.found(note, None))
+        });
+        Ok(program.with_directions())
+    }
+
     fn parameters(&self) -> Value {
         let MethodUsed { name, why } = self.method.taken();
         json!({ "method": name, "method_why": why })
@@ -115,8 +130,7 @@ impl Chosen for Options {
         };
         let rows = ready.graph.vertices();
         let alone = ready.graph.all_vertices() - rows;
-        let called = ("strongly connected component", "strongly connected components");
-        let note = wcc::note(&columns, rows as usize, (alone, called.0, called.1))?;
+        let note = wcc::note(&columns, rows as usize, (alone, CALLED[0], CALLED[1]))?;
         Ok(Answer { columns, iterations, note, found: None, levels, top: Top::Groups })
     }
 }

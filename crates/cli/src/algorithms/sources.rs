@@ -4,17 +4,13 @@
 //! is no vertex of the graph right after. Tested by
 //! `a_source_that_is_missing_or_no_vertex_is_an_error`.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-
 use clap::Args;
 use serde_json::{Value, json};
 use welter_input::attributes::listed;
 use welter_progress::FailureKind;
 
-use super::tables;
+use super::tables::{self, Known};
 use crate::failure::Failure;
-use crate::session::{LoadedGraph, Session};
 
 /// The sources.
 #[derive(Clone, Debug, Args)]
@@ -43,36 +39,16 @@ impl SourceArgs {
         self.source.iter().filter_map(|id| id.parse().ok()).collect()
     }
 
-    /// The numbers of the sources, ascending, each once, among vertices that have these ids; none
-    /// where they are listed in files.
-    pub(super) fn among(&self, ids: &Range<u64>) -> Result<Option<Vec<u64>>, Failure> {
-        if !self.sources_from.is_empty() {
-            return Ok(None);
-        }
-        let number = |id: &String| {
-            let found = id.parse().ok().filter(|id| ids.contains(id));
-            found.map(|id: u64| id - ids.start).ok_or_else(|| {
-                let what = format!("--source {id}: the graph has no vertex of that id");
-                Failure::new(FailureKind::Input, what)
-            })
-        };
-        let numbers = self.source.iter().map(number).collect::<Result<BTreeSet<u64>, _>>()?;
-        Ok(Some(numbers.into_iter().collect()))
-    }
-
     /// The numbers of the sources, ascending, each once.
-    pub(super) fn find(&self, ready: &LoadedGraph, session: &Session) -> Result<Vec<u64>, Failure> {
-        let slots = self.slots(ready, session)?.into_iter();
-        Ok(slots.filter_map(|slot| ready.graph.vertex_of_slot(slot)).collect())
+    pub(super) fn find(&self, known: &Known<'_>) -> Result<Vec<u64>, Failure> {
+        let slots = self.slots(known)?.into_iter();
+        Ok(slots.filter_map(|slot| known.number(slot)).collect())
     }
 
     /// The slots of the sources, ascending, each once.
-    pub(super) fn slots(
-        &self,
-        ready: &LoadedGraph,
-        session: &Session,
-    ) -> Result<Vec<u64>, Failure> {
-        let slots = tables::with_vertices(ready, session, |vertices, options| {
+    pub(super) fn slots(&self, known: &Known<'_>) -> Result<Vec<u64>, Failure> {
+        let session = known.session;
+        let slots = known.with(|vertices, options| {
             let mut slots = Vec::new();
             for id in &self.source {
                 let slot = vertices.find(id).map_err(|what| {
@@ -86,7 +62,7 @@ impl SourceArgs {
             }
             Ok::<_, Failure>(slots)
         })?;
-        let is_vertex = |slot: &u64| ready.graph.vertex_of_slot(*slot).is_some();
+        let is_vertex = |slot: &u64| known.number(*slot).is_some();
         let mut slots: Vec<u64> = slots.into_iter().map(u64::from).filter(is_vertex).collect();
         slots.sort_unstable();
         slots.dedup();

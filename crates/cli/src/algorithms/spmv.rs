@@ -11,7 +11,8 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
-use super::tables;
+use super::on_cluster::{ClusterGraph, ClusterProgram};
+use super::tables::{self, Known};
 use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
@@ -85,14 +86,24 @@ impl Options {
         if ready.graph.plan().scans_input() {
             return self.input_scan::<F>(ready, session);
         }
-        let program = match self.vector {
-            _ if !self.vector_from.is_empty() => {
-                Spmv::<F>::of(self.elements(ready, session)?, self.iterations)
-            }
+        let program = self.program::<F>(&Known::of(ready, session))?;
+        Ok(answer(session.iterate(ready, &program)?))
+    }
+
+    fn program<F: Float>(&self, known: &Known<'_>) -> Result<Spmv<F>, Failure> {
+        Ok(match self.vector {
+            _ if !self.vector_from.is_empty() => Spmv::of(self.elements(known)?, self.iterations),
             VectorArg::Ones => Spmv::new(Vector::Ones, self.iterations),
             VectorArg::Random => Spmv::new(Vector::Random { seed: self.seed }, self.iterations),
-        };
-        Ok(answer(session.iterate(ready, &program)?))
+        })
+    }
+
+    fn cluster_program<F: Float>(
+        &self,
+        graph: &ClusterGraph<'_>,
+    ) -> Result<ClusterProgram, Failure> {
+        let program = self.program::<F>(&graph.known())?;
+        Ok(ClusterProgram::fold(program, Top::Highest, |ended| Ok(ended.found(None, None))))
     }
 
     fn input_scan<F: Float>(
@@ -107,9 +118,11 @@ impl Options {
             _ if !self.vector_from.is_empty() => {
                 let value = self.vector_column.clone();
                 let missing = self.vector_default;
-                let elements = tables::slot_values(&self.vector_from, ready, session, |options| {
-                    AttributeOptions { value, missing, ..options }
-                })?;
+                let elements = tables::slot_values(
+                    &self.vector_from,
+                    &Known::of(ready, session),
+                    |options| AttributeOptions { value, missing, ..options },
+                )?;
                 Product::<F>::new(Some(elements.into_iter()))
             }
             VectorArg::Ones => Product::new(None::<std::iter::Empty<f64>>),
@@ -119,9 +132,9 @@ impl Options {
     }
 
     /// The vector that tables say, in the order of the vertices.
-    fn elements(&self, ready: &LoadedGraph, session: &Session) -> Result<Vec<f64>, Failure> {
+    fn elements(&self, known: &Known<'_>) -> Result<Vec<f64>, Failure> {
         let value = self.vector_column.clone();
-        tables::values(&self.vector_from, ready, session, |options| AttributeOptions {
+        tables::values(&self.vector_from, known, |options| AttributeOptions {
             value,
             missing: self.vector_default,
             ..options
@@ -170,6 +183,13 @@ impl Chosen for Options {
 
     fn tables(&self) -> Vec<String> {
         self.vector_from.clone()
+    }
+
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        match self.precision {
+            Precision::F64 => self.cluster_program::<f64>(graph),
+            Precision::F32 => self.cluster_program::<f32>(graph),
+        }
     }
 
     fn parameters(&self) -> Value {

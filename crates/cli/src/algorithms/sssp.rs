@@ -11,7 +11,9 @@ use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
 use super::sources::SourceArgs;
+use super::tables::Known;
 use super::traversal::{Direction, FrontierArgs};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
@@ -152,6 +154,16 @@ fn note(
     ))
 }
 
+fn cluster_program<P: Program + Send + 'static>(
+    program: P,
+    (sources, weighted): (usize, bool),
+) -> ClusterProgram {
+    ClusterProgram::fold(program, Top::Farthest, move |ended| {
+        let rows = (ended.rows, ended.vertices);
+        Ok(ended.found(Some(note(ended.columns, rows, sources, weighted)?), None))
+    })
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -203,6 +215,21 @@ impl Chosen for Options {
         self.frontier.index()
     }
 
+    fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        if let Delta::Width(_) = self.delta {
+            return Err(refused("--delta"));
+        }
+        let sources = self.sources.find(&graph.known())?;
+        let of = (sources.len(), graph.weighted);
+        // All who came nearer speak in each iteration.
+        let step = f64::INFINITY;
+        Ok(match self.precision {
+            _ if self.parents => cluster_program(SsspTree::new(sources, step), of),
+            Precision::F64 => cluster_program(Sssp::<f64>::new(sources, step), of),
+            Precision::F32 => cluster_program(Sssp::<f32>::new(sources, step), of),
+        })
+    }
+
     fn parameters(&self) -> Value {
         let delta = match self.delta {
             Delta::Auto => json!("auto"),
@@ -221,7 +248,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
-        let sources = self.sources.find(ready, session)?;
+        let sources = self.sources.find(&Known::of(ready, session))?;
         let (count, step) = (sources.len(), self.step(ready)?);
         match self.precision {
             _ if self.parents => Self::run_as(&SsspTree::new(sources, step), count, ready, session),

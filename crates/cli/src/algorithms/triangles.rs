@@ -6,9 +6,10 @@ use welter_algorithms::Triangles;
 use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
-use welter_model::table::ColumnData;
+use welter_model::table::{ColumnData, Columns};
 
 use super::chosen::{Answer, Chosen, Entry};
+use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
@@ -51,6 +52,19 @@ pub(super) const NO_ITERATIONS: &str =
 #[command(next_help_heading = "Triangles")]
 pub(crate) struct Options {}
 
+/// How many there are, and what is said of it.
+fn finding(columns: &dyn Columns, rows: usize) -> Result<(Option<String>, Option<Value>), Failure> {
+    let mut corners = 0;
+    for_parts(columns, rows, |_, part| {
+        if let Some(ColumnData::U64(counts)) = part.first().map(|column| &column.data) {
+            corners += counts.iter().sum::<u64>();
+        }
+    })?;
+    let triangles = corners / 3;
+    let note = counted(triangles, "triangle", "triangles");
+    Ok((Some(note), Some(json!({ "triangles": triangles }))))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -73,21 +87,20 @@ impl Chosen for Options {
         Some(NO_ITERATIONS)
     }
 
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        Ok(ClusterProgram::triangles(Triangles, Top::Highest, |ended| {
+            let (note, found) = finding(ended.columns, ended.rows)?;
+            Ok(ended.found(note, found))
+        }))
+    }
+
     fn parameters(&self) -> Value {
         json!({})
     }
 
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let values = session.intersect(ready, &Triangles)?;
-        let mut corners = 0;
-        for_parts(&values, values.len(), |_, part| {
-            if let Some(ColumnData::U64(counts)) = part.first().map(|column| &column.data) {
-                corners += counts.iter().sum::<u64>();
-            }
-        })?;
-        let triangles = corners / 3;
-        let note = Some(counted(triangles, "triangle", "triangles"));
-        let found = Some(json!({ "triangles": triangles }));
+        let (note, found) = finding(&values, values.len())?;
         let columns = Box::new(values);
         Ok(Answer { columns, iterations: 1, note, found, levels: None, top: Top::Highest })
     }

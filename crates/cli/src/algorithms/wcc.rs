@@ -1,16 +1,15 @@
 //! Weakly connected components on the command line.
 
-use std::ops::Range;
-
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, LocalContraction, Wcc};
 use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
 use welter_engine::{Outcome, Passed};
+use welter_model::program::Total;
 use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
-use super::on_cluster::ClusterProgram;
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
@@ -86,6 +85,12 @@ pub(super) fn note(
     Ok(Some(format!("{}, the largest with {largest}", counted(count, one, many))))
 }
 
+/// Components of a run on a cluster.
+fn components<T: Total>(ended: &Ended<'_, T>) -> Result<Finding, Failure> {
+    let note = note(ended.columns, ended.rows, (0, "component", "components"))?;
+    Ok(ended.found(note, None))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -128,20 +133,16 @@ impl Chosen for Options {
         self.frontier.index()
     }
 
-    fn on_cluster(&self, _: Range<u64>) -> Result<Option<ClusterProgram>, Failure> {
-        let note = |columns: &dyn Columns, rows, _: &[u8]| {
-            note(columns, rows, (0, "component", "components"))
-        };
-        let (top, note) = (Top::Groups, Box::new(note));
-        Ok(if self.method.by_labels() {
-            Some(ClusterProgram::fold(LabelPropagation, top, note))
-        } else {
-            // Machines have no forest in common; which method is found by itself.
-            let is_free = self.method.is_free();
-            is_free.then(|| {
-                ClusterProgram::contracting(LocalContraction::new(CONTRACTION_SEED), top, note)
-            })
-        })
+    fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
+        if self.method.by_labels() {
+            return Ok(ClusterProgram::fold(LabelPropagation, Top::Groups, components));
+        }
+        if !self.method.is_free() {
+            // Machines have no forest in common.
+            return Err(refused("--method union-find"));
+        }
+        let program = LocalContraction::new(CONTRACTION_SEED);
+        Ok(ClusterProgram::contracting(program, Top::Groups, components).with_members())
     }
 
     fn parameters(&self) -> Value {

@@ -12,8 +12,8 @@ use super::values::parsed;
 #[command(next_help_heading = "Advanced")]
 pub(crate) struct ClusterArgs {
     /// Run on a cluster of N machines, which are processes of this computer, each with a disk (a
-    /// directory in --scratch) and links of its own: pagerank, bfs and wcc, on graphs that state
-    /// their vertices (generated ones, raw records with --vertices, formats with a header)
+    /// directory in --scratch) and links of its own, on graphs that state their vertices (generated
+    /// ones, raw records with --vertices, formats with a header); docs/cluster.md
     #[arg(long, value_name = "local:N", hide_short_help = true, value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
     /// The command is one of these machines

@@ -1,52 +1,161 @@
 //! Runs on a cluster of processes: the results of a run in one, and what is refused.
 
+use std::collections::BTreeSet;
+
 use crate::sandbox::Sandbox;
 
-/// Rows of a table, of which the last field is a number.
-fn rows(table: &str) -> Vec<(String, f64)> {
-    let row = |line: &str| {
-        let (vertex, value) = line.rsplit_once(',').unwrap();
-        (vertex.to_owned(), value.parse().unwrap())
+/// Likeness of two results: a cluster finds what one process does, or numbers within so much of the
+/// largest.
+#[derive(Clone, Copy, PartialEq)]
+enum Same {
+    Bits,
+    Rows,
+    Within(f64),
+}
+
+use Same::{Bits, Rows, Within};
+
+/// Words of `run`, and what of the result is the same.
+const CASES: &[(&str, Same)] = &[
+    ("pagerank G --iterations 5", Within(1e-12)),
+    ("pagerank G --precision f32 --iterations 5 --dangling papers", Within(1e-5)),
+    ("pagerank G --weighted --dangling drop --iterations 5", Within(1e-12)),
+    ("pagerank G --teleport-from some.csv --teleport-default 0 --iterations 5", Within(1e-12)),
+    ("pagerank G --start-from some.csv --start-default 1 --iterations 3", Within(1e-12)),
+    ("bfs G --source 3 --direction both", Bits),
+    ("bfs G --source 3 --source 8 --parents", Bits),
+    ("bfs G --sources-from some.csv --direction in", Bits),
+    ("sssp G --source 3", Bits),
+    ("sssp G --source 3 --precision f32 --direction in", Bits),
+    ("sssp G --sources-from some.csv --parents --direction both", Bits),
+    ("sssp G --source 3 --no-weights", Bits),
+    ("wcc G", Bits),
+    ("wcc G --method labels", Bits),
+    ("scc G", Bits),
+    ("scc G --method labels --undirected", Bits),
+    ("mcst G", Rows),
+    ("mcst G --cost maximum", Rows),
+    ("mcst G --method labels", Rows),
+    ("spmv G", Bits),
+    ("spmv G --vector random --iterations 3 --precision f32", Within(1e-5)),
+    ("spmv G --vector-from some.csv --vector-default 0.5 --no-weights", Bits),
+    ("hyperball G --registers 16", Bits),
+    ("hyperball G --iterations 2 --direction both", Bits),
+    ("cdlp G --iterations 4", Bits),
+    ("kcore G", Bits),
+    ("kcore G --undirected", Bits),
+    ("triangles G", Bits),
+    ("triangles G --undirected", Bits),
+    ("lcc G", Bits),
+    ("lcc G --undirected", Bits),
+    ("mis G --seed 7", Bits),
+    ("conductance G", Bits),
+    ("conductance G --weighted --direction out", Bits),
+    ("conductance G --side-from some.csv --side-above 4 --side-default 0", Bits),
+    ("bp G --priors-from priors.csv --states 3 --damping 0.5", Within(1e-4)),
+    ("bp G --priors-from priors.csv --states 3 --messages vertex", Within(1e-9)),
+    ("als ratings.mtx --factors 4 --iterations 3", Within(1e-6)),
+];
+
+/// Fields of the rows of a table, ascending.
+fn rows(table: &str) -> Vec<Vec<&str>> {
+    let mut rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// The largest difference of two tables of the same vertices, by the largest number of a result.
+fn difference(found: &str, expected: &str) -> f64 {
+    let split = |table: &str| -> (Vec<String>, Vec<f64>) {
+        let rows = table.lines().skip(1).map(|line| line.split_once(',').unwrap());
+        let (ids, rows): (Vec<&str>, Vec<&str>) = rows.unzip();
+        let numbers = rows.iter().flat_map(|row| row.split(','));
+        let numbers = numbers.map(|field| field.parse().unwrap()).collect();
+        (ids.into_iter().map(str::to_owned).collect(), numbers)
     };
-    table.lines().skip(1).map(row).collect()
+    let (found, expected) = (split(found), split(expected));
+    assert_eq!((found.0, found.1.len()), (expected.0, expected.1.len()));
+    let largest = expected.1.iter().fold(0.0_f64, |most, number| most.max(number.abs()));
+    let errors = found.1.iter().zip(&expected.1).map(|(one, other)| (one - other).abs());
+    errors.fold(0.0, f64::max) / largest
+}
+
+/// Notes of a run.
+fn notes(stderr: &str) -> Vec<&str> {
+    stderr.lines().filter(|line| line.starts_with("note: ")).collect()
 }
 
 #[test]
-fn results_are_those_of_a_run_in_one_process() {
+fn every_algorithm_has_its_answer_on_a_cluster() {
+    let sandbox = Sandbox::new();
+    // Parallel edges, also in the opposite direction, and loops; integers, whose sums are exact.
+    let graph = "rmat:6,factor=5,weights=9";
+    sandbox.write("some.csv", "id,value\n3,2\n40,7\n8,5\n");
+    sandbox.write("priors.csv", "id,a,b,c\n3,8,1,1\n40,1,9,2\n11,1,1,5\n");
+    let rating = |at| format!("{} {} {}.5", 1 + at * 5 % 8, 9 + at * 7 % 12, 1 + at * 11 % 5);
+    let ratings: Vec<String> = (0..24).map(rating).collect();
+    let head = "%%MatrixMarket matrix coordinate real general\n20 20 24";
+    sandbox.write("ratings.mtx", format!("{head}\n{}\n", ratings.join("\n")));
+    let clusters = ["--cluster local:2", "--cluster local:3 --route spill"];
+    for (number, (words, same)) in CASES.iter().enumerate() {
+        let line = format!("run {} -o -", words.replace('G', graph));
+        let expected = sandbox.run(&line);
+        assert_eq!(expected.code, Some(0), "{line}: {}", expected.stderr);
+        let waits = words.starts_with("triangles") || words.starts_with("lcc");
+        let options = if waits { "--cluster local:3" } else { clusters[number % 2] };
+        let line = format!("{line} {options}");
+        let found = sandbox.run(&line);
+        assert_eq!(found.code, Some(0), "{line}: {}", found.stderr);
+        match same {
+            Bits => assert_eq!(found.stdout, expected.stdout, "{line}"),
+            Rows => assert_eq!(rows(&found.stdout), rows(&expected.stdout), "{line}"),
+            Within(most) => {
+                let error = difference(&found.stdout, &expected.stdout);
+                assert!(error <= *most, "{line}: {error:e}");
+            }
+        }
+        if *same != Bits {
+            continue;
+        }
+        for note in notes(&found.stderr) {
+            assert!(notes(&expected.stderr).contains(&note), "{line}: {note}");
+        }
+    }
+    let all: BTreeSet<&str> =
+        CASES.iter().filter_map(|(words, _)| words.split(' ').next()).collect();
+    assert_eq!(all.len(), 16, "algorithms");
+    let files = ["priors.csv", "ratings.mtx", "some.csv"];
+    assert_eq!(sandbox.files(), files, "machines leave nothing");
+}
+
+#[test]
+fn raw_records_are_shared_among_machines() {
     let sandbox = Sandbox::new();
     let raw: Vec<u8> = (0..400_u32).flat_map(|at| (at * 7919 % 50).to_le_bytes()).collect();
     sandbox.write("pairs.u32", raw);
-    let spill = "--cluster local:3 --route spill";
-    for (graph, ids, clusters) in [
-        ("rmat:7", "", &["--cluster local:2", spill][..]),
-        ("pairs.u32", "--vertices 60", &[spill]),
-    ] {
-        for algorithm in [
-            "pagerank GRAPH --iterations 5",
-            "bfs GRAPH --source 3 --direction both",
-            "bfs GRAPH --source 3 --source 8 --parents",
-            "wcc GRAPH",
-            "wcc GRAPH --method labels",
-        ] {
-            let line = format!("run {} {ids} -q -o -", algorithm.replace("GRAPH", graph));
-            let expected = sandbox.must(&line);
-            for options in clusters {
-                let found = sandbox.must(&format!("{line} {options}"));
-                if algorithm.starts_with("pagerank") {
-                    // Sums in another order.
-                    let (found, expected) = (rows(&found), rows(&expected));
-                    assert_eq!(found.len(), expected.len(), "{line} {options}");
-                    for (found, expected) in found.iter().zip(&expected) {
-                        let error = (found.1 - expected.1).abs();
-                        assert!(found.0 == expected.0 && error < 1e-12, "{line} {options}");
-                    }
-                } else {
-                    assert_eq!(found, expected, "{line} {options}");
-                }
-            }
-        }
+    for algorithm in ["wcc", "bfs --source 3", "kcore"] {
+        let line = format!("run {algorithm} pairs.u32 --vertices 60 -q -o -");
+        let found = sandbox.must(&format!("{line} --cluster local:3 --route spill"));
+        assert_eq!(found, sandbox.must(&line), "{line}");
     }
-    assert_eq!(sandbox.files(), ["pairs.u32"], "machines leave nothing");
+}
+
+#[test]
+fn findings_of_all_iterations_are_those_of_one_process() {
+    let sandbox = Sandbox::new();
+    sandbox.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 2\n4 2\n");
+    let ended = sandbox.run("run hyperball rmat:6 --cluster local:2");
+    assert!(ended.stderr.contains("the effective diameter"), "{}", ended.stderr);
+    for (line, code, said) in [
+        ("als g.mtx", 65, "the edges have no weights"),
+        ("pagerank g.mtx --weighted", 65, "no weights to follow"),
+        ("conductance g.mtx --weighted", 65, "no weights to add up"),
+        ("als rmat:5,weights=5", 65, "rates and is rated"),
+    ] {
+        let ended = sandbox.run(&format!("run {line} --cluster local:2"));
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
 }
 
 #[test]
@@ -86,9 +195,15 @@ fn a_cluster_refuses_what_it_cannot_do() {
         ("pagerank rmat:5 --compression zstd", "--compression"),
         ("pagerank rmat:5 --drop-duplicates", "--drop-duplicates"),
         ("pagerank rmat:5 --route ranges", "routes fold and spill"),
-        ("pagerank rmat:5 --weighted", "pagerank with these options"),
-        ("wcc rmat:5 --method union-find", "wcc with these options"),
-        ("mis rmat:5", "mis with these options"),
+        ("wcc rmat:5 --method union-find", "--method union-find"),
+        ("scc rmat:5 --method passes", "--method passes"),
+        ("mcst rmat:5 --method passes", "--method passes"),
+        ("sssp rmat:5 --source 1 --delta 2", "--delta"),
+        ("bfs rmat:5 --source 1 --frontier dense", "--frontier"),
+        ("bfs rmat:5 --source 1 --index rows", "--index"),
+        ("bfs rmat:5 --sources-from -", "standard input"),
+        ("triangles rmat:5 --route fold", "--route fold"),
+        ("als rmat:5,weights=2 --bipartite", "--bipartite"),
         ("pagerank links.tsv", "--vertices N"),
     ] {
         let ended = sandbox.run(&format!("run {line} --cluster local:2"));

@@ -19,21 +19,27 @@ const CHUNKS: usize = 64;
 /// Tiles of each of them.
 const TILES: usize = 16;
 
-/// A sum, and what rounding lost of it (Knuth's two-sum).
-#[derive(Clone, Copy, Default)]
-struct Sum {
+/// A sum of weights, and what rounding lost of it (Knuth's two-sum).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WeightSum {
     sum: f64,
     lost: f64,
 }
 
-impl Sum {
-    fn add(&mut self, weight: f64) {
+impl WeightSum {
+    /// Adds a weight.
+    pub fn add(&mut self, weight: f64) {
         let next = self.sum + weight;
         let added = next - self.sum;
         let lost = (self.sum - (next - added)) + (weight - added);
         // Nothing is lost of infinity.
         self.lost += if next.is_finite() { lost } else { 0.0 };
         self.sum = next;
+    }
+
+    /// The sum.
+    pub fn sum(self) -> f64 {
+        self.sum + self.lost
     }
 }
 
@@ -97,7 +103,7 @@ impl Graph {
     /// # Errors
     /// When a chunk is damaged.
     pub fn out_weights_times(&self, scale: f64) -> Result<Vec<f64>, EngineError> {
-        let mut sums = vec![Sum::default(); self.vertices() as usize];
+        let mut sums = vec![WeightSum::default(); self.vertices() as usize];
         let mut scratch = Scratch::new();
         let mut reader = ReadAhead::new(self)?;
         for stripe in 0..self.stripes.len() {
@@ -123,6 +129,6 @@ impl Graph {
                 Ok(())
             })?;
         }
-        Ok(sums.into_iter().map(|Sum { sum, lost }| sum + lost).collect())
+        Ok(sums.into_iter().map(WeightSum::sum).collect())
     }
 }
