@@ -60,7 +60,7 @@ impl Unfinished {
 
     /// Has ended it.
     pub(crate) fn ended(&self) {
-        all().retain(|other| !std::ptr::eq(&**other, self));
+        all().retain(|other| !std::ptr::eq(Arc::as_ptr(other), self));
         ENDED.notify_all();
     }
 
@@ -114,7 +114,7 @@ async fn abort(
     };
     for _ in 0..=usize::from(flew) {
         match tokio::time::timeout(PATIENCE, upload.abort()).await {
-            Ok(Ok(())) | Ok(Err(Error::NotFound { .. })) => {}
+            Ok(Ok(()) | Err(Error::NotFound { .. })) => {}
             Ok(Err(error)) if has_no_upload(&error) => {}
             Ok(Err(error)) => return Err(left(ObjectError::of_writing(name, &error).what())),
             Err(_) => return Err(left("the server did not answer in time")),

@@ -251,7 +251,7 @@ fn an_upload_that_is_not_wanted_any_more_ends_at_once() {
     let stopped = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stopped);
     let upload = bucket(&server, "s3://box/").upload("it", move || asked.load(Ordering::Relaxed));
-    fail(&server, is_part, usize::MAX, Fault::Late(Duration::from_secs(3600)));
+    fail(&server, is_part, usize::MAX, Fault::Late(Duration::from_hours(1)));
     stopped.store(true, Ordering::Relaxed);
     let error = written(upload.unwrap(), &bytes(90 * MIB)).unwrap_err();
     assert_eq!(error.kind(), ObjectErrorKind::Stopped);
@@ -274,7 +274,7 @@ fn what_is_unfinished_is_given_up_when_a_process_leaves() {
     }
     let mut upload = upload(&server);
     upload.write_all(&bytes(9 * MIB)).unwrap();
-    fail(&server, is_abort, usize::MAX, Fault::Late(Duration::from_secs(3600)));
+    fail(&server, is_abort, usize::MAX, Fault::Late(Duration::from_hours(1)));
     assert_eq!(give_up_all(Duration::from_millis(10)), ["s3://box/out/it"]);
 }
 

@@ -65,7 +65,7 @@ pub struct BucketServer {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Object>,
-    uploads: BTreeMap<String, Parts>,
+    uploads: BTreeMap<String, Begun>,
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
@@ -83,7 +83,7 @@ struct Object {
 }
 
 /// An upload that is not complete.
-struct Parts {
+struct Begun {
     path: String,
     mark: Option<String>,
     parts: BTreeMap<u32, Vec<u8>>,
@@ -312,7 +312,7 @@ impl State {
         self.versions += 1;
         let id = format!("upload-{}", self.versions);
         let (path, mark) = (request.path.clone(), request.mark.clone());
-        self.uploads.insert(id.clone(), Parts { path, mark, parts: BTreeMap::new() });
+        self.uploads.insert(id.clone(), Begun { path, mark, parts: BTreeMap::new() });
         Answer::text(format!(
             "<InitiateMultipartUploadResult><UploadId>{id}</UploadId>\
              </InitiateMultipartUploadResult>"

@@ -172,7 +172,7 @@ fn an_interrupted_run_leaves_nothing_in_the_bucket() {
     // Parts that never come to an end.
     server.fail(|request| {
         let is_part = request.query.contains_key("partNumber");
-        is_part.then_some(Fault::Silent(Duration::from_secs(3600)))
+        is_part.then_some(Fault::Silent(Duration::from_hours(1)))
     });
     let child = command(&sandbox, &server, "generate rmat 20 -o s3://box/g.tsv").spawn().unwrap();
     wait_until("parts", || {
