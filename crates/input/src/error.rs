@@ -231,6 +231,7 @@ impl InputError {
         match fault.kind() {
             ObjectErrorKind::Address => Self::Options { what: fault.to_string() },
             ObjectErrorKind::Missing => Self::Missing { file, what },
+            ObjectErrorKind::Stopped => Self::Cancelled,
             ObjectErrorKind::Changed | ObjectErrorKind::Unsupported => Self::Content { file, what },
             _ => Self::Io { file, action, source: io::Error::other(what) },
         }

@@ -133,7 +133,7 @@ pub use crate::options::{IdKind, Limits, ReadOptions, WeightBounds, WeightChoice
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready, pool};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};
-use crate::source::{Source, Watched};
+use crate::source::{Source, Watched, at_once};
 pub use crate::tables::{ColumnRef, Frame, VertexTables};
 use crate::vertices::Tables;
 
@@ -189,6 +189,7 @@ fn read_sources(
     progress: &Progress,
 ) -> Result<Input, InputError> {
     let tables = options.vertex_tables.open()?;
+    sources.iter().chain(tables.sources()).for_each(|source| source.stop_with(progress));
     let bytes = sources.iter().map(Source::bytes).sum::<Option<u64>>();
     let pool = pool(options.thread_count())?;
     let all = bytes.zip(tables.bytes()).map(|(edges, vertices)| edges + vertices);
@@ -251,15 +252,16 @@ pub fn estimate<S: AsRef<OsStr>>(
     let names = source::names(inputs)?;
     let mut said = Vec::new();
     let mut unstated = false;
-    for name in &names {
-        let one = if source::is_pipe(name) {
-            Estimate::default()
-        } else {
-            let source = Source::open(name, options.format)?;
-            check_rows(&source, options)?;
-            check_path(&source, options)?;
-            readers::of(&source).estimate(&source, options)?
-        };
+    let estimates = at_once::each(&names, |name| {
+        if source::is_pipe(name) {
+            return Ok(Estimate::default());
+        }
+        let source = Source::open(name, options.format)?;
+        check_rows(&source, options)?;
+        check_path(&source, options)?;
+        readers::of(&source).estimate(&source, options)
+    })?;
+    for (name, one) in names.iter().zip(estimates) {
         all.bytes = all.bytes.zip(one.bytes).map(|(a, b)| a + b);
         all.edges = all.edges.zip(one.edges).map(|(a, b)| a.saturating_add(b));
         all.exact &= one.exact;
@@ -289,7 +291,7 @@ fn open(names: &[PathBuf], options: &ReadOptions) -> Result<Vec<Source>, InputEr
         check_rows(&source, options)?;
         check_path(&source, options).map(|()| source)
     };
-    names.iter().map(open).collect()
+    at_once::each(names, open)
 }
 
 /// Refuses a table whose path says an end of its edges, where only what is in the file is read.

@@ -5,6 +5,7 @@
 //! files than a process may hold open; a pipe is opened once and its first bytes are kept. An
 //! object of a bucket ([`stored`]) stands wherever a file can.
 
+pub(crate) mod at_once;
 mod inputs;
 mod look;
 pub(crate) mod stored;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_objects::Location;
+use welter_progress::Progress;
 
 use crate::columnar::PathColumns;
 use crate::error::InputError;
@@ -181,6 +183,14 @@ impl Source {
             Whereabouts::File(path) => {
                 self.stamp.map(|stamp| Witness::new(&self.name, path, stamp))
             }
+        }
+    }
+
+    /// Gives up waiting for its bytes, where they are those of an object, once a run is cancelled.
+    pub(crate) fn stop_with(&self, progress: &Progress) {
+        if let Whereabouts::Object(object) = &self.whereabouts {
+            let progress = progress.clone();
+            object.stop_when(move || progress.cancelled());
         }
     }
 

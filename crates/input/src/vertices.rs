@@ -19,7 +19,7 @@ use crate::format::Format;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::Context;
 use crate::readers;
-use crate::source::{self, Source, Witness};
+use crate::source::{self, Source, Witness, at_once};
 use crate::tables::{ColumnRef, Frame, VertexTables};
 use crate::text::Dictionary;
 
@@ -45,7 +45,7 @@ impl VertexTables {
         };
         let all = |names: &[String]| {
             let names = if names.is_empty() { Vec::new() } else { source::names(names)? };
-            names.iter().map(open).collect::<Result<Vec<Source>, _>>()
+            at_once::each(&names, open)
         };
         Ok(Tables {
             of: self,
@@ -73,6 +73,11 @@ impl Tables<'_> {
     /// Bytes of the files as stored; `None` where a pipe is among them.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.sides.iter().flat_map(|(_, files, _)| files).map(Source::bytes).sum()
+    }
+
+    /// The files.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.sides.iter().flat_map(|(_, files, _)| files)
     }
 
     /// Witnesses of the files as they were when they were opened.

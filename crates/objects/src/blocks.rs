@@ -12,7 +12,6 @@ use bytes::{Bytes, BytesMut};
 
 use crate::error::ObjectError;
 use crate::object::Object;
-use crate::runtime;
 
 /// Bytes of a block.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -88,8 +87,8 @@ impl Blocks {
             return Ok(Bytes::new());
         }
         let fetched = block.get_or_init(|| {
-            let asked = runtime::wait(self.0.object.clone().fetch(start..end));
-            asked.unwrap_or_else(|error| Err(ObjectError::unstarted(self.0.object.name(), &error)))
+            let object = &self.0.object;
+            object.wait(object.clone().fetch(start..end)).and_then(|fetched| fetched)
         });
         match fetched {
             Ok(bytes) => Ok(bytes.slice((offset - start) as usize..)),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt;
@@ -13,7 +13,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt}
 use crate::RANGE_BYTES;
 use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
 use crate::location::Location;
-use crate::runtime;
+use crate::runtime::{self, Stopped};
 
 /// An object of known length. Copies are of one object.
 #[derive(Clone)]
@@ -29,6 +29,8 @@ struct Opened {
     tag: Option<String>,
     /// The first bytes.
     head: Bytes,
+    /// Says whether nobody wants to read it any more.
+    stopped: OnceLock<Box<Stopped>>,
 }
 
 impl fmt::Debug for Object {
@@ -57,7 +59,25 @@ impl Object {
         let (bytes, tag, head) =
             opened.map_err(|error| ObjectError::unstarted(&name, &error))??;
         let store = Arc::clone(store);
-        Ok(Self(Arc::new(Opened { store, path, name, bytes, tag, head })))
+        let stopped = OnceLock::new();
+        Ok(Self(Arc::new(Opened { store, path, name, bytes, tag, head, stopped })))
+    }
+
+    /// Ends requests that are waited for as soon as this says that nobody wants them any more. It
+    /// holds for all copies, and the first call counts.
+    pub fn stop_when(&self, stopped: impl Fn() -> bool + Send + Sync + 'static) {
+        // A later reader has less to say than the one that opened it.
+        let _ = self.0.stopped.set(Box::new(stopped));
+    }
+
+    /// Waits for a request, as long as it is wanted.
+    pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> Result<T, ObjectError> {
+        let stopped = || self.0.stopped.get().is_some_and(|stopped| stopped());
+        let done = runtime::wait_unless(request, &stopped);
+        let done = done.map_err(|error| ObjectError::unstarted(self.name(), &error))?;
+        let given_up =
+            || ObjectError::new(self.name(), ObjectErrorKind::Stopped, "it was given up");
+        done.ok_or_else(given_up)
     }
 
     /// URL of the object.
@@ -91,7 +111,7 @@ impl Object {
         if offset >= end {
             return Ok(0);
         }
-        let bytes = runtime::wait(self.clone().fetch(offset..end))??;
+        let bytes = self.wait(self.clone().fetch(offset..end))??;
         buffer[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
     }
@@ -120,8 +140,7 @@ impl Object {
         if self.0.tag.is_some() {
             return Ok(());
         }
-        let asked = runtime::wait(self.0.store.head(&self.0.path));
-        let asked = asked.map_err(|error| ObjectError::unstarted(self.name(), &error))?;
+        let asked = self.wait(self.0.store.head(&self.0.path))?;
         let found = asked.map_err(|error| self.failed(&error))?;
         if found.size == self.0.bytes { Ok(()) } else { Err(self.changed()) }
     }

@@ -126,10 +126,14 @@ impl Reader {
     /// Waits for the next range.
     fn arrive(&mut self) -> io::Result<()> {
         self.ask()?;
-        let Some((_, range)) = self.flying.pop_front() else { return Ok(()) };
-        let arrived = match runtime::wait(range)? {
-            Ok(arrived) => arrived.map_err(io::Error::from),
-            Err(broken) => Err(io::Error::other(broken)),
+        let Some((_, mut range)) = self.flying.pop_front() else { return Ok(()) };
+        let arrived = match self.object.wait(&mut range) {
+            Ok(Ok(arrived)) => arrived.map_err(io::Error::from),
+            Ok(Err(broken)) => Err(io::Error::other(broken)),
+            Err(stopped) => {
+                range.abort();
+                Err(stopped.into())
+            }
         };
         match arrived {
             Ok(bytes) => {

@@ -14,6 +14,9 @@ const THREADS: usize = 2;
 /// How often a thread that waits looks whether it should.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Says whether nobody wants any more what is waited for.
+pub(crate) type Stopped = dyn Fn() -> bool + Send + Sync;
+
 /// The runtime, which begins with the first call and lasts as long as the process.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();

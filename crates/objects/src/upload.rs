@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::location::{Location, Scheme};
-use crate::runtime;
+use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
 
 /// Bytes of a part, as long as there are few. Stores take no less than 5 MiB but for the last one.
@@ -49,9 +49,6 @@ const MARK: &str = "welter";
 fn part_bytes(number: usize) -> usize {
     PART_BYTES << (number / PARTS_OF_A_SIZE).min(DOUBLED_MAX)
 }
-
-/// Says whether what is written is not wanted any more.
-pub(crate) type Stopped = dyn Fn() -> bool + Send + Sync;
 
 /// An object that is being written. Bytes are added at the end, by calls that wait where too many
 /// are on their way.

@@ -199,6 +199,22 @@ fn fault_kind(server: &BucketServer, object: &Object, fault: Fault) -> ObjectErr
 }
 
 #[test]
+fn a_reader_that_is_not_wanted_any_more_ends_at_once() {
+    let server = BucketServer::start().unwrap();
+    let location = Location::parse("s3://box/").unwrap().unwrap();
+    let patient = Settings::new(server.environment()).with_silence(Duration::from_hours(1));
+    server.put("box/it", bytes(100_000));
+    let object = Bucket::connect(&location, &patient).unwrap().open("it", 4096).unwrap();
+    fail_first(&server, usize::MAX, Fault::Silent(Duration::from_hours(1)));
+    object.stop_when(|| true);
+    assert_eq!(refused(&object).kind(), ObjectErrorKind::Stopped);
+    let error = Blocks::new(&object, 0).read(5000..6000).unwrap_err();
+    assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);
+    let error = object.read_at(&mut [0; 8], 5000).unwrap_err();
+    assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);
+}
+
+#[test]
 fn bodies_that_are_cut_or_too_long_are_errors() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(100_000));
