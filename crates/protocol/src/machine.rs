@@ -381,10 +381,10 @@ impl Machine {
                 computation.degrees(cx, from, partition, payload);
             }
             Message::Propose { step, partition } => {
-                let local = storage.remaining(cx, step, partition);
+                let mut left = storage.remaining(cx, step, partition);
                 let placement = &cx.config.placement;
-                let remaining = placement.remaining(local, cx.rank, cx.machines());
-                computation.proposal(cx, from, (step, partition), remaining);
+                left.bytes = placement.remaining(left.bytes, cx.rank, cx.machines());
+                computation.proposal(cx, from, (step, partition), left);
             }
             Message::Proposed { step, partition, accepted } => {
                 computation.proposed(cx, step, partition, accepted);

@@ -59,6 +59,17 @@ pub fn accepts(bias: Bias, vertex_bytes: u64, remaining_bytes: u64, engines: u32
     i128::from(vertex_bytes) * 1000 * engines * more < gain
 }
 
+/// Input of a partition that is left at a storage engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Bytes of its chunks.
+    pub(crate) bytes: u64,
+    /// Cells that have any (or the partition itself, where edges do not lie by cells).
+    pub(crate) cells: u64,
+    /// Vertices of the source partitions of these.
+    pub(crate) sources: u64,
+}
+
 /// The rounds of proposals of one engine in one step.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {

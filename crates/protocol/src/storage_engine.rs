@@ -40,6 +40,7 @@ use crate::names::{
 };
 use crate::planted::Bug;
 use crate::rewriting::{self, streamed};
+use crate::steal::Left;
 
 /// Blocks, cursors and requests.
 #[derive(Default)]
@@ -252,23 +253,30 @@ impl StorageEngine {
         active_in(&self.active, step, cell)
     }
 
-    /// Bytes of a partition here that can still be handed out in a step: of chunks that are left
-    /// and have an active source. None in a step that has not begun here.
-    pub(crate) fn remaining(&mut self, cx: &Context, step: Step, partition: u32) -> u64 {
+    /// Chunks of a partition here that can still be handed out in a step: those that are left and
+    /// have an active source. None in a step that has not begun here.
+    pub(crate) fn remaining(&mut self, cx: &Context, step: Step, partition: u32) -> Left {
+        let mut sum = Left::default();
         if self.step != Some(step) {
-            return 0;
+            return sum;
         }
         let last = Cell { partition, source: Some(u32::MAX) };
         let cells =
             streamed(&cx.config, step, Cell::all(partition))..=streamed(&cx.config, step, last);
         let all = cx.config.has(Bug::UnwantedCounted);
         let active = &self.active;
-        let bytes = self.sets.range_mut(cells).map(|((.., cell), set)| {
+        for ((.., cell), set) in self.sets.range_mut(cells) {
             set.reset(step, active_in(active, step, *cell));
             let left = set.left.iter().map(|&place| u64::from(set.blocks[place].bytes));
-            if all { left.sum() } else { set.left_bytes }
-        });
-        bytes.sum()
+            let bytes = if all { left.sum() } else { set.left_bytes };
+            if bytes > 0 {
+                let sources = cx.config.partitions.range(cell.sources());
+                sum.bytes += bytes;
+                sum.cells += 1;
+                sum.sources += sources.end - sources.start;
+            }
+        }
+        sum
     }
 
     /// Sends copies of all blocks of a role that a manifest needs and the asker has not.

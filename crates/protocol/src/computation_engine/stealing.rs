@@ -30,7 +30,7 @@ use crate::messages::Message;
 use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Step};
 use crate::payload::Payload;
 use crate::rewriting::by_cells;
-use crate::steal::Bias;
+use crate::steal::{Bias, Left};
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -52,13 +52,13 @@ impl ComputationEngine {
         self.rounds.begin(foreign.collect(), &mut cx.random);
     }
 
-    /// A machine proposes help with a partition of which `remaining` bytes are left.
+    /// A machine proposes help with a partition of which so much is left.
     pub(crate) fn proposal(
         &mut self,
         cx: &mut Context,
         from: Rank,
         (step, partition): (Step, u32),
-        remaining: u64,
+        left: Left,
     ) {
         if self.step().is_none_or(|now| now < step) {
             cx.counters.count(Path::StealTooEarly);
@@ -66,30 +66,12 @@ impl ComputationEngine {
         }
         let mut accepted = false;
         if self.step() == Some(step) {
-            let bytes = self.copied_bytes(cx, step.phase);
+            let bytes = copied_bytes(cx, (step.phase, partition), &left);
             if let Some(owned) = self.owned.get_mut(&partition) {
-                accepted = owned.propose(cx, from, remaining, bytes);
+                accepted = owned.propose(cx, from, left.bytes, bytes);
             }
         }
         cx.send(from, Message::Proposed { step, partition, accepted });
-    }
-
-    /// `V`: bytes of the vertex sets that a stealer holds and hands over, or loads: that of the
-    /// partition itself, and where edges are streamed by cells, that of each active source.
-    ///
-    /// ```text
-    /// V = w * bytes of a vertex * (1 + |{ active sources }| if by cells)
-    /// ```
-    ///
-    /// A stealer that splits edges looks at no vertex.
-    fn copied_bytes(&self, cx: &Context, phase: Phase) -> u64 {
-        if phase == Phase::Split {
-            return 0;
-        }
-        let partitions = &cx.config.partitions;
-        let sources = (0..partitions.count()).filter(|&of| self.is_active(of));
-        let sets = 1 + if by_cells(&cx.config, phase) { sources.count() as u64 } else { 0 };
-        partitions.width() * sets * cx.config.vertex_bytes
     }
 
     /// The proposals that were held for the step that has begun.
@@ -167,6 +149,29 @@ impl ComputationEngine {
     }
 }
 
+/// `V`: bytes that a stealer copies and others would not, with which the time that it saves is
+/// compared.
+///
+/// ```text
+/// V = bytes of a vertex * (|partition| + (sources of the cells that are left) / (these cells))
+/// ```
+///
+/// The vertex set of the partition it loads, or hands over as accumulators. Where edges are streamed
+/// by cells it loads the signals of a cell's sources too, that of one cell: cells that are left are
+/// begun by one engine or the other, so signals of further ones are not more than without help.
+/// (Whoever splits edges looks at no vertex.)
+fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Left) -> u64 {
+    if phase == Phase::Split {
+        return 0;
+    }
+    let range = cx.config.partitions.range(partition);
+    let signals = match by_cells(&cx.config, phase) {
+        true => left.sources.checked_div(left.cells).unwrap_or(0),
+        false => 0,
+    };
+    (range.end - range.start + signals) * cx.config.vertex_bytes
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -205,47 +210,56 @@ mod tests {
         let mut engine = ComputationEngine::new(&cx);
         let scatter = Step { iteration: 0, phase: Phase::Scatter };
         let gather = Step { iteration: 0, phase: Phase::Gather };
-        engine.proposal(&mut cx, 1, (scatter, 0), 1 << 20);
+        engine.proposal(&mut cx, 1, (scatter, 0), left(1 << 20, 1));
         assert_eq!(answers(&mut cx), [], "nothing was begun");
         engine.begin(&mut cx, begin(scatter, 1));
         assert_eq!(engine.held(), [(1, scatter, 0)]);
-        engine.proposal(&mut cx, 1, (scatter, 0), 1 << 20);
+        engine.proposal(&mut cx, 1, (scatter, 0), left(1 << 20, 1));
         assert_eq!(answers(&mut cx), [true], "much is left");
-        engine.proposal(&mut cx, 1, (gather, 0), 1 << 20);
+        engine.proposal(&mut cx, 1, (gather, 0), left(1 << 20, 1));
         assert_eq!(answers(&mut cx), [], "another step was begun");
         assert_eq!(engine.held(), [(1, gather, 0)]);
-        engine.proposal(&mut cx, 1, (scatter, 0), 0);
+        engine.proposal(&mut cx, 1, (scatter, 0), left(0, 0));
         assert_eq!(answers(&mut cx), [false], "nothing is left");
     }
 
-    /// Whether a master whose two partitions are active, or are not, accepts help with `remaining`.
-    fn accepts(config: Config, phase: Phase, active: u64, remaining: u64) -> bool {
+    /// Bytes that are left, of so many cells with 32 sources each.
+    fn left(bytes: u64, cells: u64) -> Left {
+        Left { bytes, cells, sources: 32 * cells }
+    }
+
+    /// Whether a master accepts help where so much is left.
+    fn accepts(config: Config, phase: Phase, left: Left) -> bool {
         let mut cx = Context::new(Arc::new(config), 0, 1);
         let mut engine = ComputationEngine::new(&cx);
         let step = Step { iteration: 0, phase };
-        engine.begin(&mut cx, begin(step, active));
-        engine.proposal(&mut cx, 1, (step, 0), remaining);
+        engine.begin(&mut cx, begin(step, 1));
+        engine.proposal(&mut cx, 1, (step, 0), left);
         answers(&mut cx) == [true]
     }
 
     #[test]
-    fn help_costs_the_accumulators_and_the_signals_of_each_active_source() {
+    fn help_costs_the_accumulators_and_the_signals_of_a_cell() {
         const SET: u64 = 32 * 8;
         let fold = || Config { route: Route::Fold, ..of_two() };
         let rewrites = || Config { edges: Edges::Rewritten, ..of_two() };
         let cases = [
             (of_two(), Phase::Scatter, 1, 1),
             (of_two(), Phase::Gather, 1, 1),
-            (rewrites(), Phase::Scatter, 1, 3),
+            (rewrites(), Phase::Scatter, 2, 2),
             (rewrites(), Phase::Gather, 1, 1),
-            (fold(), Phase::Fold, 1, 3),
-            (fold(), Phase::Fold, 0, 1),
+            (fold(), Phase::Fold, 2, 2),
+            (fold(), Phase::Fold, 1, 2),
         ];
-        for (config, phase, active, sets) in cases {
+        for (config, phase, cells, sets) in cases {
             // Of one engine, the paper's criterion is V < D / 2.
             let bound = 2 * sets * SET;
-            assert!(!accepts(config.clone(), phase, active, bound), "{phase:?}, {sets} sets");
-            assert!(accepts(config, phase, active, bound + 2), "{phase:?}, {sets} sets");
+            let takes = |bytes| accepts(config.clone(), phase, left(bytes, cells));
+            assert!(!takes(bound) && takes(bound + 2), "{phase:?}, {cells} cells, {sets} sets");
         }
+        // Of two cells one has a quarter of the sources.
+        let narrow = Left { bytes: 1000, cells: 2, sources: 40 };
+        assert!(accepts(fold(), Phase::Fold, narrow));
+        assert!(!accepts(fold(), Phase::Fold, Left { sources: 64, ..narrow }));
     }
 }

@@ -87,20 +87,20 @@ fn what_remains_is_what_can_still_be_handed_out() {
         engine.keep_block(Block { sources: 1 << number, ..block }, false);
         assert_eq!(payload.len(), 8);
     }
-    assert_eq!(engine.remaining(&cx, step, 0), 0, "the step has not begun");
+    assert_eq!(engine.remaining(&cx, step, 0), Left::default(), "the step has not begun");
     (engine.step, engine.active) = (Some(step), Arc::from([0b1010, 0]));
-    assert_eq!(engine.remaining(&cx, step, 0), 16);
+    assert_eq!(engine.remaining(&cx, step, 0), Left { bytes: 16, cells: 1, sources: 32 });
     let pull = Pull { step, cell: Cell::all(0), active: 0b1010, sent: 0 };
     for left in [8, 0] {
         engine.pull(&mut cx, 1, pull);
         let (token, _) = asked(&mut cx);
-        assert_eq!(engine.remaining(&cx, step, 0), left);
+        assert_eq!(engine.remaining(&cx, step, 0).bytes, left);
         engine.read(&mut cx, token, Ok(edges(9)));
         cx.effects.clear();
     }
     let next = Step { iteration: 1, ..step };
     engine.step = Some(next);
-    assert_eq!(engine.remaining(&cx, next, 0), 16, "another step begins anew");
+    assert_eq!(engine.remaining(&cx, next, 0).bytes, 16, "another step begins anew");
 }
 
 #[test]
