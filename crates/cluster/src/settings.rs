@@ -1,7 +1,7 @@
 //! How a cluster on one computer is set: what its machines agree on, from a few numbers.
 
 use welter_protocol::Config;
-use welter_protocol::config::{Copies, Edges, Handover, Loss, Route, Sets, Timing};
+use welter_protocol::config::{Copies, Edges, Handover, Loss, Route, Sets, Timing, VertexSets};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::steal::Bias;
@@ -99,6 +99,7 @@ impl Settings {
             placement: Placement::Random,
             width: Width::Measured,
             depth: 4,
+            vertex_sets: VertexSets::Disk,
             streams: 1,
             store_window_bytes: 64 << 20,
             bins_open_max: self.bins_open_max,

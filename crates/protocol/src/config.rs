@@ -40,6 +40,15 @@ pub enum Sets {
     Files,
 }
 
+/// Place where the chunks of a vertex set are read, by the machine that stores them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VertexSets {
+    /// Its disk.
+    Disk,
+    /// Its memory, where they stay: they are written to its disk all the same.
+    Memory,
+}
+
 /// Policy for a checkpoint, or edges, that cannot be had from anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
@@ -131,6 +140,8 @@ pub struct Config {
     pub width: Width,
     /// Requests that a storage engine has with its disk at a time.
     pub depth: usize,
+    /// Where vertex sets are read.
+    pub vertex_sets: VertexSets,
     /// Chunks that a computation engine streams at a time, on as many cores.
     pub streams: usize,
     /// Bytes of blocks that a computation engine has under way to storage from which on it begins
@@ -245,6 +256,7 @@ pub(crate) fn of_two() -> Config {
         placement: Placement::Random,
         width: Width::Forced(1),
         depth: 1,
+        vertex_sets: VertexSets::Disk,
         streams: 1,
         store_window_bytes: 1 << 20,
         bins_open_max: u64::MAX,

@@ -97,6 +97,10 @@ paths! {
     Epoch,
     /// A block was on its way to the disk when an epoch ended, and was deleted.
     Orphaned,
+    /// An engine said at once that it has no chunk left, though its disk was busy.
+    NoneAtOnce,
+    /// A chunk of vertices was read from memory, though the disk was busy.
+    ReadBeside,
     /// The program was at work of an epoch before when there was work in this one.
     WorkWaited,
     /// An epoch began while another one was being begun.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use welter_protocol::config::{Config, Copies, Edges, Handover, Loss, Route, Sets, Timing};
+use welter_protocol::config::{
+    Config, Copies, Edges, Handover, Loss, Route, Sets, Timing, VertexSets,
+};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::placement::Placement;
 use welter_protocol::planted::Bug;
@@ -130,7 +132,10 @@ impl Schedule {
             source_parts,
             combines,
         };
-        let config = Self::config(random, &*job, &cut, wishes);
+        let mut config = Self::config(random, &*job, &cut, wishes);
+        if (mix(seed) >> 40).is_multiple_of(4) {
+            config.vertex_sets = VertexSets::Memory;
+        }
         let calm = wishes.calm || random.chance(150);
         let weather = weather(random, calm);
         let slowest = if random.chance(200) { 20 } else { 2 };
@@ -153,7 +158,7 @@ impl Schedule {
         let record_nanos = 20 + random.below(2000);
         let late_works = if !calm && random.chance(400) { 50 } else { 0 };
         let directory_nanos = random.below(20 * MICROS);
-        let config = Arc::new(config);
+        let (config, cells) = (Arc::new(config), cut.partitions.cells());
         Self {
             seed,
             job,
@@ -169,7 +174,8 @@ impl Schedule {
             directory_nanos,
             before: None,
             input_edge_bytes: 0,
-            events_max: EVENTS_MAX,
+            // Each engine asks each other one about each cell.
+            events_max: EVENTS_MAX * (1 + cells / 256),
             time_max: TIME_MAX,
         }
         .after_another(random, calm)
@@ -219,6 +225,7 @@ impl Schedule {
             placement: Placement::Random,
             width: Width::Measured,
             depth: 1,
+            vertex_sets: VertexSets::Disk,
             streams: 1,
             store_window_bytes: 1 << 20,
             bins_open_max: cut.bins_open_max,
@@ -308,6 +315,7 @@ impl Schedule {
             placement,
             width,
             depth: 1 + random.below(4) as usize,
+            vertex_sets: VertexSets::Disk,
             streams: 1 + random.below(3) as usize,
             bins_open_max: cut.bins_open_max,
             store_window_bytes: *random.pick(&[1, 500, 4000, 1 << 20]),

@@ -94,6 +94,6 @@ fn five_pulls_keep_disks_busy_behind_a_fast_network() {
 fn a_slow_network_takes_more_of_them() {
     let (times, measured) = sweep(250 * MICROS);
     let [one, _, _, five, ten, .., all] = times[..] else { unreachable!() };
-    assert!(one > 1.6 * all && five > 1.02 * ten && ten < 1.03 * all, "{times:?}");
+    assert!(one > 1.5 * all && five > 1.02 * ten && ten < 1.03 * all, "{times:?}");
     assert!(measured < 1.03 * all, "{measured} of {times:?}");
 }

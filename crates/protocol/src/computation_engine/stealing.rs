@@ -156,8 +156,8 @@ impl ComputationEngine {
 /// V = bytes of a vertex * (|partition| + (sources of the cells that are left) / (these cells))
 /// ```
 ///
-/// The vertex set of the partition it loads, or hands over as accumulators. Where edges are streamed
-/// by cells it loads the signals of a cell's sources too, that of one cell: cells that are left are
+/// The vertex set of the partition it loads, or hands over as accumulators. Where edges lie by
+/// cells it loads the signals of a cell's sources too, those of one cell: cells that are left are
 /// begun by one engine or the other, so signals of further ones are not more than without help.
 /// (Whoever splits edges looks at no vertex.)
 fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Left) -> u64 {
@@ -165,10 +165,8 @@ fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Left) -> 
         return 0;
     }
     let range = cx.config.partitions.range(partition);
-    let signals = match by_cells(&cx.config, phase) {
-        true => left.sources.checked_div(left.cells).unwrap_or(0),
-        false => 0,
-    };
+    let of_a_cell = left.sources.checked_div(left.cells).unwrap_or(0);
+    let signals = if by_cells(&cx.config, phase) { of_a_cell } else { 0 };
     (range.end - range.start + signals) * cx.config.vertex_bytes
 }
 

@@ -52,6 +52,12 @@ impl ChunkSet {
         }
     }
 
+    /// Whether a chunk is left that has an active source.
+    pub(super) fn has_any(&self, active: u64) -> bool {
+        let is_active = |&place: &usize| self.blocks[place].sources & active != 0;
+        self.left_bytes > 0 || self.left.iter().any(is_active)
+    }
+
     /// Any chunk that is left and has an active source.
     pub(super) fn take(
         &mut self,

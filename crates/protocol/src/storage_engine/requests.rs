@@ -6,11 +6,13 @@ use crate::messages::Pull;
 use crate::names::{Block, BlockName, Rank, Role, Time};
 use crate::payload::Payload;
 
-/// Requests that wait, and those that are with the disk, by their tokens, with their beginnings.
+/// Requests that wait, those that are with the disk, and reads of memory, by their tokens, with
+/// their beginnings.
 #[derive(Default)]
 pub(super) struct Service {
     pub(super) queue: VecDeque<Request>,
     pub(super) busy: BTreeMap<u64, (Time, Request)>,
+    pub(super) beside: BTreeMap<u64, (Time, Request)>,
 }
 
 pub(super) struct Request {

@@ -8,6 +8,11 @@
 //! queued(r)  = begins(r) - arrives(r)            service(r) = ends(r) - begins(r)
 //! ```
 //!
+//! Two kinds of requests have no turn, for they need no disk: pulls of which it is known that no
+//! chunk is left, and chunks of vertex sets where these stay in memory (`Config::vertex_sets`).
+//! Whoever asks waits for both with all that it has: behind chunks that others pull, each of its
+//! cells would end as late as the longest of all queues.
+//!
 //! **Invariant:** with a depth of 1 `service`, which computation engines take for `R_storage` of
 //! equation 1 ([`crate::window`]), has no wait for other requests in it. With more, it is what one
 //! takes of as many that share the disk. Tested by
@@ -17,12 +22,13 @@
 //! those alone that could be read. Tested by `the_end_of_copies_comes_after_all_of_them`.
 
 use super::StorageEngine;
-use super::requests::{Request, Wanted};
+use super::requests::{Request, Service, Wanted};
 use crate::block::Damage;
+use crate::config::VertexSets;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Effect, Message, Pull};
-use crate::names::{Block, BlockName, Rank, Time};
+use crate::names::{Block, BlockName, Kind, Rank, Time};
 use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::rewriting::streamed;
@@ -35,11 +41,40 @@ impl StorageEngine {
                 return cx.send(from, Message::NoChunk(pull));
             }
         }
+        // All chunks of a step that has begun are here, so nothing need be waited for.
+        if self.step == Some(pull.step) && !self.has_any(cx, pull) {
+            if !self.service.busy.is_empty() {
+                cx.counters.count(Path::NoneAtOnce);
+            }
+            return cx.send(from, Message::NoChunk(pull));
+        }
         self.service.ask(cx.now, from, Wanted::Chunk(pull));
         self.serve(cx);
     }
 
+    /// Whether any chunk is left for a pull.
+    fn has_any(&mut self, cx: &mut Context, pull: Pull) -> bool {
+        let set = self.sets.entry(streamed(&cx.config, pull.step, pull.cell)).or_default();
+        set.reset(pull.step, pull.active);
+        let any = set.has_any(pull.active);
+        if !any && !set.left.is_empty() {
+            cx.counters.count(Path::Inactive);
+        }
+        any
+    }
+
     pub(crate) fn get(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
+        let held = cx.config.vertex_sets == VertexSets::Memory;
+        if held && name.kind == Kind::Vertices {
+            let (token, wanted) = (cx.token(), Wanted::Block(name));
+            cx.effects.extend(effect(token, &wanted));
+            let request = Request { from, since: cx.now, wanted };
+            self.service.beside.insert(token, (cx.now, request));
+            if !self.service.busy.is_empty() {
+                cx.counters.count(Path::ReadBeside);
+            }
+            return;
+        }
         self.service.ask(cx.now, from, Wanted::Block(name));
         self.serve(cx);
     }
@@ -104,7 +139,8 @@ impl StorageEngine {
 
     /// The request that the device has just ended, if it was this.
     fn ended(&mut self, token: u64) -> Option<(Time, Request)> {
-        self.service.busy.remove(&token)
+        let Service { busy, beside, .. } = &mut self.service;
+        busy.remove(&token).or_else(|| beside.remove(&token))
     }
 
     /// A block was read, or cannot be.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::block::Damage;
-use crate::config::{Config, Copies, of_two};
+use crate::checkpoint::vertices;
+use crate::config::{Config, Copies, VertexSets, of_two};
 use crate::messages::{Envelope, Pull};
 use crate::payload::Payload;
 
@@ -62,6 +63,44 @@ fn what_is_measured_as_service_has_no_wait_in_it() {
     });
     assert_eq!(measured, Some((10, 10)), "it waited for the write, and took as long itself");
     assert!(asked(&mut cx).1);
+}
+
+/// Chunks of vertices that are read, and how often it was said that there is no chunk.
+fn at_once(cx: &mut Context) -> (Vec<BlockName>, usize) {
+    let (mut reads, mut none) = (Vec::new(), 0);
+    for effect in std::mem::take(&mut cx.effects) {
+        match effect {
+            Effect::Read { name, .. } if name.kind == Kind::Vertices => reads.push(name),
+            Effect::Send(Envelope { message: Message::NoChunk(_), .. }) => none += 1,
+            _ => {}
+        }
+    }
+    (reads, none)
+}
+
+#[test]
+fn what_needs_no_disk_has_no_turn_at_it() {
+    let step = Step { iteration: 0, phase: Phase::Scatter };
+    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0 };
+    let name = vertices(Epoch::default(), 0, 0, 0);
+    for vertex_sets in [VertexSets::Disk, VertexSets::Memory] {
+        let config = Config { vertex_sets, ..of_two() };
+        let mut cx = Context::new(Arc::new(config), 0, 1);
+        let mut engine = StorageEngine { step: Some(step), ..StorageEngine::default() };
+        engine.keep_block(edges(1).0, false);
+        engine.pull(&mut cx, 1, pull);
+        let (token, _) = asked(&mut cx);
+        // The disk has the last chunk.
+        engine.pull(&mut cx, 1, pull);
+        assert_eq!(at_once(&mut cx), (Vec::new(), 1));
+        engine.get(&mut cx, 1, name);
+        let are_held = vertex_sets == VertexSets::Memory;
+        let held = if are_held { vec![name] } else { Vec::new() };
+        assert_eq!(at_once(&mut cx), (held, 0));
+        engine.read(&mut cx, token, Ok(edges(1)));
+        let waited = if are_held { Vec::new() } else { vec![name] };
+        assert_eq!(at_once(&mut cx), (waited, 0));
+    }
 }
 
 #[test]

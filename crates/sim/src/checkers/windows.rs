@@ -2,7 +2,8 @@
 //! depth, chunks of vertex sets that a computation engine asks others for by its window.
 //!
 //! ```text
-//! |{ r : asked(r, x) <= t < answered(r, x) }| <= depth          reads and writes of machine x
+//! |{ r : asked(r, x) <= t < answered(r, x) }| <= depth          reads and writes of machine x,
+//!                                                              but of vertices that it holds
 //! |{ c : x has asked another for vertices c, and has not got it }| <= window
 //! ```
 //!
@@ -14,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use welter_protocol::Event;
-use welter_protocol::config::Config;
+use welter_protocol::config::{Config, VertexSets};
 use welter_protocol::messages::{Effect, Envelope, Message};
 use welter_protocol::names::{BlockName, Epoch, Kind};
 use welter_protocol::window::Width;
@@ -25,6 +26,7 @@ use super::scene::Scene;
 pub struct Windows {
     depth: usize,
     window: usize,
+    holds_vertices: bool,
     disks: BTreeMap<usize, (Epoch, BTreeSet<u64>)>,
     gets: BTreeMap<usize, (Epoch, Gets)>,
 }
@@ -58,7 +60,8 @@ impl Windows {
             Width::Measured => machines,
         };
         let depth = config.depth.max(1);
-        Self { depth, window, disks: BTreeMap::new(), gets: BTreeMap::new() }
+        let holds_vertices = config.vertex_sets == VertexSets::Memory;
+        Self { depth, window, holds_vertices, disks: BTreeMap::new(), gets: BTreeMap::new() }
     }
 
     /// Something happens to a machine.
@@ -98,6 +101,9 @@ impl Windows {
     pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
         let Scene { process, rank, epoch, .. } = scene;
         let (what, asked, bound) = match effect {
+            Effect::Read { name, .. } if self.holds_vertices && name.kind == Kind::Vertices => {
+                return Ok(());
+            }
             Effect::Read { token, .. } | Effect::Write { token, .. } => {
                 let tokens = newest(&mut self.disks, process, epoch);
                 tokens.insert(*token);

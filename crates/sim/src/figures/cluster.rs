@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use welter_protocol::Time;
-use welter_protocol::config::{Route, Timing};
+use welter_protocol::config::{Route, Timing, VertexSets};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::times::Times;
 use welter_store::header::Encoding;
@@ -237,6 +237,10 @@ impl Setting {
         let mut schedule = Schedule::calm(Arc::new(job), cut);
         let config = Arc::make_mut(&mut schedule.config);
         config.streams = self.cores;
+        let holds_vertices = layout >= Layout::Resident;
+        if holds_vertices {
+            config.vertex_sets = VertexSets::Memory;
+        }
         config.store_window_bytes = 16 * CHUNK_BYTES / grain;
         config.checkpoint_interval = u32::MAX;
         // Signs of life are rare, since a run lasts hours.
@@ -256,7 +260,6 @@ impl Setting {
             ..schedule.weather
         };
         let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
-        let holds_vertices = layout >= Layout::Resident;
         schedule.speeds = vec![Speed { unit: grain, holds_vertices, ..rate }; machines];
         schedule.cores = self.cores;
         schedule.record_nanos = 20 * grain;
