@@ -8,6 +8,7 @@ mod algorithms;
 mod baselines;
 mod bytes;
 mod check;
+mod cloud;
 mod codec;
 mod compression;
 mod engine;
@@ -74,6 +75,9 @@ enum What {
     /// other programs; then out of core, as root, beside the times that X-Stream states. Not part
     /// of `all`.
     Algorithms,
+    /// The figures of X-Stream in the cloud, on loop devices that are slowed down. Needs root; not
+    /// part of `all`.
+    Cloud(cloud::Arguments),
     /// All of these.
     All,
     /// One job in this process, for `job`; prints what it took.
@@ -213,6 +217,10 @@ fn main() -> Result<()> {
     if let Some(What::PlainChild(child)) = what {
         return algorithms::plain::run(&child);
     }
+    if let Some(What::Cloud(arguments)) = &what {
+        let inputs = Inputs::open(options.data.as_deref())?;
+        return cloud::run(arguments, options.scale.first().copied(), &inputs);
+    }
     let settings = Settings::of(&options)?;
     if options.clean {
         return settings.inputs.clean();
@@ -255,7 +263,7 @@ fn benches(what: Option<&What>) -> Vec<Bench> {
         Some(What::Codec) => vec![codec],
         Some(What::Compression) => vec![("compression", compression::bench)],
         Some(What::Traverse) => vec![traverse],
-        Some(What::All | What::JobChild(_) | What::PlainChild(_)) | None => {
+        Some(What::All | What::Cloud(_) | What::JobChild(_) | What::PlainChild(_)) | None => {
             vec![kernel, job, ingest, readers, codec, traverse]
         }
     }

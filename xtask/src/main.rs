@@ -25,6 +25,8 @@ usage: cargo xtask TASK
   sim [ARGS]        the simulator of the cluster's protocol; `cargo xtask sim --help` lists ARGS
   experiment chaos [ARGS]
                     the figures of Chaos by the scale model; `--help` lists ARGS
+  experiment cloud [ARGS]
+                    the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
@@ -57,6 +59,10 @@ fn main() -> ExitCode {
             let package = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--"];
             cargo(&root()).args(package).args(arguments).finish()
         }),
+        ("experiment", [paper, arguments @ ..]) if paper == "cloud" => {
+            let arguments = [&["cloud".to_owned()], arguments].concat();
+            bench(&arguments)
+        }
         ("powercuts", []) => powercuts::powercuts(&root()),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
         ("help" | "-h" | "--help", _) => {
@@ -146,7 +152,10 @@ fn advisories(root: &Path) -> Outcome {
 /// The benchmarks are a package of their own; their arguments are its business.
 fn bench(arguments: &[String]) -> Outcome {
     let package = ["run", "--profile", "dist", "--package", "welter-bench", "--"];
-    if arguments.iter().any(|argument| argument == "outofcore" || argument == "algorithms") {
+    if arguments
+        .iter()
+        .any(|argument| ["outofcore", "algorithms", "cloud"].contains(&argument.as_str()))
+    {
         // They measure the command itself, and look for it where this package lies.
         let command = ["build", "--profile", "dist", "--package", "welter"];
         step("the command", || cargo(&root()).args(command).finish())?;

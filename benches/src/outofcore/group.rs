@@ -47,9 +47,21 @@ impl Drop for Group {
 }
 
 /// Limits of a job.
-pub(super) struct Limits {
-    memory: Group,
-    device: Option<Group>,
+pub(crate) struct Limits {
+    memory: Option<Group>,
+    devices: Option<Group>,
+}
+
+/// How the device that a folder lies on is slowed down.
+#[derive(Clone, Debug)]
+pub(crate) struct Throttle {
+    pub(crate) folder: PathBuf,
+    /// Bytes a second.
+    pub(crate) read_bytes: u64,
+    /// Bytes a second.
+    pub(crate) write_bytes: u64,
+    /// Requests a second of either kind.
+    pub(crate) operations: Option<u64>,
 }
 
 impl Limits {
@@ -59,15 +71,24 @@ impl Limits {
         let memory = Group::new("memory")?;
         memory.set("memory.limit_in_bytes", &memory_bytes.to_string())?;
         memory.set("memory.max_usage_in_bytes", "0")?;
-        let device = device.map(|(folder, rate)| throttled(folder, rate)).transpose()?;
-        Ok(Self { memory, device })
+        let devices = device.map(|(folder, rate)| {
+            let folder = folder.to_owned();
+            let (read_bytes, write_bytes) = (rate, rate);
+            throttled(&[Throttle { folder, read_bytes, write_bytes, operations: None }])
+        });
+        Ok(Self { memory: Some(memory), devices: devices.transpose()? })
+    }
+
+    /// Devices that are slowed down, and all the memory there is.
+    pub(crate) fn of_devices(throttles: &[Throttle]) -> Result<Self> {
+        Ok(Self { memory: None, devices: Some(throttled(throttles)?) })
     }
 
     /// Command that runs another one in the groups.
-    pub(super) fn confine(&self, command: &Command) -> Command {
+    pub(crate) fn confine(&self, command: &Command) -> Command {
         let mut shell = Command::new("sh");
         let join = r#"for group in $0; do echo $$ > "$group" || exit 1; done; exec "$@""#;
-        let groups = [Some(&self.memory), self.device.as_ref()];
+        let groups = [&self.memory, &self.devices].map(Option::as_ref);
         let groups: Vec<String> =
             groups.into_iter().flatten().map(|group| group.procs().display().to_string()).collect();
         shell.args(["-c", join, &groups.join(" ")]);
@@ -77,26 +98,36 @@ impl Limits {
 
     /// The most memory that was in use at any time, bytes.
     pub(super) fn peak_bytes(&self) -> Result<u64> {
-        let path = self.memory.0.join("memory.max_usage_in_bytes");
+        let memory = self.memory.as_ref().context("a group without a limit of memory")?;
+        let path = memory.0.join("memory.max_usage_in_bytes");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         Ok(text.trim().parse()?)
     }
 }
 
-fn throttled(folder: &Path, rate: u64) -> Result<Group> {
+fn throttled(throttles: &[Throttle]) -> Result<Group> {
     let group = Group::new("blkio")?;
-    let device = fs::metadata(folder).with_context(|| folder.display().to_string())?.dev();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    // A partition is slowed down as the disk that it is on.
-    let sys = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    let disk = if sys.join("partition").exists() {
-        fs::read_to_string(sys.join("../dev")).context("finding the disk of a partition")?
-    } else {
-        format!("{major}:{minor}")
-    };
-    for what in ["read", "write"] {
-        let line = format!("{} {rate}", disk.trim());
-        group.set(&format!("blkio.throttle.{what}_bps_device"), &line)?;
+    for Throttle { folder, read_bytes, write_bytes, operations } in throttles {
+        let disk = disk(folder)?;
+        for (what, bytes) in [("read", read_bytes), ("write", write_bytes)] {
+            group.set(&format!("blkio.throttle.{what}_bps_device"), &format!("{disk} {bytes}"))?;
+            // None is 0, which takes back what an earlier job was given.
+            let operations = operations.unwrap_or(0);
+            let line = format!("{disk} {operations}");
+            group.set(&format!("blkio.throttle.{what}_iops_device"), &line)?;
+        }
     }
     Ok(group)
+}
+
+/// Number of the disk that a folder lies on, such as `8:0`. A partition is slowed down as its disk.
+pub(crate) fn disk(folder: &Path) -> Result<String> {
+    let device = fs::metadata(folder).with_context(|| folder.display().to_string())?.dev();
+    let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let sys = PathBuf::from(format!("/sys/dev/block/{number}"));
+    if !sys.join("partition").exists() {
+        return Ok(number);
+    }
+    let disk = fs::read_to_string(sys.join("../dev")).context("finding the disk of a partition")?;
+    Ok(disk.trim().to_owned())
 }

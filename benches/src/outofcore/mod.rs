@@ -6,7 +6,7 @@
 //! memory there is. The page cache holds the input; temporary files are read and written past it.
 
 mod cost;
-mod group;
+pub(crate) mod group;
 pub(crate) mod job;
 mod turns;
 

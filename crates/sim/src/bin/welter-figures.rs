@@ -102,7 +102,7 @@ fn section(figure: &Figure, folder: Option<&str>) -> String {
         number if number.contains('.') => "Section",
         _ => "Figure",
     };
-    let file = figure.file();
+    let file = figure.file("chaos");
     let chart = folder.map_or_else(String::new, |folder| {
         format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
     });
@@ -118,7 +118,7 @@ fn write(page: &Path, figures: &[Figure], extent: Extent) -> std::io::Result<()>
     std::fs::create_dir_all(&charts)?;
     let mut text = head(extent);
     for figure in figures {
-        let file = charts.join(figure.file());
+        let file = charts.join(figure.file("chaos"));
         std::fs::write(file.with_extension("svg"), svg(figure))?;
         std::fs::write(file.with_extension("csv"), figure.csv())?;
         text.push('\n');

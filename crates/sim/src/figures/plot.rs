@@ -79,9 +79,9 @@ impl Figure {
         found.unwrap_or_else(|| panic!("figure {} has no series {name}", self.number))
     }
 
-    /// The name of its files, without an extension.
-    pub fn file(&self) -> String {
-        format!("chaos-{}", self.number.replace('.', "-"))
+    /// The name of its files, without an extension: that of a paper, and the number.
+    pub fn file(&self, paper: &str) -> String {
+        format!("{paper}-{}", self.number.replace('.', "-"))
     }
 
     /// A table with a row for each series.
@@ -138,6 +138,6 @@ mod tests {
         assert_eq!(figure.markdown(), expected);
         assert_eq!(figure.csv().lines().count(), 5);
         assert!(figure.csv().starts_with("series,machines,value,paper\nBFS,1,1,1.66\n"));
-        assert_eq!((figure.file().as_str(), figure.of("BFS").last()), ("chaos-9-3", 1.6612));
+        assert_eq!((figure.file("chaos").as_str(), figure.of("BFS").last()), ("chaos-9-3", 1.6612));
     }
 }

@@ -1,0 +1,103 @@
+//! `cloud`: the experiments of "X-Stream in the cloud" on devices of this machine that are as slow
+//! as its storage types were.
+//!
+//! Each figure runs the command on volumes of one storage type ([`storage`]), in the way of
+//! X-Stream (edges and updates on storage, one by one; vertices in memory) and in welter's own, and
+//! states the paper's words beside the seconds. It needs root: volumes are loop devices, and
+//! control groups slow them down.
+
+mod figures;
+mod run;
+mod storage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use welter_sim::figures::{Figure, svg};
+
+use crate::inputs::Inputs;
+use crate::system;
+use run::Graph;
+
+/// Scale of the graph where none is stated; the paper's is 25.
+const SCALE: u32 = 18;
+
+/// Figures to make, and where they are written.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Figures to make [default: all].
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    figure: Vec<String>,
+    /// Writes the figures into this page (Markdown), and a chart and the numbers of each (SVG, CSV)
+    /// into a folder `cloud` beside it.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
+/// Makes figures of a graph with the least volumes that hold it.
+pub(crate) fn run(arguments: &Arguments, scale: Option<u32>, inputs: &Inputs) -> Result<()> {
+    let wanted = |number: &str| {
+        arguments.figure.is_empty() || arguments.figure.iter().any(|figure| figure == number)
+    };
+    let known: Vec<&str> = figures::FIGURES.iter().map(|(number, _)| *number).collect();
+    if let Some(unknown) = arguments.figure.iter().find(|it| !known.contains(&it.as_str())) {
+        anyhow::bail!("--figure {unknown}: expected some of {}", known.join(", "));
+    }
+    ensure!(rustix::process::geteuid().is_root(), "loop devices and control groups need root");
+    let graph = Graph::new(scale.unwrap_or(SCALE), inputs)?;
+    let mut made = Vec::new();
+    for (number, make) in figures::FIGURES {
+        if wanted(number) {
+            eprintln!("figure {number}");
+            let figure = make(&graph).with_context(|| format!("figure {number}"))?;
+            println!("{}", section(&figure, None));
+            made.push(figure);
+        }
+    }
+    match &arguments.page {
+        Some(page) => write(page, &graph, &made),
+        None => Ok(()),
+    }
+}
+
+/// Text of a figure, with a chart from a folder.
+fn section(figure: &Figure, folder: Option<&str>) -> String {
+    let Figure { number, title, paper, notes, .. } = figure;
+    let head = if number.starts_with(|it: char| it.is_ascii_digit()) { "Figure " } else { "" };
+    let file = figure.file("cloud");
+    let chart = folder.map_or_else(String::new, |folder| {
+        format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
+    });
+    let table = figure.markdown();
+    format!("## {head}{number}: {title}\n\n{table}\n{chart}The paper: {paper}\n\nHere: {notes}\n")
+}
+
+/// Writes the page, and what it shows beside it.
+fn write(page: &Path, graph: &Graph, figures: &[Figure]) -> Result<()> {
+    let charts = page.with_file_name("cloud");
+    fs::create_dir_all(&charts).with_context(|| charts.display().to_string())?;
+    let mut text = head(graph);
+    for figure in figures {
+        let file = charts.join(figure.file("cloud"));
+        fs::write(file.with_extension("svg"), svg(figure))?;
+        fs::write(file.with_extension("csv"), figure.csv())?;
+        text.push('\n');
+        text.push_str(&section(figure, Some("cloud")));
+    }
+    fs::write(page, text).with_context(|| page.display().to_string())
+}
+
+/// Opening of the page: what was run, and on which devices.
+fn head(graph: &Graph) -> String {
+    format!(
+        "# The figures of X-Stream in the cloud\n\n\
+         Laboratory notes; [all pages](README.md). Made by `cargo xtask experiment cloud --scale \
+         {} --page PAGE` as root. Measured on: {}.\n\n{}\n\n{}\n",
+        graph.scale,
+        system::describe(),
+        storage::ASSUMED,
+        run::WAYS
+    )
+}

@@ -1,0 +1,102 @@
+//! A run of the command on volumes of a storage type.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::storage::{Storage, Volumes};
+use crate::inputs::{Inputs, Kind, Shape};
+use crate::outofcore::group::Limits;
+use crate::outofcore::job::program;
+
+/// How runs go, for readers of the figures.
+pub(crate) const WAYS: &str = "\
+*As X-Stream*: edges packed (4 bytes each), updates written one by one and read again \
+(`--route spill-plain --encoding packed --cache 0`). *welter*: as it chooses for a device of that \
+speed, with no edge in memory (`--cache 0`); components then need no graph at all, only the input. \
+Seconds are those of the whole command, from raw pairs in the page cache to a result on another \
+disk; PageRank makes five iterations in `f32`.";
+
+const MIB: u64 = 1 << 20;
+
+/// A graph, as a file of pairs.
+pub(crate) struct Graph {
+    pub(crate) scale: u32,
+    /// Pairs of the generated graph.
+    input: PathBuf,
+    folder: PathBuf,
+}
+
+/// Something that is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub(crate) name: &'static str,
+    arguments: &'static [&'static str],
+}
+
+pub(crate) const BFS: Job = Job { name: "BFS", arguments: &["bfs", "--source", "0"] };
+pub(crate) const WCC: Job = Job { name: "CC", arguments: &["wcc"] };
+pub(crate) const PAGERANK: Job =
+    Job { name: "PageRank", arguments: &["pagerank", "--iterations", "5", "--precision", "f32"] };
+
+/// Options of the way in which X-Stream goes.
+pub(crate) const AS_XSTREAM: &[&str] =
+    &["--route", "spill-plain", "--encoding", "packed", "--cache", "0"];
+/// Options of the way in which welter goes.
+pub(crate) const AS_WELTER: &[&str] = &["--cache", "0"];
+
+/// Time of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) seconds: f64,
+}
+
+impl Graph {
+    /// An undirected R-MAT graph of this scale.
+    pub(crate) fn new(scale: u32, inputs: &Inputs) -> Result<Self> {
+        let input = inputs.raw(Shape { kind: Kind::Rmat, scale })?;
+        Ok(Self { scale, input, folder: inputs.subfolder("cloud")? })
+    }
+
+    /// A graph that lies in a file, such as a real one.
+    pub(crate) fn with_input(&self, input: PathBuf) -> Self {
+        Self { input, folder: self.folder.clone(), ..*self }
+    }
+
+    /// Volumes with room for what runs write: pairs of both directions, and updates twice.
+    pub(crate) fn mount(&self, storage: Storage, count: usize) -> Result<Volumes> {
+        let bytes = (64 * MIB).max((1 << self.scale) * 16 * 2 * 40);
+        Volumes::mount(storage, count, bytes, &self.folder)
+    }
+
+    /// Runs a job on volumes, with these options.
+    pub(crate) fn run(&self, job: Job, volumes: &Volumes, options: &[&str]) -> Result<Taken> {
+        let [output, report] = ["answer.npy", "report.json"].map(|name| self.folder.join(name));
+        let mut command = Command::new(program()?);
+        command.arg("run").args(job.arguments).arg(&self.input).args(["-q", "--undirected"]);
+        command.args(options);
+        for folder in volumes.folders() {
+            command.arg("--scratch").arg(folder);
+        }
+        command.arg("--output").arg(&output).arg("--report").arg(&report);
+        let limits = Limits::of_devices(&volumes.throttles())?;
+        let mut confined = limits.confine(&command);
+        let started = Instant::now();
+        let ended = confined.stderr(Stdio::piped()).output().context("starting the command")?;
+        let seconds = started.elapsed().as_secs_f64();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+        let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
+        let report: Value = serde_json::from_slice(&text).context("the report of the command")?;
+        let bytes = |name: &str| report["storage"][name].as_f64().unwrap_or(0.0) / 1e6;
+        let (read, written) = (bytes("bytes_read"), bytes("bytes_written"));
+        eprintln!(
+            "  {} {options:?}: {seconds:.1} s, {read:.0} MB read, {written:.0} written",
+            job.name
+        );
+        Ok(Taken { seconds })
+    }
+}
