@@ -63,8 +63,12 @@ class Store(BaseHTTPRequestHandler):
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
     """A store, with the variables by which it is found."""
-    kept = type("Kept", (Store,), {"objects": {}, "uploads": {}})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), kept)
+
+    class Kept(Store):
+        objects = {}
+        uploads = {}
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, value in {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
@@ -74,7 +78,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
         "NO_PROXY": "127.0.0.1",
     }.items():
         monkeypatch.setenv(name, value)
-    yield kept
+    yield Kept
     server.shutdown()
 
 

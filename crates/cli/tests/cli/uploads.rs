@@ -16,6 +16,9 @@ fn begin() -> (Sandbox, BucketServer) {
     (sandbox, BucketServer::start().unwrap())
 }
 
+/// Whether a request is of a kind.
+type Kind = fn(&Request) -> bool;
+
 /// Whether nothing is in the store.
 fn is_empty(server: &BucketServer) -> bool {
     server.paths().is_empty() && server.uploads().is_empty()
@@ -142,7 +145,7 @@ fn what_fails_ends_with_the_name_and_leaves_nothing() {
     let is_part = |request: &Request| request.query.contains_key("partNumber");
     let is_end =
         |request: &Request| request.method == "POST" && request.query.contains_key("uploadId");
-    let cases: [(&str, &str, fn(&Request) -> bool); 5] = [
+    let cases: [(&str, &str, Kind); 5] = [
         ("run wcc e.tsv -o s3://box/r.csv", "r.csv", is_small),
         ("run wcc e.tsv -o s3://box/r.parquet", "r.parquet", is_small),
         ("generate rmat 17 -o s3://box/g.u32", "g.u32", is_part),
