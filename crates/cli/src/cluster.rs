@@ -26,6 +26,7 @@ use welter_store::durable;
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
 use crate::args::{Cluster, RouteArg, RunOptions, Seat};
+use crate::cluster_report::Machines;
 use crate::failure::Failure;
 use crate::finite;
 use crate::line;
@@ -48,6 +49,8 @@ pub(crate) struct Found {
     pub(crate) finding: Finding,
     /// Edges of the input.
     pub(crate) edges: u64,
+    /// Machines, and what each did.
+    pub(crate) machines: Machines,
     /// Notes for a person about how the graph was read.
     pub(crate) notes: Vec<String>,
     /// Part of the table that is shown.
@@ -72,7 +75,6 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
     let said = [
         ("--drop-duplicates", args.graph.drop_duplicates.is_some()),
-        ("--report", args.output.report.is_some()),
         ("--checkpoint", checkpoint.checkpoint.is_some()),
         ("--memory", resources.memory.is_some()),
         ("--threads", resources.threads.is_some()),
@@ -196,7 +198,7 @@ pub(crate) fn run(
     let directory = Directory::new(&session.resources.scratch())?;
     let mut host = Processes::new(cluster.machines, &directory.0, Box::new(machine));
     let finished = host::run(&mut host, cluster.machines, &session.progress)?;
-    let Job { edges, vertices, ids, program, mut notes, .. } = job;
+    let Job { edges, vertices, ids, program, settings, mut notes, .. } = job;
     notes.extend(restarts(&finished));
     let columns = program.columns(&finished.vertices());
     let made = Made { columns: &columns, vertices, decided: &finished.decided };
@@ -209,6 +211,13 @@ pub(crate) fn run(
         table: Table { vertices: ids, columns },
         finding,
         edges: edges.edges(),
+        machines: Machines {
+            activities: finished.activities,
+            route: settings.route,
+            partitions: settings.cut().map_or(0, |cut| cut.partitions.count()),
+            restarts: finished.restarts,
+            suspicions: finished.suspicions,
+        },
         notes,
         top: program.top,
     })

@@ -22,6 +22,7 @@ mod beside;
 mod checkpoint;
 mod choice;
 mod cluster;
+mod cluster_report;
 mod commandline;
 mod convert;
 mod docs;

@@ -13,12 +13,13 @@ use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
 use crate::cluster;
+use crate::cluster_report;
 use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
 use crate::load::Source;
 use crate::promise::Outputs;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::session::{LoadedGraph, Session};
 use crate::stdout::{end_stdout, is_stdout, print, wrote};
 use crate::text::{counted, seconds};
@@ -68,8 +69,18 @@ fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Re
     let found = cluster::run(algorithm, args, (&source, cluster), &session)?;
     let vertices = found.table.vertices.vertices();
     show(&mut session, &found.table, (args, found.top))?;
+    let took = session.started.elapsed();
+    if let Some(path) = args.output.report.as_deref() {
+        let figures = (vertices, found.edges, took.as_secs_f64());
+        let report =
+            cluster_report::Report::of(algorithm, &found.machines, &found.finding, figures);
+        report::write(path, &report)?;
+    }
     for note in &found.notes {
         session.say(&format!("note: {}", printable(note)));
+    }
+    for line in cluster_report::lines(&found.machines) {
+        session.say(&line);
     }
     session.say(&format!(
         "{}, {}, {}, {} on {}",

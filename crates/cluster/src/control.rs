@@ -20,6 +20,7 @@ use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::{Payload, Rank};
 
+use crate::activity::Activity;
 use crate::report::Report;
 
 /// Bytes of the line of a word, at most.
@@ -69,6 +70,7 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
         Word::Report(Report::Decided(iterations, control)) => {
             put(format!("decided {iterations}"), control)
         }
+        Word::Report(Report::Did(activity)) => put("did".to_owned(), activity.line().as_bytes()),
         Word::Report(Report::Finished(manifest)) => put("finished".to_owned(), &manifest.encode()),
         Word::Report(Report::Ended(None)) => put("died".to_owned(), &[]),
         Word::Report(Report::Ended(Some(Failure { why, rank, what }))) => {
@@ -109,6 +111,7 @@ fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
         }
         ["suspected", rank] => Word::Report(Report::Suspected(number(rank)?)),
         ["decided", iterations] => Word::Report(Report::Decided(number(iterations)?, bytes.into())),
+        ["did"] => Word::Report(Report::Did(Box::new(Activity::of_line(&text(bytes)?)?))),
         ["finished"] => Word::Report(Report::Finished(Arc::new(Manifest::decode(&bytes)?))),
         ["died"] => Word::Report(Report::Ended(None)),
         ["ended", why, rank] => {
@@ -173,6 +176,7 @@ mod tests {
             Word::Listening { incarnation: 7, address },
             Word::Report(Report::Suspected(3)),
             Word::Report(Report::Decided(7, Bytes::from(&b"\n8 bytes"[..]))),
+            Word::Report(Report::Did(Box::default())),
             Word::Report(Report::Ended(None)),
             Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
             Word::Part { partition: 3, chunk: 9, payload: Payload::default() },
@@ -198,6 +202,7 @@ mod tests {
             "hello 3\nabc",
             "suspected x 0\n",
             "finished 3\nabc",
+            "did 3\n1 2",
             "finished 99999999999999\nabc",
             "part 1 2 0 3\nabc",
             "ended Odd 1 0\n",

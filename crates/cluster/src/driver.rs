@@ -20,6 +20,7 @@ use welter_protocol::config::Timing;
 use welter_protocol::failure::Failure;
 use welter_protocol::{Effect, Event, Machine, Outcome, Time, Work};
 
+use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::links::Links;
@@ -42,6 +43,8 @@ pub(crate) struct Driver {
     pub(crate) is_stopped: Arc<AtomicBool>,
     /// The decision that was last asked for: its token, and after how many iterations it is.
     pub(crate) deciding: (u64, u32),
+    /// Account of the disk and the links until now.
+    pub(crate) activity: Activity,
 }
 
 /// Nanoseconds between two ticks of machines of this timing.
@@ -82,8 +85,9 @@ impl Driver {
         drop(events);
     }
 
-    /// Tells the host what the program decided.
-    fn look_at(&self, event: &Event) {
+    /// Counts what an event says, and tells the host what the program decided.
+    fn look_at(&mut self, event: &Event) {
+        self.activity.look_at_event(event);
         let Event::Done { token, outcome: Outcome::Decided { control, .. } } = event else {
             return;
         };
@@ -95,6 +99,7 @@ impl Driver {
 
     /// Has an effect done. The failure with which the machine exits, if that was it.
     fn effect(&mut self, effect: Effect, soon: &mut VecDeque<Event>) -> Option<Failure> {
+        self.activity.look_at_effect(&effect);
         match self.disk.ask(effect)? {
             Effect::Send(envelope) => self.links.send(envelope),
             Effect::Work { token, work, .. } => {
@@ -105,7 +110,13 @@ impl Driver {
             }
             Effect::Consult { token } => soon.push_back(Event::Consulted { token }),
             Effect::Suspect(rank) => self.reports.say(Report::Suspected(rank)),
-            Effect::Finished(manifest) => self.reports.say(Report::Finished(manifest)),
+            Effect::Finished(manifest) => {
+                let (times, counters) =
+                    (self.machine.times(self.clock.now()), self.machine.counters());
+                let activity = self.activity.with(times, counters);
+                self.reports.say(Report::Did(Box::new(activity)));
+                self.reports.say(Report::Finished(manifest));
+            }
             Effect::Exit(failure) => return Some(failure),
             // The disk took them.
             Effect::Read { .. }

@@ -27,6 +27,7 @@ use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::names::Bytes;
 use welter_protocol::{Payload, Rank};
 
+use crate::activity::Activity;
 use crate::disk::folder::Parts;
 use crate::error::ClusterError;
 use crate::report::{Report, Reported};
@@ -83,6 +84,8 @@ pub struct Finished {
     pub decided: Vec<Bytes>,
     /// Chunks of vertex sets, by partition and place in it.
     pub parts: BTreeMap<(u32, u64), Payload>,
+    /// Activity of each machine, by rank: of the process that finished.
+    pub activities: Vec<Activity>,
     /// How often machines were started again.
     pub restarts: u32,
     /// How often a machine was silent for long.
@@ -104,6 +107,7 @@ impl Finished {
 struct Seat {
     started: Started,
     restarts: u32,
+    did: Activity,
     finished: Option<Arc<Manifest>>,
 }
 
@@ -137,7 +141,7 @@ impl Seats<'_> {
     fn begin(&mut self, machines: usize) -> Result<(), ClusterError> {
         for rank in 0..machines {
             let started = self.host.start(rank, 0)?;
-            self.all.push(Seat { started, restarts: 0, finished: None });
+            self.all.push(Seat { started, restarts: 0, did: Activity::default(), finished: None });
         }
         (0..machines).try_for_each(|rank| self.introduce(rank))
     }
@@ -186,6 +190,7 @@ impl Seats<'_> {
         match report {
             Report::Suspected(_) => self.suspicions += 1,
             Report::Decided(..) => {}
+            Report::Did(activity) => seat.did = *activity,
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {
                 return Err(ClusterError::Failed(failure));
@@ -202,7 +207,8 @@ impl Seats<'_> {
             return Err(ClusterError::Restarts { rank, times: restarts + 1, last: why });
         }
         let started = self.host.start(rank, started.incarnation)?;
-        self.all[rank] = Seat { started, restarts: restarts + 1, finished: None };
+        let did = Activity::default();
+        self.all[rank] = Seat { started, restarts: restarts + 1, did, finished: None };
         // All will say it again, in the epoch that this begins.
         self.all.iter_mut().for_each(|seat| seat.finished = None);
         self.introduce(rank)
@@ -233,7 +239,9 @@ impl Seats<'_> {
         self.decided.insert(manifest.version, (u32::MAX, manifest.control.clone()));
         let decided = |after| self.decided.range(after..).next().map(|(_, (_, said))| said.clone());
         let decided = (0..=manifest.version).filter_map(decided).collect();
-        Ok(Finished { manifest, decided, parts, restarts, suspicions: self.suspicions })
+        let activities = self.all.iter().map(|seat| seat.did).collect();
+        let suspicions = self.suspicions;
+        Ok(Finished { manifest, decided, parts, activities, restarts, suspicions })
     }
 }
 

@@ -18,6 +18,7 @@
 //! Not here: proof of who speaks, therefore machines of several computers; ids, output files and
 //! options, which are the command's.
 
+mod activity;
 mod clock;
 mod control;
 mod disk;
@@ -34,6 +35,7 @@ mod settings;
 mod share;
 mod threads;
 
+pub use activity::Activity;
 pub use disk::folder::{Folder, Parts, Unread};
 pub use error::ClusterError;
 pub use host::Host;

@@ -8,6 +8,8 @@ use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::Failure;
 use welter_protocol::names::Bytes;
 
+use crate::activity::Activity;
+
 /// Word of a machine to its host.
 #[derive(Clone, Debug)]
 pub enum Report {
@@ -16,6 +18,8 @@ pub enum Report {
     /// After so many iterations the program decided this. Also for what is done again after a
     /// recovery.
     Decided(u32, Bytes),
+    /// Activity of the machine until it finished, which it says next.
+    Did(Box<Activity>),
     /// The result is committed. The machine stays, so that others can finish, until it is stopped.
     Finished(Arc<Manifest>),
     /// The machine has ended, for this reason; none where it died.

@@ -13,6 +13,7 @@ use welter_protocol::payload::checksum;
 use welter_protocol::{Config, Machine, Rank, wire};
 use welter_worker::Worker;
 
+use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::disk::folder::{Folder, Parts};
@@ -90,6 +91,7 @@ impl RunningMachine {
             reports: Reports { rank, incarnation, host },
             is_stopped: is_stopped.clone(),
             deciding: (0, 0),
+            activity: Activity::default(),
         };
         let reports = driver.reports.clone();
         let thread = Builder::new().name(format!("machine-{rank}")).spawn(move || {

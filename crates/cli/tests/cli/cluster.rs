@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+
 use crate::sandbox::Sandbox;
 
 /// Likeness of two results: a cluster finds what one process does, or numbers within so much of the
@@ -185,11 +187,43 @@ fn a_cluster_says_what_it_did() {
 }
 
 #[test]
+fn a_report_says_what_each_machine_did() {
+    let sandbox = Sandbox::new();
+    let line = "run hyperball rmat:8 --cluster local:3 --route spill --report r.json";
+    let ended = sandbox.run(line);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for rank in 0..3 {
+        assert!(ended.stderr.contains(&format!("machine {rank}: ")), "{}", ended.stderr);
+    }
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    assert_eq!((&report["algorithm"], &report["vertices"]), (&json!("hyperball"), &json!(256)));
+    assert_eq!(report["cluster"]["route"], "spill");
+    assert_eq!(report["cluster"]["restarts"], 0);
+    let radii = report["found"]["neighbourhood"].as_array().unwrap();
+    assert_eq!(radii.len() as u64, 1 + report["iterations"].as_u64().unwrap());
+    let machines = report["cluster"]["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), 3);
+    let whole = report["seconds"].as_f64().unwrap();
+    let sum = |of: &str| machines.iter().map(|machine| machine[of].as_u64().unwrap()).sum::<u64>();
+    for machine in machines {
+        let times = machine["seconds"].as_object().unwrap();
+        let kinds: Vec<&str> = times.keys().map(String::as_str).collect();
+        assert_eq!(kinds.len(), 5, "{kinds:?}");
+        let all: f64 = times.values().map(|time| time.as_f64().unwrap()).sum();
+        assert!(times["own"].as_f64().unwrap() > 0.0 && all < whole, "{machine}");
+        assert!(machine["messages_sent"].as_u64() > Some(0), "{machine}");
+    }
+    // All edges and all updates are written and read, by somebody, and mostly for another.
+    for of in ["bytes_written", "bytes_read", "bytes_sent", "chunks_served"] {
+        assert!(sum(of) > 0, "{of}: {report}");
+    }
+}
+
+#[test]
 fn a_cluster_refuses_what_it_cannot_do() {
     let sandbox = Sandbox::new();
     sandbox.write("links.tsv", "1\t2\n2\t3\n");
     for (line, said) in [
-        ("pagerank rmat:5 --report r.json", "--report"),
         ("pagerank rmat:5 --checkpoint d", "--checkpoint"),
         ("pagerank rmat:5 --memory 1GiB", "--memory"),
         ("pagerank rmat:5 --compression zstd", "--compression"),

@@ -1,0 +1,194 @@
+//! The report of a run on a cluster: what was found, and what each machine did for it.
+//!
+//! Times are of computation engines, by the kinds of Figure 16 of Chaos: they add up to the life of
+//! a machine. Bytes are those of chunks and vertex sets.
+
+use serde::Serialize;
+use serde_json::Value;
+use welter_cluster::Activity;
+use welter_engine::plan::human_bytes;
+use welter_protocol::Time;
+use welter_protocol::config::Route;
+use welter_protocol::times::Times;
+
+use crate::algorithms::chosen::Chosen;
+use crate::algorithms::on_cluster::Finding;
+use crate::line;
+use crate::text::counted;
+
+/// Machines of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Machines {
+    /// Activity of each.
+    pub(crate) activities: Vec<Activity>,
+    /// Where updates waited.
+    pub(crate) route: Route,
+    /// Streaming partitions.
+    pub(crate) partitions: u32,
+    /// How often machines were started again.
+    pub(crate) restarts: u32,
+    /// How often one was silent for long.
+    pub(crate) suspicions: u32,
+}
+
+/// The file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report<'a> {
+    version: &'static str,
+    command: Vec<String>,
+    algorithm: &'static str,
+    parameters: Value,
+    vertices: u64,
+    /// Of the input.
+    edges: u64,
+    cluster: Cluster,
+    iterations: u64,
+    note: Option<&'a str>,
+    /// Of the graph as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<&'a Value>,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Cluster {
+    route: &'static str,
+    partitions: u32,
+    restarts: u32,
+    suspicions: u32,
+    /// By rank.
+    machines: Vec<Machine>,
+}
+
+#[derive(Debug, Serialize)]
+struct Machine {
+    seconds: Seconds,
+    bytes_read: u64,
+    bytes_written: u64,
+    bytes_sent: u64,
+    messages_sent: u64,
+    /// Chunks of edges and updates that its storage engine handed out.
+    chunks_served: u64,
+    /// Partitions of others that it streamed a part of.
+    partitions_helped: u64,
+    /// Proposals of others to help it.
+    help_accepted: u64,
+    help_declined: u64,
+}
+
+/// Time of a computation engine, by what it went into.
+#[derive(Debug, Serialize)]
+struct Seconds {
+    own: f64,
+    stolen: f64,
+    copying: f64,
+    merging: f64,
+    idle: f64,
+}
+
+fn seconds(nanos: Time) -> f64 {
+    nanos as f64 / 1e9
+}
+
+impl From<&Activity> for Machine {
+    fn from(activity: &Activity) -> Self {
+        let Times { own, stolen, copying, merging, idle } = activity.times;
+        Self {
+            seconds: Seconds {
+                own: seconds(own),
+                stolen: seconds(stolen),
+                copying: seconds(copying),
+                merging: seconds(merging),
+                idle: seconds(idle),
+            },
+            bytes_read: activity.read_bytes,
+            bytes_written: activity.written_bytes,
+            bytes_sent: activity.sent_bytes,
+            messages_sent: activity.sent,
+            chunks_served: activity.served,
+            partitions_helped: activity.helped,
+            help_accepted: activity.accepted,
+            help_declined: activity.declined,
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Of an algorithm on so many vertices and edges, which took so many seconds.
+    pub(crate) fn of(
+        algorithm: &dyn Chosen,
+        machines: &Machines,
+        finding: &'a Finding,
+        (vertices, edges, seconds): (u64, u64, f64),
+    ) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: line::shown(),
+            algorithm: algorithm.entry().name,
+            parameters: algorithm.parameters(),
+            vertices,
+            edges,
+            cluster: Cluster {
+                route: match machines.route {
+                    Route::Fold => "fold",
+                    Route::Spill => "spill",
+                },
+                partitions: machines.partitions,
+                restarts: machines.restarts,
+                suspicions: machines.suspicions,
+                machines: machines.activities.iter().map(Machine::from).collect(),
+            },
+            iterations: finding.iterations,
+            note: finding.note.as_deref(),
+            found: finding.found.as_ref(),
+            seconds,
+        }
+    }
+}
+
+/// A line for a person on what each machine did.
+pub(crate) fn lines(machines: &Machines) -> Vec<String> {
+    machines
+        .activities
+        .iter()
+        .enumerate()
+        .map(|(rank, activity)| described(rank, activity))
+        .collect()
+}
+
+fn described(rank: usize, activity: &Activity) -> String {
+    let Times { own, stolen, copying, merging, idle } = activity.times;
+    let all = activity.times.sum().max(1);
+    let share = |nanos: Time, of: &str| format!("{:.0} % {of}", 100.0 * nanos as f64 / all as f64);
+    let shares = [
+        share(own, "own work"),
+        share(stolen, "stolen"),
+        share(copying, "copying"),
+        share(merging, "merging"),
+        share(idle, "idle"),
+    ];
+    format!(
+        "machine {rank}: {}; {} read, {} written, {} sent; {} served, help with {}",
+        shares.join(", "),
+        human_bytes(activity.read_bytes),
+        human_bytes(activity.written_bytes),
+        human_bytes(activity.sent_bytes),
+        counted(activity.served, "chunk", "chunks"),
+        counted(activity.helped, "partition", "partitions"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_life_of_a_machine() {
+        let times = Times { own: 60, stolen: 20, copying: 5, merging: 5, idle: 10 };
+        let activity = Activity { times, read_bytes: 3 << 20, helped: 1, ..Activity::default() };
+        let line = described(2, &activity);
+        assert!(line.starts_with("machine 2: 60 % own work, 20 % stolen, 5 % copying"), "{line}");
+        assert!(line.ends_with("0 chunks served, help with 1 partition"), "{line}");
+        assert!(described(0, &Activity::default()).contains("0 % idle"), "no division by 0");
+    }
+}

@@ -1,0 +1,149 @@
+//! Activity of a machine in a run: how its time was spent, and what went through its disk and
+//! links.
+//!
+//! ```text
+//! time       of its computation engine, by kinds: Figure 16 of Chaos (`welter_protocol::times`)
+//! bytes      of payloads: read from its disk, written there, and sent to others
+//! served     chunks of edges and updates that its storage engine handed out, to itself too
+//! helped     partitions of others that it streamed; asked for more than that, as a master
+//! ```
+//!
+//! It is of the process that finished: one that it replaced has taken its own with it.
+//!
+//! **Invariant:** `of_line(line(a)) = a`. Tested by `activities_are_lines`.
+
+use std::fmt::Write;
+
+use welter_protocol::counters::{Counters, Path};
+use welter_protocol::names::Kind;
+use welter_protocol::times::Times;
+use welter_protocol::{Effect, Event};
+
+/// Activity of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Nanoseconds of each kind of work.
+    pub times: Times,
+    /// Bytes that were read from its disk.
+    pub read_bytes: u64,
+    /// Bytes that were written to its disk.
+    pub written_bytes: u64,
+    /// Bytes that were sent to other machines.
+    pub sent_bytes: u64,
+    /// Messages that were sent to other machines.
+    pub sent: u64,
+    /// Chunks of edges and updates that were handed out.
+    pub served: u64,
+    /// Partitions of others that it streamed a part of, scatter and gather apart.
+    pub helped: u64,
+    /// Proposals to help that it accepted as a master.
+    pub accepted: u64,
+    /// Proposals to help that it declined.
+    pub declined: u64,
+}
+
+/// Numbers of an activity.
+const NUMBERS: usize = 13;
+
+impl Activity {
+    /// Counts what an effect is about to do.
+    pub(crate) fn look_at_effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Send(envelope) => {
+                self.sent += 1;
+                self.sent_bytes += envelope.message.payload().map_or(0, |it| it.len() as u64);
+            }
+            Effect::Write { payload, .. } => self.written_bytes += payload.len() as u64,
+            Effect::Read { name, .. } => {
+                self.served += u64::from(matches!(name.kind, Kind::Edges | Kind::Updates));
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts what has been done.
+    pub(crate) fn look_at_event(&mut self, event: &Event) {
+        if let Event::Read { result: Ok((_, payload)), .. } = event {
+            self.read_bytes += payload.len() as u64;
+        }
+    }
+
+    /// The activity with what the protocol has counted.
+    #[must_use]
+    pub(crate) fn with(self, times: Times, counters: &Counters) -> Self {
+        let helped = counters.get(Path::StolenScatter) + counters.get(Path::StolenGather);
+        let accepted = counters.get(Path::StealAccepted);
+        let declined = counters.get(Path::StealDeclined);
+        Self { times, helped, accepted, declined, ..self }
+    }
+
+    fn numbers(&self) -> [u64; NUMBERS] {
+        let Times { own, stolen, copying, merging, idle } = self.times;
+        let Self { read_bytes, written_bytes, sent_bytes, sent, served, .. } = *self;
+        let [helped, accepted, declined] = [self.helped, self.accepted, self.declined];
+        [
+            own,
+            stolen,
+            copying,
+            merging,
+            idle,
+            read_bytes,
+            written_bytes,
+            sent_bytes,
+            sent,
+            served,
+            helped,
+            accepted,
+            declined,
+        ]
+    }
+
+    /// Its numbers in a line.
+    pub(crate) fn line(&self) -> String {
+        self.numbers().iter().fold(String::new(), |mut line, number| {
+            // Writing to a string cannot fail.
+            let _ = write!(line, "{}{number}", if line.is_empty() { "" } else { " " });
+            line
+        })
+    }
+
+    /// The activity of a line, if it is one.
+    pub(crate) fn of_line(line: &str) -> Option<Self> {
+        let numbers: Option<Vec<u64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+        let numbers: [u64; NUMBERS] = numbers?.try_into().ok()?;
+        let [own, stolen, copying, merging, idle, rest @ ..] = numbers;
+        let [read_bytes, written_bytes, sent_bytes, sent, served, helped, accepted, declined] =
+            rest;
+        Some(Self {
+            times: Times { own, stolen, copying, merging, idle },
+            read_bytes,
+            written_bytes,
+            sent_bytes,
+            sent,
+            served,
+            helped,
+            accepted,
+            declined,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activities_are_lines() {
+        let numbers: Vec<String> = (1..=NUMBERS).map(|number| number.to_string()).collect();
+        let line = numbers.join(" ");
+        let activity = Activity::of_line(&line).unwrap();
+        assert_eq!((activity.line(), activity.times.sum()), (line, 15));
+        assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 10, 13));
+        assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
+        for wrong in
+            ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10 11 12 x", "1 2 3 4 5 6 7 8 9 10 11 12 13 14"]
+        {
+            assert_eq!(Activity::of_line(wrong), None, "{wrong}");
+        }
+    }
+}
