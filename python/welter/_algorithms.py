@@ -64,6 +64,10 @@ def pagerank(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -138,6 +142,13 @@ def pagerank(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -184,6 +195,10 @@ def pagerank(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(pagerank, graph, options, progress)
@@ -209,6 +224,10 @@ def bfs(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -262,6 +281,13 @@ def bfs(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -298,6 +324,10 @@ def bfs(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(bfs, graph, options, progress)
@@ -326,6 +356,10 @@ def sssp(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -389,6 +423,13 @@ def sssp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -427,6 +468,10 @@ def sssp(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(sssp, graph, options, progress)
@@ -449,6 +494,10 @@ def wcc(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -497,6 +546,13 @@ def wcc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -530,6 +586,10 @@ def wcc(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(wcc, graph, options, progress)
@@ -557,6 +617,10 @@ def spmv(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -618,6 +682,13 @@ def spmv(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -654,6 +725,10 @@ def spmv(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(spmv, graph, options, progress)
@@ -677,6 +752,10 @@ def hyperball(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -730,6 +809,13 @@ def hyperball(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -761,6 +847,10 @@ def hyperball(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(hyperball, graph, options, progress)
@@ -781,6 +871,10 @@ def cdlp(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -830,6 +924,13 @@ def cdlp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -861,6 +962,10 @@ def cdlp(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(cdlp, graph, options, progress)
@@ -880,6 +985,10 @@ def kcore(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -927,6 +1036,13 @@ def kcore(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -955,6 +1071,10 @@ def kcore(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(kcore, graph, options, progress)
@@ -974,6 +1094,10 @@ def triangles(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1021,6 +1145,13 @@ def triangles(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1049,6 +1180,10 @@ def triangles(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(triangles, graph, options, progress)
@@ -1068,6 +1203,10 @@ def lcc(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1115,6 +1254,13 @@ def lcc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1145,6 +1291,10 @@ def lcc(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(lcc, graph, options, progress)
@@ -1165,6 +1315,10 @@ def mis(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1212,6 +1366,13 @@ def mis(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1241,6 +1402,10 @@ def mis(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(mis, graph, options, progress)
@@ -1267,6 +1432,10 @@ def conductance(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1326,6 +1495,13 @@ def conductance(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1361,6 +1537,10 @@ def conductance(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(conductance, graph, options, progress)
@@ -1389,6 +1569,10 @@ def bp(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1459,6 +1643,13 @@ def bp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1496,6 +1687,10 @@ def bp(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(bp, graph, options, progress)
@@ -1520,6 +1715,10 @@ def als(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1579,6 +1778,13 @@ def als(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1612,6 +1818,10 @@ def als(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(als, graph, options, progress)
@@ -1632,6 +1842,10 @@ def scc(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1678,6 +1892,13 @@ def scc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1709,6 +1930,10 @@ def scc(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(scc, graph, options, progress)
@@ -1731,6 +1956,10 @@ def mcst(
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
     block_bits: int | None = None,
+    read_size: int | str | None = None,
+    write_size: int | str | None = None,
+    in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     route: Literal[
         "fold",
         "ranges",
@@ -1787,6 +2016,13 @@ def mcst(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
+        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+        512KiB]
+    write_size : Bytes of a write to storage, likewise
+    in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
+        budget [default: as the probe says, else 4]
+    io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1818,6 +2054,10 @@ def mcst(
         "compression": compression,
         "stripe_bits": stripe_bits,
         "block_bits": block_bits,
+        "read_size": read_size,
+        "write_size": write_size,
+        "in_flight": in_flight,
+        "io": io,
         "route": route,
     }
     return run(mcst, graph, options, progress)

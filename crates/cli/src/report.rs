@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_engine::plan::{Plan, human_bytes};
+use welter_engine::plan::{Plan, PlannedRequests, human_bytes};
 use welter_engine::{CheckpointStats, Graph};
 use welter_output::write_file;
 use welter_progress::{FailureKind, PhaseReport};
@@ -92,9 +92,36 @@ struct PlanFigures {
     block_bits: u32,
     budget_bytes: u64,
     memory_bytes: u64,
+    /// How storage is asked for what it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestFigures>,
     /// Requests in flight, where the device of a kept graph was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_flight_bytes: Option<u64>,
+}
+
+/// How storage is asked for what it has.
+#[derive(Debug, Serialize)]
+struct RequestFigures {
+    /// Bytes of a read at most.
+    read_bytes: u64,
+    write_bytes: u64,
+    /// Of each thread.
+    reads_in_flight: u64,
+    writes_in_flight: u64,
+    io: &'static str,
+}
+
+impl From<PlannedRequests> for RequestFigures {
+    fn from(planned: PlannedRequests) -> Self {
+        Self {
+            read_bytes: planned.read_bytes,
+            write_bytes: planned.write_bytes,
+            reads_in_flight: planned.reads_in_flight,
+            writes_in_flight: planned.writes_in_flight,
+            io: if planned.cached { "cached" } else { "direct" },
+        }
+    }
 }
 
 /// Name of the compression of what is on storage, if there is one.
@@ -129,6 +156,7 @@ struct StorageFigures {
     bytes_written: u64,
     bytes_read: u64,
     reads: u64,
+    writes: u64,
     /// Seconds that each thread waited for it, on average.
     seconds_waited: f64,
     limit: &'static str,
@@ -160,6 +188,7 @@ impl StorageFigures {
             bytes_written: stats.bytes_written,
             bytes_read: stats.bytes_read,
             reads: stats.reads,
+            writes: stats.writes,
             seconds_waited: waited,
             limit: if waited > seconds * WAITING { "storage" } else { "processor" },
             edges_left: session.left().iter().map(|left| left.edges).collect(),
@@ -258,6 +287,7 @@ impl Report {
                 block_bits: plan.premises.edges.block_bits,
                 budget_bytes: plan.premises.budget_bytes,
                 memory_bytes: plan.memory.peak(),
+                requests: plan.requests().map(Into::into),
                 in_flight_bytes: plan.in_flight(),
             },
             times,

@@ -214,7 +214,7 @@ impl Session {
             return Err(Failure::usage(format!("{input}: {what}")));
         }
         let plan = self.plan_kept(kept, wanted)?;
-        let workers = self.workers(plan.premises.threads, kept.io())?;
+        let workers = self.workers(plan.premises.threads, &plan.io(kept.io()))?;
         let graph = kept.load(&plan, &workers, &self.progress)?;
         let Manifest { input_edges, reading, .. } = *kept.manifest();
         let loaded = Origin {
@@ -253,7 +253,7 @@ impl Session {
             let settings = kept::settings(&self.settings(wanted, ids.bytes(), budget));
             Plan::new(shape, wanted.layout, &settings, &self.machine)
         })?;
-        let workers = self.workers(plan.premises.threads, &IoOptions::default())?;
+        let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         let (manifest, leftovers) =
             kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
         Ok((
@@ -300,7 +300,7 @@ impl Session {
             let all = if more > budget { all } else { 0 };
             Shape { input_bytes: shape.input_bytes.max(all), ..shape }
         })?;
-        let workers = self.workers(plan.premises.threads, &IoOptions::default())?;
+        let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         let begins = begins(&wanted.options.named, &ids, edges.slots());
         let edges = (edges, &begins[..]);
         let progress = &self.progress;
@@ -344,7 +344,8 @@ impl Session {
     /// How fast this machine is, and its storage where the plan needs it.
     pub(crate) fn pace(&self, plan: &Plan) -> Result<Throughput, Failure> {
         let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
-        Ok(self.workers(plan.premises.threads, &IoOptions::default())?.pace(storage.room.peak())?)
+        let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
+        Ok(workers.pace(storage.room.peak())?)
     }
 }
 

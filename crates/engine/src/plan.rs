@@ -21,7 +21,7 @@
 //! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |
 //! | `index`, `stored`, `disk_usage` | accounts of storage |
 //! | this file | a plan |
-//! | `ingest`, `forecast`, `show` | what a plan says of ingest, of time, and to people |
+//! | `ingest`, `forecast`, `requests`, `show` | what a plan says: of these, and to people |
 //! | `compression` | which compression pays on a device |
 //! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |
 
@@ -43,6 +43,7 @@ mod program;
 mod ranges;
 mod refusal;
 mod relaxing;
+mod requests;
 mod rows;
 mod settings;
 mod shape;
@@ -65,6 +66,7 @@ pub use self::premises::Premises;
 pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
+pub use self::requests::PlannedRequests;
 pub use self::rows::RowsPlan;
 pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;
@@ -75,8 +77,11 @@ pub use self::traffic::Traffic;
 pub use self::units::human_bytes;
 pub use crate::edges::layout::EdgeLayout;
 
+use welter_store::io::IoOptions;
+
+use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{Storage, slabs_read, slabs_written};
 use crate::machine::throughput::Throughput;
 
 /// How a run will be done.
@@ -158,7 +163,28 @@ impl Plan {
 
     /// Slabs that each worker has in flight.
     pub(crate) fn window(&self) -> usize {
-        self.storage().and_then(|storage| storage.window).unwrap_or(DEPTH)
+        let said = || slabs_read(&self.premises.settings.requests);
+        self.storage().and_then(|storage| storage.window).unwrap_or_else(said)
+    }
+
+    /// How storage is read and written by a run of this plan: all that opens volumes or makes
+    /// requests for one does so with these options.
+    pub fn io(&self, io: &IoOptions) -> IoOptions {
+        IoOptions { requests: self.premises.settings.requests, ..io.clone() }
+    }
+
+    /// Makes sure that a storage has no more slabs on their way than this plan has memory for.
+    ///
+    /// # Errors
+    /// When it has: it was not made with [`Self::io`].
+    pub(crate) fn bears(&self, storage: &Storage) -> Result<(), EngineError> {
+        let (planned, found) = (&self.premises.settings.requests, &storage.io.requests);
+        let reads = slabs_read(found) <= slabs_read(planned);
+        if reads && slabs_written(found) <= slabs_written(planned) {
+            return Ok(());
+        }
+        let what = "the storage of the workers has more requests in flight than the plan";
+        Err(EngineError::internal(what))
     }
 
     /// Bytes of requests in flight, by all threads, where it was measured how many are best.

@@ -15,7 +15,7 @@ use welter_model::group::Grouped;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 use welter_store::frame::Compression;
-use welter_store::io::IoOptions;
+use welter_store::io::{IoOptions, Requests};
 use welter_testing::executors::MACHINE;
 use welter_testing::patterns::Pattern;
 
@@ -145,7 +145,7 @@ fn peaks(task: Task, list: EdgeList, plan: &Plan) -> Result<Peaks, EngineError> 
     // Memory, if it can be had: what a device does is not asked here.
     let shared = std::path::PathBuf::from("/dev/shm");
     let directory = if shared.is_dir() { shared } else { std::env::temp_dir() };
-    let storage = Storage { directories: vec![directory], io: IoOptions::default() };
+    let storage = Storage { directories: vec![directory], io: plan.io(&IoOptions::default()) };
     let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
     meter::restart();
     let before = meter::held_bytes();
@@ -178,6 +178,15 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
         Task::Components,
         Task::Strong,
         Task::Forest,
+    ];
+    let none = Requests::default();
+    let requests = [
+        none,
+        Requests { in_flight: Some(24), ..none },
+        none,
+        Requests { read_bytes: Some(1 << 14), write_bytes: Some(1 << 16), ..none },
+        Requests { in_flight: Some(1), ..none },
+        Requests { write_bytes: Some(1 << 13), in_flight: Some(256), ..none },
     ];
     let mut wrong = Vec::new();
     let mut nearest: f64 = 0.0;
@@ -212,6 +221,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     storage,
                     compression: if case % 4 == 3 { Compression::Zstd } else { Compression::None }
                         .into(),
+                    requests: requests[(case + threads) % requests.len()],
                     route: (always && case > 2 || rows == Some((threads, task)))
                         .then(|| task.route(case % 2)),
                     ..Settings::default()
@@ -222,9 +232,10 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                     let plan = task.plan(&list, &Settings { memory_bytes, ..settings }).unwrap();
                     let name = format!(
                         "{count} edges, {slots} slots, weighted {weighted}, {pattern:?}, {task:?}, \
-                         {threads} threads, {storage:?}, {:?}, {} more than the least budget: {}: \
-                         {:?}",
+                         {threads} threads, {storage:?}, {:?}, {:?}, {} more than the least \
+                         budget: {}: {:?}",
                         settings.compression,
+                        settings.requests,
                         more,
                         if plan.storage().is_some() { "stored" } else { "in memory" },
                         (&plan.memory, plan.storage()),

@@ -40,6 +40,10 @@ const ALLOWED: &[Allowed] = &[
         reason: "a promise that memory stays where it is, for the kernel to rely on",
     },
     Allowed {
+        path: "crates/store/src/io/part.rs",
+        reason: "parts of one owned memory, lent to several requests",
+    },
+    Allowed {
         path: "crates/store/src/io/ring.rs",
         reason: "addresses of owned memory handed to the kernel",
     },

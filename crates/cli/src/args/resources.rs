@@ -6,8 +6,9 @@ use clap::{Args, ValueEnum};
 use welter_engine::plan::{CompressionMode, Route, Settings};
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
+use welter_store::io::Requests;
 
-use super::values::bytes;
+use super::values::{bytes, request_bytes};
 
 /// Resources of a run, and how it speaks.
 #[derive(Clone, Debug, Default, Args)]
@@ -50,6 +51,24 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(6..=20))]
     pub(crate) block_bits: Option<u32>,
+    /// Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges and
+    /// updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    /// 512KiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = request_bytes)]
+    pub(crate) read_size: Option<u32>,
+    /// Bytes of a write to storage, likewise
+    #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = request_bytes)]
+    pub(crate) write_size: Option<u32>,
+    /// Requests that each thread has in flight, 1 to 256; their memory is part of the budget
+    /// [default: as the probe says, else 4]
+    #[arg(long, value_name = "N", help_heading = "Advanced", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) in_flight: Option<u32>,
+    /// How storage is read and written [default: direct]
+    #[arg(long, help_heading = "Advanced", hide_short_help = true)]
+    pub(crate) io: Option<IoArg>,
     /// Where updates wait [default: as the memory allows]
     #[arg(long, help_heading = "Advanced", hide_short_help = true)]
     pub(crate) route: Option<RouteArg>,
@@ -70,6 +89,15 @@ pub(crate) enum RouteArg {
     SpillFused,
     /// one by one, and in a pass of its own, as X-Stream does
     SpillPlain,
+}
+
+/// How storage is read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoArg {
+    /// past the page cache, where the file system can
+    Direct,
+    /// through it: the system takes memory beside the budget for that
+    Cached,
 }
 
 /// How edges are held in memory.
@@ -134,6 +162,10 @@ impl ResourceArgs {
         then.quiet |= self.quiet;
         then.encoding = self.encoding.or(then.encoding);
         then.compression = self.compression.or(then.compression);
+        then.read_size = self.read_size.or(then.read_size);
+        then.write_size = self.write_size.or(then.write_size);
+        then.in_flight = self.in_flight.or(then.in_flight);
+        then.io = self.io.or(then.io);
         then.stripe_bits = self.stripe_bits.or(then.stripe_bits);
         then.block_bits = self.block_bits.or(then.block_bits);
     }
@@ -150,6 +182,7 @@ impl ResourceArgs {
                 EncodingArg::Compressed => Encoding::Compressed,
             }),
             compression: self.compression.map(Into::into).unwrap_or_default(),
+            requests: self.requests(),
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
             route: self.route.map(|route| match route {
@@ -161,6 +194,16 @@ impl ResourceArgs {
                 RouteArg::SpillPlain => Route::Spill { combined: false, fused: false },
             }),
             ..Settings::default()
+        }
+    }
+
+    /// How storage is asked for what it has, as far as the user says.
+    fn requests(&self) -> Requests {
+        Requests {
+            read_bytes: self.read_size,
+            write_bytes: self.write_size,
+            in_flight: self.in_flight,
+            cached: self.io == Some(IoArg::Cached),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use welter_store::io::{REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST};
+
 /// Reads what has a parser of its own.
 pub(crate) fn parsed<T: FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
@@ -43,6 +45,15 @@ pub(crate) fn finite(text: &str) -> Result<f64, String> {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err("expected a number".to_owned()),
     }
+}
+
+/// Bytes of a request: a power of two that storage can be asked for.
+pub(crate) fn request_bytes(text: &str) -> Result<u32, String> {
+    let found = u32::try_from(bytes(text)?).unwrap_or(u32::MAX);
+    if found.is_power_of_two() && (REQUEST_BYTES_LEAST..=REQUEST_BYTES_MOST).contains(&found) {
+        return Ok(found);
+    }
+    Err("expected a power of two from 4KiB to 64MiB".to_owned())
 }
 
 /// Units of bytes: a letter alone is binary, as in most tools.

@@ -28,6 +28,7 @@ mod output;
 mod papers;
 mod probe;
 mod reading;
+mod requests;
 mod resume;
 mod routes;
 mod sandbox;

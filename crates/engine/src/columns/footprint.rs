@@ -2,10 +2,12 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
+use welter_store::io::Requests;
+
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::kernels::update_chunk::{HEADER_BYTES, SECTION};
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{DEPTH, slabs_written};
 
 /// Bytes of a worker's way to columns that have `width` bytes a vertex together, of a stripe with
 /// 2^`stripe_bits` vertices.
@@ -14,8 +16,13 @@ pub(crate) fn column_io(width: u64, stripe_bits: u32) -> u64 {
 }
 
 /// Bytes of a reader that reads columns with `width` bytes a vertex piece by piece.
-pub(crate) fn piece_reader(width: u64) -> u64 {
-    (DEPTH * PIECE) as u64 * width
+pub(crate) fn piece_reader(width: u64, requests: &Requests) -> u64 {
+    (pieces(requests) * PIECE) as u64 * width
+}
+
+/// Pieces that such a reader has in memory, of any width.
+pub(crate) fn pieces(requests: &Requests) -> usize {
+    requests.places(PIECE, false).unwrap_or(DEPTH)
 }
 
 /// Bytes of all windows of `sources` sources, of `width` bytes each.
@@ -24,8 +31,8 @@ pub(crate) fn windows(sources: u64, width: u64) -> u64 {
 }
 
 /// Bytes of the slabs of a writer that are filled or on their way to storage.
-pub(crate) fn slab_writer() -> u64 {
-    (DEPTH as u64 + 1) * SLAB_BYTES as u64
+pub(crate) fn slab_writer(requests: &Requests) -> u64 {
+    (slabs_written(requests) as u64 + 1) * SLAB_BYTES as u64
 }
 
 /// Bytes of a worker's records that are no update chunk yet, `width` each with their destinations:

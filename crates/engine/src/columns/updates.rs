@@ -24,7 +24,7 @@ use crate::kernels::records::Records;
 use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{self, Cell, Records as ChunkRecords, SECTION, chunk_bytes};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
-use crate::machine::storage::{DEPTH, Storage};
+use crate::machine::storage::{Storage, slabs_read, slabs_written};
 use crate::machine::sync::lock;
 
 const _: () = assert!(size_of::<UpdateChunk>() as u64 == CHUNK_ENTRY_BYTES);
@@ -101,7 +101,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
-        let queue = Queue::new(&pool.io, DEPTH)?;
+        let queue = Queue::new(&pool.io, slabs_written(&pool.io.requests))?;
         let (pool, arena, framer) = (Arc::clone(pool), arena.clone(), Framer::default());
         Ok(Self { pool, arena, queue, framer, open: None, filled: 0, chunks: Vec::new() })
     }
@@ -189,7 +189,8 @@ impl Writer {
         let first = self.chunks.iter().rposition(is_elsewhere).map_or(0, |last| last + 1);
         let chunks = self.chunks[first..].iter_mut().map(|chunk| &mut chunk.range).collect();
         let filled = self.framer.frame(&self.pool.framing, &mut slab, chunks);
-        while self.queue.in_flight() >= DEPTH {
+        let depth = slabs_written(&self.pool.io.requests);
+        while self.queue.in_flight() >= depth {
             self.queue.wait()?;
         }
         let place = Place { bytes: filled as u32, ..spot.place };
@@ -265,7 +266,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
-        let queue = Queue::reading(&pool.io, DEPTH)?;
+        let queue = Queue::reading(&pool.io, slabs_read(&pool.io.requests))?;
         let frames = Frames::new(pool.framing.is_framed(), arena)?;
         Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue, frames })
     }
@@ -355,7 +356,8 @@ impl Incoming<'_> {
     /// Waits for the slab of the run that comes next, and begins to read others.
     fn take(&mut self) -> Result<(), EngineError> {
         let Reader { pool, arena, queue, .. } = &mut *self.reader;
-        while self.issued < self.runs.len().min(self.number + DEPTH) {
+        let depth = slabs_read(&pool.io.requests);
+        while self.issued < self.runs.len().min(self.number + depth) {
             let place = pages(self.runs[self.issued]).1;
             queue.read(&pool.volume, place, arena.take()?, self.issued as u64)?;
             self.arrived.push_back(None);

@@ -17,7 +17,7 @@ use welter_store::StoreError;
 
 use bytemuck::{Pod, cast_slice};
 use welter_store::checksum;
-use welter_store::io::{IoOptions, Place, Queue, Volume, VolumeStats};
+use welter_store::io::{IoOptions, Place, Queue, Requests, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::columns::footprint::{COLUMNS, PIECE};
@@ -172,6 +172,11 @@ impl StoredColumn {
             }));
         }
         pieces
+    }
+
+    /// Settings of requests for it.
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.io.requests
     }
 
     /// A queue for reading pieces.

@@ -19,13 +19,12 @@ use bytemuck::Pod;
 use welter_store::io::Queue;
 
 use crate::EngineError;
-use crate::columns::footprint::{PIECE, WINDOWS};
+use crate::columns::footprint::{PIECE, WINDOWS, pieces};
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
 use crate::kernels::kernel::Sources;
 use crate::machine::arena::Buffer;
-use crate::machine::storage::DEPTH;
 use crate::machine::workers::Workers;
 
 /// Columns that windows are read from, or that what they will be is written to.
@@ -277,8 +276,9 @@ pub(crate) struct PieceReader<V: Pod + Send> {
 impl<V: Pod + Send> PieceReader<V> {
     pub(crate) fn new(stored: &StoredColumn) -> Result<Self, EngineError> {
         let piece = PIECE * stored.elements::<V>();
-        let free = (0..DEPTH).map(|_| Buffer::in_order(piece)).collect::<Result<_, _>>()?;
-        Ok(Self { queue: stored.queue(DEPTH)?, free })
+        let depth = pieces(stored.requests());
+        let free = (0..depth).map(|_| Buffer::in_order(piece)).collect::<Result<_, _>>()?;
+        Ok(Self { queue: stored.queue(depth)?, free })
     }
 
     /// Reads what is stored of `vertices` to the begin of `column`.

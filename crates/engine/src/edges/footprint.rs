@@ -3,10 +3,11 @@
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
 use welter_store::frame::Compression;
+use welter_store::io::Requests;
 
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::nontemporal::LINE_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::slabs_read;
 
 /// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
 pub(crate) const SEGMENT_LINES: usize = 64;
@@ -20,10 +21,13 @@ pub(crate) const GRANULES: usize = 64;
 pub(crate) const PLACES: usize = GRANULES + 1;
 /// Bytes of the index for each tile.
 pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
-/// Slabs that a worker reads ahead at most, where the device was not measured.
-pub(crate) const READ_AHEAD_SLABS: usize = DEPTH + 1;
 /// Bytes of a chunk at most, so that it fits a slab whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
+
+/// Bytes of slabs that a worker reads ahead at most, where the device was not measured.
+pub(crate) fn read_ahead(requests: &Requests) -> u64 {
+    ((slabs_read(requests) + 1) * SLAB_BYTES) as u64
+}
 
 /// Bytes of a worker by which chunks are put into frames when they are written, and taken out when
 /// they are read.

@@ -18,7 +18,7 @@ use welter_store::io::{IoOptions, Place, Queue, Volume};
 use crate::EngineError;
 use crate::edges::sound::Sound;
 use crate::machine::arena::{Arena, ReadBack, SLAB_BYTES, Slab};
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::slabs_read;
 use crate::machine::sync::lock;
 
 /// Where a slab's worth of chunks lies.
@@ -215,10 +215,11 @@ fn load(
     }
     let mut back = source.map(|source| source.arena.read_back());
     if let (Some(source), Some(back), false) = (source, &mut back, stored.is_empty()) {
-        let mut queue = Queue::reading(source.io, DEPTH)?;
+        let depth = slabs_read(&source.io.requests);
+        let mut queue = Queue::reading(source.io, depth)?;
         let mut next = stored.iter().enumerate();
         loop {
-            if queue.in_flight() < DEPTH
+            if queue.in_flight() < depth
                 && let Some((tag, &(_, place, _))) = next.next()
             {
                 queue.read(source.volume, place, back.take()?, tag as u64)?;

@@ -220,6 +220,7 @@ impl Volumes {
             let what = "the plan writes to storage, and the workers were given none";
             return Err(EngineError::internal(what));
         };
+        plan.bears(storage)?;
         storage.check_room(plan.disk_bytes(), 0)?;
         let bins = storage.scratch(0)?;
         let (chunks, io) = match keeping {

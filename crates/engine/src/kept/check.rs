@@ -19,7 +19,7 @@ use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
 use crate::kernels::kernel::{Coding, Scratch};
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::slabs_read;
 use crate::machine::workers::Workers;
 
 /// Counts of a graph that was found to be right.
@@ -57,7 +57,7 @@ impl Kept {
     pub fn check(&self, workers: &Workers, progress: &Progress) -> Result<Checked, EngineError> {
         let vertices = self.vertices()?;
         let (segments, bounds) = self.cuts(&vertices)?;
-        let (volume, lengths) = self.volume()?;
+        let (volume, lengths) = self.volume(&self.io)?;
         let directory = self.directory(&lengths)?;
         let starts: Vec<u64> =
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
@@ -76,7 +76,8 @@ impl Kept {
         let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
         let threads = workers.threads();
         workers.each(|worker| {
-            let mut queue = Queue::reading(&self.io, DEPTH)?;
+            let depth = slabs_read(&self.io.requests);
+            let mut queue = Queue::reading(&self.io, depth)?;
             let mut scratch = Scratch::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             let mut next = (worker..directory.runs.len()).step_by(threads);
@@ -84,7 +85,7 @@ impl Kept {
                 if progress.cancelled() {
                     return Err(EngineError::Cancelled);
                 }
-                if queue.in_flight() < DEPTH
+                if queue.in_flight() < depth
                     && let Some(run) = next.next()
                 {
                     let place = directory.runs[run].place;

@@ -105,6 +105,7 @@ pub fn keep(
     progress: &Progress,
 ) -> Result<(Manifest, StaleStaging), EngineError> {
     let KeepOptions { directory, io, graph } = options;
+    let io = &plan.io(io);
     let faults = io.faults.as_ref();
     let leftovers = clear(directory);
     let draft = Draft::begin(directory, faults)?;

@@ -9,7 +9,7 @@ use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
 use welter_model::two_kinds::{Keys, TwoKinds};
 use welter_progress::{Progress, Unit};
-use welter_store::io::{Place, Queue, Volume};
+use welter_store::io::{IoOptions, Place, Queue, Volume};
 use welter_store::{ChunkError, StoreError};
 
 use super::columns::ColumnReader;
@@ -26,8 +26,7 @@ use crate::edges::sound::{self, Sound};
 use crate::kernels::kernel::Scratch;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
-use crate::machine::storage::read_rate;
-use crate::machine::storage::{DEPTH, SAMPLE_SLABS};
+use crate::machine::storage::{SAMPLE_SLABS, Storage, read_rate, slabs_read};
 use crate::machine::throughput::Throughput;
 use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, Index, Plan};
@@ -50,17 +49,23 @@ impl Kept {
     ) -> Result<Graph, EngineError> {
         workers.arena().drop_columns();
         // Before anything is read, so that a directory without room is known at once.
-        workers.storage().map_or(Ok(()), |storage| storage.check_room(plan.disk_bytes(), 0))?;
+        let fits = |storage: &Storage| {
+            plan.bears(storage)?;
+            storage.check_room(plan.disk_bytes(), 0)
+        };
+        workers.storage().map_or(Ok(()), fits)?;
+        let io = plan.io(&self.io);
         let vertices = self.vertices()?;
         let (segments, bounds) = self.cuts(&vertices)?;
-        let (volume, lengths) = self.volume()?;
+        let (volume, lengths) = self.volume(&io)?;
         let directory = self.directory(&lengths)?;
         let away = plan.degrees_stored();
         let degrees = if away { Buffer::zeroed(0)? } else { self.degrees(&vertices)? };
         let starts: Vec<u64> =
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
-        let slabs = self.slabs(plan, &directory, &starts, &volume, workers, progress)?;
+        let slabs = self.slabs(plan, &directory, &starts, (&volume, &io), workers, progress)?;
         let stripes = shelve(&directory, slabs, &segments, &starts);
+        let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
         let mut graph = Graph {
             edges: self.manifest.edges,
             others: self.manifest.others(),
@@ -71,7 +76,7 @@ impl Kept {
             degrees_stored: None,
             stripes,
             layout: plan.premises.edges,
-            plan: self.paced(plan, &directory, &volume, workers)?,
+            plan: paced(measured, plan, &directory, (&volume, &io), workers)?,
             arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
             symmetric: self.manifest.reading.both_ways(),
@@ -79,7 +84,7 @@ impl Kept {
             partitions: bounds.windows(2).map(|ends| ends[0]..ends[1]).collect(),
             out_rows: OnceLock::new(),
             in_rows: None,
-            stored: Some(Stored { volume, io: self.io.clone() }),
+            stored: Some(Stored { volume, io }),
             input: None,
         };
         if away {
@@ -95,28 +100,6 @@ impl Kept {
             }
         }
         Ok(graph)
-    }
-
-    /// The plan with the pace at which the graph is read, if it is to be read in iterations: as it
-    /// was measured once, else from a short look.
-    fn paced(
-        &self,
-        plan: &Plan,
-        directory: &Directory,
-        volume: &Arc<Volume>,
-        workers: &Workers,
-    ) -> Result<Plan, EngineError> {
-        let mut plan = plan.clone();
-        if plan.storage().is_some() {
-            let pace = workers.pace(plan.traffic().written)?;
-            let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
-            let places: Vec<Place> = places.collect();
-            let (from, depth) = ((volume, &self.io), plan.window());
-            let look = || read_rate(from, depth, &places, workers.arena());
-            let read = self.read_rate()?.map_or_else(look, Ok)?;
-            plan.pace = Some(Throughput { read, ..pace }.together(workers.threads(), look)?);
-        }
-        Ok(plan)
     }
 
     fn degrees(&self, vertices: &Vertices) -> Result<Buffer<u32>, EngineError> {
@@ -164,7 +147,7 @@ impl Kept {
         plan: &Plan,
         directory: &Directory,
         starts: &[u64],
-        volume: &Arc<Volume>,
+        (volume, io): (&Arc<Volume>, &IoOptions),
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<OnceLock<Resident>>, EngineError> {
@@ -175,7 +158,8 @@ impl Kept {
             directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
-            let mut queue = Queue::reading(&self.io, DEPTH)?;
+            let depth = slabs_read(&io.requests);
+            let mut queue = Queue::reading(io, depth)?;
             let mut scratch = Scratch::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             // Neighbours are read by one worker after the other, so that the file is read in order.
@@ -184,7 +168,7 @@ impl Kept {
                 if progress.cancelled() {
                     return Err(EngineError::Cancelled);
                 }
-                if queue.in_flight() < DEPTH
+                if queue.in_flight() < depth
                     && let Some(&run) = next.next()
                 {
                     let place = directory.runs[run].place;
@@ -253,6 +237,28 @@ impl Kept {
         }
         Ok(())
     }
+}
+
+/// The plan with the pace at which the graph is read, if it is to be read in iterations: as it was
+/// measured once, else from a short look.
+fn paced(
+    measured: Option<u64>,
+    plan: &Plan,
+    directory: &Directory,
+    from: (&Arc<Volume>, &IoOptions),
+    workers: &Workers,
+) -> Result<Plan, EngineError> {
+    let mut plan = plan.clone();
+    if plan.storage().is_some() {
+        let pace = workers.pace(plan.traffic().written)?;
+        let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
+        let places: Vec<Place> = places.collect();
+        let look = || read_rate(from, plan.window(), &places, workers.arena());
+        let read = measured.map_or_else(look, Ok)?;
+        let pace = Throughput { read, ..pace }.together(workers.threads(), look)?;
+        plan.pace = Some(pace);
+    }
+    Ok(plan)
 }
 
 /// Chunks of an extent in memory.

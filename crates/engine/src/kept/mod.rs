@@ -137,13 +137,16 @@ impl Kept {
     ) -> Result<Plan, EngineError> {
         let held_bytes = settings.held_bytes + self.ids_bytes();
         let settings = Settings { held_bytes, ..*settings };
-        let plan = |in_flight| {
+        let plan = |in_flight, settings: &Settings| {
             let shape = KeptShape { in_flight, ..self.manifest.shape() };
-            Plan::of_kept(&shape, layout, &settings, machine)
+            Plan::of_kept(&shape, layout, settings, machine)
         };
-        match plan(None) {
+        match plan(None, &settings) {
             Ok(resident) if resident.storage().is_none() => Ok(resident),
-            _ => plan(self.best_in_flight()?),
+            _ => {
+                let (in_flight, requests) = self.best_requests(settings.requests)?;
+                plan(in_flight, &Settings { requests, ..settings })
+            }
         }
     }
 
@@ -153,12 +156,12 @@ impl Kept {
 
     /// The files of chunks, with their lengths as the manifest lists them; opened with lengths as
     /// they are.
-    fn volume(&self) -> Result<(Arc<Volume>, Vec<u64>), EngineError> {
+    fn volume(&self, io: &IoOptions) -> Result<(Arc<Volume>, Vec<u64>), EngineError> {
         let folder = self.folder();
         let files: Vec<&KeptFile> =
             self.manifest.files.iter().filter(|file| file.name.starts_with("edges-")).collect();
         let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
-        let volume = Volume::open(&paths, &self.io).map_err(StoreError::of_listed_file)?;
+        let volume = Volume::open(&paths, io).map_err(StoreError::of_listed_file)?;
         for (path, file) in paths.iter().zip(&files) {
             let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
             let bytes = std::fs::metadata(path).map_err(failed)?.len();

@@ -6,11 +6,13 @@
 use std::path::PathBuf;
 
 use welter_store::StoreError;
-use welter_store::probe::{self, Probe};
+use welter_store::io::Requests;
+use welter_store::probe::{self, Probe, Rate};
 use welter_store::sealed::{self, Identity, SealedReader};
 
 use super::{Kept, RATES};
 use crate::EngineError;
+use crate::machine::arena::SLAB_BYTES;
 use crate::machine::throughput::Throughput;
 use welter_store::sealed::offset_in_file;
 
@@ -67,10 +69,23 @@ impl Kept {
         Ok(best.map(|rate| (rate.bytes_per_second as u64).max(1)))
     }
 
-    /// Bytes of requests in flight with which it read about as fast as it can.
-    pub(super) fn best_in_flight(&self) -> Result<Option<u64>, EngineError> {
-        let best = self.rates()?.and_then(|probe| probe.best_read());
-        Ok(best.map(|rate| u64::from(rate.request_bytes) * u64::from(rate.depth)))
+    /// Bytes of requests in flight with which it read about as fast as it can, where that was
+    /// measured; and settings of requests, of which those that are not made follow what was found:
+    /// slabs are cut where the device is slower if it is asked for all of one at once.
+    pub(super) fn best_requests(
+        &self,
+        said: Requests,
+    ) -> Result<(Option<u64>, Requests), EngineError> {
+        let Some(probe) = self.rates()? else { return Ok((None, said)) };
+        let best = probe.best_read();
+        let slab = SLAB_BYTES as u32;
+        let requests = Requests {
+            read_bytes: said.read_bytes.or_else(|| probe.cut_reads(slab)),
+            write_bytes: said.write_bytes.or_else(|| probe.cut_writes(slab)),
+            ..said
+        };
+        let in_flight = |rate: Rate| u64::from(rate.request_bytes) * u64::from(rate.depth);
+        Ok((best.map(in_flight), requests))
     }
 
     fn rates_file(&self) -> PathBuf {

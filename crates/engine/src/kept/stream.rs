@@ -67,7 +67,7 @@ impl Kept {
     pub fn stream(&self, weighted: bool) -> Result<(KeptStream, IdMap), EngineError> {
         let vertices = self.vertices()?;
         let (segments, _) = self.cuts(&vertices)?;
-        let (volume, lengths) = self.volume()?;
+        let (volume, lengths) = self.volume(&self.io)?;
         let directory = self.directory(&lengths)?;
         let starts = segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let ids = match (self.manifest.ids, vertices.present_slots()) {

@@ -9,14 +9,24 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use welter_store::io::{IoOptions, Place, Queue, Volume};
+use welter_store::io::{IoOptions, Place, Queue, Requests, Volume};
 
 use crate::EngineError;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::throughput::Throughput;
 
-/// Slabs that a worker reads or writes at a time.
+/// Slabs that a worker reads or writes at a time, unless the settings of requests say otherwise.
 pub(crate) const DEPTH: usize = 4;
+
+/// Slabs that a worker reads at a time under these settings.
+pub(crate) fn slabs_read(requests: &Requests) -> usize {
+    requests.places(SLAB_BYTES, false).unwrap_or(DEPTH)
+}
+
+/// Slabs that a worker writes at a time under these settings.
+pub(crate) fn slabs_written(requests: &Requests) -> usize {
+    requests.places(SLAB_BYTES, true).unwrap_or(DEPTH)
+}
 
 /// How long room is waited for that files of this run may still be giving back. Blocks of a file
 /// are free when all who have it have let go of it, and a thread of the kernel that did a request
@@ -103,7 +113,8 @@ impl Storage {
         }
         writer.finish()?;
         let write = rate(&places, started.elapsed());
-        let read = || read_rate((&volume, &self.io), DEPTH, &places, arena);
+        let slabs = slabs_read(&self.io.requests);
+        let read = || read_rate((&volume, &self.io), slabs, &places, arena);
         Throughput { read: read()?, write, ..Throughput::of_core() }.together(cores, read)
     }
 }
@@ -142,16 +153,19 @@ fn rate(places: &[Place], took: Duration) -> u64 {
 pub(crate) struct SlabWriter {
     volume: Arc<Volume>,
     queue: Queue<Slab>,
+    /// Slabs on their way at most.
+    depth: usize,
 }
 
 impl SlabWriter {
     pub(crate) fn new(volume: &Arc<Volume>, io: &IoOptions) -> Result<Self, EngineError> {
-        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, DEPTH)? })
+        let depth = slabs_written(&io.requests);
+        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, depth)?, depth })
     }
 
     /// Writes the first bytes of a slab, some time.
     pub(crate) fn write(&mut self, mut slab: Slab, bytes: usize) -> Result<Place, EngineError> {
-        while self.queue.in_flight() >= DEPTH {
+        while self.queue.in_flight() >= self.depth {
             self.queue.wait()?;
         }
         let place = self.volume.reserve(bytes as u32);

@@ -11,6 +11,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_progress::Progress;
+use welter_store::io::Requests;
 
 use crate::EngineError;
 use crate::machine::arena::Arena;
@@ -69,6 +70,11 @@ impl Workers {
     /// Where that is.
     pub fn storage(&self) -> Option<&Storage> {
         self.storage.as_ref()
+    }
+
+    /// Settings of requests to it.
+    pub(crate) fn requests(&self) -> Requests {
+        self.storage.as_ref().map_or_else(Requests::default, |storage| storage.io.requests)
     }
 
     /// Waits until the room of temporary files that are gone is free.

@@ -7,10 +7,11 @@
 //! partition has open bins too. What is sorted shall be an eighth of what there is: it keeps chunks
 //! from memory, which are read in each iteration, and bins but once.
 
+use super::premises::Premises;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::slabs_written;
 
-pub(super) const SLAB: u64 = SLAB_BYTES as u64;
+const SLAB: u64 = SLAB_BYTES as u64;
 
 /// A number of bin groups, and the slabs that it takes. In bytes, but for the number.
 pub(super) struct BinGroupsPlan {
@@ -26,8 +27,10 @@ pub(super) struct BinGroupsPlan {
 impl BinGroupsPlan {
     /// Bin groups for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and
     /// `open` bytes more once bins are closed.
-    pub(super) fn new(threads: u64, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
-        let requests = threads * (DEPTH as u64 + 2) * SLAB;
+    pub(super) fn new(premises: &Premises, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
+        let threads = premises.threads as u64;
+        let writing = slabs_written(&premises.settings.requests) as u64;
+        let requests = threads * (writing + 2) * SLAB;
         let ends = 3 * threads * threads * SLAB;
         let at_a_time = if threads == 1 { 2 } else { 2 * threads + 1 };
         // A bin group may be a quarter fuller than others, else it is read in pieces.

@@ -29,7 +29,7 @@ use crate::ingest::footprint::WORKER_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{DEPTH, slabs_read};
 
 /// Bytes that tell where a chunk lies, and what is in it.
 const PLACE_BYTES: u64 = 160;
@@ -187,7 +187,8 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     let edge_states_bytes = premises.edge_states_of(spare);
     // As in a plan for storage.
     let cache_bytes = spare - edge_states_bytes;
-    let cache_bytes = cache_bytes - program.rewriting(threads as u64, cache_bytes);
+    let cache_bytes =
+        cache_bytes - program.rewriting((threads as u64, &settings.requests), cache_bytes);
     let (state, cache_bytes) = relaxing::apart(premises, (values_stored, streamed), cache_bytes);
     let all = kept.extents * SLAB_BYTES as u64;
     let cache_bytes = cache_bytes.min(cache_most(premises)).min(all);
@@ -199,9 +200,20 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     Ok(Plan { premises, index: Index::None, access, pace: None, memory })
 }
 
+/// Slabs that each worker has in flight whatever the budget: as the user says, else as ever, or
+/// fewer where these are better.
+fn in_flight_always(kept: &KeptShape, premises: &Premises) -> usize {
+    let requests = &premises.settings.requests;
+    let best = kept.window(premises.threads as u64).min(DEPTH);
+    if requests.in_flight.is_some() { slabs_read(requests) } else { best }
+}
+
 /// Takes the memory for more slabs in flight than as ever, if they are better; says how many there
-/// are then, where that was measured.
+/// are then, where that was measured and the user does not say how many.
 fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<usize> {
+    if premises.settings.requests.in_flight.is_some() {
+        return None;
+    }
     let slab = (premises.threads * SLAB_BYTES) as u64;
     let best = kept.window(premises.threads as u64);
     let spare = premises.budget_bytes.saturating_sub(memory.peak()) / WINDOW_SHARE;
@@ -225,7 +237,7 @@ fn memory_of(
     let has_holes = u64::from(kept.vertices < kept.slots);
     let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
     // Those in flight, and the one that is looked at.
-    let reading = (kept.window(threads).min(DEPTH) + 1) as u64 * SLAB_BYTES as u64;
+    let reading = (in_flight_always(kept, premises) + 1) as u64 * SLAB_BYTES as u64;
     let signals = program.columns(count, stripe_bits);
     let flags = (count + padding) * 2 * program.active();
     let values = count * program.value;
@@ -255,6 +267,7 @@ fn memory_of(
             .each_worker(premises.edge_buffers())
             .each_worker(reading)
             .each_worker(premises.frame_bytes())
+            .each_worker(premises.request_threads_bytes())
             .each_worker(WORKER_BYTES)
             .bytes(),
         chunks_stored: kept.chunk_bytes,

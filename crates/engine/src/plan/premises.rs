@@ -28,6 +28,11 @@ const BIN_GROUPS_MAX: u64 = 256;
 /// Edges that a worker can always sort at once.
 pub(super) const SORT_EDGES_LEAST: u64 = 1 << 18;
 
+/// Threads that do requests of a worker, and are among what the process takes anyway.
+const REQUEST_THREADS: u32 = 16;
+/// Bytes of any other one: its stack, and what the allocator has for it.
+const REQUEST_THREAD_BYTES: u64 = 64 << 10;
+
 /// Directory entry of a tile.
 const TILE_BYTES: u64 = 16;
 
@@ -121,6 +126,13 @@ impl Premises {
     pub(super) fn waiting_bytes(&self) -> u64 {
         let Shape { slots, edges, weighted, .. } = self.shape;
         footprint::waiting(edges, weighted, slots)
+    }
+
+    /// Bytes of the threads by which a worker's requests are done, beyond those that it always may
+    /// have.
+    pub(super) fn request_threads_bytes(&self) -> u64 {
+        let threads = self.settings.requests.in_flight.unwrap_or(0);
+        u64::from(threads.saturating_sub(REQUEST_THREADS)) * REQUEST_THREAD_BYTES
     }
 
     /// Bytes of a worker by which chunks go into frames and come out of them.

@@ -6,10 +6,11 @@ use welter_model::intersect::Intersect;
 use welter_model::program::Program;
 use welter_model::stream::{OverInput, Stream};
 use welter_store::header::KEY_BITS;
+use welter_store::io::Requests;
 
 use super::settings::{Route, Settings};
 use crate::EngineError;
-use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
+use crate::schedules::footprint;
 
 /// Memory that an input scan takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -390,10 +391,10 @@ impl Layout {
     /// Of so many bytes that could hold chunks, those that shall rather be free to write edges anew
     /// that are left: buffers of the workers, and a 32nd of the rest for edges that are
     /// contracted.
-    pub(super) fn rewriting(&self, threads: u64, spare: u64) -> u64 {
+    pub(super) fn rewriting(&self, (threads, requests): (u64, &Requests), spare: u64) -> u64 {
         let ProgramKind::Stream { rewrites, contracts, .. } = self.kind else { return 0 };
-        let left = if rewrites { LEFT_BYTES } else { 0 };
-        let left = left + if contracts { CONTRACT_BYTES } else { 0 };
+        let left = if rewrites { footprint::left(requests) } else { 0 };
+        let left = left + if contracts { footprint::contract(requests) } else { 0 };
         let buffers = spare.min(threads * left);
         buffers + if contracts { (spare - buffers) / 32 } else { 0 }
     }

@@ -68,7 +68,7 @@ impl RangesPlan {
         };
         MemoryAccount::new(premises.threads)
             .shared(footprint::windows(self.window_sources + padding, scattered))
-            .shared(footprint::piece_reader(scattered))
+            .shared(footprint::piece_reader(scattered, &premises.settings.requests))
             .shared(masks)
             // And the degrees, at first.
             .each_worker(footprint::column_io(layout.value + scattered + 4, bits))

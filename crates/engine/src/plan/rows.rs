@@ -102,11 +102,15 @@ impl RowsPlan {
         let boxes = |places: u64| places * self.box_bytes as u64;
         let columns = |bytes: u64| footprint::column_io(bytes, bits);
         let phase = MemoryAccount::new(premises.threads);
-        let written =
-            phase.each_worker(footprint::slab_writer()).each_worker(premises.update_frame_bytes());
+        let written = phase
+            .each_worker(footprint::slab_writer(&premises.settings.requests))
+            .each_worker(premises.update_frame_bytes());
         let order = phase.shared(columns(8) + PIECE as u64 * 4);
         let orient = written
-            .shared(self.sources.min(vertices).max(1 << bits) * 4 + footprint::piece_reader(4))
+            .shared(
+                self.sources.min(vertices).max(1 << bits) * 4
+                    + footprint::piece_reader(4, &premises.settings.requests),
+            )
             .each_worker(columns(4) + boxes(self.bins));
         let sweep = written
             .shared(self.rows_bytes)

@@ -2,6 +2,7 @@
 
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
+use welter_store::io::{IN_FLIGHT_MOST, REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST, Requests};
 
 use crate::EngineError;
 use crate::edges::footprint::{CHUNK_BYTES_MAX, frames};
@@ -46,6 +47,9 @@ pub struct Settings {
     pub route: Option<Route>,
     /// Bytes of groups, or of rows, that a worker has in memory.
     pub group_bytes: Option<u64>,
+    /// How large requests to storage are, and how many each worker has in flight. It changes no
+    /// answer.
+    pub requests: Requests,
     /// Whether stream programs go on reading edges from storage that can never be news again,
     /// instead of writing the others anew. It changes no answer.
     pub keeps_edges: bool,
@@ -208,6 +212,19 @@ impl Settings {
             24,
         )?;
         within("the block width in bits", self.block_bits.map(u64::from), 6, 20)?;
+        for (name, bytes) in [
+            ("the size of reads in bytes", self.requests.read_bytes),
+            ("the size of writes in bytes", self.requests.write_bytes),
+        ] {
+            let (least, most) = (REQUEST_BYTES_LEAST.into(), REQUEST_BYTES_MOST.into());
+            within(name, bytes.map(u64::from), least, most)?;
+        }
+        within(
+            "the number of requests in flight",
+            self.requests.in_flight.map(u64::from),
+            1,
+            IN_FLIGHT_MOST.into(),
+        )?;
         within(
             "the chunk size in bytes",
             self.chunk_bytes.map(|n| n as u64),

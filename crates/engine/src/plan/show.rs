@@ -6,13 +6,12 @@ use std::fmt::Write;
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
-use crate::machine::arena::SLAB_BYTES;
-
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::Memory;
 use super::premises::Premises;
 use super::ranges::RangesPlan;
+use super::requests::PlannedRequests;
 use super::rows::RowsPlan;
 use super::settings::{CompressionMode, FrontierMode};
 use super::spill::SpillPlan;
@@ -100,6 +99,25 @@ impl Plan {
         Ok(())
     }
 
+    /// Shows how storage is asked for what it has.
+    fn show_requests(&self, lines: &mut String) -> fmt::Result {
+        let Some(requests) = self.requests() else { return Ok(()) };
+        let PlannedRequests { read_bytes, write_bytes, reads, writes, .. } = requests;
+        let found = if self.in_flight().is_some() { ", after what the probe found" } else { "" };
+        for (head, bytes, what, count, in_flight, found) in [
+            ("requests", read_bytes, "read", reads, requests.reads_in_flight, found),
+            ("", write_bytes, "write", writes, requests.writes_in_flight, ""),
+        ] {
+            let (bytes, count) = (human_bytes(bytes), grouped(count));
+            let times = format!("{in_flight} at a time a thread, {count} an iteration");
+            writeln!(lines, "{head:<9} {bytes:>10}  a {what} at most, {times}{found}")?;
+        }
+        if requests.cached {
+            writeln!(lines, "          through the page cache")?;
+        }
+        Ok(())
+    }
+
     /// Shows the room on storage, and the bytes that go there and come back.
     fn show_storage(&self, lines: &mut String) -> fmt::Result {
         let Some(storage) = self.storage() else { return Ok(()) };
@@ -115,10 +133,7 @@ impl Plan {
         if written > 0 {
             writeln!(lines, "          {:>10}  written", human_bytes(written))?;
         }
-        if self.in_flight().is_some() {
-            let (window, slab) = (self.window(), human_bytes(SLAB_BYTES as u64));
-            writeln!(lines, "requests  {window} x {slab} a thread, after what the probe found")?;
-        }
+        self.show_requests(lines)?;
         self.show_rewriting(lines)?;
         match streamed {
             Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {

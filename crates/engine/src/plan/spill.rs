@@ -56,12 +56,12 @@ impl SpillPlan {
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
         MemoryAccount::new(premises.threads)
             .shared(room * (layout.signal() + flag))
-            .shared(footprint::piece_reader(between))
+            .shared(footprint::piece_reader(between, &premises.settings.requests))
             .shared(masks)
             .shared(footprint::chunk_lists(self.chunks(premises)))
             .each_worker(footprint::column_io(layout.value + 4 + stored, bits))
             .each_worker(footprint::records(layout.record()) + said)
-            .each_worker(footprint::slab_writer())
+            .each_worker(footprint::slab_writer(&premises.settings.requests))
             .each_worker(premises.update_frame_bytes())
             .bytes()
     }

@@ -4,7 +4,7 @@
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
 use super::account::MemoryAccount;
-use super::bin_groups::{BinGroupsPlan, SLAB};
+use super::bin_groups::BinGroupsPlan;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::{self, Memory};
@@ -14,7 +14,7 @@ use super::stored::{BinsPlan, StoragePlan};
 use super::streamed::Streamed;
 use super::{Access, Forecast, Plan, relaxing};
 use crate::columns::footprint;
-use crate::edges::footprint::{READ_AHEAD_SLABS, SEGMENT_BYTES};
+use crate::edges::footprint::{SEGMENT_BYTES, read_ahead};
 use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
 use crate::ingest::footprint::{OPEN_BIN_BYTES, WORKER_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
@@ -93,9 +93,9 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
     let ingest = premises.sort_bytes(sort);
     let gathered = (program.accum() << stripe_bits) + premises.group_bytes();
-    let iterate = gathered + READ_AHEAD_SLABS as u64 * SLAB + premises.edge_buffers();
+    let iterate = gathered + read_ahead(&settings.requests) + premises.edge_buffers();
     let workers = MemoryAccount::new(premises.threads)
-        .each_worker(WORKER_BYTES)
+        .each_worker(WORKER_BYTES + premises.request_threads_bytes())
         .each_worker(ingest.max(iterate) + premises.frame_bytes())
         .bytes();
     let fixed = held + known + workers;
@@ -105,7 +105,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let listed = listed + marks;
 
     let slabs = budget.saturating_sub(fixed + open + listed + input);
-    let bin_groups = BinGroupsPlan::new(threads, bins, waiting, slabs, open);
+    let bin_groups = BinGroupsPlan::new(&premises, bins, waiting, slabs, open);
     let (need, requests) = (bin_groups.need(open), bin_groups.requests);
     let BinGroupsPlan { count: bin_groups, partition, sorting, .. } = bin_groups;
     let always = matches!(settings.storage, StorageMode::Always { .. });
@@ -136,7 +136,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let spare = budget.saturating_sub(fixed - degrees + run + rows);
     let edge_states_bytes = premises.edge_states_of(spare);
     let spare = spare - edge_states_bytes;
-    let spare = spare - program.rewriting(threads, spare);
+    let spare = spare - program.rewriting((threads, &settings.requests), spare);
     let (state, spare) = relaxing::apart(&premises, (values_stored, streamed), spare);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),

@@ -2,8 +2,10 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
+use welter_store::io::Requests;
+
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{slabs_read, slabs_written};
 
 /// Bytes of every edge in rows, where each slot has one, and of what workers make them with.
 pub(crate) fn rows(slots: u64, edges: u64, weighted: bool) -> u64 {
@@ -59,10 +61,21 @@ pub(crate) const PUSH_BELOW: u64 = 16;
 pub(crate) const PUSH_WAITING: usize = 1 << 20;
 /// Bytes of a worker's buffers while edges are contracted: slabs that are filled or being written,
 /// the edges of a chunk, and the least that a table takes.
-pub(crate) const CONTRACT_BYTES: u64 = ((DEPTH + 2) * SLAB_BYTES + (3 << 20)) as u64;
+pub(crate) fn contract(requests: &Requests) -> u64 {
+    ((slabs(requests) + 2) * SLAB_BYTES + (3 << 20)) as u64
+}
+
 /// Bytes of a worker's buffers while edges that are left are written anew: slabs that are filled or
 /// being written, a chunk, and edges.
-pub(crate) const LEFT_BYTES: u64 = ((DEPTH + 2) * SLAB_BYTES + (1 << 20)) as u64;
+pub(crate) fn left(requests: &Requests) -> u64 {
+    ((slabs(requests) + 2) * SLAB_BYTES + (1 << 20)) as u64
+}
+
+/// Slabs that a worker reads or writes at a time, whichever are more.
+fn slabs(requests: &Requests) -> usize {
+    slabs_read(requests).max(slabs_written(requests))
+}
+
 /// Words of a row that travels before its entries: its rank, what was counted of that on the way,
 /// and how many entries there are.
 pub(crate) const ROW_HEAD: usize = 3;

@@ -12,26 +12,26 @@ use crate::StoreError;
 pub(super) fn run(
     volume: &Volume,
     mut transfer: Transfer,
-    memory: &mut impl Memory,
+    memory: &mut [u8],
 ) -> Result<(), StoreError> {
     run_to_end(volume, &mut transfer, memory)?;
-    transfer.damage(memory.bytes_mut());
+    transfer.damage(memory);
     Ok(())
 }
 
 fn run_to_end(
     volume: &Volume,
     transfer: &mut Transfer,
-    memory: &mut impl Memory,
+    memory: &mut [u8],
 ) -> Result<(), StoreError> {
     let file = volume.file(transfer.place.file);
     loop {
         let answer = transfer.step(volume).and_then(|part| {
             let offset = transfer.offset();
             if transfer.wrote {
-                rustix::io::pwrite(file, &memory.bytes()[part], offset)
+                rustix::io::pwrite(file, &memory[part], offset)
             } else {
-                rustix::io::pread(file, &mut memory.bytes_mut()[part], offset)
+                rustix::io::pread(file, &mut memory[part], offset)
             }
         });
         if transfer.answer(volume, answer)? {
@@ -43,7 +43,7 @@ fn run_to_end(
 impl<M: Memory> Request<M> {
     /// Does it on this thread.
     pub(super) fn run(mut self) -> Outcome<M> {
-        let result = run_to_end(&self.volume, &mut self.transfer, &mut self.memory);
+        let result = run_to_end(&self.volume, &mut self.transfer, self.memory.bytes_mut());
         self.ended(result)
     }
 }
@@ -65,9 +65,5 @@ impl<M: Memory> Backend<M> for Blocking<M> {
 
     fn next(&mut self, _wait: bool) -> Result<Option<Outcome<M>>, StoreError> {
         Ok(self.0.pop_front())
-    }
-
-    fn in_flight(&self) -> usize {
-        self.0.len()
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn open(path: &Path, options: &IoOptions) -> io::Result<File> {
 
 /// Makes reads and writes of a file go past the page cache. Whether they do.
 pub(super) fn make_direct(file: &File, options: &IoOptions) -> io::Result<bool> {
-    if !options.direct || !aligned_enough(file) {
+    if !options.direct || options.requests.cached || !aligned_enough(file) {
         return Ok(false);
     }
     let flags = rustix::fs::fcntl_getfl(file)?;

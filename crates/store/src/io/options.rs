@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::closing::Closing;
 use super::faults::Faults;
+use super::requests::Requests;
 use super::stats::Tally;
 
 /// How requests are done.
@@ -26,8 +27,10 @@ pub enum IoMode {
 pub struct IoOptions {
     /// How requests are done.
     pub mode: IoMode,
-    /// Past the page cache, where the file system can.
+    /// Past the page cache, where the file system can and the requests do not say otherwise.
     pub direct: bool,
+    /// How large requests are, and how many are in flight.
+    pub requests: Requests,
     /// Calls that fail on purpose, for tests.
     pub faults: Option<Arc<Faults>>,
     /// Bytes and requests of all volumes that were opened with these options, or copies of them.
@@ -39,6 +42,7 @@ pub struct IoOptions {
 impl Default for IoOptions {
     fn default() -> Self {
         let (tally, closing) = (Tally::default(), Closing::default());
-        Self { mode: IoMode::Auto, direct: true, faults: None, tally, closing }
+        let (mode, requests) = (IoMode::Auto, Requests::default());
+        Self { mode, direct: true, requests, faults: None, tally, closing }
     }
 }

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::blocking::Blocking;
+use super::flights::Flights;
 use super::memory::Memory;
 use super::options::{IoMode, IoOptions};
+use super::part::Part;
 use super::place::Place;
-use super::request::{Backend, Done, Request};
+use super::request::{Backend, Done, Outcome, Request};
+use super::requests::IN_FLIGHT_MOST;
 use super::ring::Ring;
 use super::threads::Threads;
 use super::transfer::Transfer;
@@ -19,25 +22,33 @@ use crate::StoreError;
 /// Dropping it waits for those that were begun, since their memory must not be freed under the
 /// kernel, and gives up the others.
 pub struct Queue<M: Memory> {
-    backend: Box<dyn Backend<M>>,
+    backend: Box<dyn Backend<Part<M>>>,
     only_reads: bool,
+    /// Places whose requests are several.
+    flights: Flights<M>,
+    /// Places that were begun and not handed back.
+    places: usize,
 }
 
+/// More threads than this a queue has only where it is told to have as many requests in flight.
+const THREADS_MAX: usize = 16;
+
 impl<M: Memory> Queue<M> {
-    /// A queue that has up to `depth` requests at the device at a time; more of them wait in it.
+    /// A queue that has up to `depth` requests at the device at a time, or as many as the options
+    /// say; more of them wait in it.
     ///
     /// # Errors
     /// When `io_uring` was asked for and is refused.
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
-        let depth = depth.clamp(1, 1024);
-        let backend: Box<dyn Backend<M>> = match options.mode {
+        let (depth, threads) = depths(options, depth);
+        let backend: Box<dyn Backend<Part<M>>> = match options.mode {
             // Writes that make a file longer are done by threads that the kernel starts for a ring,
             // and on a guest with Linux 6.18 two processes waited for ever for one of them.
-            IoMode::Auto | IoMode::Threads => Box::new(Threads::new(depth)),
+            IoMode::Auto | IoMode::Threads => Box::new(Threads::new(threads)),
             IoMode::Ring => Box::new(Ring::new(depth)?),
             IoMode::Blocking => Box::new(Blocking::default()),
         };
-        Ok(Self { backend, only_reads: false })
+        Ok(Self::of(backend, false))
     }
 
     /// A queue for reads alone: by `io_uring` where the system allows that. What has arrived is
@@ -50,11 +61,15 @@ impl<M: Memory> Queue<M> {
     /// As [`Self::new`].
     pub fn reading(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let ring = match options.mode {
-            IoMode::Auto => Ring::new(depth.clamp(1, 1024)).ok(),
+            IoMode::Auto => Ring::new(depths(options, depth).0).ok(),
             IoMode::Ring | IoMode::Threads | IoMode::Blocking => None,
         };
-        let queue = ring.map(|ring| Self { backend: Box::new(ring), only_reads: true });
+        let queue = ring.map(|ring| Self::of(Box::new(ring), true));
         queue.map_or_else(|| Ok(Self { only_reads: true, ..Self::new(options, depth)? }), Ok)
+    }
+
+    fn of(backend: Box<dyn Backend<Part<M>>>, only_reads: bool) -> Self {
+        Self { backend, only_reads, flights: Flights::default(), places: 0 }
     }
 
     /// Begins to read `place.bytes`, rounded up, to the beginning of `memory`.
@@ -99,7 +114,44 @@ impl<M: Memory> Queue<M> {
             return Err(StoreError::Request(what));
         }
         let transfer = Transfer::new(volume, place, to_write, memory.bytes())?;
-        self.backend.submit(Request { volume: Arc::clone(volume), transfer, memory, tag })
+        match volume.requests().bytes(to_write) {
+            Some(most) if most < place.rounded_bytes() => {
+                self.begin_parts(volume, memory, (tag, place, to_write), most)?;
+            }
+            _ => {
+                let (volume, memory) = (Arc::clone(volume), Part::Whole(memory));
+                self.backend.submit(Request { volume, transfer, memory, tag, flight: None })?;
+            }
+        }
+        self.places += 1;
+        Ok(())
+    }
+
+    /// Begins the requests of a place, of at most so many bytes each.
+    fn begin_parts(
+        &mut self,
+        volume: &Arc<Volume>,
+        memory: M,
+        (tag, place, to_write): (u64, Place, bool),
+        most: usize,
+    ) -> Result<(), StoreError> {
+        let bytes = place.rounded_bytes();
+        let (lent, parts) = Part::cut(memory, bytes, most);
+        let mut left = bytes.div_ceil(most);
+        let number = self.flights.begin((tag, place, to_write), lent, left);
+        for ((place, _), memory) in place.parts(most).zip(parts) {
+            let begun = Transfer::new(volume, place, to_write, memory.bytes());
+            let begun = begun.and_then(|transfer| {
+                let (volume, flight) = (Arc::clone(volume), Some(number));
+                self.backend.submit(Request { volume, transfer, memory, tag, flight })
+            });
+            if let Err(error) = begun {
+                self.flights.give_up(number, left);
+                return Err(error);
+            }
+            left -= 1;
+        }
+        Ok(())
     }
 
     /// Waits for any request to end, in any order. `None`: nothing is in flight.
@@ -109,9 +161,11 @@ impl<M: Memory> Queue<M> {
     /// go on.
     pub fn wait(&mut self) -> Result<Option<Done<M>>, StoreError> {
         let began = Instant::now();
-        let Some(outcome) = self.backend.next(true)? else { return Ok(None) };
-        outcome.volume.counters().waited(began.elapsed());
-        outcome.result.map(Some)
+        let ended = self.next(true)?;
+        if let Some((volume, _)) = &ended {
+            volume.counters().waited(began.elapsed());
+        }
+        ended.map(|(_, result)| result).transpose()
     }
 
     /// A request that has ended already, if there is one.
@@ -119,12 +173,50 @@ impl<M: Memory> Queue<M> {
     /// # Errors
     /// As [`wait`](Self::wait).
     pub fn try_wait(&mut self) -> Result<Option<Done<M>>, StoreError> {
-        self.backend.next(false)?.map(|outcome| outcome.result).transpose()
+        self.next(false)?.map(|(_, result)| result).transpose()
+    }
+
+    /// A place that ended, and its volume.
+    fn next(&mut self, wait: bool) -> Result<Option<Ended<M>>, StoreError> {
+        while let Some(Outcome { volume, flight, result }) = self.backend.next(wait)? {
+            let ended = match flight {
+                None => Some(result.and_then(whole)),
+                // The part is gone before its place is asked for the memory.
+                Some(number) => self.flights.landed(number, result.map(drop)),
+            };
+            if let Some(result) = ended {
+                self.places -= 1;
+                return Ok(Some((volume, result)));
+            }
+        }
+        Ok(None)
     }
 
     /// Requests that were begun and not handed back.
     pub fn in_flight(&self) -> usize {
-        self.backend.in_flight()
+        self.places
+    }
+}
+
+/// A place that ended, and its volume.
+type Ended<M> = (Arc<Volume>, Result<Done<M>, StoreError>);
+
+/// A place that was moved by one request.
+fn whole<M>(done: Done<Part<M>>) -> Result<Done<M>, StoreError> {
+    let Done { tag, memory, place, wrote } = done;
+    match memory {
+        Part::Whole(memory) => Ok(Done { tag, memory, place, wrote }),
+        Part::Cut { .. } => Err(StoreError::Request(format!("{place:?}: a part of no place"))),
+    }
+}
+
+/// Requests at the device at a time, and threads that do them where it is done by threads.
+fn depths(options: &IoOptions, depth: usize) -> (usize, usize) {
+    match options.requests.in_flight {
+        Some(said) => {
+            (said.clamp(1, IN_FLIGHT_MOST) as usize, said.clamp(1, IN_FLIGHT_MOST) as usize)
+        }
+        None => (depth.clamp(1, 1024), depth.clamp(1, THREADS_MAX)),
     }
 }
 

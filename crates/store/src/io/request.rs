@@ -28,12 +28,15 @@ pub(super) struct Request<M> {
     pub(super) transfer: Transfer,
     pub(super) memory: M,
     pub(super) tag: u64,
+    /// Number of the place that it is one of several requests of.
+    pub(super) flight: Option<usize>,
 }
 
 /// How a request ended.
 #[derive(Debug)]
 pub(super) struct Outcome<M> {
     pub(super) volume: Arc<Volume>,
+    pub(super) flight: Option<usize>,
     pub(super) result: Result<Done<M>, StoreError>,
 }
 
@@ -45,13 +48,13 @@ impl<M: Memory> Request<M> {
             let Transfer { place, wrote, .. } = self.transfer;
             Done { tag: self.tag, memory: self.memory, place, wrote }
         });
-        Outcome { volume: self.volume, result }
+        Outcome { volume: self.volume, flight: self.flight, result }
     }
 }
 
 impl<M> Outcome<M> {
-    pub(super) fn failed(volume: Arc<Volume>, error: StoreError) -> Self {
-        Self { volume, result: Err(error) }
+    pub(super) fn failed(volume: Arc<Volume>, flight: Option<usize>, error: StoreError) -> Self {
+        Self { volume, flight, result: Err(error) }
     }
 }
 
@@ -63,7 +66,4 @@ pub(super) trait Backend<M: Memory>: Send {
     /// A request that ended, and whether to wait until there is one. `None`: there is none, or,
     /// where it was to wait, nothing is in flight.
     fn next(&mut self, wait: bool) -> Result<Option<Outcome<M>>, StoreError>;
-
-    /// Requests that were begun and not handed back.
-    fn in_flight(&self) -> usize;
 }

@@ -210,10 +210,6 @@ impl<M: Memory> Backend<M> for Ring<M> {
             }
         }
     }
-
-    fn in_flight(&self) -> usize {
-        self.in_kernel() + self.waiting.len() + self.ended.len()
-    }
 }
 
 impl<M: Memory> Drop for Ring<M> {

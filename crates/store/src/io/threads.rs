@@ -13,9 +13,6 @@ use super::memory::Memory;
 use super::request::{Backend, Outcome, Request};
 use crate::StoreError;
 
-/// More threads than this bring no device forward.
-const THREADS_MAX: usize = 16;
-
 /// Threads that do requests, and what they answered.
 pub(super) struct Threads<M> {
     /// `None` once the queue is dropped.
@@ -31,7 +28,8 @@ pub(super) struct Threads<M> {
 }
 
 impl<M: Memory> Threads<M> {
-    pub(super) fn new(depth: usize) -> Self {
+    /// Up to so many threads.
+    pub(super) fn new(workers_max: usize) -> Self {
         let (requests, taken_from) = channel();
         let (answer, answers) = channel();
         Self {
@@ -40,7 +38,7 @@ impl<M: Memory> Threads<M> {
             answers,
             answer,
             workers: Vec::new(),
-            workers_max: depth.min(THREADS_MAX),
+            workers_max,
             given_up: Arc::default(),
             in_flight: 0,
         }
@@ -67,10 +65,11 @@ fn serve<M: Memory>(
         if given_up.load(Ordering::Relaxed) {
             continue;
         }
-        let volume = Arc::clone(&request.volume);
+        let (volume, flight) = (Arc::clone(&request.volume), request.flight);
         // A panic in memory of a caller must not leave the queue waiting for an answer.
         let outcome = catch_unwind(AssertUnwindSafe(|| request.run())).unwrap_or_else(|_| {
-            Outcome::failed(volume, StoreError::Request("its memory panicked".to_owned()))
+            let error = StoreError::Request("its memory panicked".to_owned());
+            Outcome::failed(volume, flight, error)
         });
         if answers.send(outcome).is_err() {
             return;
@@ -110,10 +109,6 @@ impl<M: Memory> Backend<M> for Threads<M> {
         let outcome = if wait { self.answers.recv().ok() } else { self.answers.try_recv().ok() };
         self.in_flight -= usize::from(outcome.is_some());
         Ok(outcome)
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
     }
 }
 

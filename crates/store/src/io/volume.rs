@@ -22,6 +22,7 @@ use super::faults::{self, Call, Faults};
 use super::file;
 use super::options::IoOptions;
 use super::place::{ALIGN, Place};
+use super::requests::Requests;
 use super::stats::{Counters, VolumeStats};
 use crate::StoreError;
 
@@ -37,6 +38,7 @@ pub struct Volume {
     lost: OnceLock<Refusal>,
     counters: Counters,
     faults: Option<Arc<Faults>>,
+    requests: Requests,
 }
 
 /// A call that the system refused, and what it said.
@@ -137,6 +139,7 @@ impl Volume {
             lost: OnceLock::new(),
             counters: Counters::new(&options.tally),
             faults: options.faults.clone(),
+            requests: options.requests,
         })
     }
 
@@ -148,6 +151,11 @@ impl Volume {
     /// Whether all files are read and written past the page cache.
     pub fn is_direct(&self) -> bool {
         self.files.iter().all(|stripe| stripe.direct)
+    }
+
+    /// How large requests for its places are.
+    pub(super) fn requests(&self) -> Requests {
+        self.requests
     }
 
     /// A place at the end of one of the files, by turns. Nothing is written yet.

@@ -51,6 +51,17 @@ impl Probe {
         best(&self.write)
     }
 
+    /// The size to cut reads of `whole` bytes to, if the device reads those that are at least as
+    /// large slower than smaller ones, whatever is in flight.
+    pub fn cut_reads(&self, whole: u32) -> Option<u32> {
+        cut(&self.read, whole)
+    }
+
+    /// The size to cut writes to, likewise.
+    pub fn cut_writes(&self, whole: u32) -> Option<u32> {
+        cut(&self.write, whole)
+    }
+
     /// The payload of a sealed file: see [`KIND`] and [`VERSION`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = Head {
@@ -94,6 +105,13 @@ struct Head {
     direct: u64,
 }
 
+fn cut(rates: &[Rate], whole: u32) -> Option<u32> {
+    let best = best(rates).filter(|best| best.request_bytes < whole)?;
+    let wholes = rates.iter().filter(|rate| rate.request_bytes >= whole);
+    let fastest = wholes.map(|rate| rate.bytes_per_second).reduce(f64::max)?;
+    (fastest < GOOD_ENOUGH * best.bytes_per_second).then_some(best.request_bytes)
+}
+
 fn best(rates: &[Rate]) -> Option<Rate> {
     let fastest = rates.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
     let good = rates.iter().filter(|rate| rate.bytes_per_second >= GOOD_ENOUGH * fastest);
@@ -119,6 +137,17 @@ mod tests {
         assert_eq!(sample().best_read(), Some(rate(1 << 20, 1, 96.0)));
         assert_eq!(sample().best_write(), Some(rate(1 << 24, 1, 100.0)));
         assert_eq!(Probe::default().best_read(), None);
+    }
+
+    #[test]
+    fn requests_are_cut_where_whole_ones_are_slower() {
+        let probe = sample();
+        assert_eq!(probe.cut_reads(512 << 10), None);
+        let slow = Probe { read: probe.read[..3].to_vec(), ..probe };
+        assert_eq!(slow.cut_reads(512 << 10), None);
+        let slower = Probe { read: vec![rate(1 << 16, 4, 94.0), rate(1 << 20, 4, 80.0)], ..slow };
+        assert_eq!(slower.cut_reads(512 << 10), Some(1 << 16));
+        assert_eq!(slower.cut_reads(1 << 16), None);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use welter_store::io::{Done, IoMode, IoOptions, Memory, Pages, Place, Queue, Volume};
+use welter_store::io::{Done, IoMode, IoOptions, Memory, Pages, Place, Queue, Requests, Volume};
 
 use crate::{all_options, content, dirty, filled};
 
 /// A step of a thread that uses a queue.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Write(u32),
     /// Reads the place with this number, modulo those that are written.
     Read(usize),
@@ -17,7 +17,7 @@ enum Step {
     Try,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let bytes = prop_oneof![1..200_000_u32, Just(4096), Just(1 << 20), Just((1 << 20) + 1)];
     let step = prop_oneof![
         3 => bytes.prop_map(Step::Write),
@@ -88,7 +88,7 @@ impl Worker {
     }
 }
 
-fn run(options: &IoOptions, steps: &[Step], folders: usize, depth: usize) {
+pub(crate) fn run(options: &IoOptions, steps: &[Step], folders: usize, depth: usize) {
     let folders: Vec<_> = (0..folders).map(|_| tempfile::tempdir().unwrap()).collect();
     let paths: Vec<_> = folders.iter().map(|folder| folder.path().join("edges")).collect();
     let volume = Arc::new(Volume::create(&paths, options).unwrap());
@@ -101,8 +101,12 @@ fn run(options: &IoOptions, steps: &[Step], folders: usize, depth: usize) {
     worker.finish();
     worker.volume.sync().unwrap();
     let stats = worker.volume.stats();
-    assert_eq!(stats.writes as usize, worker.places.len());
-    assert_eq!(stats.reads as usize, worker.begun - worker.places.len());
+    let all: usize = worker.places.iter().map(|(place, _)| place.rounded_bytes()).sum();
+    assert_eq!(stats.bytes_written, all as u64);
+    if options.requests == Requests::default() {
+        assert_eq!(stats.writes as usize, worker.places.len());
+        assert_eq!(stats.reads as usize, worker.begun - worker.places.len());
+    }
     // And once more, by a process that finds only the files, in another way.
     let other = IoOptions { direct: !options.direct, ..options.clone() };
     let kept = Volume::open(&paths, &other).unwrap();

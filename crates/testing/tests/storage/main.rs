@@ -14,6 +14,7 @@
 //! - `left`: edges of stream programs that are left are written anew.
 //! - `contract`: edges between components are contracted.
 //! - `room`: as much room on storage as a plan asks for is enough.
+//! - `requests`: the same bits, however large requests are and however many are in flight.
 //! - `rewrite`: a program whose edges have state, and what that moves.
 //! - `results`: values that are written to files from where they lie.
 //!
@@ -30,6 +31,7 @@ mod expected;
 mod faults;
 mod hot;
 mod left;
+mod requests;
 mod results;
 mod rewrite;
 mod room;
@@ -52,7 +54,7 @@ use welter_model::program::Program;
 use welter_model::stream::Stream;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
-use welter_store::io::{self, Faults, IoMode, IoOptions};
+use welter_store::io::{self, Faults, IoMode, IoOptions, Requests};
 use welter_testing::executors::MACHINE;
 use welter_testing::hashed::Hashed;
 
@@ -107,6 +109,9 @@ struct Way {
     frontier: FrontierMode,
     keeps_edges: bool,
     compression: CompressionMode,
+    requests: Requests,
+    /// Whether the storage is that of the plan.
+    applies: bool,
 }
 
 impl Way {
@@ -125,6 +130,8 @@ impl Way {
             frontier: FrontierMode::Auto,
             keeps_edges: false,
             compression: CompressionMode::default(),
+            requests: Requests::default(),
+            applies: true,
         }
     }
 
@@ -179,6 +186,7 @@ impl Way {
             frontier: self.frontier,
             keeps_edges: self.keeps_edges,
             compression: self.compression,
+            requests: self.requests,
             ..Settings::default()
         };
         Plan::new(shape, layout, &settings, &MACHINE)
@@ -200,7 +208,8 @@ impl Way {
         progress: &Progress,
     ) -> Result<(Graph, Workers), EngineError> {
         let plan = self.plan_for(layout, &*input)?;
-        let storage = Storage { directories: self.directories.clone(), io: self.io.clone() };
+        let io = if self.applies { plan.io(&self.io) } else { self.io.clone() };
+        let storage = Storage { directories: self.directories.clone(), io };
         let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
         let (ids, reading) = (IdMap::Declared, reading(layout));
         let graph = Graph::ingest(input, &ids, reading, &plan, &workers, progress)?;

@@ -45,7 +45,7 @@ use crate::kernels::vertices::Vertices;
 use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
-use crate::schedules::footprint::LEFT_BYTES;
+use crate::schedules::footprint;
 
 /// A new generation has at most one edge in so many of those that were looked at for it.
 const SHARE: u64 = 4;
@@ -81,7 +81,7 @@ impl<'g> CompactedEdges<'g> {
         workers: &'g Workers,
         (free, is_alone): (u64, bool),
     ) -> Result<Option<Self>, EngineError> {
-        let buffers = workers.threads() as u64 * LEFT_BYTES;
+        let buffers = workers.threads() as u64 * footprint::left(&workers.requests());
         let Some(storage) = workers.storage().filter(|_| free >= buffers) else { return Ok(None) };
         // Keys that are farther apart take more bytes, but there are no more tiles than before.
         let need = graph.chunk_bytes + buffers;

@@ -57,7 +57,7 @@ use crate::kernels::stream::StreamKernel;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
-use crate::schedules::footprint::CONTRACT_BYTES;
+use crate::schedules::footprint;
 
 /// Contracted edges take at most one byte for so many that were read.
 const SHARE: u64 = 4;
@@ -117,7 +117,7 @@ impl<'g> Contraction<'g> {
     /// Begins, if there is room in memory and on storage.
     pub(super) fn begin(workers: &Workers, reads: Reads<'g>) -> Result<Option<Self>, EngineError> {
         let threads = workers.threads();
-        let buffers = threads as u64 * CONTRACT_BYTES;
+        let buffers = threads as u64 * footprint::contract(&workers.requests());
         if reads.free < buffers {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ use welter_store::io::{IoOptions, Queue, Volume};
 use crate::EngineError;
 use crate::edges::slab_location::SpilledSlab;
 use crate::machine::arena::{Arena, Slab};
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::slabs_read;
 
 /// A generation of edges between components.
 pub(super) struct Contracted {
@@ -58,10 +58,11 @@ impl Contracted {
         let Some((volume, io)) = self.stored.as_ref().filter(|_| !stored.is_empty()) else {
             return Ok(());
         };
-        let mut queue: Queue<Slab> = Queue::reading(io, DEPTH)?;
+        let depth = slabs_read(&io.requests);
+        let mut queue: Queue<Slab> = Queue::reading(io, depth)?;
         let mut next = stored.iter().enumerate();
         loop {
-            if queue.in_flight() < DEPTH
+            if queue.in_flight() < depth
                 && let Some((tag, (place, ..))) = next.next()
             {
                 queue.read(volume, *place, self.arena.take()?, tag as u64)?;

@@ -18,7 +18,7 @@ use crate::kernels::stream::{Shown, TilePass};
 use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
-use crate::schedules::footprint::{CONTRACT_BYTES, LEFT_BYTES};
+use crate::schedules::footprint;
 use crate::schedules::steps::Showing;
 
 /// A worker's tools in a pass.
@@ -143,8 +143,9 @@ impl StreamRun<'_> {
         }
         let free = self.context.graph.free_bytes();
         let threads = workers.threads() as u64;
-        let of_links = threads * CONTRACT_BYTES;
-        let of_edges = if writes.edges { threads * LEFT_BYTES } else { 0 };
+        let requests = workers.requests();
+        let of_links = threads * footprint::contract(&requests);
+        let of_edges = if writes.edges { threads * footprint::left(&requests) } else { 0 };
         let share = free.checked_sub(of_links + of_edges).map(|spare| of_links + spare / 2);
         let mut taken = 0;
         let mut contraction = None;

@@ -1,0 +1,96 @@
+//! Settings of requests to storage: said by the user, seen in plans and reports, refused if odd.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+#[test]
+fn settings_of_requests_change_no_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+    let program = "pagerank graph.tsv --iterations 4 -q -o -";
+    let expected = sandbox.must(&format!("run {program}"));
+    for more in [
+        "--read-size 4KiB",
+        "--write-size 64k --in-flight 256",
+        "--read-size 64MiB --write-size 64MiB --in-flight 1",
+        "--io cached --read-size 16KiB",
+        "--io direct",
+    ] {
+        assert!(sandbox.must(&format!("run {program} --cache 0 {more}")) == expected, "{more}");
+    }
+    sandbox.must("ingest graph.tsv -q -o kept --write-size 8KiB --in-flight 2 --io cached");
+    sandbox.must("check kept -q");
+    let kept = "run pagerank kept --iterations 4 -q -o - --cache 0 --read-size 8KiB";
+    assert!(sandbox.must(kept) == expected);
+}
+
+#[test]
+fn reports_and_plans_say_how_storage_is_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 14 -q -o graph.tsv");
+    let report = |more: &str| -> Value {
+        sandbox.must(&format!("run pagerank graph.tsv -q -o out.csv --report out.json {more}"));
+        serde_json::from_slice(&sandbox.read("out.json")).unwrap()
+    };
+    let usual = report("--cache 0 --threads 2");
+    let cut = report("--cache 0 --threads 2 --read-size 16KiB --write-size 32KiB --in-flight 7");
+    let expected = serde_json::json!({
+        "read_bytes": 16_384, "write_bytes": 32_768,
+        "reads_in_flight": 7, "writes_in_flight": 7, "io": "direct",
+    });
+    assert_eq!(cut["plan"]["requests"], expected);
+    let usual_requests = &usual["plan"]["requests"];
+    assert_eq!(
+        (&usual_requests["read_bytes"], &usual_requests["io"]),
+        (&(512 << 10).into(), &"direct".into())
+    );
+    assert_eq!(usual["storage"]["bytes_read"], cut["storage"]["bytes_read"]);
+    let reads = |report: &Value| report["storage"]["reads"].as_u64().unwrap();
+    assert!(reads(&cut) > 8 * reads(&usual), "{} {}", reads(&cut), reads(&usual));
+    assert!(cut["storage"]["writes"].as_u64().is_some());
+    // In memory there are none.
+    assert_eq!(report("--read-size 16KiB")["plan"]["requests"], Value::Null);
+    let plan = sandbox.must("explain pagerank graph.tsv --cache 0 --read-size 64KiB --io cached");
+    assert!(plan.contains("requests      64 KiB  a read at most, 4 at a time a thread"), "{plan}");
+    assert!(plan.contains("512 KiB  a write at most, 4 at a time a thread"), "{plan}");
+    assert!(plan.contains("through the page cache"), "{plan}");
+}
+
+#[test]
+fn requests_that_no_device_is_asked_for_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("graph.csv", "1,2\n2,3\n");
+    for (option, said) in [
+        ("--read-size 2KiB", "a power of two from 4KiB to 64MiB"),
+        ("--read-size 12KiB", "a power of two from 4KiB to 64MiB"),
+        ("--write-size 128MiB", "a power of two from 4KiB to 64MiB"),
+        ("--write-size some", "--write-size"),
+        ("--in-flight 0", "1..=256"),
+        ("--in-flight 257", "1..=256"),
+        ("--io uncached", "direct, cached"),
+    ] {
+        for command in ["run wcc graph.csv -o -", "explain wcc graph.csv", "ingest graph.csv -o g"]
+        {
+            let ended = sandbox.run(&format!("{command} {option}"));
+            assert_eq!(ended.code, Some(2), "{command} {option}: {}", ended.stderr);
+            assert!(ended.stderr.contains(said), "{command} {option}: {}", ended.stderr);
+        }
+    }
+    assert_eq!(sandbox.files(), ["graph.csv"]);
+}
+
+/// Requests in flight must have their place in the budget.
+#[test]
+fn memory_of_requests_is_part_of_the_budget() {
+    let sandbox = Sandbox::new();
+    let plan = |more: &str| sandbox.run(&format!("explain pagerank rmat:18 --threads 2 {more}"));
+    let small = "--memory 100MiB --cache 0";
+    assert_eq!(plan(small).code, Some(0), "{}", plan(small).stderr);
+    let ended = plan(&format!("{small} --in-flight 256"));
+    assert_eq!(ended.code, Some(78), "{}", ended.stderr);
+    assert_eq!(
+        plan(&format!("{small} --in-flight 256 --read-size 4KiB --write-size 4KiB")).code,
+        Some(0)
+    );
+}

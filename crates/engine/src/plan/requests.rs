@@ -1,0 +1,47 @@
+//! What a plan says of requests to storage.
+
+use super::Plan;
+use super::traffic::Traffic;
+use crate::machine::arena::SLAB_BYTES;
+use crate::machine::storage::DEPTH;
+
+/// Requests of a run to storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedRequests {
+    /// Bytes of a read at most, of what lies in slabs.
+    pub read_bytes: u64,
+    /// Bytes of a write at most, likewise.
+    pub write_bytes: u64,
+    /// Reads that each worker has in flight.
+    pub reads_in_flight: u64,
+    /// Writes that it has.
+    pub writes_in_flight: u64,
+    /// Reads of an iteration in which all vertices are active, at most, if all are that large.
+    pub reads: u64,
+    /// Its writes.
+    pub writes: u64,
+    /// Whether the page cache stands between, as the user says.
+    pub cached: bool,
+}
+
+impl Plan {
+    /// Requests of the run to storage; `None` where it needs none.
+    pub fn requests(&self) -> Option<PlannedRequests> {
+        self.storage()?;
+        let requests = self.premises.settings.requests;
+        let bytes =
+            |to_write| requests.bytes(to_write).map_or(SLAB_BYTES, |most| most.min(SLAB_BYTES));
+        let [read_bytes, write_bytes] = [false, true].map(|to_write| bytes(to_write) as u64);
+        let in_flight = |usual: usize| requests.in_flight.map_or(usual as u64, u64::from);
+        let Traffic { read, written } = self.traffic();
+        Some(PlannedRequests {
+            read_bytes,
+            write_bytes,
+            reads_in_flight: in_flight(self.window()),
+            writes_in_flight: in_flight(DEPTH),
+            reads: read.div_ceil(read_bytes),
+            writes: written.div_ceil(write_bytes),
+            cached: requests.cached,
+        })
+    }
+}
