@@ -52,8 +52,8 @@ fn reports_and_plans_say_how_storage_is_asked() {
     // In memory there are none.
     assert_eq!(report("--read-size 16KiB")["plan"]["requests"], Value::Null);
     let plan = sandbox.must("explain pagerank graph.tsv --cache 0 --read-size 64KiB --io cached");
-    assert!(plan.contains("requests      64 KiB  a read at most, 4 at a time a thread"), "{plan}");
-    assert!(plan.contains("512 KiB  a write at most, 4 at a time a thread"), "{plan}");
+    assert!(plan.contains("requests    64.0 KiB  a read at most, 4 at a time a thread"), "{plan}");
+    assert!(plan.contains(" 512 KiB  a write at most, 4 at a time a thread"), "{plan}");
     assert!(plan.contains("through the page cache"), "{plan}");
 }
 
