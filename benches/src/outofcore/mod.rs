@@ -89,13 +89,13 @@ impl Device {
     /// Asks `welter probe`.
     fn probe(folder: &Path) -> Result<Self> {
         let mut command = std::process::Command::new(job::program()?);
-        command.args(["probe", "--json", "-q"]).arg(folder);
+        command.args(["probe", "--json", "-", "-q"]).arg(folder);
         let ended = command.output().context("starting the command")?;
         ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         let said: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
         let rate = |path: &str| said.pointer(path).and_then(Value::as_f64);
-        let read = rate("/best_read/bytes_per_second").context("no rate of reading")?;
-        let write = rate("/best_write/bytes_per_second").context("no rate of writing")?;
+        let read = rate("/targets/0/best_read/bytes_per_second").context("no rate of reading")?;
+        let write = rate("/targets/0/best_write/bytes_per_second").context("no rate of writing")?;
         Ok(Self { read, write })
     }
 }

@@ -196,8 +196,9 @@ Ends with 70 where a result is wrong, and with 65 where a reference is not one o
 const PROBE_EXAMPLES: &str = "\
 Examples:
   welter probe /mnt/nvme
-  welter probe /mnt/a /mnt/b --bytes 4GiB              both together, as a run would stripe them
-  welter probe . --json";
+  welter probe /mnt/a /mnt/b --html rates.html         side by side, with charts
+  welter probe /mnt/a /mnt/b --together                as a run would stripe them
+  welter probe . --seconds 5 --json -";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

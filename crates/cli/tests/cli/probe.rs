@@ -1,4 +1,4 @@
-//! `welter probe`: a table for people, JSON for programs, and nothing left behind.
+//! `welter probe`: tables for people, JSON for programs, a page, and nothing left behind.
 
 use serde_json::Value;
 
@@ -7,13 +7,17 @@ use crate::sandbox::Sandbox;
 #[test]
 fn a_directory_is_measured() {
     let sandbox = Sandbox::new();
-    let table = sandbox.must("probe . --bytes 2MiB");
-    let lines: Vec<&str> = table.lines().collect();
+    let text = sandbox.must("probe . --bytes 2MiB --seconds 1");
+    let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with(".: ") && lines[0].contains("the page cache, measured in "));
-    let sizes: Vec<String> = lines[4..7].iter().map(|line| line[..9].trim().to_owned()).collect();
-    assert_eq!(sizes, ["64 KiB", "256 KiB", "1 MiB"]);
-    assert_eq!(table.matches("%*").count(), 2, "{table}");
-    assert!(lines.iter().all(|line| line.chars().count() <= 120), "{table}");
+    assert_eq!(lines[2], "reading, MB/s, by requests at a time");
+    assert!(lines[4].starts_with("    4 KiB "), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("    4 KiB ")).count(), 2, "{text}");
+    assert!(!text.contains("4 MiB"), "{text}");
+    for said in ["best reads: ", "best writes: ", "first byte: ", " s of a core a GB"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(lines.iter().all(|line| line.chars().count() <= 120), "{text}");
     assert_eq!(sandbox.files(), [""; 0]);
 }
 
@@ -24,13 +28,13 @@ fn a_kept_graph_keeps_its_rates() {
     let expected = sandbox.must("run pagerank graph -o -");
     let explained = || sandbox.must("explain pagerank graph --cache 0");
     assert!(!explained().contains("what the probe found"), "{}", explained());
-    let table = sandbox.must("probe graph --bytes 2MiB");
-    assert!(table.ends_with("\nkept with the graph: its runs are planned with that\n"), "{table}");
+    let text = sandbox.must("probe graph --bytes 2MiB --seconds 1");
+    assert!(text.ends_with("\nkept with the graph: its runs are planned with that\n"), "{text}");
     assert_eq!(sandbox.must("check graph").lines().count(), 1);
     assert_eq!(sandbox.must("run pagerank graph --cache 0 -o -"), expected);
     assert!(explained().contains("an iteration, after what the probe found"), "{}", explained());
     // Measured again, in place of what was there.
-    sandbox.must("probe graph --bytes 1MiB");
+    sandbox.must("probe graph --bytes 1MiB --seconds 1");
     let mut bytes = sandbox.read("graph/rates");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -43,22 +47,39 @@ fn a_kept_graph_keeps_its_rates() {
 }
 
 #[test]
-fn several_directories_are_measured_together_for_programs() {
+fn several_directories_are_measured_side_by_side_or_together() {
     let sandbox = Sandbox::new();
     for name in ["a", "b"] {
         std::fs::create_dir(sandbox.path().join(name)).unwrap();
     }
-    let json = sandbox.must("probe a b --bytes 300KiB --json");
-    let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["directories"], serde_json::json!(["a", "b"]));
-    for direction in ["read", "write"] {
-        let rates = found[direction].as_array().unwrap();
-        assert_eq!(rates.len(), 4);
-        assert!(rates.iter().all(|rate| rate["bytes_per_second"].as_f64().unwrap() > 0.0));
-        let best = &found[format!("best_{direction}")];
-        assert!(rates.contains(best), "{json}");
+    let small = "--bytes 300KiB --seconds 1";
+    let text = sandbox.must(&format!("probe a b {small} --json out.json --html out.html"));
+    assert!(text.contains("\nside by side") && text.contains("\nb: "), "{text}");
+    let found: Value = serde_json::from_slice(&sandbox.read("out.json")).unwrap();
+    let targets = found["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 2);
+    assert_eq!(targets[1]["directories"], serde_json::json!(["b"]));
+    for target in targets {
+        for direction in ["read", "write"] {
+            let rates = target[direction].as_array().unwrap();
+            assert_eq!(rates[0]["request_bytes"], 4096);
+            for figure in ["bytes_per_second", "requests_per_second", "processor_seconds_per_gb"] {
+                assert!(rates.iter().all(|rate| rate[figure].as_f64().is_some()), "{figure}");
+            }
+            let best = &target[format!("best_{direction}")];
+            assert!(rates.contains(best), "{target}");
+        }
+        assert!(target["first_byte_seconds"].as_f64().unwrap() > 0.0);
     }
-    assert_eq!(sandbox.files(), ["a", "b"]);
+    let page = String::from_utf8(sandbox.read("out.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert_eq!(page.matches("<svg").count(), 6);
+    assert!(!page.contains("<script") && !page.contains("http"));
+    let together = sandbox.must(&format!("probe a b {small} --together --json -"));
+    let found: Value = serde_json::from_str(&together).unwrap();
+    assert_eq!(found["targets"].as_array().unwrap().len(), 1);
+    assert_eq!(found["targets"][0]["directories"], serde_json::json!(["a", "b"]));
+    assert_eq!(sandbox.files(), ["a", "b", "out.html", "out.json"]);
 }
 
 #[test]
@@ -68,8 +89,10 @@ fn what_cannot_be_measured_is_said() {
     for (line, code, said) in [
         ("probe", 2, "<DIR>"),
         ("probe . --bytes 1000", 2, "at least 64KiB"),
+        ("probe . --seconds 0", 2, "1..=3600"),
         ("probe nowhere", 73, "nowhere"),
         ("probe file", 73, "file"),
+        ("probe . --html no/page.html", 73, "no"),
         ("probe . --bytes 500000TiB", 74, "bytes of space are needed"),
     ] {
         let ended = sandbox.run(line);

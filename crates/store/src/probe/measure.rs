@@ -7,53 +7,93 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use welter_progress::{Phase, Progress, Unit};
 
-use super::figures::{DEPTHS, Probe, ProbeOptions, REQUEST_BYTES, Rate};
+use super::figures::{Latency, Probe, ProbeOptions, REQUEST_BITS, Rate};
+use super::sweep::sweep;
 use crate::StoreError;
-use crate::io::{ALIGN, Memory, Pages, Place, Queue, Volume};
+use crate::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Requests, Volume};
 
-/// How what is read later is written: fast everywhere, and every other size divides it.
-const FILL_BYTES: u32 = 16 << 20;
-/// Filling may take so many times as long as one measurement.
-const FILL_PATIENCE: u32 = 4;
+/// How what is read later is written: fast everywhere.
+const FILL_BYTES: u64 = 16 << 20;
+/// Bytes on the devices where nothing is said, and as much is free.
+const BYTES: u64 = 512 << 20;
+/// The fewest bytes that anything can be learnt from.
+const BYTES_LEAST: u64 = 64 << 10;
+/// Small reads whose latency is looked at, at most.
+const LATENCY_READS: usize = 400;
+/// Parts of the time, of which writing and reading have 9 each.
+const PARTS: u32 = 20;
 
 /// All that a measurement needs.
 struct Bench<'a> {
     directories: &'a [PathBuf],
     options: &'a ProbeOptions,
+    /// Bytes that may lie on the devices.
+    bytes: u64,
     progress: &'a Progress,
     phase: Phase,
+}
+
+/// A volume with something to read.
+struct Filled {
+    volume: Arc<Volume>,
+    /// Bytes of each file, from its begin.
+    files: Vec<u64>,
+}
+
+impl Filled {
+    /// Places of so many bytes, in the order of the files.
+    fn places(&self, bytes: u32) -> impl Iterator<Item = Place> {
+        let most = self.files.iter().max().map_or(0, |most| most / u64::from(bytes));
+        let at = move |number: u64| number * u64::from(bytes);
+        (0..most).flat_map(move |number| {
+            let files = self.files.iter().enumerate();
+            let long = files.filter(move |(_, end)| at(number + 1) <= **end);
+            long.map(move |(file, _)| Place { file: file as u16, offset: at(number), bytes })
+        })
+    }
 }
 
 pub(super) fn measure(
     directories: &[PathBuf],
     options: &ProbeOptions,
     progress: &Progress,
-) -> Result<Probe, StoreError> {
+) -> Result<(Probe, Latency), StoreError> {
+    let bytes = room(directories, options)?;
     let sizes: Vec<u32> =
-        REQUEST_BYTES.into_iter().filter(|bytes| u64::from(*bytes) <= options.bytes).collect();
-    if sizes.is_empty() {
-        let bytes = options.bytes;
+        REQUEST_BITS.map(|bits| 1 << bits).filter(|size| u64::from(*size) <= bytes).collect();
+    let phase = progress.phase("probe", Unit::Bytes, None);
+    let bench = Bench { directories, options, bytes, progress, phase };
+    let part = options.time / PARTS;
+    let write = sweep(&sizes, 9 * part, |bytes, depth, time| bench.write(bytes, depth, time))?;
+    let filled = bench.fill(part)?;
+    let latency = bench.latency(&filled, part)?;
+    let read = |bytes, depth, time| bench.read(&filled, bytes, depth, time);
+    let read = sweep(&sizes, 9 * part, read)?;
+    Ok((Probe { read, write, direct: filled.volume.is_direct() }, latency))
+}
+
+/// Bytes that may lie on the devices: as many as is said, else less on a small disk.
+fn room(directories: &[PathBuf], options: &ProbeOptions) -> Result<u64, StoreError> {
+    let volume = Volume::scratch(directories, &options.io)?;
+    let bytes = match options.bytes {
+        Some(bytes) => bytes,
+        None => BYTES.min(volume.free_bytes()? / 2).max(BYTES_LEAST),
+    };
+    volume.check_space(bytes)?;
+    if bytes < BYTES_LEAST {
         return Err(StoreError::Request(format!("a probe with {bytes} bytes")));
     }
-    let cells: Vec<(u32, u32)> =
-        sizes.iter().flat_map(|bytes| DEPTHS.map(|depth| (*bytes, depth))).collect();
-    let total = options.bytes.saturating_mul(2 * cells.len() as u64 + 1);
-    let phase = progress.phase("probe", Unit::Bytes, Some(total));
-    let bench = Bench { directories, options, progress, phase };
-    let write = cells.iter().map(|(bytes, depth)| bench.write(*bytes, *depth));
-    let write = write.collect::<Result<Vec<Rate>, _>>()?;
-    let (volume, places) = bench.fill()?;
-    let read = cells.iter().map(|(bytes, depth)| bench.read(&volume, &places, *bytes, *depth));
-    Ok(Probe { read: read.collect::<Result<_, _>>()?, write, direct: volume.is_direct() })
+    Ok(bytes)
 }
 
 impl Bench<'_> {
     /// Writes to a fresh volume, which is gone afterwards.
-    fn write(&self, bytes: u32, depth: u32) -> Result<Rate, StoreError> {
+    fn write(&self, bytes: u32, depth: u32, time: Duration) -> Result<Option<Rate>, StoreError> {
         let volume = self.volume()?;
-        let queue = Queue::new(&self.options.io, depth as usize)?;
-        timed(bytes, depth, queue, |queue, memory| {
-            let places = self.append(&volume, queue, memory, bytes, self.options.patience)?;
+        let queue = Queue::new(&self.io(depth), depth as usize)?;
+        let memory = random(depth, bytes as usize)?;
+        timed((bytes, depth), queue, memory, |queue, memory| {
+            let places = self.append(&volume, queue, memory, bytes, time)?;
             // Past the page cache all is done by now; into it, nothing is.
             if !volume.is_direct() {
                 volume.sync()?;
@@ -62,47 +102,79 @@ impl Bench<'_> {
         })
     }
 
-    /// A volume with something to read, and where that lies.
-    fn fill(&self) -> Result<(Arc<Volume>, Vec<Place>), StoreError> {
+    /// A volume with something to read.
+    fn fill(&self, time: Duration) -> Result<Filled, StoreError> {
         let volume = self.volume()?;
-        let largest = self.options.bytes.min(u64::from(FILL_BYTES)) as usize / ALIGN * ALIGN;
+        let each = self.bytes / self.directories.len() as u64;
+        let largest = each.clamp(BYTES_LEAST, FILL_BYTES) as usize / ALIGN * ALIGN;
         let mut queue = Queue::new(&self.options.io, 2)?;
         let memory = random(2, largest)?;
-        let patience = self.options.patience * FILL_PATIENCE;
-        let places = self.append(&volume, &mut queue, memory, largest as u32, patience)?;
-        if !volume.is_direct() {
-            volume.sync()?;
+        let places = self.append(&volume, &mut queue, memory, largest as u32, time)?;
+        volume.sync()?;
+        let mut files = vec![0; self.directories.len()];
+        for place in places {
+            files[usize::from(place.file)] = place.offset + place.rounded_bytes() as u64;
         }
-        Ok((volume, places))
+        Ok(Filled { volume, files })
     }
 
-    /// Reads what `fill` wrote, in the same order.
+    /// Reads what `fill` wrote, in the same order. Nothing where not even one request is filled.
     fn read(
         &self,
-        volume: &Arc<Volume>,
-        places: &[Place],
+        filled: &Filled,
         bytes: u32,
         depth: u32,
-    ) -> Result<Rate, StoreError> {
-        volume.forget()?;
-        let parts = places.iter().flat_map(|place| {
-            (0..place.bytes / bytes).map(move |part| Place {
-                offset: place.offset + u64::from(part) * u64::from(bytes),
-                bytes,
-                ..*place
-            })
-        });
-        let queue = Queue::reading(&self.options.io, depth as usize)?;
-        timed(bytes, depth, queue, |queue, memory| {
-            self.move_all(queue, memory, self.options.patience, parts, |queue, place, memory| {
-                queue.read(volume, place, memory, 0)
+        time: Duration,
+    ) -> Result<Option<Rate>, StoreError> {
+        filled.volume.forget()?;
+        let queue = Queue::reading(&self.io(depth), depth as usize)?;
+        let mut memory = pages(depth, bytes as usize)?;
+        // Memory of a run has its pages.
+        for pages in &mut memory {
+            pages.bytes_mut().fill(1);
+        }
+        timed((bytes, depth), queue, memory, |queue, memory| {
+            let places = filled.places(bytes);
+            self.move_all(queue, memory, time, places, |queue, place, memory| {
+                queue.read(&filled.volume, place, memory, 0)
             })
         })
     }
 
+    /// Reads pages here and there, one after the other.
+    fn latency(&self, filled: &Filled, time: Duration) -> Result<Latency, StoreError> {
+        filled.volume.forget()?;
+        let pages: Vec<Place> = filled.places(ALIGN as u32).collect();
+        let mut memory = Pages::zeroed(ALIGN)?;
+        let (began, mut took) = (Instant::now(), Vec::new());
+        // A step that is far, and meets every page once.
+        let step = (pages.len() * 5 / 8) | 1;
+        while took.len() < LATENCY_READS.min(pages.len()) && began.elapsed() < time {
+            if self.progress.cancelled() {
+                return Err(StoreError::Cancelled);
+            }
+            let place = pages[took.len() * step % pages.len()];
+            let asked = Instant::now();
+            filled.volume.read_at_once(place, &mut memory)?;
+            took.push(asked.elapsed());
+        }
+        took.sort_unstable();
+        let at = |hundredths: usize| {
+            took.get((took.len() * hundredths / 100).min(took.len().saturating_sub(1)))
+        };
+        let [median, late] = [50, 99].map(|part| at(part).copied().unwrap_or_default());
+        Ok(Latency { median, late })
+    }
+
+    /// Options of a queue that shall really have so many requests at the device.
+    fn io(&self, depth: u32) -> IoOptions {
+        let requests = Requests { in_flight: Some(depth), ..self.options.io.requests };
+        IoOptions { requests, ..self.options.io.clone() }
+    }
+
     fn volume(&self) -> Result<Arc<Volume>, StoreError> {
         let volume = Volume::scratch(self.directories, &self.options.io)?;
-        volume.check_space(self.options.bytes)?;
+        volume.check_space(self.bytes)?;
         Ok(Arc::new(volume))
     }
 
@@ -113,11 +185,11 @@ impl Bench<'_> {
         queue: &mut Queue<Pages>,
         memory: Vec<Pages>,
         bytes: u32,
-        patience: Duration,
+        time: Duration,
     ) -> Result<Vec<Place>, StoreError> {
         let mut places = Vec::new();
-        let fresh = (0..self.options.bytes / u64::from(bytes)).map(|_| volume.reserve(bytes));
-        self.move_all(queue, memory, patience, fresh, |queue, place, mut memory| {
+        let fresh = (0..self.bytes / u64::from(bytes)).map(|_| volume.reserve(bytes));
+        self.move_all(queue, memory, time, fresh, |queue, place, mut memory| {
             stamp(&mut memory, place);
             places.push(place);
             queue.write(volume, place, memory, 0)
@@ -131,7 +203,7 @@ impl Bench<'_> {
         &self,
         queue: &mut Queue<Pages>,
         mut memory: Vec<Pages>,
-        patience: Duration,
+        time: Duration,
         mut places: impl Iterator<Item = Place>,
         mut begin: impl FnMut(&mut Queue<Pages>, Place, Pages) -> Result<(), StoreError>,
     ) -> Result<u64, StoreError> {
@@ -142,7 +214,7 @@ impl Bench<'_> {
             if self.progress.cancelled() {
                 return Err(StoreError::Cancelled);
             }
-            while let Some(free) = memory.pop_if(|_| !begun || began.elapsed() < patience) {
+            while let Some(free) = memory.pop_if(|_| !begun || began.elapsed() < time) {
                 let Some(place) = places.next() else { break };
                 begin(queue, place, free)?;
                 begun = true;
@@ -156,24 +228,20 @@ impl Bench<'_> {
 }
 
 /// Runs `work` on a queue of this depth, with memory for it, and sees how fast it is. It says
-/// how many bytes it moved.
+/// how many bytes it moved; of none there is no rate.
 fn timed(
-    bytes: u32,
-    depth: u32,
+    (request_bytes, depth): (u32, u32),
     mut queue: Queue<Pages>,
+    memory: Vec<Pages>,
     work: impl FnOnce(&mut Queue<Pages>, Vec<Pages>) -> Result<u64, StoreError>,
-) -> Result<Rate, StoreError> {
-    let memory = random(depth, bytes as usize)?;
+) -> Result<Option<Rate>, StoreError> {
     let (began, busy) = (Instant::now(), processor_time());
     let moved = work(&mut queue, memory)?;
     let seconds = began.elapsed().as_secs_f64().max(1e-9);
     let busy = processor_time().saturating_sub(busy).as_secs_f64();
-    Ok(Rate {
-        request_bytes: bytes,
-        depth,
-        bytes_per_second: moved as f64 / seconds,
-        processor_share: busy / seconds,
-    })
+    let (bytes_per_second, processor_share) = (moved as f64 / seconds, busy / seconds);
+    let rate = Rate { request_bytes, depth, bytes_per_second, processor_share };
+    Ok((moved > 0).then_some(rate))
 }
 
 /// Processor time of all threads of this process, also of those that the kernel runs for it.
@@ -182,12 +250,17 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// Memory for so many requests, as runs have it, with content that nothing compresses.
-fn random(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
+/// Memory for so many requests, as runs have it.
+fn pages(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
     // Enough for a huge page: that is where the buffers of runs lie, small ones too.
     let enough = (2 << 20) / bytes.max(1);
     let several = Pages::several(enough.max(requests as usize), bytes)?.into_iter();
-    let several = several.take(requests as usize);
+    Ok(several.take(requests as usize).collect())
+}
+
+/// Memory for so many requests, with content that nothing compresses.
+fn random(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
+    let several = pages(requests, bytes)?.into_iter();
     Ok(several.zip(1..).map(|(pages, seed)| shuffled(pages, seed)).collect())
 }
 

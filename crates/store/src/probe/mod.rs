@@ -11,6 +11,7 @@
 
 mod figures;
 mod measure;
+mod sweep;
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_progress::Progress;
 
 use crate::StoreError;
-pub use figures::{Probe, ProbeOptions, Rate};
+pub use figures::{Latency, Probe, ProbeOptions, Rate, RequestLimit};
 
 /// Kind of a sealed file that holds a probe.
 pub const KIND: [u8; 8] = *b"PROBE   ";
@@ -26,9 +27,15 @@ pub const KIND: [u8; 8] = *b"PROBE   ";
 pub const VERSION: u16 = 1;
 /// A size is good enough if it reaches this share of the best rate.
 const GOOD_ENOUGH: f64 = 0.95;
+/// Sizes are limited by the number of their requests while this is as large a share of that of the
+/// smallest ones,
+const AS_MANY: f64 = 0.85;
+/// and their bytes at most this share of the fastest.
+const FEW_BYTES: f64 = 0.7;
 
 impl Probe {
-    /// Measures directories, striped as a run would. Nothing is left in them.
+    /// Measures directories, striped as a run would, in about as long as the options say. Nothing is
+    /// left in them.
     ///
     /// # Errors
     /// When a directory cannot be written or read, has no room for [`ProbeOptions::bytes`], or the
@@ -37,7 +44,7 @@ impl Probe {
         directories: &[PathBuf],
         options: &ProbeOptions,
         progress: &Progress,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<(Self, Latency), StoreError> {
         measure::measure(directories, options, progress)
     }
 
@@ -49,6 +56,16 @@ impl Probe {
     /// The smallest requests that write nearly as fast as the best (95 %), and how many at a time.
     pub fn best_write(&self) -> Option<Rate> {
         best(&self.write)
+    }
+
+    /// Reads a second, where small ones are limited by that.
+    pub fn read_limit(&self) -> Option<RequestLimit> {
+        limit(&self.read)
+    }
+
+    /// Writes a second, where small ones are limited by that.
+    pub fn write_limit(&self) -> Option<RequestLimit> {
+        limit(&self.write)
     }
 
     /// The size to cut reads of `whole` bytes to, if the device reads those that are at least as
@@ -112,6 +129,25 @@ fn cut(rates: &[Rate], whole: u32) -> Option<u32> {
     (fastest < GOOD_ENOUGH * best.bytes_per_second).then_some(best.request_bytes)
 }
 
+/// At least two sizes, from the smallest on, of which about as many end in a second while the device
+/// could move far more bytes.
+fn limit(rates: &[Rate]) -> Option<RequestLimit> {
+    let fastest = rates.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
+    let of_size = rates.chunk_by(|one, next| one.request_bytes == next.request_bytes);
+    let best = of_size.filter_map(|rates| {
+        let faster = |a: &&Rate, b: &&Rate| a.bytes_per_second.total_cmp(&b.bytes_per_second);
+        rates.iter().max_by(faster)
+    });
+    let mut best = best.peekable();
+    let per_second = best.peek()?.requests_per_second();
+    let limited = best.take_while(|rate| {
+        let as_many = rate.requests_per_second() >= AS_MANY * per_second;
+        as_many && rate.bytes_per_second < FEW_BYTES * fastest
+    });
+    let up_to_bytes = limited.map(|rate| rate.request_bytes).skip(1).last()?;
+    Some(RequestLimit { per_second, up_to_bytes })
+}
+
 fn best(rates: &[Rate]) -> Option<Rate> {
     let fastest = rates.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
     let good = rates.iter().filter(|rate| rate.bytes_per_second >= GOOD_ENOUGH * fastest);
@@ -148,6 +184,19 @@ mod tests {
         let slower = Probe { read: vec![rate(1 << 16, 4, 94.0), rate(1 << 20, 4, 80.0)], ..slow };
         assert_eq!(slower.cut_reads(512 << 10), Some(1 << 16));
         assert_eq!(slower.cut_reads(1 << 16), None);
+    }
+
+    #[test]
+    fn a_limit_is_that_of_requests_while_bytes_are_few() {
+        let limited = [(4096, 16.4), (8192, 32.0), (16_384, 64.0), (1 << 20, 500.0)];
+        let rates = limited.map(|(bytes, megabytes)| rate(bytes, 4, megabytes * 1e6));
+        let found = limit(&rates).unwrap();
+        assert_eq!(found.up_to_bytes, 16_384);
+        assert!((found.per_second - 4004.0).abs() < 1.0, "{found:?}");
+        // Twice as many bytes take twice as long, or nothing is faster.
+        assert_eq!(limit(&[rate(4096, 1, 1e9), rate(8192, 1, 1e9)]), None);
+        assert_eq!(limit(&[rate(4096, 1, 1e8), rate(1 << 20, 1, 1e9)]), None);
+        assert_eq!(limit(&[]), None);
     }
 
     #[test]

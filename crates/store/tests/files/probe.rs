@@ -11,7 +11,7 @@ use welter_store::sealed::{Identity, seal, unseal};
 use crate::{all_options, entries, with_faults};
 
 fn options(io: &IoOptions) -> ProbeOptions {
-    ProbeOptions { bytes: 5 << 20, patience: Duration::from_secs(1), io: io.clone() }
+    ProbeOptions { bytes: Some(5 << 20), time: Duration::from_secs(1), io: io.clone() }
 }
 
 #[test]
@@ -20,13 +20,15 @@ fn all_sizes_that_fit_are_measured_and_nothing_is_left() {
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let paths = folders.each_ref().map(|folder| folder.path().to_owned());
         let progress = Progress::new();
-        let probe = Probe::measure(&paths, &options(&io), &progress).unwrap();
+        let (probe, latency) = Probe::measure(&paths, &options(&io), &progress).unwrap();
         for rates in [&probe.read, &probe.write] {
             let asked: Vec<_> = rates.iter().map(|rate| (rate.request_bytes, rate.depth)).collect();
-            let sizes = [65_536, 262_144, 1 << 20, 4 << 20];
-            assert_eq!(asked, sizes.map(|bytes| [(bytes, 1), (bytes, 4)]).concat());
+            // The time may end before the largest.
+            assert!(asked.starts_with(&[(4096, 1)]), "{asked:?}");
+            assert!(asked.is_sorted() && asked.iter().all(|(bytes, _)| *bytes <= 4 << 20));
             assert!(rates.iter().all(|rate| rate.bytes_per_second > 0.0));
         }
+        assert!(latency.median > Duration::ZERO && latency.late >= latency.median);
         assert!(probe.best_read().is_some() && probe.best_write().is_some());
         assert!(progress.finished()[0].done > 0);
         for path in &paths {
@@ -41,17 +43,27 @@ fn all_sizes_that_fit_are_measured_and_nothing_is_left() {
 }
 
 #[test]
+fn a_probe_that_is_told_no_size_takes_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [folder.path().to_owned()];
+    let options = ProbeOptions { bytes: None, ..options(&IoOptions::default()) };
+    let (probe, _) = Probe::measure(&paths, &options, &Progress::new()).unwrap();
+    assert!(!probe.read.is_empty() && !probe.write.is_empty());
+    assert!(entries(folder.path()).is_empty());
+}
+
+#[test]
 fn a_full_disk_is_told_before_or_when_it_fills_up() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [folder.path().to_owned()];
     let io = IoOptions::default();
-    let too_large = ProbeOptions { bytes: 1 << 59, ..options(&io) };
+    let too_large = ProbeOptions { bytes: Some(1 << 59), ..options(&io) };
     let error = Probe::measure(&paths, &too_large, &Progress::new()).unwrap_err();
     assert!(
         matches!(error, StoreError::Space { .. }) && error.kind() == FailureKind::Storage,
         "{error}"
     );
-    for nth in [1, 7, 60, 200] {
+    for nth in [1, 7, 20] {
         let faults = Faults::from(Call::Write, nth, Fault::Errno(28));
         let options = options(&with_faults(&io, &faults));
         let error = Probe::measure(&paths, &options, &Progress::new()).unwrap_err();
@@ -76,6 +88,6 @@ fn a_probe_that_is_cancelled_ends() {
 #[test]
 fn a_probe_of_nothing_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let tiny = ProbeOptions { bytes: 65_535, ..options(&IoOptions::default()) };
+    let tiny = ProbeOptions { bytes: Some(65_535), ..options(&IoOptions::default()) };
     assert!(Probe::measure(&[folder.path().to_owned()], &tiny, &Progress::new()).is_err());
 }
