@@ -80,6 +80,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
         monkeypatch.setenv(name, value)
     yield Kept
     server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.npy", "r.csv.gz"])

@@ -193,6 +193,7 @@ def test_every_option_of_reading_has_its_parameter():
     names = set(inspect.signature(welter.read_edges).parameters)
     elsewhere = {"output", "quiet", "help"}
     elsewhere |= {"cache", "encoding", "compression", "stripe-bits", "block-bits", "route"}
+    elsewhere |= {"read-size", "write-size", "in-flight", "io"}
     for option in options - elsewhere:
         name = merged.get(option, option).replace("-", "_")
         assert name in names, option

@@ -54,6 +54,35 @@ pub(crate) struct Taken {
     pub(crate) seconds: f64,
 }
 
+/// Bandwidths of volumes, bytes a second by bytes of a request, one outstanding.
+pub(crate) struct Bandwidths {
+    pub(crate) read: Vec<(u64, f64)>,
+    pub(crate) write: Vec<(u64, f64)>,
+}
+
+/// Seconds for which volumes are probed, and bytes that they take meanwhile.
+const PROBE: [&str; 4] = ["--seconds", "10", "--bytes", "64MiB"];
+
+/// Asks `welter probe` about volumes that are striped.
+pub(crate) fn probe(volumes: &Volumes) -> Result<Bandwidths> {
+    let mut command = Command::new(program()?);
+    command.args(["probe", "-q", "--together", "--json", "-"]).args(PROBE);
+    command.args(volumes.folders());
+    let limits = Limits::of_devices(&volumes.throttles())?;
+    let ended = limits.confine(&command).output().context("starting the command")?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+    let said: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
+    let of = |what: &str| {
+        let rates = said.pointer(&format!("/targets/0/{what}")).and_then(Value::as_array);
+        let alone = rates.into_iter().flatten().filter(|rate| rate["depth"] == 1);
+        let rate =
+            |it: &Value| Some((it["request_bytes"].as_u64()?, it["bytes_per_second"].as_f64()?));
+        alone.filter_map(rate).collect()
+    };
+    Ok(Bandwidths { read: of("read"), write: of("write") })
+}
+
 impl Graph {
     /// An undirected R-MAT graph of this scale.
     pub(crate) fn new(scale: u32, inputs: &Inputs) -> Result<Self> {

@@ -2,6 +2,7 @@
 
 mod chart;
 mod json;
+mod measured;
 mod page;
 mod table;
 
@@ -13,11 +14,13 @@ use welter_engine::kept::{Kept, is_kept};
 use welter_output::write_file;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
-use welter_store::probe::{Latency, Probe, ProbeOptions};
+use welter_store::probe::{Probe, ProbeOptions};
+
+use measured::Measured;
 
 use crate::args::bytes;
 use crate::bars::Bars;
-use crate::failure::{Failure, printable};
+use crate::failure::Failure;
 use crate::interrupt;
 use crate::promise::Outputs;
 use crate::report;
@@ -57,25 +60,6 @@ fn probe_bytes(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         0..65_536 => Err("expected at least 64KiB".to_owned()),
         enough => Ok(enough),
-    }
-}
-
-/// A target, and what was found out about it.
-struct Measured {
-    directories: Vec<PathBuf>,
-    probe: Probe,
-    latency: Latency,
-    took: Duration,
-    /// Whether a kept graph keeps it.
-    kept: bool,
-}
-
-impl Measured {
-    /// The target, for people.
-    fn name(&self) -> String {
-        let names: Vec<String> =
-            self.directories.iter().map(|path| path.display().to_string()).collect();
-        printable(&names.join(", "))
     }
 }
 
@@ -126,7 +110,7 @@ fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
     }
 }
 
-/// What was found out about a target, for people.
+/// Findings about a target, for people.
 fn target_text(measured: &Measured) -> String {
     let cache =
         if measured.probe.direct { "past the page cache" } else { "through the page cache" };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use welter_store::probe::{Rate, RequestLimit};
 
-use super::Measured;
+use super::measured::Measured;
 use crate::failure::Failure;
 
 /// All targets.

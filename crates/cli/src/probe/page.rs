@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use welter_store::probe::Rate;
 
-use super::Measured;
 use super::chart::{COLOURS, Line, chart};
+use super::measured::Measured;
 use super::table::{at, axes, findings, megabytes, size};
 
 /// Colours of lines on light and on dark ground.
@@ -122,7 +122,7 @@ fn table(caption: &str, rates: &[Rate], best: Option<Rate>) -> String {
     html + "</table></div>\n"
 }
 
-/// What was found out about one target.
+/// Findings about one target.
 fn section(measured: &Measured) -> String {
     let probe = &measured.probe;
     let cache = if probe.direct { "past the page cache" } else { "through the page cache" };

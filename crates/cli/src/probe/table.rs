@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use welter_store::probe::{Latency, Probe, Rate};
 
-use super::Measured;
+use super::measured::Measured;
 
 /// `64 KiB`, `4 MiB`: sizes are powers of two.
 pub(super) fn size(bytes: u32) -> String {
@@ -30,7 +30,7 @@ pub(super) fn axes(rates: &[Rate]) -> (Vec<u32>, Vec<u32>) {
     (sizes, depths)
 }
 
-/// What one way of asking reached.
+/// Rate that one way of asking reached.
 pub(super) fn at(rates: &[Rate], bytes: u32, depth: u32) -> Option<&Rate> {
     rates.iter().find(|rate| (rate.request_bytes, rate.depth) == (bytes, depth))
 }
@@ -73,7 +73,7 @@ fn grid(doing: &str, rates: &[Rate], best: Option<Rate>) -> String {
     text + "\n"
 }
 
-/// What follows from the rates: the best way of asking, and what limits.
+/// Conclusions from the rates: the best way of asking, and what limits.
 pub(super) fn findings(probe: &Probe, latency: Latency) -> Vec<String> {
     let mut lines = Vec::new();
     for (what, best) in [("reads", probe.best_read()), ("writes", probe.best_write())] {

@@ -90,7 +90,8 @@ fn line(text: &mut String, series: &Series, place: usize, scale: &Scale) {
     let point = |(tick, value): (usize, &f64)| {
         format!("{:.1},{:.1}", scale.across(tick), scale.down(*value))
     };
-    let points: Vec<String> = series.values.iter().enumerate().map(point).collect();
+    let known = series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
+    let points: Vec<String> = known.map(point).collect();
     let _ = writeln!(
         text,
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\

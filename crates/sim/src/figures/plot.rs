@@ -63,6 +63,7 @@ pub struct Figure {
 /// A number with as many places as are of use.
 pub(super) fn number(value: f64) -> String {
     match value.abs() {
+        unknown if unknown.is_nan() => "-".to_owned(),
         least if least >= 100.0 => format!("{value:.0}"),
         least if least >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),

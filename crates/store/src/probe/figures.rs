@@ -69,8 +69,8 @@ pub struct RequestLimit {
 /// How much is moved, and how.
 #[derive(Clone, Debug)]
 pub struct ProbeOptions {
-    /// Bytes that may lie on the devices at a time; sizes above that are not tried. Where nothing is
-    /// said 512 MiB, or half of what is free if that is less.
+    /// Bytes that may lie on the devices at a time; sizes above that are not tried. Where nothing
+    /// is said 512 MiB, or half of what is free if that is less.
     pub bytes: Option<u64>,
     /// The time that all of it takes, about.
     pub time: Duration,

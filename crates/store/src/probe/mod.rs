@@ -34,8 +34,8 @@ const AS_MANY: f64 = 0.85;
 const FEW_BYTES: f64 = 0.7;
 
 impl Probe {
-    /// Measures directories, striped as a run would, in about as long as the options say. Nothing is
-    /// left in them.
+    /// Measures directories, striped as a run would, in about as long as the options say. Nothing
+    /// is left in them.
     ///
     /// # Errors
     /// When a directory cannot be written or read, has no room for [`ProbeOptions::bytes`], or the
@@ -129,8 +129,8 @@ fn cut(rates: &[Rate], whole: u32) -> Option<u32> {
     (fastest < GOOD_ENOUGH * best.bytes_per_second).then_some(best.request_bytes)
 }
 
-/// At least two sizes, from the smallest on, of which about as many end in a second while the device
-/// could move far more bytes.
+/// At least two sizes, from the smallest on, of which about as many end in a second while the
+/// device could move far more bytes.
 fn limit(rates: &[Rate]) -> Option<RequestLimit> {
     let fastest = rates.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
     let of_size = rates.chunk_by(|one, next| one.request_bytes == next.request_bytes);
