@@ -12,7 +12,7 @@ pub(super) const COLOURS: usize = 9;
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 24.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
 /// Log2 of the sizes at both ends.
