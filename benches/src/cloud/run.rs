@@ -60,8 +60,9 @@ pub(crate) struct Bandwidths {
     pub(crate) write: Vec<(u64, f64)>,
 }
 
-/// Seconds for which volumes are probed, and bytes that they take meanwhile.
-const PROBE: [&str; 4] = ["--seconds", "10", "--bytes", "64MiB"];
+/// Seconds for which volumes are probed, and bytes that they take meanwhile. Throttles count by
+/// tenths of a second, so less time gives figures of chance.
+const PROBE: [&str; 4] = ["--seconds", "60", "--bytes", "256MiB"];
 
 /// Asks `welter probe` about volumes that are striped.
 pub(crate) fn probe(volumes: &Volumes) -> Result<Bandwidths> {
@@ -97,7 +98,7 @@ impl Graph {
 
     /// Volumes with room for what runs write: pairs of both directions, and updates twice.
     pub(crate) fn mount(&self, storage: Storage, count: usize) -> Result<Volumes> {
-        let bytes = (64 * MIB).max((1 << self.scale) * 16 * 2 * 40);
+        let bytes = (512 * MIB).max((1 << self.scale) * 16 * 2 * 40);
         Volumes::mount(storage, count, bytes, &self.folder)
     }
 
