@@ -112,7 +112,7 @@ fn parts_on_their_way_are_few() {
     let (seen, ends) = (Arc::clone(&stop), Arc::new(Mutex::new(Vec::new())));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // What the store has taken and not answered is on its way.
+            // Parts that the store has taken and not answered are on their way.
             while !seen.load(Ordering::Relaxed) {
                 let begun = server.take_requests().iter().filter(|it| is_part(it)).count();
                 ends.lock().unwrap().push(begun);

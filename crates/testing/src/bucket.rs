@@ -47,7 +47,7 @@ pub enum Fault {
     Whole,
     /// Another object is put there before.
     Replaced(Vec<u8>),
-    /// Somebody removes the object before.
+    /// Another client removes the object before.
     Removed,
     /// The server says that the object is at another URL.
     Moved(String),

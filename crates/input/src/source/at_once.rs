@@ -25,7 +25,7 @@ pub(crate) fn each<T: Send + Sync>(
         names.iter().map(|_| OnceLock::new()).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
-        // Those that were begun before one failed come to an end, the earlier ones among them.
+        // Calls that were begun before one failed come to an end, the earlier ones among them.
         while !failed.load(Ordering::Relaxed) {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(name) = names.get(place) else { break };

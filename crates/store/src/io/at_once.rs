@@ -35,7 +35,7 @@ impl Volume {
             let transfer = Transfer::new(self, place, to_write, memory.bytes())?;
             return blocking::run(self, transfer, memory.bytes_mut());
         };
-        // What makes no sense is refused before anything is moved.
+        // Requests that make no sense are refused before anything is moved.
         Transfer::new(self, place, to_write, memory.bytes())?;
         for (part, start) in place.parts(most) {
             let memory = &mut memory.bytes_mut()[start..];
