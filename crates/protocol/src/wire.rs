@@ -86,9 +86,7 @@ impl Frame {
 
 /// The frame of an envelope.
 pub fn seal(envelope: &Envelope) -> Frame {
-    let mut form = Form::of(vec![0; HEAD_BYTES]);
-    envelope.put(&mut form);
-    let Form { bytes: mut head, payload } = form;
+    let Form { bytes: mut head, payload } = form(envelope);
     let payload = payload.unwrap_or_default();
     let body = (head.len() - HEAD_BYTES) as u64;
     head[..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -100,6 +98,24 @@ pub fn seal(envelope: &Envelope) -> Frame {
     head[SUM_AT..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
     Frame { head, payload }
 }
+
+/// A number that tells envelopes apart by all bytes of their frames.
+pub fn digest(envelope: &Envelope) -> u64 {
+    let Form { bytes, payload } = form(envelope);
+    mix(checksum(&bytes) ^ payload.map_or(0, |payload| payload.hash()))
+}
+
+/// An envelope behind room for a head.
+fn form(envelope: &Envelope) -> Form {
+    let mut bytes = Vec::with_capacity(ROOM_BYTES);
+    bytes.resize(HEAD_BYTES, 0);
+    let mut form = Form::of(bytes);
+    envelope.put(&mut form);
+    form
+}
+
+/// Bytes that heads and bodies of most messages have room in.
+const ROOM_BYTES: usize = 256;
 
 const SUM_AT: usize = 32;
 

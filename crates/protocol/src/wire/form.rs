@@ -73,7 +73,7 @@ macro_rules! wire_number {
     ($($number:ty),*) => {$(
         impl Wire for $number {
             fn put(&self, to: &mut Form) {
-                to.bytes.extend(self.to_le_bytes());
+                to.bytes.extend_from_slice(&self.to_le_bytes());
             }
 
             fn take(from: &mut Reader<'_>) -> Option<Self> {
