@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::{Finding, Source};
 
 /// Crates whose modules all say so.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "crates/algorithms/src/",
     "crates/cli/src/",
     "crates/cluster/src/",
@@ -28,6 +28,7 @@ const CRATES: [&str; 13] = [
     "crates/protocol/src/",
     "crates/sim/src/",
     "crates/store/src/",
+    "crates/transport/src/",
     "crates/worker/src/",
 ];
 

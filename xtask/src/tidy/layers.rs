@@ -53,6 +53,8 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "progress", "store", "engine", "protocol", "worker"]),
         may_use_others: None,
     },
+    // Messages, whatever they mean: it knows no crate that makes or folds them.
+    Layer { folder: "crates/transport", may_use: Some(&[]), may_use_others: None },
     // Judges the protocol, and runs the programs of `algorithms` on workers against the oracles of
     // `testing`.
     Layer {

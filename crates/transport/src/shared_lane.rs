@@ -1,0 +1,236 @@
+//! Lanes between processes of one machine: the ring of buckets is memory that both map.
+//!
+//! ```text
+//! page 0:  written   folded   sender is gone   receiver is gone        (counters)
+//! slots:   bucket 0, bucket 1, ...             bucket n lies in slot n modulo their number
+//! ```
+//!
+//! A worker writes into the slot, and the accumulator folds from it. The slots from `folded` to
+//! `written` are the receiver's, all others the sender's. Both sides are processes of one run, and
+//! trust each other with their memory as threads do; what a head says is checked all the same.
+//!
+//! **Invariant:** a slot has one owner at a time. Asserted in `SharedTx::commit`; tested by
+//! `a_ring_of_slots_is_full_and_empty`.
+#![expect(unsafe_code, reason = "slots of a mapped region are taken and given back")]
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::bucket::{Bucket, HEADROOM_BYTES, Layout};
+use crate::header::{HEAD_BYTES, Header};
+use crate::lane::{LaneError, RxLane, TxLane};
+use crate::memory::{LINE_BYTES, Memory};
+use crate::region::{COUNTERS_BYTES, Region};
+
+/// Counters of a region.
+const WRITTEN: usize = 0;
+const FOLDED: usize = 1;
+const TX_GONE: usize = 2;
+const RX_GONE: usize = 3;
+
+/// Slots of a region, seen from one side.
+struct Slots {
+    region: Arc<Region>,
+    layout: Layout,
+    count: u64,
+}
+
+/// Sending ends, one a destination.
+#[derive(Default)]
+pub struct SharedTx {
+    lanes: Vec<TxEnd>,
+}
+
+struct TxEnd {
+    slots: Slots,
+    written: u64,
+    is_open: bool,
+}
+
+/// Receiving ends, one a source.
+#[derive(Default)]
+pub struct SharedRx {
+    lanes: Vec<RxEnd>,
+}
+
+struct RxEnd {
+    slots: Slots,
+    folded: u64,
+}
+
+impl Slots {
+    fn slot_bytes(layout: Layout) -> usize {
+        (HEADROOM_BYTES + layout.bytes()).next_multiple_of(LINE_BYTES)
+    }
+
+    fn region_bytes(buckets: usize, layout: Layout) -> usize {
+        COUNTERS_BYTES + buckets * Self::slot_bytes(layout)
+    }
+
+    /// The bucket of this number.
+    ///
+    /// # Safety
+    /// The slot is this side's, and no bucket is on it.
+    unsafe fn bucket(&self, number: u64) -> Bucket {
+        let bytes = Self::slot_bytes(self.layout);
+        let offset = COUNTERS_BYTES + (number % self.count) as usize * bytes;
+        // SAFETY: slots do not overlap, and the caller says that this one is free.
+        let memory = unsafe { Memory::slot(&self.region, offset, bytes) };
+        Bucket::in_memory(memory, self.layout)
+    }
+
+    fn load(&self, counter: usize) -> u64 {
+        self.region.counter(counter).load(Acquire)
+    }
+
+    fn store(&self, counter: usize, value: u64) {
+        self.region.counter(counter).store(value, Release);
+    }
+}
+
+impl SharedTx {
+    /// Makes the lane to the next destination, of so many buckets.
+    ///
+    /// # Errors
+    /// If the system has no memory for it.
+    pub fn create(&mut self, buckets: usize, layout: Layout) -> io::Result<BorrowedFd<'_>> {
+        let region = Arc::new(Region::create(Slots::region_bytes(buckets, layout))?);
+        let slots = Slots { region, layout, count: buckets as u64 };
+        self.lanes.push(TxEnd { slots, written: 0, is_open: false });
+        let index = self.lanes.len() - 1;
+        Ok(self.lanes[index].slots.region.file())
+    }
+}
+
+impl SharedRx {
+    /// Opens the lane of the next source, whose file `create` gave.
+    ///
+    /// # Errors
+    /// If it is not the region of such a lane.
+    pub fn open(&mut self, file: OwnedFd, buckets: usize, layout: Layout) -> io::Result<()> {
+        let region = Arc::new(Region::open(file, Slots::region_bytes(buckets, layout))?);
+        let slots = Slots { region, layout, count: buckets as u64 };
+        self.lanes.push(RxEnd { slots, folded: 0 });
+        Ok(())
+    }
+}
+
+impl TxLane for SharedTx {
+    fn bucket(&mut self, to: usize) -> Option<Bucket> {
+        let lane = &mut self.lanes[to];
+        let is_full = lane.written - lane.slots.load(FOLDED) >= lane.slots.count;
+        if lane.is_open || is_full {
+            return None;
+        }
+        lane.is_open = true;
+        // SAFETY: the receiver has folded what was in the slot, and no bucket is open.
+        Some(unsafe { lane.slots.bucket(lane.written) })
+    }
+
+    fn commit(&mut self, to: usize, mut bucket: Bucket) -> Result<(), LaneError> {
+        let lane = &mut self.lanes[to];
+        assert!(lane.is_open, "a bucket is committed once");
+        lane.written += 1;
+        bucket.header.number = lane.written;
+        bucket.seal_heads();
+        drop(bucket);
+        lane.is_open = false;
+        lane.slots.store(WRITTEN, lane.written);
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<(), LaneError> {
+        let gone = self.lanes.iter().position(|lane| lane.slots.load(RX_GONE) != 0);
+        gone.map_or(Ok(()), |to| Err(LaneError::Closed(to)))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.slots.load(FOLDED) == lane.written)
+    }
+}
+
+impl RxLane for SharedRx {
+    fn poll(&mut self, fold: &mut dyn FnMut(&Bucket)) -> Result<usize, LaneError> {
+        let mut folded = 0;
+        for (from, lane) in self.lanes.iter_mut().enumerate() {
+            let malformed = |reason| LaneError::Malformed { from, reason };
+            let is_gone = lane.slots.load(TX_GONE) != 0;
+            let written = lane.slots.load(WRITTEN);
+            if written - lane.folded > lane.slots.count {
+                return Err(malformed("more buckets are written than the ring has"));
+            }
+            if is_gone && written == lane.folded {
+                continue;
+            }
+            while lane.folded < written {
+                // SAFETY: the sender has written the slot, and waits until it is folded.
+                let mut bucket = unsafe { lane.slots.bucket(lane.folded) };
+                let head = Header::read(&bucket.buffer()[..HEAD_BYTES]);
+                let end = head.map_or(0, |head| head.end as usize);
+                let is_whole = end <= bucket.buffer().len() && bucket.receive(end);
+                if !is_whole || bucket.header.number != lane.folded + 1 {
+                    return Err(malformed("a slot does not hold the next bucket"));
+                }
+                fold(&bucket);
+                drop(bucket);
+                lane.folded += 1;
+                folded += 1;
+                lane.slots.store(FOLDED, lane.folded);
+            }
+        }
+        Ok(folded)
+    }
+}
+
+impl Drop for TxEnd {
+    fn drop(&mut self) {
+        self.slots.region.counter(TX_GONE).store(1, Relaxed);
+    }
+}
+
+impl Drop for RxEnd {
+    fn drop(&mut self) {
+        self.slots.region.counter(RX_GONE).store(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_of_slots_is_full_and_empty() {
+        let (mut tx, mut rx) = (SharedTx::default(), SharedRx::default());
+        let file = tx.create(2, Layout::DATAGRAM).unwrap().try_clone_to_owned().unwrap();
+        rx.open(file, 2, Layout::DATAGRAM).unwrap();
+        for round in 0..5_u64 {
+            for number in 0..2 {
+                let mut bucket = tx.bucket(0).unwrap();
+                assert!(tx.bucket(0).is_none());
+                bucket.clear();
+                bucket.header.width = 8;
+                assert!(bucket.push(&(2 * round + number).to_le_bytes()));
+                tx.commit(0, bucket).unwrap();
+            }
+            assert!(tx.bucket(0).is_none() && !tx.is_idle());
+            let mut got = Vec::new();
+            let mut fold = |bucket: &Bucket| {
+                got.extend(bucket.messages::<8>().map(|message| u64::from_le_bytes(*message)));
+            };
+            assert_eq!(rx.poll(&mut fold).unwrap(), 2);
+            assert_eq!(got, [2 * round, 2 * round + 1]);
+            assert!(tx.is_idle());
+        }
+        drop(rx);
+        assert!(matches!(tx.poll(), Err(LaneError::Closed(0))));
+    }
+
+    #[test]
+    fn another_ring_is_refused() {
+        let (mut tx, mut rx) = (SharedTx::default(), SharedRx::default());
+        let file = tx.create(2, Layout::DATAGRAM).unwrap().try_clone_to_owned().unwrap();
+        assert!(rx.open(file, 3, Layout::DATAGRAM).is_err());
+    }
+}
