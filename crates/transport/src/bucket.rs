@@ -12,9 +12,9 @@
 //!
 //! **Invariant:** no message crosses the end of a segment. Tested by
 //! `messages_come_back_in_order_for_any_layout`. **Invariant:** `runs` never leaves the bucket,
-//! whatever its head says. Checked in `Bucket::receive`; tested by `any_bytes_are_read_safely`.
+//! whatever its head says. Checked in `Arrived::open`; tested by `any_bytes_are_read_safely`.
 
-use crate::header::{HEAD_BYTES, Header, SEGMENT_HEAD_BYTES};
+use crate::header::{HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, SegmentHead};
 use crate::memory::Memory;
 
 /// Bytes before the first segment, for headers of Ethernet, IP and UDP.
@@ -177,27 +177,52 @@ impl Bucket {
         &mut self.memory[HEADROOM_BYTES..HEADROOM_BYTES + bytes]
     }
 
-    /// Takes the bytes that arrived for a bucket, if they are one of this layout, and whole.
-    pub(crate) fn receive(&mut self, bytes: usize) -> bool {
-        let Some(header) = Header::read(&self.buffer()[..bytes]) else { return false };
-        let segment_bytes = self.layout.segment_bytes as u32;
-        if header.end as usize != bytes || header.segment != segment_bytes {
-            return false;
+    /// The bucket as the other end will see it, once its heads are written.
+    pub fn view(&self) -> Arrived<'_> {
+        Arrived {
+            header: self.header,
+            segment_bytes: self.layout.segment_bytes,
+            image: self.image(),
         }
-        self.header = header;
-        self.at = bytes;
-        let image = self.image();
-        let mut heads = image.chunks(segment_bytes as usize).enumerate().skip(1);
-        heads.all(|(index, segment)| {
-            crate::header::SegmentHead::read(segment) == Some(header.segment_head(index as u8))
-        })
+    }
+
+    /// Bytes of all messages.
+    pub(crate) fn message_bytes(&self) -> usize {
+        self.view().runs().map(<[u8]>::len).sum()
+    }
+}
+
+/// A bucket where it has arrived: its head, and the buffer of the lower layer.
+#[derive(Clone, Copy)]
+pub struct Arrived<'a> {
+    header: Header,
+    segment_bytes: usize,
+    image: &'a [u8],
+}
+
+impl<'a> Arrived<'a> {
+    /// The bucket that these bytes are, if they are one, and no more than that.
+    pub fn open(image: &'a [u8]) -> Option<Self> {
+        let header = Header::read(image)?;
+        let segment_bytes = header.segment as usize;
+        let mut others = image.chunks(segment_bytes).enumerate().skip(1);
+        let is_whole = header.end as usize == image.len()
+            && others.all(|(index, segment)| {
+                SegmentHead::read(segment) == Some(header.segment_head(index as u8))
+            });
+        is_whole.then_some(Self { header, segment_bytes, image })
+    }
+
+    /// Head of the bucket.
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Messages, one run of whole ones a segment. Of a long message: its bytes.
     #[inline]
-    pub fn runs(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn runs(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let width = usize::from(self.header.width).max(1);
-        let segments = self.image().chunks(self.layout.segment_bytes).enumerate();
+        let segments = self.image.chunks(self.segment_bytes).enumerate();
         segments.map(move |(index, segment)| {
             let head = if index == 0 { HEAD_BYTES } else { SEGMENT_HEAD_BYTES };
             let messages = segment.get(head..).unwrap_or_default();
@@ -207,7 +232,9 @@ impl Bucket {
 
     /// Each message of this width.
     #[inline]
-    pub fn messages<const WIDTH: usize>(&self) -> impl Iterator<Item = &[u8; WIDTH]> {
+    pub fn messages<const WIDTH: usize>(
+        &self,
+    ) -> impl Iterator<Item = &'a [u8; WIDTH]> + use<'a, WIDTH> {
         self.runs().flat_map(|run| run.as_chunks::<WIDTH>().0)
     }
 }
@@ -217,14 +244,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sent_and_received(bucket: &mut Bucket) -> Option<Bucket> {
-        bucket.seal_heads();
-        let mut other = Bucket::new(bucket.layout());
-        let bytes = bucket.image().len();
-        other.buffer()[..bytes].copy_from_slice(bucket.image());
-        other.receive(bytes).then_some(other)
-    }
-
     fn round_trip<const WIDTH: usize>(layout: Layout, count: usize) {
         let mut bucket = Bucket::new(layout);
         bucket.header.width = WIDTH as u16;
@@ -232,7 +251,8 @@ mod tests {
             (0..count).map(|i| [i as u8 ^ WIDTH as u8; WIDTH]).collect();
         let taken = messages.iter().take_while(|message| bucket.push(message)).count();
         assert_eq!(taken, count.min(layout.messages(WIDTH)));
-        let other = sent_and_received(&mut bucket).unwrap();
+        bucket.seal_heads();
+        let other = Arrived::open(bucket.image()).unwrap();
         assert!(other.messages::<WIDTH>().eq(&messages[..taken]));
     }
 
@@ -251,7 +271,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_safely(
             flips in proptest::collection::vec((0..500_usize, any::<u8>()), 0..6),
-            cut in 0..600_usize,
+            cut in 0..601_usize,
         ) {
             let layout = Layout { segment_bytes: 200, segments: 3 };
             let mut bucket = Bucket::new(layout);
@@ -261,8 +281,9 @@ mod tests {
             for (at, to) in flips {
                 bucket.buffer()[at] = to;
             }
-            if bucket.receive(cut) {
-                prop_assert!(bucket.runs().map(<[u8]>::len).sum::<usize>() <= cut);
+            let image = &bucket.buffer()[..cut];
+            if let Some(arrived) = Arrived::open(image) {
+                prop_assert!(arrived.runs().map(<[u8]>::len).sum::<usize>() <= cut);
             }
         }
     }

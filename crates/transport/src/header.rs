@@ -22,6 +22,12 @@ pub const SEGMENT_HEAD_BYTES: usize = 16;
 /// Bytes before the messages of a bucket.
 pub const HEAD_BYTES: usize = 96;
 
+/// Place of the tag, which is over all behind it.
+pub(crate) const TAG: std::ops::Range<usize> = 16..32;
+
+/// The top bit of a nonce tells acknowledgements alone from buckets.
+const NUMBER_MAX: u64 = u64::MAX >> 1;
+
 const MAGIC: u8 = 0xb1;
 const VERSION: u8 = 1;
 
@@ -160,6 +166,7 @@ impl Header {
             && head[32] == VERSION
             && flags <= LAST | LINKED | BARE | ENCRYPTED
             && segment.epoch == epoch as u16
+            && segment.number <= NUMBER_MAX
             && header.end as usize >= HEAD_BYTES
             && header.segment as usize >= HEAD_BYTES + usize::from(header.width);
         is_possible.then_some(header)
@@ -214,7 +221,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_header_comes_back(
-            (rank, lane, epoch, number) in any::<(u16, u16, u32, u64)>(),
+            (rank, lane, epoch) in any::<(u16, u16, u32)>(), number in 0..=NUMBER_MAX,
             (received, ahead, updates) in any::<(u64, u64, u64)>(),
             (width, end, segment) in (0..5000_u16, 96..70000_u32, 5096..70000_u32),
             (iteration, sub_range, part) in any::<(u32, u16, u32)>(),

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::bucket::Bucket;
+use crate::bucket::{Arrived, Bucket};
 
 /// Sending ends of the lanes of one thread, by the number of their destination.
 pub trait TxLane {
@@ -36,7 +36,7 @@ pub trait RxLane {
     ///
     /// # Errors
     /// If the other end is gone, or says what no sender says.
-    fn poll(&mut self, fold: &mut dyn FnMut(&Bucket)) -> Result<usize, LaneError>;
+    fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError>;
 }
 
 /// Why a lane ends.

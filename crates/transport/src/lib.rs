@@ -8,6 +8,10 @@
 //! lane          TxLane ... RxLane
 //!   memory_lane     the bucket itself, between threads
 //!   shared_lane     slots of a region that two processes map
+//!   endpoint        connections over datagrams that are lost, repeated and reordered
+//!     connection        numbers, acknowledgements, re-sends; pure, without clock and socket
+//!     guard             one tag over a bucket
+//!     parts             buckets of which parts were lost or overtaken
 //! accumulator   folds from the buffer that the bytes arrived in
 //! ```
 //!
@@ -36,16 +40,25 @@
 //! Not here: what a message means, which machine owns a vertex, and who the machines are.
 
 mod bucket;
+mod connection;
+mod datagrams;
+mod endpoint;
+mod guard;
 mod header;
 mod lane;
 mod memory;
 mod memory_lane;
+mod parts;
 mod queues;
 mod region;
 mod rings;
 mod shared_lane;
 
-pub use bucket::{Bucket, HEADROOM_BYTES, Layout};
+pub use bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
+pub use connection::{Admission, Bounds, Connection, Nanos};
+pub use datagrams::{Came, Clock, Datagrams};
+pub use endpoint::{Endpoint, EndpointCounts, EndpointSettings};
+pub use guard::{End, Protection, Secret};
 pub use header::{Ack, HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, SegmentHead};
 pub use lane::{LaneError, RxLane, TxLane};
 pub use memory_lane::{MemoryRx, MemoryTx, memory_lanes};

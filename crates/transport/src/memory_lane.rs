@@ -6,7 +6,7 @@
 //! **Invariant:** each bucket is folded once, in the order of its lane. Asserted in
 //! `MemoryRx::poll`.
 
-use crate::bucket::{Bucket, Layout};
+use crate::bucket::{Arrived, Bucket, Layout};
 use crate::lane::{LaneError, RxLane, TxLane};
 use crate::queues::{Queued, Served, queues};
 
@@ -67,13 +67,13 @@ impl TxLane for MemoryTx {
 }
 
 impl RxLane for MemoryRx {
-    fn poll(&mut self, fold: &mut dyn FnMut(&Bucket)) -> Result<usize, LaneError> {
+    fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError> {
         let mut folded = 0;
         for (served, number) in &mut self.lanes {
             while let Some((_, bucket)) = served.pop() {
                 *number += 1;
                 assert_eq!(bucket.header.number, *number, "a queue keeps its order");
-                fold(&bucket);
+                fold(&bucket.view());
                 served.give_back(bucket);
                 folded += 1;
             }

@@ -182,9 +182,8 @@ impl<L: TxLane> RingGroup<L> {
     fn flush(&mut self, to: usize, last: bool) -> Result<(), LaneError> {
         let ring = &mut self.rings[to];
         let Some(mut bucket) = ring.open.take() else { return Ok(()) };
-        let messages: usize = bucket.runs().map(<[u8]>::len).sum();
-        bucket.header.updates =
-            (messages / usize::from(self.width)) as u64 + std::mem::take(&mut ring.more);
+        bucket.header.updates = (bucket.message_bytes() / usize::from(self.width)) as u64
+            + std::mem::take(&mut ring.more);
         bucket.header.last = last;
         self.lanes.commit(to, bucket)
     }
@@ -255,7 +254,7 @@ mod tests {
                 group.lanes.sent.iter().filter(|(at, _)| *at == to).map(|(_, b)| b).collect();
             let got: Vec<u64> = sent
                 .iter()
-                .flat_map(|b| b.messages::<8>())
+                .flat_map(|b| b.view().messages::<8>())
                 .map(|m| u64::from_le_bytes(*m))
                 .collect();
             assert!(got.iter().copied().eq((0..100).filter(|n| n % 2 == to as u64)));
@@ -282,7 +281,7 @@ mod tests {
         }
         group.end_iteration().unwrap();
         let sent = &group.lanes.sent;
-        assert_eq!(sent.iter().map(|(_, b)| b.messages::<16>().count()).sum::<usize>(), 100);
+        assert_eq!(sent.iter().map(|(_, b)| b.view().messages::<16>().count()).sum::<usize>(), 100);
         assert_eq!(sent.iter().map(|(_, b)| b.header.updates).sum::<u64>(), 300);
     }
 
@@ -297,7 +296,8 @@ mod tests {
         let sent = &group.lanes.sent[1..];
         let parts: Vec<&Bucket> =
             sent.iter().map(|(_, b)| b).filter(|b| b.header.width == 0).collect();
-        let bytes: Vec<u8> = parts.iter().flat_map(|b| b.runs()).flatten().copied().collect();
+        let bytes: Vec<u8> =
+            parts.iter().flat_map(|b| b.view().runs()).flatten().copied().collect();
         assert_eq!(bytes, long);
         assert!(parts.iter().enumerate().all(|(i, b)| b.header.part == i as u32));
         assert!(parts.iter().rev().skip(1).all(|b| b.header.linked) && parts.len() > 3);

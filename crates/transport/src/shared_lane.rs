@@ -18,8 +18,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::bucket::{Bucket, HEADROOM_BYTES, Layout};
-use crate::header::{HEAD_BYTES, Header};
+use crate::bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
+use crate::header::Header;
 use crate::lane::{LaneError, RxLane, TxLane};
 use crate::memory::{LINE_BYTES, Memory};
 use crate::region::{COUNTERS_BYTES, Region};
@@ -152,7 +152,7 @@ impl TxLane for SharedTx {
 }
 
 impl RxLane for SharedRx {
-    fn poll(&mut self, fold: &mut dyn FnMut(&Bucket)) -> Result<usize, LaneError> {
+    fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError> {
         let mut folded = 0;
         for (from, lane) in self.lanes.iter_mut().enumerate() {
             let malformed = |reason| LaneError::Malformed { from, reason };
@@ -167,13 +167,13 @@ impl RxLane for SharedRx {
             while lane.folded < written {
                 // SAFETY: the sender has written the slot, and waits until it is folded.
                 let mut bucket = unsafe { lane.slots.bucket(lane.folded) };
-                let head = Header::read(&bucket.buffer()[..HEAD_BYTES]);
-                let end = head.map_or(0, |head| head.end as usize);
-                let is_whole = end <= bucket.buffer().len() && bucket.receive(end);
-                if !is_whole || bucket.header.number != lane.folded + 1 {
-                    return Err(malformed("a slot does not hold the next bucket"));
+                let buffer = bucket.buffer();
+                let end = Header::read(buffer).map_or(0, |head| head.end as usize);
+                let arrived = buffer.get(..end).and_then(Arrived::open);
+                match arrived {
+                    Some(arrived) if arrived.header().number == lane.folded + 1 => fold(&arrived),
+                    _ => return Err(malformed("a slot does not hold the next bucket")),
                 }
-                fold(&bucket);
                 drop(bucket);
                 lane.folded += 1;
                 folded += 1;
@@ -216,7 +216,7 @@ mod tests {
             }
             assert!(tx.bucket(0).is_none() && !tx.is_idle());
             let mut got = Vec::new();
-            let mut fold = |bucket: &Bucket| {
+            let mut fold = |bucket: &Arrived<'_>| {
                 got.extend(bucket.messages::<8>().map(|message| u64::from_le_bytes(*message)));
             };
             assert_eq!(rx.poll(&mut fold).unwrap(), 2);

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use welter_transport::{Bucket, Destination, RingGroup, RxLane, TxLane};
+use welter_transport::{Arrived, Destination, RingGroup, RxLane, TxLane};
 
 /// Size of an exchange.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ fn send<T: TxLane>(case: Case, source: usize, sinks: usize, lanes: T) -> RingGro
 fn receive<R: RxLane>(case: Case, sources: usize, mut lanes: R) -> (Vec<Sums>, R) {
     let mut sums = vec![Sums::default(); case.iterations as usize];
     while sums.iter().any(|sums| sums.ends < sources) {
-        let mut fold = |bucket: &Bucket| {
+        let mut fold = |bucket: &Arrived<'_>| {
             let header = bucket.header();
             let sums = &mut sums[header.iteration as usize];
             bucket.messages::<12>().for_each(|message| add(sums, message));
