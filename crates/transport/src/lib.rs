@@ -8,7 +8,9 @@
 //! lane          TxLane ... RxLane
 //!   memory_lane     the bucket itself, between threads
 //!   shared_lane     slots of a region that two processes map
+//!   tcp             a connection a pair of threads
 //!   endpoint        connections over datagrams that are lost, repeated and reordered
+//!     udp               buckets of many datagrams in one call (GSO, GRO)
 //!     connection        numbers, acknowledgements, re-sends; pure, without clock and socket
 //!     guard             one tag over a bucket
 //!     parts             buckets of which parts were lost or overtaken
@@ -53,6 +55,8 @@ mod queues;
 mod region;
 mod rings;
 mod shared_lane;
+mod tcp;
+mod udp;
 
 pub use bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
 pub use connection::{Admission, Bounds, Connection, Nanos};
@@ -65,3 +69,5 @@ pub use memory_lane::{MemoryRx, MemoryTx, memory_lanes};
 pub use queues::{Carrier, Queued, Sender, Served, queues};
 pub use rings::{Destination, RingGroup};
 pub use shared_lane::{SharedRx, SharedTx};
+pub use tcp::{StreamSettings, TcpRx, TcpTx};
+pub use udp::Udp;

@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use welter_transport::{Arrived, Destination, RingGroup, RxLane, TxLane};
+use welter_transport::{
+    Arrived, Carrier, Destination, Layout, RingGroup, RxLane, Sender, TxLane, queues,
+};
 
 /// Size of an exchange.
 #[derive(Clone, Copy)]
@@ -55,24 +57,35 @@ fn send<T: TxLane>(case: Case, source: usize, sinks: usize, lanes: T) -> RingGro
         }
         group.end_iteration().unwrap();
     }
+    group.drain().unwrap();
     group
 }
 
-fn receive<R: RxLane>(case: Case, sources: usize, mut lanes: R) -> (Vec<Sums>, R) {
+/// Folds until each source has ended its last iteration, and for a while answers those that ask
+/// again.
+fn receive<R: RxLane>(case: Case, ends: usize, mut lanes: R) -> (Vec<Sums>, R) {
     let mut sums = vec![Sums::default(); case.iterations as usize];
-    while sums.iter().any(|sums| sums.ends < sources) {
-        let mut fold = |bucket: &Arrived<'_>| {
-            let header = bucket.header();
-            let sums = &mut sums[header.iteration as usize];
-            bucket.messages::<12>().for_each(|message| add(sums, message));
-            sums.updates += header.updates;
-            sums.ends += usize::from(header.last);
-        };
-        if lanes.poll(&mut fold).unwrap() == 0 {
-            thread::yield_now();
-        }
+    while sums.iter().any(|sums| sums.ends < ends) {
+        poll(&mut sums, &mut lanes);
     }
+    (0..50).for_each(|_| {
+        thread::sleep(std::time::Duration::from_millis(1));
+        poll(&mut sums, &mut lanes);
+    });
     (sums, lanes)
+}
+
+fn poll<R: RxLane>(sums: &mut [Sums], lanes: &mut R) {
+    let mut fold = |bucket: &Arrived<'_>| {
+        let header = bucket.header();
+        let sums = &mut sums[header.iteration as usize];
+        bucket.messages::<12>().for_each(|message| add(sums, message));
+        sums.updates += header.updates;
+        sums.ends += usize::from(header.last);
+    };
+    if lanes.poll(&mut fold).unwrap() == 0 {
+        thread::yield_now();
+    }
 }
 
 /// Sends from each sender to each receiver.
@@ -82,18 +95,61 @@ where
     R: RxLane + Send + 'static,
 {
     let (sources, sinks) = (senders.len(), receivers.len());
-    let receiving: Vec<_> = receivers
-        .into_iter()
-        .map(|lanes| thread::spawn(move || receive(case, sources, lanes)))
-        .collect();
+    let receiving = receiving(case, sources, receivers);
     let sending: Vec<_> = senders
         .into_iter()
         .enumerate()
         .map(|(source, lanes)| thread::spawn(move || send(case, source, sinks, lanes)))
         .collect();
     let groups: Vec<_> = sending.into_iter().map(|thread| thread.join().unwrap()).collect();
+    check(case, sources, receiving);
+    drop(groups);
+}
+
+/// Sends from workers that hand buckets to one sender thread.
+pub(crate) fn exchange_by_senders<C, R>(
+    case: Case,
+    workers: usize,
+    layout: Layout,
+    lanes: C,
+    receivers: Vec<R>,
+) where
+    C: Carrier + Send + 'static,
+    R: RxLane + Send + 'static,
+{
+    let sinks = receivers.len();
+    let receiving = receiving(case, workers, receivers);
+    let (queued, served): (Vec<_>, Vec<_>) =
+        (0..workers as u16).map(|group| queues(group, sinks as u16, 3, layout)).unzip();
+    let sender = thread::spawn(move || Sender::new(lanes, served).run());
+    let sending: Vec<_> = queued
+        .into_iter()
+        .enumerate()
+        .map(|(source, lanes)| thread::spawn(move || drop(send(case, source, sinks, lanes))))
+        .collect();
+    for thread in sending {
+        thread.join().unwrap();
+    }
+    sender.join().unwrap().unwrap();
+    check(case, workers, receiving);
+}
+
+type Receiving<R> = Vec<thread::JoinHandle<(Vec<Sums>, R)>>;
+
+fn receiving<R: RxLane + Send + 'static>(
+    case: Case,
+    ends: usize,
+    receivers: Vec<R>,
+) -> Receiving<R> {
+    let receive = |lanes| thread::spawn(move || receive(case, ends, lanes));
+    receivers.into_iter().map(receive).collect()
+}
+
+/// Each message of each source came once, in its iteration.
+fn check<R>(case: Case, sources: usize, receiving: Receiving<R>) {
+    let sinks = receiving.len();
     for (sink, thread) in receiving.into_iter().enumerate() {
-        let (sums, lanes) = thread.join().unwrap();
+        let (sums, _lanes) = thread.join().unwrap();
         let mut expected = Sums { ends: sources, ..Sums::default() };
         for source in 0..sources {
             let numbers = (0..case.messages).filter(|number| *number as usize % sinks == sink);
@@ -101,7 +157,5 @@ where
         }
         expected.updates = expected.messages;
         assert_eq!(sums, vec![expected; case.iterations as usize], "sink {sink}");
-        drop(lanes);
     }
-    drop(groups);
 }
