@@ -42,7 +42,7 @@ use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::ingest::Ingest;
-use crate::messages::{Begin, Made, Message, Pull};
+use crate::messages::{Begin, Made, Message, Pull, Stock};
 use crate::names::{Block, BlockName, Cell, Phase, Rank, Step, Time};
 use crate::payload::Payload;
 use crate::planted::Bug;
@@ -181,9 +181,7 @@ impl ComputationEngine {
                     return;
                 }
                 Stage::Streaming => {
-                    let what = (step, task.cell(), task.active);
-                    task.pulls.fill(cx, (&self.window, 0), what);
-                    self.look_ahead(cx, step);
+                    self.fill(cx, step);
                     let Some(task) = &mut self.task else { return };
                     let streams = self.streaming.len();
                     if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
@@ -237,6 +235,7 @@ impl ComputationEngine {
                     }
                     return;
                 }
+                Stage::Turning => return self.fill(cx, step),
                 _ => return,
             }
         }
@@ -415,17 +414,21 @@ impl ComputationEngine {
         from: Rank,
         pull: Pull,
         chunk: Option<(Block, Payload, [Time; 2])>,
+        stock: &Stock,
     ) {
         let step = self.step();
         let Some(task) = &mut self.task else { return };
         if step != Some(pull.step) {
             return;
         }
+        if pull.tells && task.partition == pull.cell.partition {
+            task.holders.told(from, &stock.cells);
+        }
         let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {
             Some((block, payload, [queued, service])) => {
                 self.window.measured(cx.now - pull.sent, queued, service);
-                pulls.chunk(from, (block, payload));
+                pulls.chunk(from, (block, payload), stock.more);
             }
             None => pulls.none(cx, from),
         }
@@ -441,7 +444,8 @@ impl ComputationEngine {
     ) {
         let at_work = self.step() == Some(step);
         let Some(task) = &mut self.task else { return };
-        let active = match &task.ahead {
+        let ahead = task.ahead.iter().find(|ahead| Some(ahead.source) == cell.source);
+        let active = match ahead {
             Some(ahead) if task.cell() != cell => ahead.active,
             _ => task.active,
         };

@@ -79,8 +79,12 @@ paths! {
     Skipped,
     /// A cell had nothing left for this engine, so the signals of its sources were not loaded.
     NotLoaded,
+    /// Some engines were not asked for a cell, for they had told that they have none of it.
+    NotAsked,
     /// Chunks of a cell were asked for before the one at work had ended.
     LookedAhead,
+    /// Chunks of a cell were asked for before the one before it was at work.
+    LookedFar,
     /// A message was sent again.
     Resent,
     /// A message came again.

@@ -39,6 +39,7 @@ mod directory;
 mod due;
 mod ending;
 pub mod failure;
+mod holders;
 mod ingest;
 mod machine;
 mod membership;

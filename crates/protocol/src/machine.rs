@@ -370,11 +370,11 @@ impl Machine {
             Message::Store { block, payload } => storage.store(cx, from, block, payload),
             Message::Stored(name) => computation.stored(cx, from, name),
             Message::Pull(pull) => storage.pull(cx, from, pull),
-            Message::Chunk { pull, block, payload, queued, service } => {
+            Message::Chunk { pull, block, payload, queued, service, stock } => {
                 let chunk = Some((block, payload, [queued, service]));
-                computation.pulled(cx, from, pull, chunk);
+                computation.pulled(cx, from, pull, chunk, &stock);
             }
-            Message::NoChunk(pull) => computation.pulled(cx, from, pull, None),
+            Message::NoChunk { pull, stock } => computation.pulled(cx, from, pull, None, &stock),
             Message::Get(name) => storage.get(cx, from, name),
             Message::Got { name, payload } => computation.got(cx, name, payload),
             Message::Degrees { partition, payload } => {

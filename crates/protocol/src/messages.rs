@@ -145,9 +145,16 @@ pub enum Message {
         queued: Time,
         /// Time that it took by itself.
         service: Time,
+        /// Stock that is left.
+        stock: Stock,
     },
     /// There is none any more.
-    NoChunk(Pull),
+    NoChunk {
+        /// Request that this answers.
+        pull: Pull,
+        /// Stock that is left of other cells.
+        stock: Stock,
+    },
     /// A named block, please: vertices, or accumulators.
     Get(BlockName),
     /// Here it is.
@@ -304,6 +311,13 @@ pub struct Begin {
     pub committed: Option<Arc<Manifest>>,
 }
 
+impl Begin {
+    /// Ranges of a partition that have active vertices.
+    pub(crate) fn active_of(&self, partition: u32) -> u64 {
+        self.active.get(partition as usize).copied().unwrap_or(0)
+    }
+}
+
 /// Request of a computation engine to a storage engine: never *which* chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
@@ -315,6 +329,18 @@ pub struct Pull {
     pub active: u64,
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
+    /// Whether the answer shall tell of other cells; see [`Stock::cells`].
+    pub tells: bool,
+}
+
+/// Chunks that a storage engine has left when it answers a pull.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// Whether it has another chunk of the cell.
+    pub more: bool,
+    /// Source partitions of the cells of the same partition of which it has a chunk, if it was
+    /// asked to tell.
+    pub cells: Vec<u32>,
 }
 
 /// Outcome of a partition, as all must know before the next step.

@@ -82,6 +82,8 @@ pub enum Bug {
     EdgesNotMoved,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
+    /// An engine that tells which cells it has leaves one out, now and then.
+    CellUntold,
     /// Frames whose heads or bodies were garbled are taken as they are (planted in the simulated
     /// network).
     NoFrameSum,

@@ -4,6 +4,7 @@
 //! ```text
 //! engines = open + asked + said "none"           disjoint
 //! ended  <=>  all engines said "none", and every chunk that came was streamed
+//! said "none" of a cell: with the last chunk, instead of one, or with what else it has (`holders`)
 //! asked + waiting <= window
 //! ```
 //!
@@ -15,6 +16,7 @@ use std::collections::VecDeque;
 
 use crate::context::Context;
 use crate::counters::Path;
+use crate::holders::Holders;
 use crate::messages::{Message, Pull};
 use crate::names::{Block, Cell, Rank, Step};
 use crate::payload::Payload;
@@ -48,12 +50,25 @@ impl Pulls {
         Self { open, directory: directory.then(Finding::default), ..Self::default() }
     }
 
+    /// Of a cell of these sources: nobody is asked who has told that it has no chunk of it.
+    pub(crate) fn of(cx: &mut Context, holders: &Holders, source: u32) -> Self {
+        if cx.config.placement == Placement::Directory {
+            return Self::of_all(cx);
+        }
+        let open = holders.of(source);
+        if open.len() < cx.machines() {
+            cx.counters.count(Path::NotAsked);
+        }
+        Self { open, ..Self::default() }
+    }
+
     /// Asks as many engines as the window allows, of which others have a part.
     pub(crate) fn fill(
         &mut self,
         cx: &mut Context,
         (window, others): (&Window, usize),
         (step, cell, active): (Step, Cell, u64),
+        holders: &Holders,
     ) {
         let ahead = others + self.asked.len() + self.waiting.len();
         if let Some(directory) = &mut self.directory {
@@ -66,7 +81,11 @@ impl Pulls {
         }
         while !self.open.is_empty() && others + self.under_way() < window.size() {
             let engine = draw(&mut self.open, &mut cx.random);
-            self.ask(cx, engine, (step, cell, active));
+            if cell.source.is_some_and(|source| !holders.may_have(engine, source)) {
+                continue;
+            }
+            let tells = cell.source.is_some() && holders.is_untold(engine);
+            self.ask(cx, engine, (step, cell, active), tells);
         }
     }
 
@@ -81,10 +100,16 @@ impl Pulls {
         self.open.is_empty() && self.directory.as_ref().is_none_or(|directory| directory.ended)
     }
 
-    fn ask(&mut self, cx: &mut Context, engine: Rank, (step, cell, active): (Step, Cell, u64)) {
+    fn ask(
+        &mut self,
+        cx: &mut Context,
+        engine: Rank,
+        (step, cell, active): (Step, Cell, u64),
+        tells: bool,
+    ) {
         let again = self.directory.is_none() && self.asked.contains(&engine);
         assert!(!again, "one pull is open at an engine");
-        let pull = Pull { step, cell, active, sent: cx.now };
+        let pull = Pull { step, cell, active, sent: cx.now, tells };
         self.asked.push(engine);
         cx.send(engine, Message::Pull(pull));
     }
@@ -99,7 +124,7 @@ impl Pulls {
         let Some(directory) = &mut self.directory else { return };
         directory.asked = directory.asked.saturating_sub(1);
         match engine {
-            Some(engine) => self.ask(cx, engine, what),
+            Some(engine) => self.ask(cx, engine, what, false),
             None => directory.ended = true,
         }
     }
@@ -110,9 +135,9 @@ impl Pulls {
         place.map(|place| self.asked.swap_remove(place)).is_some()
     }
 
-    /// A chunk has come.
-    pub(crate) fn chunk(&mut self, engine: Rank, chunk: (Block, Payload)) {
-        if self.answered(engine) && self.directory.is_none() {
+    /// A chunk has come from an engine that has more of them, or not.
+    pub(crate) fn chunk(&mut self, engine: Rank, chunk: (Block, Payload), more: bool) {
+        if self.answered(engine) && self.directory.is_none() && more {
             self.open.push(engine);
         }
         self.waiting.push_back(chunk);

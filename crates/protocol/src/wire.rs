@@ -35,7 +35,7 @@ use crate::audit::{Served, Sum, Worked};
 use crate::checkpoint::{Manifest, Part, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;
-use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull};
+use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull, Stock};
 use crate::names::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step};
 use crate::payload::{Buffer, Payload, checksum};
 use crate::random::mix;
@@ -49,7 +49,7 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,8 @@ wire_struct!(Manifest {
 wire_struct!(Install { roster, manifest, previous });
 wire_struct!(Lost { edges, vertices, updates });
 wire_struct!(Begin { step, control, made, generation, edges_only, active, committed });
-wire_struct!(Pull { step, cell, active, sent });
+wire_struct!(Pull { step, cell, active, sent, tells });
+wire_struct!(Stock { more, cells });
 wire_struct!(Made { partition, total, active });
 wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, number, ack, message });
 
@@ -274,8 +275,8 @@ wire_enum!(Message {
     17 Store { block, payload },
     18 Stored(name),
     19 Pull(pull),
-    20 Chunk { pull, block, payload, queued, service },
-    21 NoChunk(pull),
+    20 Chunk { pull, block, payload, queued, service, stock },
+    21 NoChunk { pull, stock },
     22 Get(name),
     23 Got { name, payload },
     24 Degrees { partition, payload },

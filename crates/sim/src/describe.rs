@@ -106,7 +106,7 @@ fn said(message: &Message) -> String {
     match message {
         Message::Pull(pull) => format!("pull {} {}", pull.step, pull.cell),
         Message::Chunk { pull, block, .. } => format!("chunk {} for {}", block.name, pull.step),
-        Message::NoChunk(pull) => format!("no chunk, {} {}", pull.step, pull.cell),
+        Message::NoChunk { pull, .. } => format!("no chunk, {} {}", pull.step, pull.cell),
         Message::Store { block, .. } => format!("store {}", block.name),
         Message::Stored(name) => format!("stored {name}"),
         Message::Get(name) => format!("get {name}"),

@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// All bugs.
-pub const BUGS: [Bug; 50] = [
+pub const BUGS: [Bug; 51] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -42,6 +42,7 @@ pub const BUGS: [Bug; 50] = [
     Bug::ContractedDropped,
     Bug::EdgesNotMoved,
     Bug::CellSkipped,
+    Bug::CellUntold,
     Bug::NoFrameSum,
     Bug::NoPayloadSum,
     Bug::CombinedTwice,

@@ -10,13 +10,14 @@
 //! time. Masters take cells in order from their own on, stealers in random order, so that they meet
 //! late; who finds nothing left in a cell does not load its sources.
 //!
-//! When all engines are asked for what is left of a cell, chunks of the next one are pulled too,
-//! and the first of them makes that its signals are asked for: else disks would have nothing to do
-//! at the end of each cell until all engines have said "none" and a vertex set has come. So a
-//! machine holds signals of one cell and the vertex set of another, at most.
+//! When all engines are asked for what is left of a cell, chunks of the next ones are pulled too,
+//! of as many cells as the window has room for: on many machines a cell has few chunks. The first
+//! that comes of the very next one makes that its signals are asked for: else disks would have
+//! nothing to do at the end of each cell until all engines have said "none" and a vertex set has
+//! come. So a machine holds signals of one cell and the vertex set of another, at most.
 //!
 //! **Invariant:** a chunk is asked for only while fewer than the window allows are under way, of
-//! both cells: `under_way(cell) + under_way(next) < window`. Tested by
+//! all cells: the sum of `under_way(cell) < window`. Tested by
 //! `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
 //! may be, at most: `|asked| <= window`. Tested by `vertex_sets_are_asked_for_by_the_window`;
@@ -34,6 +35,7 @@ use super::task::{Ahead, Stage, Task};
 use crate::checkpoint::vertices;
 use crate::context::Context;
 use crate::counters::Path;
+use crate::holders::Holders;
 use crate::messages::Message;
 use crate::names::{BlockName, Cell, Kind, Phase, Step};
 use crate::payload::Payload;
@@ -46,8 +48,7 @@ use crate::work::Work;
 impl ComputationEngine {
     /// Which ranges of a partition have active vertices.
     fn active(&self, partition: u32) -> u64 {
-        let active = self.begin.as_ref().and_then(|begin| begin.active.get(partition as usize));
-        active.copied().unwrap_or(0)
+        self.begin.as_ref().map_or(0, |begin| begin.active_of(partition))
     }
 
     pub(super) fn is_active(&self, partition: u32) -> bool {
@@ -65,6 +66,7 @@ impl ComputationEngine {
         }
         if by_cells(&cx.config, phase) {
             task.cells = self.cells(cx, partition, stolen);
+            task.holders = Holders::of_all(cx);
         }
         self.task = Some(task);
         // Values are for who applies, and signals of sources come by cells.
@@ -161,26 +163,35 @@ impl ComputationEngine {
         self.working = Some(cx.work(work));
     }
 
-    /// Asks for chunks of the next cell when all are asked for those of this one, and for its
-    /// signals when there is a chunk.
-    pub(super) fn look_ahead(&mut self, cx: &mut Context, step: Step) {
+    /// Asks for chunks of the cell at work, and of those that come next where all are asked for
+    /// what is left of the ones before; and for the signals of the next one when it has a chunk.
+    pub(super) fn fill(&mut self, cx: &mut Context, step: Step) {
         let Some(task) = &mut self.task else { return };
-        if task.ahead.is_none() && task.pulls.all_asked() && task.turned {
-            let Some(source) = task.cells.pop_front() else { return };
-            let active = self.active(source);
-            let Some(task) = &mut self.task else { return };
-            let pulls = Pulls::of_all(cx);
-            task.ahead = Some(Ahead { source, active, pulls, loads: false });
-            cx.counters.count(Path::LookedAhead);
+        let what = (step, task.cell(), task.active);
+        task.pulls.fill(cx, (&self.window, 0), what, &task.holders);
+        let (mut others, mut all_asked) = (task.pulls.under_way(), task.pulls.all_asked());
+        let mut place = 0;
+        while all_asked && others < self.window.size() {
+            if place == task.ahead.len() {
+                let Some(source) = task.cells.pop_front() else { break };
+                let active = self.begin.as_ref().map_or(0, |begin| begin.active_of(source));
+                let pulls = Pulls::of(cx, &task.holders, source);
+                task.ahead.push_back(Ahead { source, active, pulls, loads: false });
+                cx.counters.count(if place == 0 { Path::LookedAhead } else { Path::LookedFar });
+            }
+            let Ahead { source, active, pulls, .. } = &mut task.ahead[place];
+            let cell = Cell { partition: task.partition, source: Some(*source) };
+            pulls.fill(cx, (&self.window, others), (step, cell, *active), &task.holders);
+            (others, all_asked) = (others + pulls.under_way(), pulls.all_asked());
+            place += 1;
         }
-        let Some(task) = &mut self.task else { return };
-        let Some(ahead) = &mut task.ahead else { return };
-        let cell = Cell { partition: task.partition, source: Some(ahead.source) };
-        let others = task.pulls.under_way();
-        ahead.pulls.fill(cx, (&self.window, others), (step, cell, ahead.active));
-        if ahead.pulls.has_next() && !ahead.loads {
-            ahead.loads = true;
-            let source = ahead.source;
+        if task.turned
+            && let Some(next) = task.ahead.front_mut()
+            && next.pulls.has_next()
+            && !next.loads
+        {
+            next.loads = true;
+            let source = next.source;
             self.load(cx, source);
         }
     }
@@ -188,7 +199,9 @@ impl ComputationEngine {
     /// Turns to the cell of which chunks were asked for already. False where there is none.
     fn turn_ahead(&mut self, cx: &mut Context) -> bool {
         let Some(task) = &mut self.task else { return false };
-        let Some(Ahead { source, active, pulls, loads }) = task.ahead.take() else { return false };
+        let Some(Ahead { source, active, pulls, loads }) = task.ahead.pop_front() else {
+            return false;
+        };
         (task.source, task.active, task.pulls, task.turned) = (Some(source), active, pulls, false);
         task.stage = if loads { Stage::Turning } else { Stage::Streaming };
         if loads && task.is_loaded() {
@@ -217,7 +230,10 @@ impl ComputationEngine {
         task.source = task.cells.pop_front();
         task.turned = false;
         task.active = active;
-        task.pulls = Pulls::of_all(cx);
+        task.pulls = match task.source {
+            Some(source) => Pulls::of(cx, &task.holders, source),
+            None => Pulls::of_all(cx),
+        };
         task.stage = Stage::Streaming;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::holders::Holders;
 use crate::names::{BlockName, Cell};
 use crate::payload::Payload;
 use crate::pulls::Pulls;
@@ -24,11 +25,14 @@ pub(super) struct Task {
     /// Active ranges of sources of the cell at work.
     pub(super) active: u64,
     pub(super) pulls: Pulls,
-    /// The cell that comes next.
-    pub(super) ahead: Option<Ahead>,
+    /// Engines that may have chunks of cells.
+    pub(super) holders: Holders,
+    /// Cells that come next, in their order.
+    pub(super) ahead: VecDeque<Ahead>,
 }
 
-/// A cell of which chunks and signals are asked for while the last chunks of the one before come.
+/// A cell of which chunks are asked for while the last chunks of those before come; signals too, of
+/// the first of these cells.
 pub(super) struct Ahead {
     pub(super) source: u32,
     /// Active ranges of its sources.
@@ -74,7 +78,8 @@ impl Task {
             turned: false,
             active: 0,
             pulls: Pulls::default(),
-            ahead: None,
+            holders: Holders::default(),
+            ahead: VecDeque::new(),
         }
     }
 
@@ -83,14 +88,14 @@ impl Task {
         Cell { partition: self.partition, source: self.source }
     }
 
-    /// The pulls of a cell, if that is at work or comes next.
+    /// The pulls of a cell, if that is at work or comes soon.
     pub(super) fn pulls_of(&mut self, cell: Cell) -> Option<&mut Pulls> {
         if self.cell() == cell {
             return Some(&mut self.pulls);
         }
-        let ahead = self.ahead.as_mut()?;
-        let next = Cell { partition: self.partition, source: Some(ahead.source) };
-        (next == cell).then_some(&mut ahead.pulls)
+        let Cell { partition, source } = cell;
+        let mut ahead = self.ahead.iter_mut().filter(|_| partition == self.partition);
+        ahead.find(|ahead| Some(ahead.source) == source).map(|ahead| &mut ahead.pulls)
     }
 
     /// Whether all chunks of the vertex set that was asked for have come.

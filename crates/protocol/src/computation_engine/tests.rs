@@ -108,6 +108,10 @@ fn vertex_sets_are_asked_for_by_the_window() {
     }
 }
 
+/// An engine that has nothing left, and one that has.
+const NONE: Stock = Stock { more: false, cells: Vec::new() };
+const MORE: Stock = Stock { more: true, cells: Vec::new() };
+
 /// A chunk for partition 0, as it comes with a pull.
 fn chunk(number: u64) -> (Block, Payload, [Time; 2]) {
     let name = BlockName::of_edges(number);
@@ -128,10 +132,10 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
         let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
         engine.done(&mut cx, token, Outcome::Opened);
         let step = Step { iteration: 0, phase: Phase::Scatter };
-        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0 };
+        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0, tells: false };
         let mut at_work = Vec::new();
         for number in 0..CHUNKS {
-            engine.pulled(&mut cx, number as Rank % 2, pull, Some(chunk(number)));
+            engine.pulled(&mut cx, number as Rank % 2, pull, Some(chunk(number)), &MORE);
             at_work.extend(works(&mut cx));
         }
         assert_eq!(at_work.len(), streams.clamp(1, CHUNKS as usize), "{streams} streams");
@@ -142,8 +146,8 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
             let outcome = Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
             engine.done(&mut cx, token, outcome);
             // An engine that is asked again has none.
-            engine.pulled(&mut cx, 0, pull, None);
-            engine.pulled(&mut cx, 1, pull, None);
+            engine.pulled(&mut cx, 0, pull, None, &NONE);
+            engine.pulled(&mut cx, 1, pull, None, &NONE);
             at_work.extend(works(&mut cx));
             assert!(!at_work.is_empty(), "{left} are left, and then the flush");
         }
@@ -202,15 +206,16 @@ fn masters_are_interrupted_between_chunks_if_at_all() {
         cell: Cell::all(0),
         active: u64::MAX,
         sent: 0,
+        tells: false,
     };
     for (handover, is_interrupted) in [(Handover::Memory, false), (Handover::Interrupt, true)] {
         let (mut cx, mut engine) = opened(Config { handover, ..of_two() }, Phase::Gather);
         let left = Left { bytes: 1 << 20, cells: 1, sources: 32 };
         engine.proposal(&mut cx, 1, (pull.step, 0), left);
-        engine.pulled(&mut cx, 0, pull, Some(chunk(0)));
+        engine.pulled(&mut cx, 0, pull, Some(chunk(0)), &MORE);
         let [(token, Work::Stream { .. })] = works(&mut cx)[..] else { panic!("it streams") };
         engine.accumulators(&mut cx, 1, 0, Payload::from([7]));
-        engine.pulled(&mut cx, 1, pull, Some(chunk(1)));
+        engine.pulled(&mut cx, 1, pull, Some(chunk(1)), &MORE);
         assert!(works(&mut cx).is_empty(), "not beside a chunk");
         engine.done(&mut cx, token, streamed());
         let [(token, ref next)] = works(&mut cx)[..] else { panic!("it goes on") };
@@ -255,10 +260,10 @@ fn nobody_proposes_help_where_partitions_are_static() {
     for (bias, proposes) in [(Bias::NEVER, false), (Bias::PAPER, true), (Bias::Always, true)] {
         let (mut cx, mut engine) = opened(Config { bias, ..of_two() }, Phase::Scatter);
         let step = Step { iteration: 0, phase: Phase::Scatter };
-        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0 };
+        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0, tells: false };
         for _ in 0..2 {
-            engine.pulled(&mut cx, 0, pull, None);
-            engine.pulled(&mut cx, 1, pull, None);
+            engine.pulled(&mut cx, 0, pull, None, &NONE);
+            engine.pulled(&mut cx, 1, pull, None, &NONE);
         }
         let [(token, Work::Flush)] = works(&mut cx)[..] else { panic!("nothing is left") };
         engine.done(&mut cx, token, Outcome::Flushed { filled: Vec::new(), rewritten: Vec::new() });
@@ -280,14 +285,14 @@ fn filled() -> Vec<Filled> {
 #[test]
 fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
     let step = Step { iteration: 0, phase: Phase::Gather };
-    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0 };
+    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0, tells: false };
     for carries in [false, true] {
         // A window of one byte: what was told must be stored before more is.
         let config = Config { carries, store_window_bytes: 1, ..of_two() };
         let (mut cx, mut engine) = opened(config, Phase::Gather);
         for _ in 0..2 {
-            engine.pulled(&mut cx, 0, pull, None);
-            engine.pulled(&mut cx, 1, pull, None);
+            engine.pulled(&mut cx, 0, pull, None, &NONE);
+            engine.pulled(&mut cx, 1, pull, None, &NONE);
         }
         let [(token, ref work)] = works(&mut cx)[..] else { panic!("nothing is left") };
         assert_eq!(matches!(work, Work::Flush), carries, "{work:?}");
@@ -336,9 +341,9 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
     let step = Step { iteration: 0, phase: Phase::Fold };
     let pull = |source| {
         let cell = Cell { partition: 0, source: Some(source) };
-        Pull { step, cell, active: 1, sent: 0 }
+        Pull { step, cell, active: 1, sent: 0, tells: false }
     };
-    engine.pulled(&mut cx, 0, pull(0), Some(chunk(0)));
+    engine.pulled(&mut cx, 0, pull(0), Some(chunk(0)), &MORE);
     for name in gets(&mut cx) {
         engine.got(&mut cx, name, Payload::default());
     }
@@ -348,7 +353,7 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
     said(&mut cx);
     // Two pulls are open, for this cell; each that ends makes room for one for the next.
     for engine_of_none in [1, 0] {
-        engine.pulled(&mut cx, engine_of_none, pull(0), None);
+        engine.pulled(&mut cx, engine_of_none, pull(0), None, &NONE);
         let pulls: Vec<Cell> = said(&mut cx)
             .into_iter()
             .map(|message| match message {
@@ -358,7 +363,7 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
             .collect();
         assert_eq!(pulls, [pull(1).cell]);
     }
-    engine.pulled(&mut cx, 1, pull(1), Some(chunk(1)));
+    engine.pulled(&mut cx, 1, pull(1), Some(chunk(1)), &MORE);
     for name in gets(&mut cx) {
         assert_eq!(name.partition, 1, "signals of the next cell");
         engine.got(&mut cx, name, Payload::default());
@@ -370,5 +375,38 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
     };
     engine.done(&mut cx, token, Outcome::Turned);
     assert!(matches!(works(&mut cx)[..], [(_, Work::Stream { .. })]), "and so is its chunk");
+    assert_eq!(cx.counters.get(Path::LookedAhead), 1);
+}
+
+#[test]
+fn who_has_told_of_its_cells_is_asked_for_no_other() {
+    let config = Config { route: Route::Fold, width: Width::Forced(2), ..of_two() };
+    let (mut cx, mut engine) = opened(config, Phase::Fold);
+    let step = Step { iteration: 0, phase: Phase::Fold };
+    let pull = |source, tells| {
+        let cell = Cell { partition: 0, source: Some(source) };
+        Pull { step, cell, active: 1, sent: 0, tells }
+    };
+    let pulls = |cx: &mut Context| -> Vec<(Cell, bool)> {
+        let pull = |message| match message {
+            Message::Pull(pull) => Some((pull.cell, pull.tells)),
+            _ => None,
+        };
+        said(cx).into_iter().filter_map(pull).collect()
+    };
+    // Both are asked for the first cell when it opens, and to tell. One has only the second.
+    said(&mut cx);
+    engine.pulled(&mut cx, 1, pull(0, true), None, &Stock { cells: vec![1], ..NONE });
+    assert_eq!(pulls(&mut cx).len(), 1, "one of the two, for the next cell");
+    // The other one has none of the second.
+    engine.pulled(&mut cx, 0, pull(0, true), None, &NONE);
+    let again = pulls(&mut cx);
+    assert!(again.iter().all(|(cell, _)| *cell == pull(1, false).cell), "{again:?}");
+    let asked = |engine: &ComputationEngine| {
+        let task = engine.task.as_ref().unwrap();
+        (task.source, task.pulls.under_way())
+    };
+    assert_eq!(asked(&engine).0, Some(1), "the first cell has ended, and nothing is loaded");
+    assert!(asked(&engine).1 >= 1);
     assert_eq!(cx.counters.get(Path::LookedAhead), 1);
 }

@@ -58,6 +58,15 @@ impl ChunkSet {
         self.left_bytes > 0 || self.left.iter().any(is_active)
     }
 
+    /// Whether a chunk is left in a step that has an active source, if the cursor was reset in it
+    /// or not.
+    pub(super) fn may_have(&self, step: Step, active: u64) -> bool {
+        match self.step {
+            Some(of) if of == step => self.has_any(active),
+            _ => self.blocks.iter().any(|block| block.sources & active != 0),
+        }
+    }
+
     /// Any chunk that is left and has an active source.
     pub(super) fn take(
         &mut self,

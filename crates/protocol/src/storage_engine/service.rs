@@ -27,8 +27,8 @@ use crate::block::Damage;
 use crate::config::VertexSets;
 use crate::context::Context;
 use crate::counters::Path;
-use crate::messages::{Effect, Message, Pull};
-use crate::names::{Block, BlockName, Kind, Rank, Time};
+use crate::messages::{Effect, Message, Pull, Stock};
+use crate::names::{Block, BlockName, Cell, Kind, Rank, Time};
 use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::rewriting::streamed;
@@ -38,7 +38,8 @@ impl StorageEngine {
         if self.step.is_none_or(|step| step < pull.step) {
             cx.counters.count(Path::PulledEarly);
             if cx.config.has(Bug::EagerCursor) {
-                return cx.send(from, Message::NoChunk(pull));
+                let stock = self.stock(cx, pull);
+                return cx.send(from, Message::NoChunk { pull, stock });
             }
         }
         // All chunks of a step that has begun are here, so nothing need be waited for.
@@ -46,7 +47,8 @@ impl StorageEngine {
             if !self.service.busy.is_empty() {
                 cx.counters.count(Path::NoneAtOnce);
             }
-            return cx.send(from, Message::NoChunk(pull));
+            let stock = self.stock(cx, pull);
+            return cx.send(from, Message::NoChunk { pull, stock });
         }
         self.service.ask(cx.now, from, Wanted::Chunk(pull));
         self.serve(cx);
@@ -101,7 +103,8 @@ impl StorageEngine {
             let wanted = match wanted {
                 Wanted::Chunk(pull) => {
                     let Some(block) = self.pick(cx, pull) else {
-                        cx.send(from, Message::NoChunk(pull));
+                        let stock = self.stock(cx, pull);
+                        cx.send(from, Message::NoChunk { pull, stock });
                         continue;
                     };
                     Wanted::Read(pull, block)
@@ -137,6 +140,28 @@ impl StorageEngine {
         block
     }
 
+    /// Stock here when a pull is answered. In a step that has not begun here it is not known
+    /// which sources are active, so all cells that have a chunk are told of.
+    fn stock(&mut self, cx: &mut Context, pull: Pull) -> Stock {
+        let Pull { step, cell, active, tells, .. } = pull;
+        let set = self.sets.get(&streamed(&cx.config, step, cell));
+        let more = set.is_some_and(|set| set.may_have(step, active));
+        let mut cells = Vec::new();
+        if tells {
+            let ends = [None, Some(u32::MAX)].map(|source| Cell { source, ..cell });
+            let [first, last] = ends.map(|cell| streamed(&cx.config, step, cell));
+            let begun = self.step == Some(step);
+            for ((.., cell), set) in self.sets.range(first..=last) {
+                let active = if begun { self.active(step, *cell) } else { u64::MAX };
+                cells.extend(cell.source.filter(|_| set.may_have(step, active)));
+            }
+            if cx.config.has(Bug::CellUntold) && cx.random.chance(300) {
+                cells.pop();
+            }
+        }
+        Stock { more, cells }
+    }
+
     /// The request that the device has just ended, if it was this.
     fn ended(&mut self, token: u64) -> Option<(Time, Request)> {
         let Service { busy, beside, .. } = &mut self.service;
@@ -154,7 +179,8 @@ impl StorageEngine {
         match (wanted, result) {
             (Wanted::Read(pull, block), Ok((_, payload))) => {
                 let (queued, service) = (began - since, cx.now - began);
-                cx.send(from, Message::Chunk { pull, block, payload, queued, service });
+                let stock = self.stock(cx, pull);
+                cx.send(from, Message::Chunk { pull, block, payload, queued, service, stock });
             }
             (Wanted::Block(name), Ok((_, payload))) => {
                 cx.send(from, Message::Got { name, payload });
