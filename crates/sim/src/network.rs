@@ -15,8 +15,6 @@
 //! So many answers to one machine at a time wait for each other (in-cast), and all machines share
 //! the rate of the switch.
 
-use std::collections::BTreeMap;
-
 use welter_protocol::messages::Envelope;
 use welter_protocol::payload::{Buffer, checksum};
 use welter_protocol::random::Random;
@@ -72,10 +70,10 @@ pub struct Network {
     pub cuts: Vec<Cut>,
     /// Faults that happened.
     pub fault_counts: FaultCounts,
-    /// When the last of what was sent comes to the switch, by its way.
-    last: BTreeMap<[Rank; 2], Time>,
+    /// When the last of what was sent comes to the switch, by its ends.
+    last: Vec<Vec<Time>>,
     /// When the interfaces of each machine are free, out and in, and when the switch is.
-    interfaces: BTreeMap<Rank, [Time; 2]>,
+    interfaces: Vec<[Time; 2]>,
     switch: Time,
     /// Part of frames whose sum is not looked at, which is a bug.
     unsummed: Option<usize>,
@@ -90,6 +88,14 @@ fn seal_anew([head, payload]: &mut [Vec<u8>; 2], part: usize) {
     head[32..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
 }
 
+/// Place of a machine in a table that grows.
+fn place<T: Clone + Default>(table: &mut Vec<T>, rank: Rank) -> &mut T {
+    if table.len() <= rank {
+        table.resize(rank + 1, T::default());
+    }
+    &mut table[rank]
+}
+
 impl Network {
     /// A network without cuts; one with a part `unsummed` takes frames in which it was garbled,
     /// which is a bug.
@@ -98,8 +104,8 @@ impl Network {
             weather,
             cuts: Vec::new(),
             fault_counts: FaultCounts::default(),
-            last: BTreeMap::new(),
-            interfaces: BTreeMap::new(),
+            last: Vec::new(),
+            interfaces: Vec::new(),
             switch: 0,
             unsummed,
         }
@@ -173,7 +179,7 @@ impl Network {
         random: &mut Random,
     ) -> [Option<Time>; 2] {
         let Weather { delay_min, delay_max, byte_thousandths, twice, late, .. } = self.weather;
-        let [out, _] = self.interfaces.entry(way[0]).or_default();
+        let [out, _] = place(&mut self.interfaces, way[0]);
         let leaves = now.max(*out);
         *out = leaves + bytes as Time * byte_thousandths / 1000;
         if self.loses(way, now, random) {
@@ -186,7 +192,7 @@ impl Network {
         };
         let first = comes();
         let second = (twice > 0).then(&mut comes);
-        let last = self.last.entry(way).or_default();
+        let last = place(place(&mut self.last, way[0]), way[1]);
         if first < *last {
             self.fault_counts.count(Kind::Reordering);
         }
@@ -203,7 +209,7 @@ impl Network {
         let Weather { byte_thousandths, switch_thousandths, .. } = self.weather;
         let passes = now.max(self.switch);
         self.switch = passes + bytes as Time * switch_thousandths / 1000;
-        let [_, into] = self.interfaces.entry(to).or_default();
+        let [_, into] = place(&mut self.interfaces, to);
         if passes > now {
             self.fault_counts.count(Kind::Crowded);
         }

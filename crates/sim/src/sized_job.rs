@@ -35,7 +35,9 @@
 mod dealer;
 mod recorded;
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use welter_engine::EngineError;
 use welter_protocol::config::Route;
@@ -68,10 +70,20 @@ impl Size {
     }
 
     /// A chunk of so many records.
-    fn chunk(&self, records: u64) -> Vec<u8> {
+    fn chunk(&self, records: u64) -> Payload {
         let bytes = (self.bytes * records).div_ceil(self.records.max(1));
-        vec![0; (self.head + bytes) as usize]
+        zeros(self.head + bytes)
     }
+}
+
+/// So many zeros, which all of a thread share: machines are a thousand, and have chunks of few
+/// sizes.
+fn zeros(bytes: u64) -> Payload {
+    thread_local! {
+        static ZEROS: RefCell<BTreeMap<u64, Payload>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let made = || Payload::from(vec![0; bytes as usize]);
+    ZEROS.with_borrow_mut(|zeros| zeros.entry(bytes).or_insert_with(made).clone())
 }
 
 /// Sizes that a run had.
@@ -110,6 +122,8 @@ pub struct SizedJob {
     pub spread: Spread,
     /// Cores of a machine, which share the work on the input and on vertex sets.
     pub cores: u64,
+    /// Shares of the partitions, when they are known.
+    pub shares: OnceLock<Vec<u64>>,
 }
 
 impl Job for SizedJob {
@@ -134,11 +148,13 @@ impl Job for SizedJob {
         let machines = cut.partitions.machines() as u64;
         let share = |rank: u64| self.edges * rank / machines;
         let rank = rank as u64;
-        let shares = shares(&cut.partitions, self.spread);
-        let (dealer, cells) = match cut.route {
-            Route::Fold => (Dealer::new(shares.clone()), Dealer::new(products(&shares))),
-            Route::Spill => (Dealer::new(shares.clone()), Dealer::new(shares)),
+        let shares = self.shares.get_or_init(|| shares(&cut.partitions, self.spread));
+        let splits = cut.partitions.cells() > cut.bins_open_max;
+        let cells = match cut.route {
+            Route::Fold if !splits => Dealer::new(products(shares)),
+            _ => Dealer::new(shares.clone()),
         };
+        let dealer = Dealer::new(shares.clone());
         Box::new(SizedWorker {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
@@ -153,6 +169,7 @@ impl Job for SizedJob {
             fraction: 0,
             dealer,
             cells,
+            splits,
             looked_at: 0,
         })
     }
@@ -182,10 +199,12 @@ struct SizedWorker {
     gathered: u64,
     /// Remainder of the last count of updates, in parts of all edges.
     fraction: u64,
-    /// Updates on their way to partitions.
+    /// Updates on their way to partitions, or edges of one partition on their way to its cells.
     dealer: Dealer,
-    /// Edges on their way to cells, or to partitions of their sources.
+    /// Edges on their way to cells, or to partitions of one of their ends.
     cells: Dealer,
+    /// Whether edges get to partitions of their targets first, and are split then.
+    splits: bool,
     looked_at: u64,
 }
 
@@ -203,9 +222,17 @@ impl SizedWorker {
     fn edges(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
         let (size, count) = (self.profile.edges, self.cut.partitions.count());
         let filled = |(place, records): (u32, u64)| match self.cut.route {
+            Route::Fold if self.splits => filled(place, None, records, size),
             Route::Fold => filled(place / count, Some(place % count), records, size),
             Route::Spill => filled(place, None, records, size),
         };
+        chunks.into_iter().map(filled).collect()
+    }
+
+    /// Chunks of edges of the partition at work that were dealt out to its cells.
+    fn split(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
+        let (partition, size) = (self.partition, self.profile.edges);
+        let filled = |(source, records)| filled(partition, Some(source), records, size);
         chunks.into_iter().map(filled).collect()
     }
 
@@ -232,7 +259,7 @@ impl SizedWorker {
         let degrees = (self.left == 0).then(|| {
             let rest = self.cells.rest();
             filled.extend(self.edges(rest));
-            let counts = |partition| Payload::from(vec![0; 4 * self.width(partition) as usize]);
+            let counts = |partition| zeros(4 * self.width(partition));
             (0..self.cut.partitions.count()).map(counts).collect()
         });
         Outcome::Ingested { read, filled, degrees }
@@ -241,8 +268,10 @@ impl SizedWorker {
     /// The values of a partition that are there before an iteration.
     fn made(&self, partition: u32, iteration: u32) -> Outcome {
         let width = self.width(partition);
-        let set = vec![0; width as usize * self.vertex_bytes];
-        let vertices = self.cut.vertex_chunks(&set, self.vertex_bytes);
+        let chunk = self.cut.chunk_vertices.max(1);
+        let bytes = |first| chunk.min(width - first) * self.vertex_bytes as u64;
+        let vertices = (0..width.max(1)).step_by(chunk as usize).map(|first| zeros(bytes(first)));
+        let vertices = vertices.collect();
         let active = match self.cut.route {
             Route::Fold => self.active(partition, iteration),
             Route::Spill if width == 0 => 0,
@@ -269,6 +298,11 @@ impl SizedWorker {
     fn stream(&mut self, records: u64) -> Outcome {
         self.looked_at = records;
         let (rewritten, filled) = (Rewritten::Not, Vec::new());
+        if self.step.phase == Phase::Split {
+            let chunks = self.dealer.deal(records, self.cut.chunk_records.into());
+            let filled = self.split(chunks);
+            return Outcome::Streamed { made: records, gathered: 0, rewritten, filled };
+        }
         if self.step.phase == Phase::Gather {
             self.gathered += records;
             return Outcome::Streamed { made: 0, gathered: records, rewritten, filled };
@@ -294,7 +328,7 @@ fn filled(partition: u32, source: Option<u32>, records: u64, size: Size) -> Fill
         records: records as u32,
         combined: 0,
         sources: u64::MAX,
-        payload: size.chunk(records).into(),
+        payload: size.chunk(records),
     }
 }
 
@@ -317,11 +351,13 @@ impl Worker for SizedWorker {
             Work::Stream { block, .. } => self.stream(block.records.into()),
             Work::Flush => {
                 let rest = self.dealer.rest();
-                Outcome::Flushed { filled: self.updates(rest), rewritten: Vec::new() }
+                let splits = self.step.phase == Phase::Split;
+                let filled = if splits { self.split(rest) } else { self.updates(rest) };
+                Outcome::Flushed { filled, rewritten: Vec::new() }
             }
             Work::HandOver => {
                 let touched = touched(&self.cut, self.partition, self.gathered);
-                Outcome::HandedOver(self.profile.accumulators.chunk(touched).into())
+                Outcome::HandedOver(self.profile.accumulators.chunk(touched))
             }
             Work::Merge(_) => {
                 self.looked_at = self.share_of(self.partition);

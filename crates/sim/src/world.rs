@@ -80,8 +80,9 @@ pub struct World<'a> {
     /// When the power of all machines goes.
     until: Time,
     processes: Vec<Process>,
-    /// The newest process of each rank.
+    /// The newest process of each rank, and all that it had.
     current: Vec<Option<usize>>,
+    of_rank: Vec<Vec<usize>>,
     incarnations: Vec<u32>,
     disks: Vec<Disk>,
     network: Network,
@@ -100,6 +101,8 @@ pub struct World<'a> {
     /// The newest epoch that anybody is in, and the one in which there was work last.
     newest: Epoch,
     worked: Option<Epoch>,
+    /// When the first partition of an iteration was taken up.
+    iterates: Option<Time>,
     /// Paths that processes before the restart of all took.
     counters: Counters,
     trace: Option<Vec<String>>,
@@ -120,6 +123,8 @@ pub struct Report {
     pub events: u64,
     /// Virtual nanoseconds.
     pub time: Time,
+    /// Of these those since the first partition of an iteration was taken up.
+    pub iterated: Time,
     /// Paths that machines took.
     pub counters: Counters,
     /// Faults that happened.
@@ -191,6 +196,7 @@ impl<'a> World<'a> {
             until: Time::MAX,
             processes: Vec::new(),
             current: vec![None; machines],
+            of_rank: vec![Vec::new(); machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
             network: Network::new(weather, planted::unsummed(schedule.config.planted)),
@@ -210,6 +216,7 @@ impl<'a> World<'a> {
             fault_counts: FaultCounts::default(),
             newest: Epoch::default(),
             worked: None,
+            iterates: None,
             counters: Counters::default(),
             trace: None,
         }
@@ -386,6 +393,7 @@ impl<'a> World<'a> {
             hash: self.hash,
             events: self.events,
             time: self.now,
+            iterated: self.iterates.map_or(0, |began| self.now - began),
             counters,
             fault_counts,
             times,

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
@@ -54,7 +54,16 @@ fn sizes(machines: usize, profile: &Profile) -> Arc<dyn Job> {
     let vertex_bytes = job(1).vertex_bytes();
     let profile = Arc::new(profile.clone());
     let (update_records, spread, cores) = (24, Spread::Even, 1);
-    Arc::new(SizedJob { vertices, edges, vertex_bytes, profile, update_records, spread, cores })
+    Arc::new(SizedJob {
+        vertices,
+        edges,
+        vertex_bytes,
+        profile,
+        update_records,
+        spread,
+        cores,
+        shares: OnceLock::new(),
+    })
 }
 
 /// Virtual milliseconds, on disks (and at a time a record) that make one or the other the

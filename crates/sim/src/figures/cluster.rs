@@ -9,12 +9,14 @@
 //! One record of the model stands for [`Setting::grain`] edges, updates or vertices, so a chunk is
 //! a few hundred bytes of zeros that take as long on disks and links as 4 MiB.
 //!
-//! **Assumed**, for the paper does not say: 20 ns of a core for a record; 100 microseconds until an
+//! **Assumed**, for the paper does not say: 20 ns of a core for a record, and 2 for one of welter's
+//! own layout, whose kernels do 0.98 G edges a second out of core with two threads
+//! (`docs/performance.md`); 100 microseconds until an
 //! SSD begins to transfer, a millisecond until a hard disk does (sets are files that are read and
 //! written in their order, through a page cache, so that seeks are few); 50 microseconds until a
 //! message begins to arrive; 64 MiB of stores under way. None of them is fitted to a result.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use welter_protocol::Time;
 use welter_protocol::config::{Route, Timing, VertexSets};
@@ -36,6 +38,8 @@ use crate::world::World;
 const CHUNK_BYTES: u64 = 4 << 20;
 /// Bytes of memory of a machine.
 const MEMORY_BYTES: u64 = 32 << 30;
+/// Of these what bins may take while edges are read, when nothing else is there.
+const BINS_BYTES: u64 = MEMORY_BYTES / 2;
 /// Virtual nanoseconds of a second.
 const SECOND: Time = 1000 * MILLIS;
 
@@ -137,6 +141,14 @@ impl Setting {
         Self { shrink, ..Self::rmat(algorithm, scale - shrink, machines) }
     }
 
+    /// Of an R-MAT graph that grows with the machines, of which there may be any number: of more
+    /// edges than vertices of a scale have usually, or fewer.
+    pub fn grown(algorithm: &'static Algorithm, extent: Extent, machines: usize) -> Self {
+        let edges = (machines as u64) << (27 + 4 - extent.shrink);
+        let up = machines.next_power_of_two();
+        Self { edges, machines, ..Self::weak(algorithm, extent, up) }
+    }
+
     /// Bytes of an edge in the input, and on storage where nothing is encoded.
     fn edge_bytes(&self) -> u64 {
         let id = if self.wide { 8 } else { 4 };
@@ -203,7 +215,7 @@ impl Setting {
             chunk_records: (CHUNK_BYTES * records / (bytes * grain)).max(1) as u32,
             chunk_vertices: self.records(algorithm.vertex_bytes),
             piece_edges: self.records(self.edge_bytes()) as usize,
-            bins_open_max: u64::MAX,
+            bins_open_max: (BINS_BYTES >> shrink) / CHUNK_BYTES,
             source_parts: 1,
             combines: false,
         }
@@ -233,6 +245,7 @@ impl Setting {
             update_records: self.records(update) as u32,
             spread: self.spread(),
             cores: self.cores as u64,
+            shares: OnceLock::new(),
         };
         let mut schedule = Schedule::calm(Arc::new(job), cut);
         let config = Arc::make_mut(&mut schedule.config);
@@ -262,7 +275,7 @@ impl Setting {
         let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
         schedule.speeds = vec![Speed { unit: grain, holds_vertices, ..rate }; machines];
         schedule.cores = self.cores;
-        schedule.record_nanos = 20 * grain;
+        schedule.record_nanos = if layout < Layout::Fold { 20 * grain } else { 2 * grain };
         schedule.input_edge_bytes = self.edge_bytes() * grain;
         schedule.events_max = u64::MAX;
         schedule.time_max = 10_000_000 * SECOND;
@@ -272,6 +285,15 @@ impl Setting {
     /// Runs it as it is.
     pub fn run(&self) -> Run {
         run(&self.schedule())
+    }
+
+    /// Seconds of an iteration of route `fold` in which its edges pass the disks, and in which the
+    /// values of all vertices pass the interface of each machine.
+    pub fn needed(&self) -> [f64; 2] {
+        let Size { bytes, records, .. } = self.stored();
+        let edges = (self.edges() * bytes) as f64 / records as f64;
+        let values = self.cut().partitions.vertices() * self.grain * self.algorithm.vertex_bytes;
+        [edges / self.bandwidth(), values as f64 / (self.link as f64 * 125_000.0)]
     }
 
     /// Bytes a second that all disks can transfer.
@@ -285,6 +307,8 @@ impl Setting {
 pub struct Run {
     /// Seconds, of virtual time, from the unsorted input to the values on storage.
     pub seconds: f64,
+    /// Seconds of its iterations alone, which are at its end.
+    pub iterating: f64,
     /// Bytes that disks transferred, the input included.
     pub bytes: f64,
     /// Time of each computation engine by activity.
@@ -319,6 +343,7 @@ pub fn run(schedule: &Schedule) -> Run {
     };
     Run {
         seconds: nanos as f64 / 1e9,
+        iterating: report.iterated as f64 / 1e9,
         bytes: report.bytes.iter().sum::<u64>() as f64,
         times: report.times.into_iter().map(since).collect(),
     }

@@ -32,7 +32,7 @@ pub use self::plot::{Figure, Series};
 pub type Maker = fn(Extent) -> Vec<Figure>;
 
 /// All figures, with the numbers that each function makes.
-pub const FIGURES: [(&[&str], Maker); 15] = [
+pub const FIGURES: [(&[&str], Maker); 16] = [
     (&["5"], policies::busy),
     (&["6", "13", "16"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
@@ -49,4 +49,5 @@ pub const FIGURES: [(&[&str], Maker); 15] = [
     (&["18"], |extent| strong::fixed(extent.whole())),
     (&["W1"], layouts::trillion),
     (&["W2"], layouts::weak),
+    (&["W3"], layouts::thousand),
 ];

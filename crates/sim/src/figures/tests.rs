@@ -108,6 +108,19 @@ fn graphs_that_grow_take_longer_where_signals_are_fetched() {
 }
 
 #[test]
+fn many_machines_take_what_disks_and_links_do_and_little_more() {
+    let figure = figure("W3");
+    let [simulated, disks, links] =
+        ["simulated", "disks alone", "links alone"].map(|name| figure.of(name));
+    for place in 0..2 {
+        let [found, disks, links] = [simulated, disks, links].map(|row| row.values[place]);
+        assert!(found > disks.max(links) && found < 2.0 * (disks + links), "{}", figure.markdown());
+    }
+    let growth = links.values[1] / links.values[0];
+    assert!((3.5..4.5).contains(&growth), "as all vertices: {}", figure.markdown());
+}
+
+#[test]
 fn half_the_cores_are_enough_and_one_is_not() {
     let figure = figure("9");
     let of = |cores: &str| figure.of(&format!("PR, {cores}")).last();
@@ -153,7 +166,7 @@ fn one_pull_leaves_disks_idle_and_a_few_do_not() {
     for series in &figure.series {
         let least = series.values.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(series.values[0] > 1.03 * least, "{}", figure.markdown());
-        assert!(series.last() < 1.03 * least, "the window that measures: {}", figure.markdown());
+        assert!(series.last() < 1.05 * least, "the window that measures: {}", figure.markdown());
     }
     let figure = self::figure("5");
     let [one, five] = ["k = 1, simulated", "k = 5, simulated"].map(|k| figure.of(k).last());

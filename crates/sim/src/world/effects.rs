@@ -1,7 +1,7 @@
 //! Effects of machines, carried out: by the disk, the network, the program and the host.
 
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::Epoch;
+use welter_protocol::names::{Epoch, Phase};
 use welter_protocol::{Effect, Event, Outcome, Rank, Time};
 
 use super::{Happening, Process, World};
@@ -35,6 +35,9 @@ impl World<'_> {
                 let process = &mut self.processes[at];
                 if let welter_protocol::Work::Open { step, .. } = &work {
                     process.step = Some((epoch, *step));
+                    if !matches!(step.phase, Phase::Ingest | Phase::Split) {
+                        self.iterates.get_or_insert(now);
+                    }
                     let names = self.disks[disk].names();
                     self.checkers.opened(at, epoch, names);
                 }
@@ -159,10 +162,10 @@ impl World<'_> {
     pub(super) fn switch(&mut self, envelope: Envelope) {
         let bytes = self.bytes(&envelope.message);
         let arrives = self.network.arrives(self.now, envelope.to, bytes);
-        let is_of = |process: &Process| process.alive && process.rank == envelope.to;
         let mut last = None;
-        for at in 0..self.processes.len() {
-            if is_of(&self.processes[at])
+        for place in 0..self.of_rank[envelope.to].len() {
+            let at = self.of_rank[envelope.to][place];
+            if self.processes[at].alive
                 && let Some(at) = last.replace(at)
             {
                 let event = Box::new(Event::Message(envelope.clone()));

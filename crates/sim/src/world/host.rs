@@ -54,6 +54,7 @@ impl World<'_> {
             heard: vec![0; self.current.len()],
         });
         self.current[rank] = Some(at);
+        self.of_rank[rank].push(at);
         let event = self.disks[disk].start();
         self.step(at, event);
         let first = self.random.below(self.schedule.config.timing.resend / 2);
