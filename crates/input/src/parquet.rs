@@ -4,22 +4,24 @@
 //! the file says about sizes is checked before the decoder acts on it ([`pages`]), and the decoder
 //! runs inside a fence ([`fenced`]).
 
+mod codec;
+mod dictionary;
+mod header;
 mod negative;
+mod page_reader;
 mod pages;
 mod stored;
 mod thrift;
+mod types;
+mod values;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
-};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::ChunkReader;
@@ -35,8 +37,10 @@ use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
+use page_reader::Pages;
 use pages::Guard;
 use stored::Stored;
+use values::{Column, general};
 
 /// The reader of Parquet files.
 pub(crate) struct Parquet;
@@ -66,7 +70,7 @@ impl Reader for Parquet {
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
         let file = open(source, options)?;
-        let groups = file.metadata.metadata().row_groups().iter();
+        let groups = file.metadata.row_groups().iter();
         let rows =
             groups.fold(0, |sum: u64, group| sum.saturating_add(group.num_rows().max(0) as u64));
         let rows =
@@ -102,7 +106,7 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     describe(collector, &file.schema, &file.picked, context.options);
     state(collector, file.direction.as_ref());
     let guard = Guard::new(name, &file.reader, &context.options.limits);
-    let groups = file.metadata.metadata().num_row_groups();
+    let groups = file.metadata.num_row_groups();
     let stored = file.reader.len();
     let read_group = |group: usize| {
         // The columns that are not read count as read with those that are.
@@ -114,16 +118,23 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     context.pool.install(find).map_or(Ok(()), Err)
 }
 
+/// How a row group is decoded.
+struct Way {
+    /// Rows at once.
+    rows: usize,
+    /// Of each column, whether its strings are read as places in its dictionary.
+    coded: Vec<bool>,
+}
+
 /// A file whose footer was understood.
 struct Opened<'a, R> {
     name: &'a str,
     reader: R,
-    metadata: ArrowReaderMetadata,
+    metadata: Arc<ParquetMetaData>,
     /// With the columns of the path.
     schema: Schema,
     path: PathColumns,
     picked: Picked,
-    mask: ProjectionMask,
     direction: Option<Direction>,
 }
 
@@ -136,22 +147,14 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
     ) -> Result<Self, InputError> {
         fenced(name, || {
             let metadata = Arc::new(footer(name, &reader)?);
-            let bare = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let damaged = |error| damaged(name, &error);
-            let found = ArrowReaderMetadata::try_new(Arc::clone(&metadata), bare.clone());
-            let found = found.map_err(damaged)?;
-            let mut schema = found.schema().as_ref().clone();
+            let mut schema = types::schema(&metadata);
             let mut picked = pick_with_path(name, &mut schema, &mut path, options)?;
             let guessed = options.ids == IdKind::Auto || options.guessed_ids;
             if guessed && options.vertices.is_none() {
                 picked.names |= negative::ids(&metadata, &schema, &picked);
             }
-            // Strings as views share the bytes of their page instead of copying them.
-            let viewed = bare.with_schema(Arc::new(with_views(found.schema(), picked)));
-            let metadata = ArrowReaderMetadata::try_new(metadata, viewed).map_err(damaged)?;
-            let mask = ProjectionMask::roots(metadata.parquet_schema(), picked.places());
             let direction = None;
-            let file = Self { name, reader, metadata, schema, path, picked, mask, direction };
+            let file = Self { name, reader, metadata, schema, path, picked, direction };
             file.with_direction(options)
         })
     }
@@ -160,24 +163,24 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
     /// not.
     fn with_direction(mut self, options: &ReadOptions) -> Result<Self, InputError> {
         let Some(place) = self.picked.direction else { return Ok(self) };
-        let mut groups = self.metadata.metadata().row_groups().iter();
+        let mut groups = self.metadata.row_groups().iter();
         if let Some(group) = groups.position(|group| group.num_rows() > 0) {
             let guard = Guard::new(self.name, &self.reader, &options.limits);
-            let rows = self.check_group(group, &guard)?.min(direction::SAMPLE_ROWS);
-            let batches = self.batches(group, rows).map_err(|error| damaged(self.name, &error))?;
-            for batch in batches.take(1) {
-                let batch =
-                    batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
+            let mut way = self.check_group(group, &guard)?;
+            way.rows = way.rows.min(direction::SAMPLE_ROWS);
+            let batches = self.batches(group, &way).map_err(|error| damaged(self.name, &error))?;
+            let found = batches.take(1).map(|batch| {
+                let batch = batch.map_err(|error| damaged(self.name, &error))?;
                 let column = self.picked.projected().direction.map(|place| batch.column(place));
                 let found =
                     column.map(|column| direction::find(self.name, &self.schema, place, column));
-                self.direction = found.transpose()?.flatten();
-            }
+                Ok(found.transpose()?.flatten())
+            });
+            let found: Result<Vec<_>, InputError> = found.collect();
+            self.direction = found?.pop().flatten();
         }
         if self.direction.is_none() {
             self.picked.direction = None;
-            let leaves = self.metadata.parquet_schema();
-            self.mask = ProjectionMask::roots(leaves, self.picked.places());
         }
         Ok(self)
     }
@@ -190,12 +193,11 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let groups = self.metadata.metadata().row_groups();
+        let groups = self.metadata.row_groups();
         let rows_before =
             groups[..group].iter().fold(0, |sum: i64, group| sum.saturating_add(group.num_rows()));
-        let batch_rows = self.check_group(group, guard)?;
-        let batches =
-            self.batches(group, batch_rows).map_err(|error| damaged(self.name, &error))?;
+        let way = self.check_group(group, guard)?;
+        let batches = self.batches(group, &way).map_err(|error| damaged(self.name, &error))?;
         let columns = self.picked.projected();
         let mut row = rows_before as u64;
         let end = row.saturating_add(groups[group].num_rows() as u64);
@@ -208,7 +210,7 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         };
         let (mut gather, mut held, mut number) = (fresh(row), 0, (group as u64) << 32);
         for batch in batches {
-            let batch = batch.map_err(|error| damaged(self.name, &ParquetError::from(error)))?;
+            let batch = batch.map_err(|error| damaged(self.name, &error))?;
             guard.count(size_of::<[u32; 2]>() as u64 * batch.num_rows() as u64)?;
             let column = |place: usize| self.path.column(place, columns.stored, &batch);
             let weight = columns.weight.map(column);
@@ -228,30 +230,70 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
         collector.push(number, gather.into_part())
     }
 
-    /// Checks all pages of a row group that will be read; how many rows to decode at once.
-    fn check_group(&self, group: usize, guard: &Guard<'_, R>) -> Result<usize, InputError> {
-        let group = self.metadata.metadata().row_group(group);
+    /// Checks all pages of a row group that will be read; how to decode them.
+    fn check_group(&self, group: usize, guard: &Guard<'_, R>) -> Result<Way, InputError> {
+        let group = self.metadata.row_group(group);
         if group.num_rows() < 0 {
             return Err(InputError::content(self.name, "the file is damaged: negative rows"));
         }
-        let mut rows = BATCH_ROWS as u64;
-        for (leaf, column) in group.columns().iter().enumerate() {
-            if self.mask.leaf_included(leaf) {
-                let demand = guard.check(group, column)?;
-                rows = rows.min(GROWN_BYTES_MAX / demand.growing_bytes_max.max(1));
-            }
+        let mut way = Way { rows: BATCH_ROWS, coded: Vec::new() };
+        for (leaf, place) in self.leaves() {
+            let demand = guard.check(group, group.column(leaf))?;
+            let rows = GROWN_BYTES_MAX / demand.growing_bytes_max.max(1);
+            way.rows = way.rows.min(rows.max(1) as usize);
+            let kind = self.schema.field(place).data_type();
+            let strings = matches!(kind, DataType::Utf8 | DataType::Binary);
+            way.coded.push(demand.is_coded && strings);
         }
-        Ok(rows.max(1) as usize)
+        Ok(way)
     }
 
-    fn batches(&self, group: usize, rows: usize) -> Result<ParquetRecordBatchReader, ParquetError> {
-        let metadata = self.metadata.clone();
-        ParquetRecordBatchReaderBuilder::new_with_metadata(self.reader.clone(), metadata)
-            .with_row_groups(vec![group])
-            .with_projection(self.mask.clone())
-            .with_batch_size(rows)
-            .build()
+    /// The picked columns, each with its place among those of plain values and in the schema.
+    fn leaves(&self) -> impl Iterator<Item = (usize, usize)> {
+        let schema = self.metadata.file_metadata().schema_descr();
+        let places = self.picked.places();
+        (0..schema.num_columns())
+            .map(|leaf| (leaf, schema.get_column_root_idx(leaf)))
+            .filter(move |(_, place)| places.contains(place))
     }
+
+    /// The rows of a group, in batches.
+    fn batches(
+        &self,
+        group: usize,
+        way: &Way,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, ParquetError>>, ParquetError> {
+        let leaves = self.metadata.file_metadata().schema_descr();
+        let group = self.metadata.row_group(group);
+        let mut left = group.num_rows() as usize;
+        let reader = Arc::new(self.reader.clone());
+        let columns = self.leaves().zip(&way.coded).map(|((leaf, place), coded)| {
+            let reader = Arc::clone(&reader);
+            let pages = Box::new(Pages::new(reader, group.column(leaf))?);
+            let field = self.schema.field(place);
+            let (leaf, kind) = (leaves.column(leaf), field.data_type().clone());
+            let column = if *coded {
+                Column::coded(&leaf, pages, kind)?
+            } else {
+                Column::new(leaf, pages, kind)
+            };
+            Ok((field.name(), column))
+        });
+        let mut columns = columns.collect::<Result<Vec<_>, ParquetError>>()?;
+        let rows_max = way.rows;
+        Ok(std::iter::from_fn(move || {
+            let rows = left.min(rows_max);
+            left -= rows;
+            (rows > 0).then(|| batch(&mut columns, rows))
+        }))
+    }
+}
+
+/// The next rows of columns.
+fn batch(columns: &mut [(&String, Column)], rows: usize) -> Result<RecordBatch, ParquetError> {
+    let arrays = columns.iter_mut().map(|(name, column)| Ok((*name, column.next(rows)?)));
+    let arrays = arrays.collect::<Result<Vec<_>, ParquetError>>()?;
+    RecordBatch::try_from_iter(arrays).map_err(|error| general(&error))
 }
 
 /// Reads the footer, which lies at the end of the file, before its own length.
@@ -269,28 +311,11 @@ fn footer<R: ChunkReader>(name: &str, reader: &R) -> Result<ParquetMetaData, Inp
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let first = start.checked_sub(length).filter(|first| *first >= 4).ok_or_else(cut)?;
     let footer = reader.get_bytes(first, length as usize).map_err(|e| damaged(name, &e))?;
-    if !pages::is_schema_shallow(&footer) {
+    if !header::is_schema_shallow(&footer) {
         let what = "the file is damaged: its schema is cut short or nested out of all reason";
         return Err(InputError::byte(name, first, what));
     }
     ParquetMetaDataReader::decode_metadata(&footer).map_err(|error| damaged(name, &error))
-}
-
-/// The schema, in which strings of the picked columns are views.
-fn with_views(schema: &Schema, picked: Picked) -> Schema {
-    let fields = schema.fields().iter().enumerate().map(|(place, field)| {
-        let view = match field.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            _ => return Arc::clone(field),
-        };
-        if place == picked.source || place == picked.target {
-            Arc::new(Field::new(field.name(), view, field.is_nullable()))
-        } else {
-            Arc::clone(field)
-        }
-    });
-    Schema::new(fields.collect::<Vec<_>>())
 }
 
 fn damaged(name: &str, error: &ParquetError) -> InputError {

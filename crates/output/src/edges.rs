@@ -24,6 +24,7 @@ use crate::columnar;
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::ordered::Job;
+use crate::parquet::write_parquet;
 use crate::target::Target;
 pub use format::{EdgeFormat, EdgeFormatOptions};
 
@@ -128,7 +129,7 @@ fn write(
         EdgeFormat::JsonLines => text::write_json(edges, sink, compression, job),
         EdgeFormat::Raw(layout) => raw::write(edges, sink, layout, job),
         EdgeFormat::Graph500 => raw::write_packed(edges, sink, job),
-        EdgeFormat::Parquet => columnar::write_parquet(&columns::Rows::new(edges, job), sink, job),
+        EdgeFormat::Parquet => write_parquet(&columns::Rows::new(edges, job), sink, job),
         EdgeFormat::Arrow => columnar::write_arrow(&columns::Rows::new(edges, job), sink, job),
         EdgeFormat::MatrixMarket => numbered::write_matrix_market(edges, sink, compression, job),
         EdgeFormat::Dimacs => numbered::write_dimacs(edges, sink, compression, job),

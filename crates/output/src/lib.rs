@@ -39,6 +39,7 @@ mod error;
 mod json;
 mod names;
 mod ordered;
+mod parquet;
 mod place;
 mod table;
 mod target;

@@ -29,6 +29,7 @@ use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::names;
 use crate::ordered::Job;
+use crate::parquet::write_parquet;
 use crate::target::Target;
 use crate::thread_count;
 
@@ -173,7 +174,7 @@ fn write(
         TableFormat::Tsv => text::write(view, sink, compression, text::TSV, &job),
         TableFormat::JsonLines => lines::write(view, sink, compression, &job),
         TableFormat::Ldbc => text::write(view, sink, compression, text::LDBC, &job),
-        TableFormat::Parquet => columnar::write_parquet(&columns::Rows::new(view), sink, &job),
+        TableFormat::Parquet => write_parquet(&columns::Rows::new(view), sink, &job),
         TableFormat::Arrow => columnar::write_arrow(&columns::Rows::new(view), sink, &job),
         TableFormat::Npy => npy::write(view, sink, &job),
     }

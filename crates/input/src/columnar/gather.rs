@@ -345,6 +345,14 @@ fn add_names(
     dictionary: &mut Dictionary,
     places: &mut Vec<u64>,
 ) -> Result<(), BadRow> {
+    if let Some(coded) = array.as_any_dictionary_opt()
+        && let Some(values) = Values::of(coded.values())
+    {
+        if coded.values().is_empty() {
+            return Ok(());
+        }
+        return add_coded(&coded.normalized_keys(), &values, dictionary, places);
+    }
     let mut add = |row: usize, name: &[u8]| match dictionary.place(name) {
         Ok(place) => {
             places.push(place.into());
@@ -352,15 +360,6 @@ fn add_names(
         }
         Err(what) => Err(BadRow { row, what }),
     };
-    if let Some(coded) = array.as_any_dictionary_opt()
-        && let Some(values) = Values::of(coded.values())
-    {
-        if coded.values().is_empty() {
-            return Ok(());
-        }
-        let mut keys = coded.normalized_keys().into_iter().enumerate();
-        return keys.try_for_each(|(row, key)| add(row, values.get(key)));
-    }
     if let Some(values) = Values::of(array) {
         return (0..array.len()).try_for_each(|row| add(row, values.get(row)));
     }
@@ -370,6 +369,26 @@ fn add_names(
     }
     // Integers, where the other column or the user wants names.
     each_whole(array, &mut |row, id| add(row, id.to_string().as_bytes()))
+}
+
+/// Appends the places of names by their keys. Each name is looked up once in a batch.
+fn add_coded(
+    keys: &[usize],
+    values: &Values<'_>,
+    dictionary: &mut Dictionary,
+    places: &mut Vec<u64>,
+) -> Result<(), BadRow> {
+    let mut known: Vec<Option<u32>> = vec![None; keys.iter().max().map_or(0, |key| key + 1)];
+    for (row, key) in keys.iter().enumerate() {
+        let place = if let Some(place) = known[*key] {
+            place
+        } else {
+            let place = dictionary.place(values.get(*key));
+            *known[*key].insert(place.map_err(|what| BadRow { row, what })?)
+        };
+        places.push(place.into());
+    }
+    Ok(())
 }
 
 /// An array of strings, or of bytes that should be.

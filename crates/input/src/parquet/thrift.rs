@@ -49,6 +49,15 @@ impl Field {
         matches!(self.kind, I16 | I32 | I64)
     }
 
+    /// The value of a truth, of which nothing follows in a struct.
+    pub(super) fn truth(self) -> Option<bool> {
+        match self.kind {
+            BOOL_TRUE => Some(true),
+            BOOL_FALSE => Some(false),
+            _ => None,
+        }
+    }
+
     /// Whether the value is a list.
     pub(super) fn is_list(self) -> bool {
         self.kind == LIST

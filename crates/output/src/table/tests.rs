@@ -324,14 +324,13 @@ const BATCH: usize = crate::columnar::BATCH_ROWS;
 
 #[test]
 fn names_read_back_from_parquet_and_arrow() {
-    for batches in [
-        parquet_batches(&bytes(&small(), TableFormat::Parquet, 1)),
-        arrow_batches(&bytes(&small(), TableFormat::Arrow, 1)),
-    ] {
-        let names = batches[0].column(0).as_string::<i64>();
-        assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a,b", "libc6", "ä\"x\""]);
-        assert_eq!(names.null_count(), 0);
-    }
+    let expected = ["a,b", "libc6", "ä\"x\""];
+    let batches = parquet_batches(&bytes(&small(), TableFormat::Parquet, 1));
+    let names = batches[0].column(0).as_string::<i32>();
+    assert!(names.iter().eq(expected.map(Some)));
+    let batches = arrow_batches(&bytes(&small(), TableFormat::Arrow, 1));
+    let names = batches[0].column(0).as_string::<i64>();
+    assert!(names.iter().eq(expected.map(Some)));
 }
 
 #[test]
