@@ -119,6 +119,8 @@ fn failed(what: impl Display) -> ParquetError {
 mod tests {
     use std::io::Write;
 
+    use parquet::basic::ZstdLevel;
+
     use super::*;
 
     /// Bytes packed by each compression that has an encoder here.
@@ -144,7 +146,7 @@ mod tests {
             (Codec::OldLz4, frames.finish().unwrap()),
             (Codec::new(Compression::SNAPPY).unwrap(), snappy),
             (
-                Codec::new(Compression::ZSTD(Default::default())).unwrap(),
+                Codec::new(Compression::ZSTD(ZstdLevel::default())).unwrap(),
                 zstd::encode_all(bytes, 1).unwrap(),
             ),
         ]
