@@ -6,19 +6,21 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use welter_sim::figures::grid::{Grid, assign, build};
 use welter_sim::figures::recorder::{record, rmat};
 use welter_sim::figures::{Extent, FIGURES, Figure, Maker, svg};
 
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    this figure alone (5 to 18, 9.3, or W1 and W2: welter's own layout), on the
+  --figure N    this figure alone (5 to 19, 9.3, or W1 to W3: welter's own layout), on the
                 terminal; else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)
   --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
                 figure (SVG, CSV) into a folder `chaos` beside it
   --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 20
+  --partition S instead: how long a grid partitioner takes for R-MAT S, from 10 to 24
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +34,10 @@ fn main() -> ExitCode {
         for one in record(&rmat(scale, 1)) {
             println!("{} {:?} {:?}", one.name, one.bytes, one.updates);
         }
+        return ExitCode::SUCCESS;
+    }
+    if let Some(scale @ 10..=24) = value("--partition").and_then(|text| text.parse().ok()) {
+        partition(&rmat(scale, 1).pairs);
         return ExitCode::SUCCESS;
     }
     let (Some(shrink @ 0..=6), Some(most)) = (number("--shrink", 4), number("--machines", 32))
@@ -63,6 +69,46 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Partitions edges over 32 machines, one after the other and two at a time, and says how long each
+/// step takes.
+#[expect(clippy::disallowed_types, reason = "the clock is what is measured by")]
+fn partition(edges: &[[u32; 2]]) {
+    let grid = Grid::new(32);
+    let nanos = |began: std::time::Instant| began.elapsed().as_nanos() as f64 / edges.len() as f64;
+    for threads in [1, 2] {
+        let began = std::time::Instant::now();
+        let shares: Vec<&[[u32; 2]]> = edges.chunks(edges.len().div_ceil(32)).collect();
+        let bins = on_threads(threads, &shares, |share| assign(grid, share));
+        let assigned = nanos(began);
+        let of = |machine: usize| bins.iter().map(|bins| &bins[machine][..]).collect::<Vec<_>>();
+        let all: Vec<Vec<&[[u32; 2]]>> = (0..32).map(of).collect();
+        let began = std::time::Instant::now();
+        let parts = on_threads(threads, &all, |edges| build(grid, edges));
+        let built = nanos(began);
+        let copies: usize = parts.iter().map(|part| part.vertices.len()).sum();
+        println!(
+            "{threads} threads: {assigned:.1} ns an edge to assign, {built:.1} to build, \
+             {copies} copies of vertices"
+        );
+    }
+}
+
+/// Does something with all of these on so many threads.
+#[expect(clippy::disallowed_methods, reason = "threads are what is measured")]
+fn on_threads<'a, T: Sync, U: Send>(
+    threads: usize,
+    of: &'a [T],
+    work: impl Fn(&'a T) -> U + Sync,
+) -> Vec<U> {
+    let each = of.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let work = &work;
+        let run = |part: &'a [T]| scope.spawn(move || part.iter().map(work).collect::<Vec<U>>());
+        let parts: Vec<_> = of.chunks(each).map(run).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    })
 }
 
 /// Runs two makers at a time, and says which figures are there.

@@ -6,13 +6,14 @@
 //!
 //! W1 and W2 go on from there: welter's own layout.
 //!
-//! Not here: Figures 1 to 4, which are no measurements; 19, which compares with a partitioner of
-//! `PowerGraph` that is not here; Table 1, which the benchmark `algorithms` makes by real runs.
+//! Not here: Figures 1 to 4, which are no measurements; Table 1, which the benchmark `algorithms`
+//! makes by real runs.
 
 pub mod algorithms;
 mod chart;
 pub mod cluster;
 mod extent;
+pub mod grid;
 mod hardware;
 mod large;
 mod layouts;
@@ -34,7 +35,7 @@ pub type Maker = fn(Extent) -> Vec<Figure>;
 /// All figures, with the numbers that each function makes.
 pub const FIGURES: [(&[&str], Maker); 16] = [
     (&["5"], policies::busy),
-    (&["6", "13", "16"], weak::figures),
+    (&["6", "13", "16", "19"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
     (&["7"], |extent| strong::rmat(extent.whole())),
     (&["8"], strong::web),

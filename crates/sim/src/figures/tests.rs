@@ -51,6 +51,17 @@ fn a_graph_that_grows_with_the_machines_takes_little_longer() {
                 let (found, most) = (figure.of("PR").last(), figure.of("disks").last());
                 assert!(found > 0.85 * most && found <= most, "{table}");
             }
+            "19" => {
+                // Of programs with few iterations, and of no other, it is less than partitioning.
+                let share = figure.of("% of that with 1 core");
+                let few = figure.ticks.iter().zip(&share.values);
+                let few =
+                    few.filter(|(name, _)| ["BFS", "WCC", "Cond", "SpMV"].contains(&&***name));
+                assert!(few.map(|(_, share)| share).all(|share| *share < 60.0), "{table}");
+                let [one, most] = ["grid partitioner, 1 core", "grid partitioner, 16 cores"]
+                    .map(|name| figure.of(name).values[0]);
+                assert!((15.9..16.1).contains(&(one / most)), "{table}");
+            }
             _ => {
                 let idle = &figure.of("idle").values;
                 assert!(idle.iter().all(|idle| *idle < 20.0), "{table}");
