@@ -39,6 +39,11 @@ impl Layout {
     /// One such datagram, as in the paper.
     pub const DATAGRAM: Self = Self { segment_bytes: 1408, segments: 1 };
 
+    /// Where messages begin: behind the head, and room for what heads of segments displace.
+    pub(crate) const fn first(self) -> usize {
+        HEAD_BYTES + SEGMENT_HEAD_BYTES * self.segments.saturating_sub(1)
+    }
+
     /// Bytes of a full bucket, without headroom.
     pub const fn bytes(self) -> usize {
         self.segment_bytes * self.segments
@@ -46,7 +51,7 @@ impl Layout {
 
     /// Messages of this width that a full bucket has.
     pub const fn messages(self, width: usize) -> usize {
-        (self.segment_bytes - HEAD_BYTES) / width
+        (self.segment_bytes - self.first()) / width
             + (self.segments - 1) * ((self.segment_bytes - SEGMENT_HEAD_BYTES) / width)
     }
 }
@@ -75,7 +80,7 @@ impl Bucket {
     }
 
     pub(crate) fn in_memory(memory: Memory, layout: Layout) -> Self {
-        assert!(layout.segment_bytes > HEAD_BYTES && (1..256).contains(&layout.segments));
+        assert!(layout.segment_bytes > layout.first() && (1..256).contains(&layout.segments));
         assert!(memory.len() >= HEADROOM_BYTES + layout.bytes());
         let mut bucket =
             Self { memory, layout, header: Header::default(), at: 0, segment_end: 0, home: (0, 0) };
@@ -83,10 +88,17 @@ impl Bucket {
         bucket
     }
 
+    /// No bucket: it is full.
+    pub(crate) fn none() -> Self {
+        let layout = Layout { segment_bytes: 0, segments: 0 };
+        let memory = Memory::on_heap(HEADROOM_BYTES);
+        Self { memory, layout, header: Header::default(), at: 0, segment_end: 0, home: (0, 0) }
+    }
+
     /// Empties the bucket.
     pub fn clear(&mut self) {
         self.header = Header::default();
-        self.at = HEAD_BYTES;
+        self.at = self.layout.first();
         self.segment_end = self.layout.segment_bytes;
     }
 
@@ -102,7 +114,7 @@ impl Bucket {
 
     /// Whether no message is in it.
     pub fn is_empty(&self) -> bool {
-        self.at == HEAD_BYTES
+        self.at == self.layout.first()
     }
 
     /// Writes a message, unless the bucket is full.
@@ -155,6 +167,7 @@ impl Bucket {
     pub(crate) fn seal_heads(&mut self) {
         self.header.end = self.at as u32;
         self.header.segment = self.layout.segment_bytes as u32;
+        self.header.first = self.layout.first() as u16;
         let header = self.header;
         let image = self.image_mut();
         header.write(image);
@@ -179,11 +192,8 @@ impl Bucket {
 
     /// The bucket as the other end will see it, once its heads are written.
     pub fn view(&self) -> Arrived<'_> {
-        Arrived {
-            header: self.header,
-            segment_bytes: self.layout.segment_bytes,
-            image: self.image(),
-        }
+        let header = Header { first: self.layout.first() as u16, ..self.header };
+        Arrived { header, segment_bytes: self.layout.segment_bytes, image: self.image() }
     }
 
     /// Bytes of all messages.
@@ -222,9 +232,10 @@ impl<'a> Arrived<'a> {
     #[inline]
     pub fn runs(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let width = usize::from(self.header.width).max(1);
+        let first = usize::from(self.header.first);
         let segments = self.image.chunks(self.segment_bytes).enumerate();
         segments.map(move |(index, segment)| {
-            let head = if index == 0 { HEAD_BYTES } else { SEGMENT_HEAD_BYTES };
+            let head = if index == 0 { first } else { SEGMENT_HEAD_BYTES };
             let messages = segment.get(head..).unwrap_or_default();
             &messages[..messages.len() / width * width]
         })
@@ -259,7 +270,7 @@ mod tests {
     proptest! {
         #[test]
         fn messages_come_back_in_order_for_any_layout(
-            segment_bytes in 112..400_usize, segments in 1..5_usize, count in 0..400_usize,
+            segment_bytes in 176..400_usize, segments in 1..5_usize, count in 0..400_usize,
         ) {
             let layout = Layout { segment_bytes, segments };
             round_trip::<8>(layout, count);
@@ -290,14 +301,14 @@ mod tests {
 
     #[test]
     fn runs_are_filled_in_place() {
-        let mut bucket = Bucket::new(Layout { segment_bytes: 128, segments: 2 });
+        let mut bucket = Bucket::new(Layout { segment_bytes: 144, segments: 2 });
         assert_eq!(bucket.room(12).len(), 24);
         bucket.room(12)[..12].fill(1);
         bucket.advance(12);
         assert_eq!(bucket.room(12).len(), 12);
         bucket.advance(12);
-        assert_eq!(bucket.room(12).len(), 108);
-        bucket.advance(108);
+        assert_eq!(bucket.room(12).len(), 120);
+        bucket.advance(120);
         assert!(bucket.room(12).is_empty());
     }
 }

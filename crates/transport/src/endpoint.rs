@@ -109,10 +109,7 @@ type Fold<'a> = dyn FnMut(&Arrived<'_>) + 'a;
 
 impl<D: Datagrams> Endpoint<D> {
     /// Connections over this lower layer.
-    ///
-    /// # Errors
-    /// If buckets of several segments are to be encrypted: heads of segments are read before.
-    pub fn new(lower: D, settings: EndpointSettings) -> Result<Self, LaneError> {
+    pub fn new(lower: D, settings: EndpointSettings) -> Self {
         let EndpointSettings {
             here,
             peers,
@@ -124,9 +121,6 @@ impl<D: Datagrams> Endpoint<D> {
             secret,
             clock,
         } = settings;
-        if protection == Protection::Encrypted && layout.segments > 1 {
-            return Err(LaneError::Settings("encrypted buckets have one segment each"));
-        }
         let peer = |(index, end): (usize, End)| Peer {
             end,
             connection: Connection::new(bounds),
@@ -140,7 +134,7 @@ impl<D: Datagrams> Endpoint<D> {
         let bare = Bucket::new(Layout { segment_bytes: HEAD_BYTES + 64, segments: 1 });
         let arriving = vec![0; ARRIVING_BYTES];
         let (counts, done) = (EndpointCounts::default(), VecDeque::new());
-        Ok(Self { lower, here, epoch, clock, bounds, peers, arriving, bare, done, counts })
+        Self { lower, here, epoch, clock, bounds, peers, arriving, bare, done, counts }
     }
 
     /// Counts so far.
@@ -338,7 +332,7 @@ impl<D: Datagrams> Endpoint<D> {
             ..Header::default()
         };
         self.bare.header.bare = true;
-        self.bare.header.encrypted = peer.guard.encrypts();
+        self.bare.header.sealed = peer.guard.seals();
         self.bare.seal_heads();
         peer.guard.seal(self.bare.image_mut());
         self.counts.bare += 1;
@@ -354,7 +348,7 @@ impl<D: Datagrams> Endpoint<D> {
         header.epoch = self.epoch;
         header.number = peer.connection.next_number();
         header.ack = peer.connection.acknowledge();
-        header.encrypted = peer.guard.encrypts();
+        header.sealed = peer.guard.seals();
         bucket.seal_heads();
         peer.guard.seal(bucket.image_mut());
         let went = self.lower.send(to, bucket.image(), bucket.layout().segment_bytes)?;

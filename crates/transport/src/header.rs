@@ -6,8 +6,9 @@
 //! behind that of the first one, 80 bytes:
 //!  16 tag     32 version   33 flags     34 bytes of a message      36 epoch
 //!  40 received: all numbers up to it came        48 ahead: a bit for each of the 64 after the next
-//!  56 updates that the messages stand for     64 end of the bucket     68 bytes of a segment
 //!  56 updates that messages stand for         64 end of the bucket     68 bytes of a segment
+//!  72 iteration   76 sub-range   78 first message      80 part of a long message   84 zeros
+//!  96 bytes that heads of other segments displaced (`guard`), 16 for each; then messages
 //! ```
 //!
 //! Rank, lane and number of the sender are also the nonce of the tag, so that nobody can move a
@@ -37,8 +38,8 @@ const LAST: u8 = 1;
 const LINKED: u8 = 2;
 /// An acknowledgement alone: numbered apart, never repeated.
 const BARE: u8 = 4;
-/// Messages are encrypted.
-const ENCRYPTED: u8 = 8;
+/// Sealed: encrypted, under a tag.
+const SEALED: u8 = 8;
 
 /// Numbers that have come from a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +126,8 @@ pub struct Header {
     pub iteration: u32,
     /// Range of destinations at the receiver.
     pub sub_range: u16,
+    /// Where the first message begins.
+    pub first: u16,
     /// Index of this part of a long message.
     pub part: u32,
     /// No bucket of this iteration follows on this lane.
@@ -133,8 +136,8 @@ pub struct Header {
     pub linked: bool,
     /// Nothing but an acknowledgement.
     pub bare: bool,
-    /// Messages are encrypted.
-    pub encrypted: bool,
+    /// Messages are encrypted, and all is under a tag.
+    pub sealed: bool,
 }
 
 impl Header {
@@ -156,19 +159,21 @@ impl Header {
             segment: u32_at(head, 68),
             iteration: u32_at(head, 72),
             sub_range: u16_at(head, 76),
+            first: u16_at(head, 78),
             part: u32_at(head, 80),
             last: flags & LAST != 0,
             linked: flags & LINKED != 0,
             bare: flags & BARE != 0,
-            encrypted: flags & ENCRYPTED != 0,
+            sealed: flags & SEALED != 0,
         };
         let is_possible = segment.index == 0
             && head[32] == VERSION
-            && flags <= LAST | LINKED | BARE | ENCRYPTED
+            && flags <= LAST | LINKED | BARE | SEALED
             && segment.epoch == epoch as u16
             && segment.number <= NUMBER_MAX
-            && header.end as usize >= HEAD_BYTES
-            && header.segment as usize >= HEAD_BYTES + usize::from(header.width);
+            && usize::from(header.first) >= HEAD_BYTES
+            && header.end >= u32::from(header.first)
+            && header.segment >= u32::from(header.first) + u32::from(header.width);
         is_possible.then_some(header)
     }
 
@@ -179,7 +184,7 @@ impl Header {
         bytes[33] = flag(self.last, LAST)
             | flag(self.linked, LINKED)
             | flag(self.bare, BARE)
-            | flag(self.encrypted, ENCRYPTED);
+            | flag(self.sealed, SEALED);
         bytes[34..36].copy_from_slice(&self.width.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.epoch.to_le_bytes());
         bytes[40..48].copy_from_slice(&self.ack.received.to_le_bytes());
@@ -189,7 +194,7 @@ impl Header {
         bytes[68..72].copy_from_slice(&self.segment.to_le_bytes());
         bytes[72..76].copy_from_slice(&self.iteration.to_le_bytes());
         bytes[76..78].copy_from_slice(&self.sub_range.to_le_bytes());
-        bytes[78..80].fill(0);
+        bytes[78..80].copy_from_slice(&self.first.to_le_bytes());
         bytes[80..84].copy_from_slice(&self.part.to_le_bytes());
         bytes[84..96].fill(0);
     }
@@ -223,14 +228,16 @@ mod tests {
         fn a_header_comes_back(
             (rank, lane, epoch) in any::<(u16, u16, u32)>(), number in 0..=NUMBER_MAX,
             (received, ahead, updates) in any::<(u64, u64, u64)>(),
-            (width, end, segment) in (0..5000_u16, 96..70000_u32, 5096..70000_u32),
+            (width, first, more, room) in (0..5000_u16, 96..5000_u16, 0..70000_u32, 0..70000_u32),
             (iteration, sub_range, part) in any::<(u32, u16, u32)>(),
-            (last, linked, bare, encrypted) in any::<(bool, bool, bool, bool)>(),
+            (last, linked, bare, sealed) in any::<(bool, bool, bool, bool)>(),
         ) {
+            let end = u32::from(first) + more;
+            let segment = u32::from(first) + u32::from(width) + room;
             let ack = Ack { received, ahead };
             let header = Header {
                 rank, lane, epoch, number, ack, updates, width, end, segment, iteration, sub_range,
-                part, last, linked, bare, encrypted,
+                first, part, last, linked, bare, sealed,
             };
             let mut bytes = [0x55; HEAD_BYTES];
             header.write(&mut bytes);

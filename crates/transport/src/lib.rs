@@ -12,7 +12,7 @@
 //!   endpoint        connections over datagrams that are lost, repeated and reordered
 //!     udp               buckets of many datagrams in one call (GSO, GRO)
 //!     connection        numbers, acknowledgements, re-sends; pure, without clock and socket
-//!     guard             one tag over a bucket
+//!     guard             one seal on a bucket: encrypted, under a tag
 //!     parts             buckets of which parts were lost or overtaken
 //! accumulator   folds from the buffer that the bytes arrived in
 //! ```

@@ -147,12 +147,12 @@ mod tests {
         fn parts_become_whole_in_any_order(
             order in proptest::collection::vec(0..5_usize, 0..40), messages in 1..60_usize,
         ) {
-            let mut bucket = Bucket::new(Layout { segment_bytes: 136, segments: 5 });
+            let mut bucket = Bucket::new(Layout { segment_bytes: 200, segments: 5 });
             bucket.header = Header { number: 3, width: 8, ..Header::default() };
             (0..messages).for_each(|i| assert!(bucket.push(&i.to_le_bytes())));
             bucket.seal_heads();
-            let segments: Vec<&[u8]> = bucket.image().chunks(136).collect();
-            let mut parts = Parts::new(1, 136);
+            let segments: Vec<&[u8]> = bucket.image().chunks(200).collect();
+            let mut parts = Parts::new(1, 200);
             let mut missing: std::collections::BTreeSet<usize> = (0..segments.len()).collect();
             for index in order.into_iter().map(|index| index % segments.len()) {
                 let head = SegmentHead::read(segments[index]).unwrap();

@@ -33,7 +33,9 @@ pub struct RingGroup<L> {
 
 struct Ring {
     destination: Destination,
-    open: Option<Bucket>,
+    /// None is full.
+    open: Bucket,
+    is_open: bool,
     /// Updates beyond one a message, in the open bucket.
     more: u64,
 }
@@ -41,7 +43,10 @@ struct Ring {
 impl<L: TxLane> RingGroup<L> {
     /// A group for messages of `width` bytes over these lanes, one a destination.
     pub fn new(lanes: L, destinations: &[Destination], width: u16) -> Self {
-        let ring = |&destination: &Destination| Ring { destination, open: None, more: 0 };
+        let ring = |&destination: &Destination| {
+            let open = Bucket::none();
+            Ring { destination, open, is_open: false, more: 0 }
+        };
         let rings = destinations.iter().map(ring).collect();
         Self { lanes, rings, width, iteration: 0, waits: 0 }
     }
@@ -60,9 +65,7 @@ impl<L: TxLane> RingGroup<L> {
         message: &[u8; WIDTH],
     ) -> Result<(), LaneError> {
         debug_assert_eq!(WIDTH, usize::from(self.width));
-        if let Some(open) = &mut self.rings[to].open
-            && open.push(message)
-        {
+        if self.rings[to].open.push(message) {
             return Ok(());
         }
         self.turn(to)?.push(message);
@@ -77,14 +80,10 @@ impl<L: TxLane> RingGroup<L> {
     #[inline]
     pub fn room(&mut self, to: usize) -> Result<&mut [u8], LaneError> {
         let width = usize::from(self.width);
-        let has_room =
-            self.rings[to].open.as_mut().is_some_and(|open| !open.room(width).is_empty());
-        let open = if has_room {
-            self.rings[to].open.as_mut().ok_or(LaneError::Closed(to))?
-        } else {
-            self.turn(to)?
-        };
-        Ok(open.room(width))
+        if self.rings[to].open.room(width).is_empty() {
+            self.turn(to)?;
+        }
+        Ok(self.rings[to].open.room(width))
     }
 
     /// The first `bytes` of the room are messages, which stand for `updates` updates.
@@ -93,12 +92,8 @@ impl<L: TxLane> RingGroup<L> {
     /// If there was less room.
     pub fn filled(&mut self, to: usize, bytes: usize, updates: u64) {
         let ring = &mut self.rings[to];
-        if let Some(open) = &mut ring.open {
-            open.advance(bytes);
-            ring.more += updates - (bytes / usize::from(self.width)) as u64;
-        } else {
-            assert_eq!(bytes, 0, "no room was asked for");
-        }
+        ring.open.advance(bytes);
+        ring.more += updates - (bytes / usize::from(self.width)) as u64;
     }
 
     /// Sends one message of any length, in linked buckets if one is too short for it.
@@ -139,7 +134,7 @@ impl<L: TxLane> RingGroup<L> {
     /// If the lane fails.
     pub fn end_iteration(&mut self) -> Result<(), LaneError> {
         for to in 0..self.rings.len() {
-            if self.rings[to].open.is_none() {
+            if !self.rings[to].is_open {
                 self.turn(to)?;
             }
             self.flush(to, true)?;
@@ -176,12 +171,17 @@ impl<L: TxLane> RingGroup<L> {
     fn turn(&mut self, to: usize) -> Result<&mut Bucket, LaneError> {
         self.flush(to, false)?;
         let next = self.wait_for(to)?;
-        Ok(self.rings[to].open.insert(next))
+        let ring = &mut self.rings[to];
+        (ring.open, ring.is_open) = (next, true);
+        Ok(&mut ring.open)
     }
 
     fn flush(&mut self, to: usize, last: bool) -> Result<(), LaneError> {
         let ring = &mut self.rings[to];
-        let Some(mut bucket) = ring.open.take() else { return Ok(()) };
+        if !std::mem::take(&mut ring.is_open) {
+            return Ok(());
+        }
+        let mut bucket = std::mem::replace(&mut ring.open, Bucket::none());
         bucket.header.updates = (bucket.message_bytes() / usize::from(self.width)) as u64
             + std::mem::take(&mut ring.more);
         bucket.header.last = last;
@@ -219,7 +219,7 @@ mod tests {
     impl TxLane for Kept {
         fn bucket(&mut self, _: usize) -> Option<Bucket> {
             self.free = self.free.checked_sub(1)?;
-            Some(Bucket::new(Layout { segment_bytes: 128, segments: 2 }))
+            Some(Bucket::new(Layout { segment_bytes: 144, segments: 2 }))
         }
 
         fn commit(&mut self, to: usize, mut bucket: Bucket) -> Result<(), LaneError> {

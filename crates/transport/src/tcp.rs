@@ -110,7 +110,7 @@ impl TxLane for TcpTx {
         (header.rank, header.lane) = self.here;
         header.epoch = self.settings.epoch;
         header.number = lane.number;
-        header.encrypted = lane.guard.encrypts();
+        header.sealed = lane.guard.seals();
         bucket.seal_heads();
         lane.guard.seal(bucket.image_mut());
         lane.queue.push_back(bucket);
@@ -289,7 +289,7 @@ mod tests {
     /// The bytes of a lane with two buckets.
     fn sent() -> Vec<u8> {
         let (stream, mut other) = pair();
-        let mut tx = TcpTx::new((0, 0), settings(Protection::Tagged));
+        let mut tx = TcpTx::new((0, 0), settings(Protection::Sealed));
         tx.push(stream, (1, 0), 2).unwrap();
         for number in 0..2_u64 {
             let mut bucket = tx.bucket(0).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     /// Messages that are folded from these bytes, and whether the lane failed.
     fn received(bytes: &[u8]) -> (usize, bool) {
         let (mut stream, other) = pair();
-        let mut rx = TcpRx::new((1, 0), settings(Protection::Tagged));
+        let mut rx = TcpRx::new((1, 0), settings(Protection::Sealed));
         rx.push(other, (0, 0)).unwrap();
         stream.write_all(bytes).unwrap();
         drop(stream);
