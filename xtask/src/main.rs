@@ -21,7 +21,8 @@ usage: cargo xtask TASK
   test [ARGS]       every test there is; ARGS go to `cargo test`
   check             formatting, clippy, links in the docs, cargo-deny and tidy
   tidy              the rules of the house that no other tool knows
-  bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them
+  bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them, but for `messages`,
+                    which measures lanes beside the designs that BlitzG compares with
   sim [ARGS]        the simulator of the cluster's protocol; `cargo xtask sim --help` lists ARGS
   experiment chaos [ARGS]
                     the figures of Chaos by the scale model; `--help` lists ARGS
@@ -151,6 +152,11 @@ fn advisories(root: &Path) -> Outcome {
 
 /// The benchmarks are a package of their own; their arguments are its business.
 fn bench(arguments: &[String]) -> Outcome {
+    if arguments.first().is_some_and(|name| name == "messages") {
+        // Of one small crate, so that it needs no other one.
+        let bench = ["bench", "--profile", "dist", "--package", "welter-transport"];
+        return step("bench", || cargo(&root()).args(bench).args(["--bench", "messages"]).finish());
+    }
     let package = ["run", "--profile", "dist", "--package", "welter-bench", "--"];
     if arguments
         .iter()

@@ -1,0 +1,100 @@
+//! Processor time of a message, by every kind of lanes and by the designs that the paper compares
+//! with, in one run: `cargo xtask bench messages`.
+//!
+//! Both ends take turns on one thread, so that waiting is not in the times; data lies in the caches
+//! as it does where a receiver keeps up. Loopback does the receiver's part of the kernel's work in
+//! the call of the sender. Times are the least of seven repetitions of 4 million messages.
+
+mod generation;
+mod interrupts;
+mod lanes;
+mod measure;
+mod pipe;
+
+use measure::{Cost, measured};
+use pipe::{Lanes, Overheads, Pipe, VERTICES};
+use welter_transport::{LaneError, Layout, Protection};
+
+fn main() -> Result<(), LaneError> {
+    // Two full buckets of 64 KiB, which every socket has room for.
+    let targets = random_targets(2 * Layout::WHOLE.messages(8));
+    let none = Overheads::default();
+    let (sealed, trusted) = (Protection::Sealed, Protection::Trusted);
+    let (whole, ethernet, datagram) = (Layout::WHOLE, Layout::ETHERNET, Layout::DATAGRAM);
+    let mut table = Table::new("lanes, bucket of 64 KiB", &targets);
+    let (tx, rx) = lanes::memory(whole);
+    table.row("memory", &mut Lanes::new(tx, rx, none));
+    let (tx, rx) = lanes::shared(whole)?;
+    table.row("shared memory", &mut Lanes::new(tx, rx, none));
+    for (protection, name) in [(trusted, ""), (sealed, ", sealed")] {
+        let (tx, rx) = lanes::udp(ethernet, protection)?;
+        table.row(&format!("UDP (46 datagrams a bucket){name}"), &mut Lanes::new(tx, rx, none));
+        let (tx, rx) = lanes::tcp(whole, protection)?;
+        table.row(&format!("TCP{name}"), &mut Lanes::new(tx, rx, none));
+    }
+
+    // Fewer buckets than a window has.
+    let targets = random_targets(30 * datagram.messages(8));
+    let mut table = Table::new("overheads of the paper, bucket of 1,408 bytes", &targets);
+    let lanes = || lanes::memory(datagram);
+    let overheads = [
+        ("none", none),
+        ("copies", Overheads { copies: true, ..none }),
+        ("locks (nobody else wants them)", Overheads { locks: true, ..none }),
+        ("a queue a vertex, parser, gather", Overheads { queues: true, ..none }),
+    ];
+    for (name, overheads) in overheads {
+        let (tx, rx) = lanes();
+        table.row(name, &mut Lanes::new(tx, rx, overheads));
+    }
+    table.print("interrupts (a thread is woken)", interrupts::woken(datagram, &targets)?);
+    let (tx, rx) = lanes::tcp(datagram, trusted)?;
+    table.row("kernel (TCP)", &mut Lanes::new(tx, rx, none));
+    let (tx, rx) = lanes::udp(datagram, trusted)?;
+    table.row("kernel (UDP, a call a bucket)", &mut Lanes::new(tx, rx, none));
+    let (tx, rx) = lanes::tcp(datagram, trusted)?;
+    let all = Overheads { copies: true, locks: true, queues: true };
+    table.row("all but interrupts, and queues", &mut Lanes::new(tx, rx, all));
+
+    println!("\ngeneration, millions of messages a second and core (singly, in runs of a tile)");
+    for destinations in [1, 4, 16, 64] {
+        let (singly, by_runs) = generation::rates(destinations, whole)?;
+        println!("{destinations:>6} destinations {singly:>8.0} {by_runs:>8.0}");
+    }
+    Ok(())
+}
+
+fn random_targets(count: usize) -> Vec<u32> {
+    let mut state = 7_u64;
+    let mut target = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as u32 % VERTICES as u32
+    };
+    (0..count).map(|_| target()).collect()
+}
+
+/// Rows beside the first one.
+struct Table<'a> {
+    targets: &'a [u32],
+    first: Option<Cost>,
+}
+
+impl<'a> Table<'a> {
+    fn new(title: &str, targets: &'a [u32]) -> Self {
+        println!("\n{title}: ns an 8-byte message");
+        println!("{:<36}{:>8}{:>9}{:>8}{:>8}", "", "send", "receive", "both", "ratio");
+        Self { targets, first: None }
+    }
+
+    fn row(&mut self, name: &str, pipe: &mut dyn Pipe) {
+        let cost = measured(pipe, self.targets);
+        self.print(name, cost);
+    }
+
+    fn print(&mut self, name: &str, cost: Cost) {
+        let Cost { send, receive } = cost;
+        let both = cost.both();
+        let ratio = both / self.first.get_or_insert(cost).both();
+        println!("{name:<36}{send:>8.2}{receive:>9.2}{both:>8.2}{ratio:>8.1}");
+    }
+}
