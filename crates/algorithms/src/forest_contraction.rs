@@ -163,6 +163,11 @@ impl Contract for ForestContraction {
         }
     }
 
+    /// While edges are offered, none changes: loops go with the next ones that do.
+    fn rewrites(&self, last: &Round) -> bool {
+        after(last) != OFFER
+    }
+
     fn merge(&self, left: Message, right: Message) -> Message {
         left.min(right)
     }

@@ -169,6 +169,10 @@ impl Contract for LocalContraction {
         (told, (renamed.source != renamed.target).then_some(renamed))
     }
 
+    fn rewrites(&self, last: &Turn) -> bool {
+        !last.offers()
+    }
+
     fn merge(&self, left: Message, right: Message) -> Message {
         let offer = self.first(left.offer, right.offer, left.turn);
         Message { offer, least: left.least.min(right.least), ..left }

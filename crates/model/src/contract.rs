@@ -7,10 +7,13 @@
 //!
 //! ```text
 //! generation 0       the edges of the input
-//! generation i + 1   what the edges of generation i become in iteration i
+//! generation i + 1   what the edges become in iteration i, if that rewrites
 //! ```
 //!
-//! Every edge is shown once an iteration, and all of them see the values of the iteration before.
+//! The program decides with each iteration whether the next one rewrites, which costs as many bytes
+//! written as are left ([`Contract::rewrites`]). In one that does every edge is shown once; in one
+//! that does not, every edge of a source that speaks ([`Contract::speaks`]), and others may be. All
+//! of them see the values of the iteration before.
 //! What a program must know of vertices that have no edge any more it keeps in edges too.
 //!
 //! Invariants: as in [`program`](crate::program); the order in which edges lie never matters to the
@@ -63,6 +66,17 @@ pub trait Contract: Sync {
         ends: [&Self::Value; 2],
         last: &Self::Total,
     ) -> (Option<Self::Update>, Option<RewrittenEdge<Self::EdgeData>>);
+
+    /// Whether edges become what `rewrite` says in the iteration that follows `last`. In one that
+    /// does not rewrite they stay what they are, whatever it says.
+    fn rewrites(&self, _last: &Self::Total) -> bool {
+        true
+    }
+
+    /// Whether edges of this source may make an update in the next iteration.
+    fn speaks(&self, _value: &Self::Value) -> bool {
+        true
+    }
 
     /// Two updates as one. Commutative and associative.
     fn merge(&self, left: Self::Update, right: Self::Update) -> Self::Update;

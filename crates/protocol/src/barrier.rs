@@ -19,6 +19,8 @@ use crate::names::{Phase, Rank, Step};
 /// A barrier as the coordinator sees it.
 pub(crate) struct Barrier {
     pub(crate) step: Step,
+    /// Whether the step makes a new generation of edges.
+    pub(crate) rewrites: bool,
     arrived: BTreeMap<Rank, Worked>,
     closed: BTreeMap<Rank, (Served, [Sum; 2])>,
     made: Vec<Made>,
@@ -26,9 +28,9 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    pub(crate) fn of(step: Step) -> Self {
+    pub(crate) fn of(step: Step, rewrites: bool) -> Self {
         let (arrived, closed) = (BTreeMap::new(), BTreeMap::new());
-        Self { step, arrived, closed, made: Vec::new(), parts: Vec::new() }
+        Self { step, rewrites, arrived, closed, made: Vec::new(), parts: Vec::new() }
     }
 
     /// A machine has arrived; returns how many have.
@@ -62,9 +64,8 @@ impl Barrier {
         self.closed.len()
     }
 
-    /// Checks the sums of the step against each other. `made`: updates of the scatter before;
-    /// `rewrites`: whether it made a new generation of edges.
-    pub(crate) fn audit(&self, made: u64, rewrites: bool) -> Result<u64, Finding> {
+    /// Checks the sums of the step against each other. `made`: updates of the scatter before.
+    pub(crate) fn audit(&self, made: u64) -> Result<u64, Finding> {
         assert!(self.arrived.keys().eq(self.closed.keys()), "who closes has arrived");
         let worked: Vec<Worked> = self.arrived.values().copied().collect();
         if self.step.phase == Phase::Ingest {
@@ -75,7 +76,7 @@ impl Barrier {
             audit(&worked, &served, None)?;
             return audit_ingest(&worked, &self.edges()).map(|()| 0);
         }
-        if rewrites {
+        if self.rewrites {
             audit_rewritten(&worked, &self.edges())?;
         }
         audit(&worked, &served, (self.step.phase == Phase::Gather).then_some(made))

@@ -33,7 +33,7 @@ use crate::payload::checksum;
 use crate::wire::{Form, Reader, Wire};
 
 /// First bytes of manifests of this version.
-const MAGIC: &[u8; 8] = b"wltrmnf2";
+const MAGIC: &[u8; 8] = b"wltrmnf3";
 
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +78,8 @@ pub struct Manifest {
     pub finished: bool,
     /// The edges.
     pub generation: Generation,
+    /// Whether the next iteration rewrites them.
+    pub rewrites: bool,
     /// Decision of the program.
     pub control: Bytes,
     /// Which ranges of each partition have active vertices.
@@ -222,6 +224,7 @@ mod tests {
             version,
             finished: version == 9,
             generation: Generation { epoch: Epoch { coordinator: 1, count: 1 }, iteration: 0 },
+            rewrites: version == 9,
             control: [1, 2, 3].as_slice().into(),
             active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],

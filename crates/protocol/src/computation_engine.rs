@@ -112,6 +112,11 @@ impl ComputationEngine {
         self.begin.as_ref().filter(|_| !self.arrived).map(|begin| begin.step)
     }
 
+    /// Whether the step at work rewrites edges.
+    fn rewrites(&self) -> bool {
+        self.begin.as_ref().is_some_and(|begin| begin.rewrites)
+    }
+
     fn step(&self) -> Option<Step> {
         self.begin.as_ref().map(|begin| begin.step)
     }
@@ -255,7 +260,9 @@ impl ComputationEngine {
             return false;
         }
         if let Some(partition) = self.waiting.pop_front() {
-            if step.phase == Phase::Scatter && !self.is_active(partition) {
+            // Where edges lie by cells these are left out one by one, by their sources.
+            let by_sources = step.phase == Phase::Scatter && !cx.config.rewrites();
+            if by_sources && !self.is_active(partition) {
                 cx.counters.count(Path::Skipped);
                 if let Some(owned) = self.owned.get_mut(&partition) {
                     owned.done();
@@ -289,13 +296,13 @@ impl ComputationEngine {
 
     /// All storage engines have said "none", and all that came is streamed.
     fn input_ended(&mut self, cx: &mut Context, step: Step) {
+        let bins_edges = self.rewrites() && cx.config.contracts();
         let Some(task) = &mut self.task else { return };
         let partition = task.partition;
         if task.stolen {
             let master = cx.config.partitions.master(partition);
             cx.send(master, Message::Ended { step, partition });
         }
-        let bins_edges = step.phase == Phase::Fold && cx.config.contracts();
         if step.phase.stores() || bins_edges || carrying::carries(&cx.config, step.phase) {
             task.stage = Stage::Flushing;
             self.working = Some(cx.work(Work::Flush));

@@ -18,21 +18,22 @@
 //! manifest is durable here and, where copies are kept, on the machine that mirrors this one.
 //! Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
 
+mod committing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
 use crate::carrying;
-use crate::checkpoint::{Age, Manifest, Part, Scattered};
+use crate::checkpoint::{Age, Manifest, Part};
 use crate::config::{Loss, Route, Shape};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::directory::Directory;
 use crate::due::{Due, is_due_scattered};
-use crate::messages::{Begin, Effect, Exit, Install, Lost, Made, Message};
+use crate::messages::{Begin, Exit, Install, Lost, Made, Message};
 use crate::names::{Bytes, Cell, Epoch, Generation, Kind, Phase, Rank, Step};
-use crate::placement::mirror;
 use crate::planted::Bug;
 use crate::rewriting;
 use crate::work::Work;
@@ -57,7 +58,7 @@ pub(crate) struct Coordinator {
     control: Bytes,
     /// Which ranges of each partition have active vertices.
     active: Arc<[u64]>,
-    goes_on: bool,
+    decision: Decision,
     made: Epoch,
     generation: Generation,
     edges: Vec<Sum>,
@@ -72,6 +73,13 @@ pub(crate) struct Coordinator {
     /// The newest that this process committed, or was about to.
     newest: Option<Arc<Manifest>>,
     pub(crate) directory: Directory,
+}
+
+/// Decision of the program: whether there is another iteration, and whether that rewrites edges.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    goes_on: bool,
+    rewrites: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -97,10 +105,10 @@ impl Coordinator {
             unusable: BTreeSet::new(),
             installed: BTreeMap::new(),
             manifest: None,
-            barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }),
+            barrier: Barrier::of(Step { iteration: 0, phase: Phase::Ingest }, false),
             control: Bytes::from([]),
             active: Arc::from([]),
-            goes_on: true,
+            decision: Decision { goes_on: true, rewrites: false },
             made: Epoch::default(),
             generation: Generation::default(),
             edges: Vec::new(),
@@ -210,7 +218,9 @@ impl Coordinator {
     ) -> bool {
         for &(kind, cell, count) in shelves {
             let iteration = match kind {
-                Kind::Edges => rewriting::rewritten_before(&cx.config, self.version()),
+                Kind::Edges => {
+                    self.manifest.as_ref().map_or(0, |manifest| manifest.generation.iteration)
+                }
                 _ => self.version(),
             };
             self.directory.add(cx.machines(), from, (kind, iteration, cell), count);
@@ -241,9 +251,10 @@ impl Coordinator {
         self.generation = manifest.generation;
         self.edges.clone_from(&manifest.edges);
         self.records = manifest.records;
-        self.goes_on = !manifest.finished;
+        let Manifest { finished, rewrites, .. } = *manifest;
+        self.decision = Decision { goes_on: !finished, rewrites };
         let scattered = !lost(|lost| lost.updates) || cx.config.has(Bug::LostUpdates);
-        if lost(|lost| lost.edges) && self.goes_on {
+        if lost(|lost| lost.edges) && self.decision.goes_on {
             if cx.config.loss == Loss::Refuse {
                 cx.fail(Exit::Lost, "edges are lost, and the input is not to be read");
             } else {
@@ -296,7 +307,7 @@ impl Coordinator {
     }
 
     fn next_iteration(&mut self, cx: &mut Context, iteration: u32) {
-        if self.goes_on {
+        if self.decision.goes_on {
             let phase = match cx.config.route {
                 Route::Fold => Phase::Fold,
                 Route::Spill => Phase::Scatter,
@@ -311,12 +322,18 @@ impl Coordinator {
 
     fn begin(&mut self, cx: &mut Context, step: Step) {
         self.stage = Stage::Arriving;
-        self.barrier = Barrier::of(step);
+        let streams = matches!(step.phase, Phase::Scatter | Phase::Fold);
+        let rewrites = self.decision.rewrites && streams;
+        self.barrier = Barrier::of(step, rewrites);
+        if streams && cx.config.rewrites() && !rewrites {
+            cx.counters.count(Path::NotRewritten);
+        }
         cx.send_all(&Message::Begin(Begin {
             step,
             control: self.control.clone(),
             made: self.made,
             generation: self.generation,
+            rewrites,
             edges_only: step.phase == Phase::Ingest && self.edges_only,
             active: self.active.clone(),
             committed: self.committed.take(),
@@ -351,14 +368,30 @@ impl Coordinator {
         }
     }
 
+    /// The central directory has looked something up.
+    pub(crate) fn consulted(&mut self, cx: &mut Context, token: u64) {
+        self.directory.consulted(cx, token, self.generation.iteration);
+    }
+
     fn edges_only_now(&self) -> bool {
         self.edges_only && matches!(self.barrier.step.phase, Phase::Ingest | Phase::Split)
     }
 
     /// The program has decided what follows.
-    pub(crate) fn decided(&mut self, cx: &mut Context, token: u64, goes_on: bool, next: Bytes) {
+    pub(crate) fn decided(
+        &mut self,
+        cx: &mut Context,
+        token: u64,
+        (goes_on, rewrites): (bool, bool),
+        next: Bytes,
+    ) {
         if matches!(self.stage, Stage::Deciding(waited) if waited == token) {
-            self.goes_on = goes_on;
+            assert!(!rewrites || cx.config.rewrites(), "edges are as the program says they are");
+            self.decision = Decision { goes_on, rewrites };
+            if rewrites && !cx.config.has(Bug::IdleNotRewritten) {
+                // What is left out would be in no generation any more.
+                self.active = self.active.iter().map(|_| u64::MAX).collect();
+            }
             self.control = next;
             self.close(cx);
         }
@@ -372,7 +405,7 @@ impl Coordinator {
             Phase::Scatter => is_due_scattered(cx, newest, (self.made, step.iteration)),
             Phase::Gather | Phase::Fold => {
                 let carried = self.barrier.made() > 0;
-                self.due.after(cx, step.iteration + 1, (self.goes_on, carried))
+                self.due.after(cx, step.iteration + 1, (self.decision.goes_on, carried))
             }
         };
         self.stage = Stage::Closing { checkpoint };
@@ -394,8 +427,7 @@ impl Coordinator {
         {
             return;
         }
-        let new = rewriting::stored(cx, step);
-        match self.barrier.audit(self.updates, new.iteration > 0) {
+        match self.barrier.audit(self.updates) {
             Ok(made) => self.updates = carrying::waiting(step, self.updates, made),
             Err(why) if cx.config.audited => {
                 return cx.fail(Exit::Broken, format!("{step} does not add up: {why:?}"));
@@ -412,67 +444,15 @@ impl Coordinator {
             self.records = read;
             self.edges = self.barrier.edges();
         }
-        if new.iteration > 0 {
+        if self.barrier.rewrites {
             self.edges = self.barrier.edges();
-            self.generation = new;
-            self.directory.forget_edges_before(new.iteration);
+            self.generation = rewriting::after(cx, step, true, self.generation);
+            self.directory.forget_edges_before(self.generation.iteration);
         }
         if step.phase != Phase::Scatter && !self.edges_only_now() {
             self.made = cx.epoch;
         }
         if checkpoint { self.commit(cx) } else { self.open(cx) }
-    }
-
-    /// All parts are durable: makes the manifest so.
-    fn commit(&mut self, cx: &mut Context) {
-        let step = self.barrier.step;
-        let scatter = step.phase == Phase::Scatter;
-        let parts = match &self.manifest {
-            Some(manifest) if self.edges_only_now() || scatter => manifest.parts.clone(),
-            _ => self.barrier.parts(),
-        };
-        let (epoch, updates, chunks) = (cx.epoch, self.updates, self.barrier.updates());
-        let applied = matches!(step.phase, Phase::Gather | Phase::Fold);
-        let manifest = Arc::new(Manifest {
-            shape: cx.config.shape(),
-            committed: cx.epoch,
-            made: self.made,
-            version: step.iteration + u32::from(applied),
-            finished: !self.goes_on,
-            generation: self.generation,
-            control: self.control.clone(),
-            active: self.active.clone(),
-            edges: self.edges.clone(),
-            records: self.records,
-            parts,
-            scattered: scatter.then_some(Scattered { epoch, updates, chunks }),
-        });
-        let token = cx.token();
-        cx.effects.push(Effect::Persist { token, manifest: manifest.clone() });
-        let mirrored = cx.config.copies_manifests();
-        if mirrored {
-            let to = mirror(cx.machines(), cx.rank);
-            cx.send(to, Message::MirrorManifest(manifest.encode()));
-        }
-        self.stage = Stage::Committing { manifest, token: Some(token), mirrored: !mirrored };
-    }
-
-    /// The manifest is durable: here (`token`), or where it is mirrored.
-    pub(crate) fn persisted(&mut self, cx: &mut Context, written: Option<u64>) {
-        let Stage::Committing { manifest, token, mirrored } = &mut self.stage else { return };
-        match written {
-            Some(written) if *token == Some(written) => *token = None,
-            Some(_) => return,
-            None => *mirrored = true,
-        }
-        if token.is_none() && *mirrored {
-            let scatter = manifest.scattered.is_some();
-            cx.counters.count(if scatter { Path::ScatterCommitted } else { Path::Committed });
-            self.manifest = Some(manifest.clone());
-            self.newest = Some(manifest.clone());
-            self.committed = Some(manifest.clone());
-            self.open(cx);
-        }
     }
 
     /// Opens the barrier.

@@ -47,6 +47,8 @@ paths! {
     Contracted,
     /// Edges with new ends went to another partition than that which they led to.
     Moved,
+    /// An iteration of a program that may rewrite edges left them as they are.
+    NotRewritten,
     /// A chunk of updates was made in a gather, for the next one.
     Carried,
     /// A master has told a part of what it tells as it applies.

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::context::Context;
 use crate::messages::{Effect, Message};
-use crate::names::{BlockName, Cell, Kind, Rank, Step};
+use crate::names::{BlockName, Cell, ChunkSetKey, Kind, Rank, Step};
 use crate::placement::vertex_engine;
 use crate::rewriting::streamed;
 
@@ -77,13 +77,7 @@ impl Directory {
     }
 
     /// A machine has so many chunks of a cell.
-    pub(crate) fn add(
-        &mut self,
-        machines: usize,
-        engine: Rank,
-        what: crate::names::ChunkSetKey,
-        count: u64,
-    ) {
+    pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: ChunkSetKey, count: u64) {
         let shelf = self.shelves.entry(what).or_default();
         shelf.all.resize(machines, 0);
         shelf.all[engine] += count;
@@ -104,15 +98,15 @@ impl Directory {
         }
     }
 
-    /// A query was looked up.
-    pub(crate) fn consulted(&mut self, cx: &mut Context, token: u64) {
+    /// A query was looked up, while edges are streamed that so many iterations made.
+    pub(crate) fn consulted(&mut self, cx: &mut Context, token: u64, generation: u32) {
         if self.busy.take_if(|waited| *waited == token).is_none() {
             return;
         }
         match self.queue.pop_front() {
             Some((from, Query::Place(name))) => self.place(cx, from, name),
             Some((from, Query::Find { step, cell, none })) => {
-                self.find(cx, from, (step, cell), &none);
+                self.find(cx, from, (step, streamed(step, generation, cell)), &none);
             }
             None => {}
         }
@@ -130,8 +124,14 @@ impl Directory {
         cx.send(from, Message::Placed { name, engine });
     }
 
-    fn find(&mut self, cx: &mut Context, from: Rank, (step, cell): (Step, Cell), none: &[Rank]) {
-        let shelf = self.shelves.entry(streamed(&cx.config, step, cell)).or_default();
+    fn find(
+        &mut self,
+        cx: &mut Context,
+        from: Rank,
+        (step, what): (Step, ChunkSetKey),
+        none: &[Rank],
+    ) {
+        let (cell, shelf) = (what.2, self.shelves.entry(what).or_default());
         if shelf.step != Some(step) {
             shelf.step = Some(step);
             shelf.left.clone_from(&shelf.all);

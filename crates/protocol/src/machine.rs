@@ -183,12 +183,12 @@ impl Machine {
             Event::Written { token, ok } => self.written(token, ok),
             Event::Consulted { token } => {
                 if let Some(coordinator) = &mut self.coordinator {
-                    coordinator.directory.consulted(&mut self.cx, token);
+                    coordinator.consulted(&mut self.cx, token);
                 }
             }
-            Event::Done { token, outcome: Outcome::Decided { goes_on, control } } => {
+            Event::Done { token, outcome: Outcome::Decided { goes_on, control, rewrites } } => {
                 if let Some(coordinator) = &mut self.coordinator {
-                    coordinator.decided(&mut self.cx, token, goes_on, control);
+                    coordinator.decided(&mut self.cx, token, (goes_on, rewrites), control);
                 }
                 // It may have been asked for in an epoch before: now there can be other work.
                 self.computation.advance(&mut self.cx);

@@ -303,6 +303,8 @@ pub struct Begin {
     pub made: Epoch,
     /// The edges that it reads.
     pub generation: Generation,
+    /// Whether it rewrites them.
+    pub rewrites: bool,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
     /// Which ranges of each partition have active vertices: what else is there need not be read.
@@ -325,6 +327,9 @@ pub struct Pull {
     pub step: Step,
     /// Of what.
     pub cell: Cell,
+    /// Iterations that made the edges which it streams ([`Generation`]): the step may not have
+    /// begun where this comes.
+    pub generation: u32,
     /// Which ranges of sources are active; see [`Block::sources`].
     pub active: u64,
     /// When it was sent, by the clock of the sender.

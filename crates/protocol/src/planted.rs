@@ -80,6 +80,10 @@ pub enum Bug {
     /// Edges whose ends were renamed are kept in the cell where they were streamed (planted in the
     /// workers of the simulator).
     EdgesNotMoved,
+    /// A checkpoint makes only edges durable that its own iteration has rewritten.
+    KeptNotSynced,
+    /// Chunks without an active source are not rewritten, and so not in the next generation.
+    IdleNotRewritten,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
     /// An engine that tells which cells it has leaves one out, now and then.

@@ -27,6 +27,8 @@ use crate::window::{Window, draw};
 /// Pulls of one engine for one partition or cell.
 #[derive(Default)]
 pub(crate) struct Pulls {
+    /// Iterations that made the edges that are pulled.
+    generation: u32,
     open: Vec<Rank>,
     asked: Vec<Rank>,
     waiting: VecDeque<(Block, Payload)>,
@@ -44,22 +46,23 @@ struct Finding {
 }
 
 impl Pulls {
-    pub(crate) fn of_all(cx: &Context) -> Self {
+    pub(crate) fn of_all(cx: &Context, generation: u32) -> Self {
         let directory = cx.config.placement == Placement::Directory;
         let open = if directory { Vec::new() } else { (0..cx.machines()).collect() };
-        Self { open, directory: directory.then(Finding::default), ..Self::default() }
+        let directory = directory.then(Finding::default);
+        Self { generation, open, directory, ..Self::default() }
     }
 
     /// Of a cell of these sources: nobody is asked who has told that it has no chunk of it.
-    pub(crate) fn of(cx: &mut Context, holders: &Holders, source: u32) -> Self {
+    pub(crate) fn of(cx: &mut Context, generation: u32, holders: &Holders, source: u32) -> Self {
         if cx.config.placement == Placement::Directory {
-            return Self::of_all(cx);
+            return Self::of_all(cx, generation);
         }
         let open = holders.of(source);
         if open.len() < cx.machines() {
             cx.counters.count(Path::NotAsked);
         }
-        Self { open, ..Self::default() }
+        Self { generation, open, ..Self::default() }
     }
 
     /// Asks as many engines as the window allows, of which others have a part.
@@ -109,7 +112,8 @@ impl Pulls {
     ) {
         let again = self.directory.is_none() && self.asked.contains(&engine);
         assert!(!again, "one pull is open at an engine");
-        let pull = Pull { step, cell, active, sent: cx.now, tells };
+        let generation = self.generation;
+        let pull = Pull { step, cell, generation, active, sent: cx.now, tells };
         self.asked.push(engine);
         cx.send(engine, Message::Pull(pull));
     }

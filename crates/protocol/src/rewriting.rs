@@ -2,15 +2,21 @@
 //!
 //! ```text
 //! generation 0       the edges of the ingest
-//! generation i + 1   of each chunk of generation i that iteration i streams a chunk with the same
+//! generation i + 1   of each chunk that iteration i streams, and rewrites, a chunk with the same
 //!                    edges, and what they hold now; placed anew, like any chunk
 //!                    or, of a program that contracts, the edges that are kept, in chunks of the
 //!                    cells that they are in now
 //! ```
 //!
+//! The program decides with each iteration whether the next one rewrites
+//! ([`crate::Outcome::Decided`]). One that does not streams the generation that there is, and
+//! leaves out what has no active source; one that does streams all of it, since what is left out
+//! would be in no generation any more.
+//!
 //! Who streams a chunk stores the new one, master or stealer, and arrives at the barrier only when
-//! it is stored. Checkpoints of version `i` name generation `i` and make it durable with the
-//! vertices; generations that no kept manifest names go when the next iteration begins. What edges
+//! it is stored. A checkpoint names the generation that comes next, and makes it durable with the
+//! vertices if none before it did; generations that no kept manifest names go when an iteration
+//! begins that does not stream them. What edges
 //! hold cannot be read from the input again, so edges of a later generation than 0 that are lost,
 //! and have no copies, are as bad as lost vertices: the run goes back one manifest more.
 //!
@@ -43,22 +49,25 @@ pub fn by_cells(config: &Config, phase: Phase) -> bool {
     }
 }
 
-/// In how many iterations the edges were rewritten that this one streams.
-pub(crate) fn rewritten_before(config: &Config, iteration: u32) -> u32 {
-    if config.rewrites() { iteration } else { 0 }
-}
-
-/// Where the chunks are looked for that a step streams for a cell.
-pub(crate) fn streamed(config: &Config, step: Step, cell: Cell) -> ChunkSetKey {
+/// Where the chunks are looked for that a step streams for a cell: of edges those of a generation,
+/// which that many iterations made.
+pub(crate) fn streamed(step: Step, generation: u32, cell: Cell) -> ChunkSetKey {
     match step.phase {
         Phase::Split => (Kind::Rough, 0, cell),
         Phase::Gather => (Kind::Updates, step.iteration, cell),
-        _ => (Kind::Edges, rewritten_before(config, step.iteration), cell),
+        _ => (Kind::Edges, generation, cell),
     }
 }
 
-/// Generation of the edges that a step stores, if it stores any.
-pub(crate) fn stored(cx: &Context, step: Step) -> Generation {
-    let rewrites = cx.config.rewrites() && matches!(step.phase, Phase::Scatter | Phase::Fold);
-    Generation { epoch: cx.epoch, iteration: if rewrites { step.iteration + 1 } else { 0 } }
+/// The edges that there are when a step has ended: those that it stored, if it stores any, or those
+/// of before.
+pub(crate) fn after(cx: &Context, step: Step, rewrites: bool, before: Generation) -> Generation {
+    let epoch = cx.epoch;
+    match step.phase {
+        Phase::Ingest | Phase::Split => Generation { epoch, iteration: 0 },
+        Phase::Scatter | Phase::Fold if rewrites => {
+            Generation { epoch, iteration: step.iteration + 1 }
+        }
+        Phase::Scatter | Phase::Gather | Phase::Fold => before,
+    }
 }

@@ -56,6 +56,8 @@ pub(crate) struct StorageEngine {
     active: Arc<[u64]>,
     /// Of the edges that are in sets.
     generation: Generation,
+    /// Whether this step rewrites them.
+    rewrites: bool,
 }
 
 /// Ranges of sources that are active in a step, of those that the chunks of a cell may have.
@@ -189,6 +191,7 @@ impl StorageEngine {
             self.index_updates(|name| (name.epoch, name.iteration) == now);
         }
         self.turn_to(generation);
+        self.rewrites = begin.rewrites;
         if step.phase == Phase::Gather && cx.config.has(Bug::EarlyDelete) {
             for set in self.sets.iter().filter(|((kind, ..), _)| *kind == Kind::Updates) {
                 cx.effects.extend(set.1.blocks.iter().map(|block| Effect::Delete(block.name)));
@@ -202,7 +205,7 @@ impl StorageEngine {
         let Some((_, step, served, parts)) = closing else { return };
         let edges = match step.phase {
             Phase::Ingest if cx.config.splits() => self.rough(cx.epoch),
-            _ => self.edges(rewriting::stored(cx, step)),
+            _ => self.edges(self.after(cx, step)),
         };
         let updates = Sum::of(self.updates(cx.epoch, step.iteration));
         cx.send(0, Message::Closed { step, served, parts, edges, updates });
@@ -218,6 +221,11 @@ impl StorageEngine {
             }
             self.sets.entry((name.kind, name.iteration, name.cell())).or_default().add(block);
         }
+    }
+
+    /// The edges that there are when a step has ended.
+    fn after(&self, cx: &Context, step: Step) -> Generation {
+        rewriting::after(cx, step, self.rewrites, self.generation)
     }
 
     /// All edges of a generation here.
@@ -261,8 +269,8 @@ impl StorageEngine {
             return sum;
         }
         let last = Cell { partition, source: Some(u32::MAX) };
-        let cells =
-            streamed(&cx.config, step, Cell::all(partition))..=streamed(&cx.config, step, last);
+        let of = self.generation.iteration;
+        let cells = streamed(step, of, Cell::all(partition))..=streamed(step, of, last);
         let all = cx.config.has(Bug::UnwantedCounted);
         let active = &self.active;
         for ((.., cell), set) in self.sets.range_mut(cells) {
@@ -305,7 +313,7 @@ impl StorageEngine {
 
     /// All have arrived: says what was served. Nothing of the step will be asked for any more.
     pub(crate) fn close(&mut self, cx: &mut Context, step: Step, checkpoint: bool) {
-        let (kind, before, _) = streamed(&cx.config, step, Cell::all(0));
+        let (kind, before, _) = streamed(step, self.generation.iteration, Cell::all(0));
         let mut served = Served::default();
         if step.phase != Phase::Ingest {
             // Of edges that are rewritten, and of updates that are carried, those of the next
@@ -352,11 +360,15 @@ impl StorageEngine {
         }
         let ingest = matches!(step.phase, Phase::Ingest | Phase::Split);
         let version = step.iteration + u32::from(!ingest);
+        // Edges are made durable once, by the first manifest that names them.
+        let edges = self.after(cx, step);
+        let older = edges.iteration < version && !ingest;
+        let lazy = lazy || older && cx.config.has(Bug::KeptNotSynced);
+        let known = self.kept.all().last().is_some_and(|newest| newest.generation == edges);
         let blocks = self.blocks.values().filter(|block| {
             let name = &block.name;
             let part = name.kind == Kind::Vertices && name.iteration == version;
-            // Those of the ingest, or those that were rewritten.
-            let is_new = ingest || name.iteration == version && !lazy;
+            let is_new = name.generation() == edges && !known && (ingest || !lazy);
             let skipped = name.role == Role::Mirror && cx.config.has(Bug::MirrorNotSynced);
             name.epoch == epoch && (part || name.kind == Kind::Edges && is_new) && !skipped
         });

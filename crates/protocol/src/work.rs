@@ -193,6 +193,9 @@ pub enum Outcome {
         goes_on: bool,
         /// State of the program that all machines must know.
         control: Bytes,
+        /// Whether the next iteration rewrites edges, of a program that may
+        /// ([`crate::rewriting`]).
+        rewrites: bool,
     },
 }
 

@@ -9,8 +9,8 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{
     BeliefPropagation, Bfs, BfsTree, Cdlp, Conductance, ForestContraction, ForestLabels, HyperBall,
-    KCore, LabelPropagation, Lcc, LocalContraction, Mis, PageRank, Sides, Spmv, Sssp, StrongLabels,
-    SumProduct, Triangles, Walk,
+    KCore, LabelPropagation, Lcc, LocalContraction, Mis, PageRank, Sides, Spmv, Sssp,
+    StrongContraction, StrongLabels, SumProduct, Triangles, Walk,
 };
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
@@ -26,7 +26,7 @@ use crate::phases::Colours;
 use crate::triangle_job::TriangleJob;
 
 /// The algorithms, by name.
-pub const ALGORITHMS: [&str; 22] = [
+pub const ALGORITHMS: [&str; 23] = [
     "labels",
     "pagerank",
     "bfs",
@@ -49,6 +49,7 @@ pub const ALGORITHMS: [&str; 22] = [
     "sum-product",
     "walk",
     "forest-labels",
+    "strong-labels",
 ];
 
 /// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
@@ -145,7 +146,7 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
         "forest-labels" => {
             Arc::new(KernelJob::new("forest-labels", &both(), ForestLabels::default()))
         }
-        "wcc" | "mcst" | "scc" => joined(name, random, graph),
+        "wcc" | "mcst" | "scc" | "strong-labels" => joined(name, random, graph),
         "triangles" | "lcc" => {
             let ranges_most = *random.pick(&[1, 1, 3, 4]);
             match name {
@@ -166,8 +167,7 @@ pub fn with_members(graph: &Graph) -> Graph {
     read
 }
 
-/// Programs over what hangs together, judged by searches and Kruskal: components by contraction,
-/// the others by labels that spread.
+/// Programs over what hangs together, judged by searches, Kruskal and Kosaraju.
 fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
     let both = Reading { undirected: true, ..Reading::default() };
     let column = |values: Vec<u64>| values.into_iter().map(|value| vec![value as f64]).collect();
@@ -180,11 +180,15 @@ fn joined(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             let (both, program) = (read_as(graph, both), ForestContraction::new(cost));
             Arc::new(ContractJob::new("mcst", &both, program, rows.collect()))
         }
-        "scc" => {
+        "scc" | "strong-labels" => {
             let duplicates = Duplicates::Directions;
             let ways = Reading { drop_self_loops: true, duplicates, ..Reading::default() };
             let rows = column(strong_components(graph));
-            Arc::new(KernelJob::listed("scc", &read_as(graph, ways), StrongLabels, rows))
+            let ways = read_as(graph, ways);
+            if name == "scc" {
+                return Arc::new(ContractJob::new("scc", &ways, StrongContraction, rows));
+            }
+            Arc::new(KernelJob::listed("strong-labels", &ways, StrongLabels, rows))
         }
         _ => {
             let rows = column(components(graph));

@@ -41,7 +41,9 @@ fn told(outcome: &Outcome) -> u64 {
         Outcome::Applied { made, filled } => (7, [*made, filled.len() as u64, 0]),
         Outcome::HandedOver(payload) => (8, [payload.hash(), 0, 0]),
         Outcome::Merged => (9, [0; 3]),
-        Outcome::Decided { goes_on, control } => (10, [u64::from(*goes_on), checksum(control), 0]),
+        Outcome::Decided { goes_on, control, rewrites } => {
+            (10, [u64::from(*goes_on), checksum(control), u64::from(*rewrites)])
+        }
     };
     counts.into_iter().fold(which, |sum, count| mix(sum ^ count))
 }

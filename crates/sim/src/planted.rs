@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// All bugs.
-pub const BUGS: [Bug; 51] = [
+pub const BUGS: [Bug; 53] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -41,6 +41,8 @@ pub const BUGS: [Bug; 51] = [
     Bug::RewriteDropped,
     Bug::ContractedDropped,
     Bug::EdgesNotMoved,
+    Bug::KeptNotSynced,
+    Bug::IdleNotRewritten,
     Bug::CellSkipped,
     Bug::CellUntold,
     Bug::NoFrameSum,
@@ -83,7 +85,8 @@ pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
 pub fn algorithm(bug: Bug) -> Option<&'static str> {
     match bug {
         Bug::EdgesNotSynced | Bug::RewriteDropped => Some("sum-product"),
-        Bug::ContractedDropped | Bug::EdgesNotMoved => Some("wcc"),
+        Bug::ContractedDropped | Bug::EdgesNotMoved | Bug::KeptNotSynced => Some("wcc"),
+        Bug::IdleNotRewritten => Some("scc"),
         Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice => Some("lcc"),
         Bug::RowsUnbounded => Some("triangles"),
         _ => None,

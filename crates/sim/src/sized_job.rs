@@ -369,7 +369,7 @@ impl Worker for SizedWorker {
             }
             Work::Decide { iterations, .. } => {
                 let goes_on = (*iterations as usize) < self.profile.iterations.len();
-                Outcome::Decided { goes_on, control: Bytes::from([]) }
+                Outcome::Decided { goes_on, control: Bytes::from([]), rewrites: false }
             }
         })
     }

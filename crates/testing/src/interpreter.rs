@@ -174,6 +174,7 @@ pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::
     while program.next(iterations, &total) == Next::Iterate {
         within(program.limit(), iterations, values.len());
         let mut told: Vec<Option<C::Update>> = vec![None; values.len()];
+        let rewrites = program.rewrites(&total);
         let mut left = Vec::new();
         for edge in edges {
             let ends = [edge.source, edge.target].map(|end| &values[end as usize]);
@@ -182,7 +183,7 @@ pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::
                 let told = &mut told[edge.target as usize];
                 *told = Some(told.map_or(message, |before| program.merge(before, message)));
             }
-            left.extend(becomes);
+            left.extend(if rewrites { becomes } else { Some(edge) });
         }
         edges = left;
         let mut sum = C::Total::default();

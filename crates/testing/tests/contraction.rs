@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use welter_algorithms::mcst::Cost;
-use welter_algorithms::{ForestContraction, LocalContraction};
-use welter_model::edges::Reading;
+use welter_algorithms::{ForestContraction, LocalContraction, StrongContraction};
+use welter_model::edges::{Duplicates, Reading};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
 use welter_testing::graph::Graph;
@@ -75,6 +75,49 @@ fn a_star_takes_two_rounds_and_a_graph_without_edges_none() {
     assert_eq!(components_judged(&Graph::new(9, Vec::new()), 1), 1);
     assert_eq!(components_judged(&Graph::new(9, vec![[4, 4], [4, 4]]), 1), 1);
     assert_eq!(components_judged(&Graph::new(2, vec![[1, 0]]), 1), 3);
+}
+
+/// Compares with Kosaraju's components; says how many iterations it took.
+fn strong_judged(graph: &Graph) -> u64 {
+    let duplicates = Duplicates::Directions;
+    let ways = Reading { drop_self_loops: true, duplicates, ..Reading::default() };
+    let answer = interpret_contract(&read_as(graph, ways), &StrongContraction);
+    let ColumnData::Vertices(found) = Value::columns(&answer.values).remove(0).1 else {
+        panic!("components are vertices")
+    };
+    assert!(found == plain::strong_components(graph), "{:?}", graph.pairs);
+    answer.iterations
+}
+
+proptest! {
+    #[test]
+    fn strong_components_are_those_of_searches(graph in dense_graphs(60, 90)) {
+        strong_judged(&graph);
+    }
+
+    #[test]
+    fn strong_components_of_dense_graphs_too(graph in dense_graphs(60, 400)) {
+        strong_judged(&graph);
+    }
+}
+
+#[test]
+fn chains_of_strong_components_take_two_rounds_whichever_way_they_rise() {
+    // Circles of three, each of which leads to the next one.
+    let circles = |up: bool| {
+        let circle = |at: u32| if up { 3 * at } else { 3 * (99 - at) };
+        let mut pairs = Vec::new();
+        for at in 0..100 {
+            let first = circle(at);
+            pairs.extend([[first, first + 1], [first + 1, first + 2], [first + 2, first]]);
+            pairs.extend((at < 99).then(|| [first, circle(at + 1)]));
+        }
+        Graph::new(300, pairs)
+    };
+    let [rising, falling] = [true, false].map(|up| strong_judged(&circles(up)));
+    assert!(falling < 20, "one round decides all: {falling}");
+    assert!(rising < 140, "the first round hands one label on along all of it: {rising}");
+    assert_eq!(strong_judged(&Graph::new(9, Vec::new())), 1);
 }
 
 /// Compares with Kruskal's forest; says how many iterations it took.

@@ -56,6 +56,8 @@ pub struct ContractWorker<C: Contract> {
     updates: Bin,
     edges: EdgeBins,
     last: C::Total,
+    /// Whether edges are rewritten in this step.
+    rewrites: bool,
     scratch: Scratch,
     looked_at: u64,
 }
@@ -77,6 +79,7 @@ impl<C: Contract> ContractWorker<C> {
             accums: Vec::new(),
             updates: Bin::new(size_of::<C::Update>()),
             last: C::Total::default(),
+            rewrites: false,
             scratch: Scratch::default(),
             looked_at: 0,
         }
@@ -95,10 +98,12 @@ impl<C: Contract> ContractWorker<C> {
         Err(other(format!("{bytes} bytes of {count} vertices, of {width} each")))
     }
 
-    /// The vertex set in memory. All edges are streamed in every iteration.
+    /// The vertex set in memory, and which ranges of it speak.
     fn made(&self, total: C::Total) -> Outcome {
         let vertices = self.cut.vertex_chunks(cast_slice(&self.own), size_of::<C::Value>());
-        let active = if self.own.is_empty() { 0 } else { u64::MAX };
+        let first = self.cut.partitions.range(self.partition).start;
+        let speaking = (first..).zip(&self.own).filter(|(_, value)| self.program.speaks(value));
+        let active = speaking.fold(0, |ranges, (vertex, _)| ranges | self.cut.range_of(vertex));
         Outcome::Made { vertices, total: bytes_of(&total).into(), active }
     }
 
@@ -121,6 +126,7 @@ impl<C: Contract> ContractWorker<C> {
     ) -> Result<Outcome, EngineError> {
         self.own = self.load(partition, vertices)?;
         self.last = total::<C>(control)?;
+        self.rewrites = step.phase != Phase::Gather && self.program.rewrites(&self.last);
         self.accums.clear();
         self.accums.resize(self.own.len(), None);
         self.updates.clear();
@@ -183,7 +189,7 @@ impl<C: Contract> ContractWorker<C> {
                 made += 1;
                 self.send(place, update);
             }
-            if let Some(edge) = becomes {
+            if let Some(edge) = becomes.filter(|_| self.rewrites) {
                 kept += 1;
                 full.extend(self.keep(edge));
             }
@@ -196,7 +202,11 @@ impl<C: Contract> ContractWorker<C> {
         // On route fold updates wait nowhere.
         let made = if self.step.phase == Phase::Fold { 0 } else { made };
         let dropped = self.looked_at - kept;
-        let rewritten = work::Rewritten::Moved { kept, dropped, filled: full };
+        let rewritten = if self.rewrites {
+            work::Rewritten::Moved { kept, dropped, filled: full }
+        } else {
+            work::Rewritten::Not
+        };
         Ok(Outcome::Streamed { made, gathered: 0, rewritten, filled })
     }
 
@@ -271,7 +281,8 @@ impl<C: Contract> ContractWorker<C> {
             sum = sum.merge(total::<C>(bytes)?);
         }
         let goes_on = self.program.next(iterations.into(), &sum) == Next::Iterate;
-        Ok(Outcome::Decided { goes_on, control: bytes_of(&sum).into() })
+        let rewrites = self.program.rewrites(&sum);
+        Ok(Outcome::Decided { goes_on, control: bytes_of(&sum).into(), rewrites })
     }
 }
 

@@ -182,9 +182,11 @@ impl KernelWorker {
         Ok(match kernel {
             Kernel::Fold(_) => {
                 let control = total_bytes(&all, active);
-                Outcome::Decided { goes_on: goes_on && active > 0, control }
+                Outcome::Decided { goes_on: goes_on && active > 0, control, rewrites: false }
             }
-            Kernel::Extended(_) => Outcome::Decided { goes_on, control: all.into() },
+            Kernel::Extended(_) => {
+                Outcome::Decided { goes_on, control: all.into(), rewrites: true }
+            }
         })
     }
 }

@@ -280,7 +280,7 @@ impl TriangleWorker {
         };
         let goes_on = iterations < Ranges { count, width }.iterations();
         let control = [edges, count.into()].map(u64::to_le_bytes).concat();
-        Ok(Outcome::Decided { goes_on, control: control.into() })
+        Ok(Outcome::Decided { goes_on, control: control.into(), rewrites: false })
     }
 
     fn too_long(&self, least: u64) -> EngineError {

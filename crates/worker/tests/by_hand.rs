@@ -125,7 +125,9 @@ impl Cluster {
     fn decide(&mut self, iterations: u32) -> Option<Bytes> {
         let totals = std::mem::take(&mut self.totals);
         let work = Work::Decide { iterations, control: [].into(), totals };
-        let Outcome::Decided { goes_on, control } = self.ask(0, &work) else { panic!("decided") };
+        let Outcome::Decided { goes_on, control, .. } = self.ask(0, &work) else {
+            panic!("decided")
+        };
         goes_on.then_some(control)
     }
 

@@ -132,7 +132,7 @@ impl Cluster {
     fn decide(&mut self, iterations: u32) -> Result<bool, EngineError> {
         let (control, totals) = (self.control.clone(), std::mem::take(&mut self.totals));
         let decided = self.workers[0].work(&Work::Decide { iterations, control, totals })?;
-        let Outcome::Decided { goes_on, control } = decided else { panic!("{decided:?}") };
+        let Outcome::Decided { goes_on, control, .. } = decided else { panic!("{decided:?}") };
         self.control = control;
         Ok(goes_on)
     }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use welter_algorithms::{Scc, StrongLabels};
+use welter_algorithms::{Scc, StrongContraction, StrongLabels};
 use welter_engine::plan::Layout;
 use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
@@ -10,12 +10,13 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
 use super::chosen::{Answer, Chosen, Entry};
-use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
+use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
 use crate::top::Top;
+use welter_model::program::Total;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "scc",
@@ -69,6 +70,12 @@ impl Methods for Method {
     const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 
+/// Components of a run on a cluster.
+fn components<T: Total>(ended: &Ended<'_, T>) -> Result<Finding, Failure> {
+    let note = wcc::note(ended.columns, ended.rows, (0, CALLED[0], CALLED[1]))?;
+    Ok(ended.found(note, None))
+}
+
 impl Chosen for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
@@ -107,10 +114,11 @@ impl Chosen for Options {
         if !self.method.is_free() && !self.method.by_labels() {
             return Err(refused("--method passes"));
         }
-        let program = ClusterProgram::fold(StrongLabels, Top::Groups, |ended| {
-            let note = wcc::note(ended.columns, ended.rows, (0, CALLED[0], CALLED[1]))?;
-            Ok(ended.found(note, None))
-        });
+        let program = if self.method.by_labels() {
+            ClusterProgram::fold(StrongLabels, Top::Groups, components)
+        } else {
+            ClusterProgram::contracting(StrongContraction, Top::Groups, components)
+        };
         Ok(program.with_directions())
     }
 

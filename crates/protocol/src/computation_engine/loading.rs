@@ -51,6 +51,11 @@ impl ComputationEngine {
         self.begin.as_ref().map_or(0, |begin| begin.active_of(partition))
     }
 
+    /// Iterations that made the edges which this step streams.
+    fn generation(&self) -> u32 {
+        self.begin.as_ref().map_or(0, |begin| begin.generation.iteration)
+    }
+
     pub(super) fn is_active(&self, partition: u32) -> bool {
         self.active(partition) != 0
     }
@@ -166,6 +171,7 @@ impl ComputationEngine {
     /// Asks for chunks of the cell at work, and of those that come next where all are asked for
     /// what is left of the ones before; and for the signals of the next one when it has a chunk.
     pub(super) fn fill(&mut self, cx: &mut Context, step: Step) {
+        let generation = self.generation();
         let Some(task) = &mut self.task else { return };
         let what = (step, task.cell(), task.active);
         task.pulls.fill(cx, (&self.window, 0), what, &task.holders);
@@ -175,7 +181,7 @@ impl ComputationEngine {
             if place == task.ahead.len() {
                 let Some(source) = task.cells.pop_front() else { break };
                 let active = self.begin.as_ref().map_or(0, |begin| begin.active_of(source));
-                let pulls = Pulls::of(cx, &task.holders, source);
+                let pulls = Pulls::of(cx, generation, &task.holders, source);
                 task.ahead.push_back(Ahead { source, active, pulls, loads: false });
                 cx.counters.count(if place == 0 { Path::LookedAhead } else { Path::LookedFar });
             }
@@ -226,13 +232,14 @@ impl ComputationEngine {
             _ => first.then(|| of_sources(task)),
         };
         let Some(active) = active else { return self.input_ended(cx, step) };
+        let generation = self.generation();
         let Some(task) = &mut self.task else { return };
         task.source = task.cells.pop_front();
         task.turned = false;
         task.active = active;
         task.pulls = match task.source {
-            Some(source) => Pulls::of(cx, &task.holders, source),
-            None => Pulls::of_all(cx),
+            Some(source) => Pulls::of(cx, generation, &task.holders, source),
+            None => Pulls::of_all(cx, generation),
         };
         task.stage = Stage::Streaming;
     }

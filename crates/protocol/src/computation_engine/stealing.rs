@@ -185,6 +185,7 @@ mod tests {
             control: Bytes::from([]),
             made: Epoch::default(),
             generation: Generation::default(),
+            rewrites: false,
             edges_only: false,
             active: Arc::from([active; 2]),
             committed: None,

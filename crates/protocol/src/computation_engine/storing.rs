@@ -83,6 +83,8 @@ impl ComputationEngine {
         (old, rewritten): (Block, Rewritten),
     ) {
         let records = u64::from(old.records);
+        let none = matches!(rewritten, Rewritten::Not);
+        assert_eq!(none, !self.rewrites(), "edges are rewritten in steps that say so");
         match rewritten {
             Rewritten::Not => return,
             Rewritten::InPlace(payload) => {
@@ -98,7 +100,8 @@ impl ComputationEngine {
                 self.store_contracted(cx, (step, old.name.partition), filled);
             }
         }
-        assert_eq!(old.name.iteration, step.iteration, "edges of one generation are streamed");
+        let of = self.begin.as_ref().map(|begin| begin.generation);
+        assert_eq!(Some(old.name.generation()), of, "edges of one generation are streamed");
         self.worked.streamed += records;
     }
 

@@ -19,6 +19,7 @@ fn begin(phase: Phase) -> Begin {
         control: Bytes::from([]),
         made: Epoch::default(),
         generation: Generation::default(),
+        rewrites: false,
         edges_only: false,
         active: Arc::from([1; 2]),
         committed: None,
@@ -132,7 +133,8 @@ fn as_many_chunks_are_streamed_at_a_time_as_there_are_cores_for() {
         let [(token, Work::Open { .. })] = works(&mut cx)[..] else { panic!("it opens") };
         engine.done(&mut cx, token, Outcome::Opened);
         let step = Step { iteration: 0, phase: Phase::Scatter };
-        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0, tells: false };
+        let pull =
+            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, tells: false };
         let mut at_work = Vec::new();
         for number in 0..CHUNKS {
             engine.pulled(&mut cx, number as Rank % 2, pull, Some(chunk(number)), &MORE);
@@ -204,6 +206,7 @@ fn masters_are_interrupted_between_chunks_if_at_all() {
     let pull = Pull {
         step: Step { iteration: 0, phase: Phase::Gather },
         cell: Cell::all(0),
+        generation: 0,
         active: u64::MAX,
         sent: 0,
         tells: false,
@@ -260,7 +263,8 @@ fn nobody_proposes_help_where_partitions_are_static() {
     for (bias, proposes) in [(Bias::NEVER, false), (Bias::PAPER, true), (Bias::Always, true)] {
         let (mut cx, mut engine) = opened(Config { bias, ..of_two() }, Phase::Scatter);
         let step = Step { iteration: 0, phase: Phase::Scatter };
-        let pull = Pull { step, cell: Cell::all(0), active: 1, sent: 0, tells: false };
+        let pull =
+            Pull { step, cell: Cell::all(0), generation: 0, active: 1, sent: 0, tells: false };
         for _ in 0..2 {
             engine.pulled(&mut cx, 0, pull, None, &NONE);
             engine.pulled(&mut cx, 1, pull, None, &NONE);
@@ -285,7 +289,8 @@ fn filled() -> Vec<Filled> {
 #[test]
 fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
     let step = Step { iteration: 0, phase: Phase::Gather };
-    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0, tells: false };
+    let pull =
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
     for carries in [false, true] {
         // A window of one byte: what was told must be stored before more is.
         let config = Config { carries, store_window_bytes: 1, ..of_two() };
@@ -341,7 +346,7 @@ fn the_next_cell_is_asked_for_when_all_are_for_the_one_at_work() {
     let step = Step { iteration: 0, phase: Phase::Fold };
     let pull = |source| {
         let cell = Cell { partition: 0, source: Some(source) };
-        Pull { step, cell, active: 1, sent: 0, tells: false }
+        Pull { step, cell, generation: 0, active: 1, sent: 0, tells: false }
     };
     engine.pulled(&mut cx, 0, pull(0), Some(chunk(0)), &MORE);
     for name in gets(&mut cx) {
@@ -385,7 +390,7 @@ fn who_has_told_of_its_cells_is_asked_for_no_other() {
     let step = Step { iteration: 0, phase: Phase::Fold };
     let pull = |source, tells| {
         let cell = Cell { partition: 0, source: Some(source) };
-        Pull { step, cell, active: 1, sent: 0, tells }
+        Pull { step, cell, generation: 0, active: 1, sent: 0, tells }
     };
     let pulls = |cx: &mut Context| -> Vec<(Cell, bool)> {
         let pull = |message| match message {

@@ -56,7 +56,7 @@ impl StorageEngine {
 
     /// Whether any chunk is left for a pull.
     fn has_any(&mut self, cx: &mut Context, pull: Pull) -> bool {
-        let set = self.sets.entry(streamed(&cx.config, pull.step, pull.cell)).or_default();
+        let set = self.sets.entry(streamed(pull.step, pull.generation, pull.cell)).or_default();
         set.reset(pull.step, pull.active);
         let any = set.has_any(pull.active);
         if !any && !set.left.is_empty() {
@@ -129,7 +129,7 @@ impl StorageEngine {
 
     /// A chunk for a pull, if any is left.
     fn pick(&mut self, cx: &mut Context, pull: Pull) -> Option<Block> {
-        let set = self.sets.entry(streamed(&cx.config, pull.step, pull.cell)).or_default();
+        let set = self.sets.entry(streamed(pull.step, pull.generation, pull.cell)).or_default();
         set.reset(pull.step, pull.active);
         let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
         let first = cx.config.has(Bug::WrongSummary);
@@ -143,13 +143,13 @@ impl StorageEngine {
     /// Stock here when a pull is answered. In a step that has not begun here it is not known
     /// which sources are active, so all cells that have a chunk are told of.
     fn stock(&mut self, cx: &mut Context, pull: Pull) -> Stock {
-        let Pull { step, cell, active, tells, .. } = pull;
-        let set = self.sets.get(&streamed(&cx.config, step, cell));
+        let Pull { step, cell, generation, active, tells, .. } = pull;
+        let set = self.sets.get(&streamed(step, generation, cell));
         let more = set.is_some_and(|set| set.may_have(step, active));
         let mut cells = Vec::new();
         if tells {
             let ends = [None, Some(u32::MAX)].map(|source| Cell { source, ..cell });
-            let [first, last] = ends.map(|cell| streamed(&cx.config, step, cell));
+            let [first, last] = ends.map(|cell| streamed(step, generation, cell));
             let begun = self.step == Some(step);
             for ((.., cell), set) in self.sets.range(first..=last) {
                 let active = if begun { self.active(step, *cell) } else { u64::MAX };

@@ -40,7 +40,8 @@ fn asked(cx: &mut Context) -> (u64, bool) {
 fn what_is_measured_as_service_has_no_wait_in_it() {
     let (mut cx, mut engine) = (context(), StorageEngine::default());
     let step = Step { iteration: 0, phase: Phase::Scatter };
-    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0, tells: false };
+    let pull =
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
     let (first, second) = (edges(1), edges(2));
     // Two writes, and a read between them: of each the device needs ten.
     engine.store(&mut cx, 1, first.0, first.1.clone());
@@ -81,7 +82,8 @@ fn at_once(cx: &mut Context) -> (Vec<BlockName>, usize) {
 #[test]
 fn what_needs_no_disk_has_no_turn_at_it() {
     let step = Step { iteration: 0, phase: Phase::Scatter };
-    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0, tells: false };
+    let pull =
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
     let name = vertices(Epoch::default(), 0, 0, 0);
     for vertex_sets in [VertexSets::Disk, VertexSets::Memory] {
         let config = Config { vertex_sets, ..of_two() };
@@ -107,7 +109,8 @@ fn what_needs_no_disk_has_no_turn_at_it() {
 fn a_chunk_is_there_for_pulls_that_come_after_it() {
     let (mut cx, mut engine) = (context(), StorageEngine::default());
     let step = Step { iteration: 0, phase: Phase::Scatter };
-    let pull = Pull { step, cell: Cell::all(0), active: u64::MAX, sent: 0, tells: false };
+    let pull =
+        Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
     let (block, payload) = edges(1);
     engine.store(&mut cx, 1, block, payload);
     engine.pull(&mut cx, 1, pull);
@@ -129,7 +132,8 @@ fn what_remains_is_what_can_still_be_handed_out() {
     assert_eq!(engine.remaining(&cx, step, 0), Left::default(), "the step has not begun");
     (engine.step, engine.active) = (Some(step), Arc::from([0b1010, 0]));
     assert_eq!(engine.remaining(&cx, step, 0), Left { bytes: 16, cells: 1, sources: 32 });
-    let pull = Pull { step, cell: Cell::all(0), active: 0b1010, sent: 0, tells: false };
+    let pull =
+        Pull { step, cell: Cell::all(0), generation: 0, active: 0b1010, sent: 0, tells: false };
     for left in [8, 0] {
         engine.pull(&mut cx, 1, pull);
         let (token, _) = asked(&mut cx);

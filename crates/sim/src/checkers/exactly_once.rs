@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! streamed twice                 never
-//! streamed when the step ends  = stored, of the generation or iteration, with an active source
+//! streamed when the step ends  = stored, of the generation or iteration, with an active source,
+//!                                or all of the generation, where it is rewritten
 //! ```
 //!
 //! Which sources are active is what the programs said that made them, not what machines told each
@@ -12,7 +13,7 @@
 //! answer), steps of an epoch that ended before their barrier, and edges of a step in which none
 //! was streamed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::{Outcome, Work};
@@ -28,6 +29,8 @@ pub struct ExactlyOnce {
     streamed: BTreeMap<BlockName, usize>,
     /// Active ranges after so many iterations, by partition.
     active: BTreeMap<(u32, u32), u64>,
+    /// Iterations that rewrite edges, by what programs decided.
+    rewrite: BTreeSet<u32>,
     newest: Option<(Epoch, Step)>,
     opened: BTreeMap<usize, u32>,
 }
@@ -50,6 +53,13 @@ impl ExactlyOnce {
     pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) -> Result<(), String> {
         if let (Work::Init { partition, .. }, Outcome::Made { active, .. }) = (work, outcome) {
             self.active.insert((0, *partition), *active);
+        }
+        if let (Work::Decide { iterations, .. }, Outcome::Decided { rewrites, .. }) =
+            (work, outcome)
+        {
+            // Of those that go back and decide anew the last counts.
+            self.rewrite.remove(iterations);
+            self.rewrite.extend(rewrites.then_some(iterations));
         }
         let Some(step) = scene.step else { return Ok(()) };
         let now = (scene.epoch, step);
@@ -106,7 +116,8 @@ impl ExactlyOnce {
                 let of = (step.iteration, name.cell().sources());
                 let ranges = self.active.get(&of).copied().unwrap_or(0);
                 let is_asked = name.kind == Kind::Edges && Some(name.generation()) == generation;
-                is_asked && sources & ranges != 0
+                let all = self.rewrite.contains(&step.iteration);
+                is_asked && (all || sources & ranges != 0)
             };
             let missing = |(name, _): &(&BlockName, &u64)| !streamed.contains_key(name);
             let mut all = self.stored.iter();
