@@ -82,7 +82,9 @@ impl TxLane for Queued {
 
     fn poll(&mut self) -> Result<(), LaneError> {
         self.take_back();
-        if self.full.is_abandoned() { Err(LaneError::Closed(0)) } else { Ok(()) }
+        // An end that has given all back before it went has lost nothing.
+        let is_lost = self.full.is_abandoned() && !self.is_idle();
+        if is_lost { Err(LaneError::Closed(0)) } else { Ok(()) }
     }
 
     fn is_idle(&self) -> bool {
@@ -212,6 +214,8 @@ mod tests {
             assert!(queued.is_idle());
         }
         drop(served);
+        queued.poll().unwrap();
+        let _bucket = queued.bucket(0);
         assert!(matches!(queued.poll(), Err(LaneError::Closed(_))));
     }
 }

@@ -16,7 +16,7 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use crate::bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
 use crate::header::Header;
@@ -142,7 +142,10 @@ impl TxLane for SharedTx {
     }
 
     fn poll(&mut self) -> Result<(), LaneError> {
-        let gone = self.lanes.iter().position(|lane| lane.slots.load(RX_GONE) != 0);
+        // An end that has folded all before it went has lost nothing.
+        let is_lost =
+            |lane: &TxEnd| lane.slots.load(RX_GONE) != 0 && lane.slots.load(FOLDED) != lane.written;
+        let gone = self.lanes.iter().position(is_lost);
         gone.map_or(Ok(()), |to| Err(LaneError::Closed(to)))
     }
 
@@ -186,13 +189,13 @@ impl RxLane for SharedRx {
 
 impl Drop for TxEnd {
     fn drop(&mut self) {
-        self.slots.region.counter(TX_GONE).store(1, Relaxed);
+        self.slots.region.counter(TX_GONE).store(1, Release);
     }
 }
 
 impl Drop for RxEnd {
     fn drop(&mut self) {
-        self.slots.region.counter(RX_GONE).store(1, Relaxed);
+        self.slots.region.counter(RX_GONE).store(1, Release);
     }
 }
 
@@ -224,6 +227,9 @@ mod tests {
             assert!(tx.is_idle());
         }
         drop(rx);
+        tx.poll().unwrap();
+        let bucket = tx.bucket(0).unwrap();
+        tx.commit(0, bucket).unwrap();
         assert!(matches!(tx.poll(), Err(LaneError::Closed(0))));
     }
 

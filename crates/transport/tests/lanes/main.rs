@@ -5,13 +5,16 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod exchange;
+mod pagerank;
 
 use std::net::{TcpListener, TcpStream};
+use std::thread;
 
 use exchange::{Case, exchange, exchange_by_senders};
+use pagerank::Machine;
 use welter_transport::{
-    Bounds, Clock, End, Endpoint, EndpointSettings, Layout, Protection, Secret, SharedRx, SharedTx,
-    StreamSettings, TcpRx, TcpTx, Udp, memory_lanes,
+    Bounds, Clock, End, Endpoint, EndpointSettings, Layout, Protection, RxLane, Secret, SharedRx,
+    SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp, memory_lanes,
 };
 
 const LAYOUTS: [Layout; 3] = [Layout::WHOLE, Layout::ETHERNET, Layout::DATAGRAM];
@@ -131,4 +134,33 @@ fn udp() {
 fn sender_threads() {
     let (mut senders, receivers) = udp_lanes(1, 2, 0, Layout::ETHERNET, Protection::Sealed);
     exchange_by_senders(Case::default(), 3, Layout::ETHERNET, senders.remove(0), receivers);
+}
+
+/// Runs PageRank on as many machines as there are lanes, all in this process.
+fn pagerank<T, R>((senders, receivers): (Vec<T>, Vec<R>))
+where
+    T: TxLane + Send + 'static,
+    R: RxLane + Send + 'static,
+{
+    let machines = senders.len() as u32;
+    let running: Vec<_> = (0..machines)
+        .zip(senders.into_iter().zip(receivers))
+        .map(|(rank, (sender, receiver))| {
+            let machine = Machine { rank, machines };
+            thread::spawn(move || machine.is_right(&machine.run(sender, receiver)))
+        })
+        .collect();
+    for machine in running {
+        assert!(machine.join().unwrap());
+    }
+}
+
+#[test]
+fn pagerank_is_that_of_one_thread() {
+    let (whole, ethernet) = (Layout::WHOLE, Layout::ETHERNET);
+    for machines in 2..5 {
+        pagerank(memory_lanes(usize::from(machines), usize::from(machines), 3, whole));
+        pagerank(tcp_lanes(machines, machines, Layout::DATAGRAM, Protection::Sealed));
+        pagerank(udp_lanes(machines, machines, 6, ethernet, Protection::Sealed));
+    }
 }
