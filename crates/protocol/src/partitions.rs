@@ -201,6 +201,33 @@ mod tests {
         }
     }
 
+    /// A trillion vertices of 16 bytes on 32 machines of 32 GiB, and bounds at 32 bits and beside.
+    #[test]
+    fn vertices_beyond_32_bits_have_places_of_32() {
+        let even = Partitions::fitting(32, 1 << 40, 16, 1 << 35).unwrap();
+        assert_eq!((even.count(), even.width()), (512, 1 << 31));
+        let mut weights = Weights::new(1 << 40);
+        for vertex in [0, 1, u64::from(u32::MAX), 1 << 32, (1 << 40) - 1] {
+            for _ in 0..1000 {
+                weights.count(vertex);
+            }
+        }
+        let by_edges = even.clone().weighed(&weights, 1 << 32);
+        for (cut, width) in [(&even, 1 << 31), (&by_edges, 1 << 32)] {
+            assert!(cut.width() <= width);
+            let near = |at: u64| [at.saturating_sub(1), at, (at + 1).min((1 << 40) - 1)];
+            let bounds = (0..cut.count()).flat_map(|partition| near(cut.range(partition).start));
+            let others = [1 << 31, 1 << 32, 1 << 33, (1 << 40) - 1].into_iter().flat_map(near);
+            for vertex in bounds.chain(others) {
+                let (partition, place) = cut.place(vertex);
+                assert!(cut.range(partition).contains(&vertex), "{vertex} in {partition}");
+                assert_eq!(cut.range(partition).start + place, vertex);
+                assert!(u32::try_from(place).is_ok(), "{vertex} at {place}");
+            }
+            assert_eq!(cut.range(cut.count() - 1).end, 1 << 40);
+        }
+    }
+
     #[test]
     fn every_vertex_is_in_one_partition_that_fits_whatever_the_weights() {
         let random = &mut Random::new(1);

@@ -40,23 +40,28 @@ impl Random {
 /// each of these steps can be undone modulo 2^bits, hence so can all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shuffle {
-    mask: u32,
+    mask: u64,
     shift: u32,
-    rounds: [(u32, u32); 3],
+    rounds: [(u64, u64); 3],
 }
 
 impl Shuffle {
-    /// A bijection on `0..2^bits`, for 1 to 32 bits.
+    /// A bijection on `0..2^bits`, for 1 to 64 bits. Up to 32 one word is enough for a round.
     pub(super) fn new(bits: u32, random: Random) -> Self {
         let rounds = [0, 1, 2].map(|round| {
             let word = random.at(round);
-            ((word >> 32) as u32, word as u32 | 1)
+            let (plus, times) = if bits > 32 {
+                (random.at(round + 3), word)
+            } else {
+                (word >> 32, u64::from(word as u32))
+            };
+            (plus, times | 1)
         });
-        Self { mask: u32::MAX >> (32 - bits), shift: bits.div_ceil(2), rounds }
+        Self { mask: u64::MAX >> (64 - bits), shift: bits.div_ceil(2), rounds }
     }
 
     /// Where `number` goes; below 2^bits when `number` is.
-    pub(super) fn apply(&self, number: u32) -> u32 {
+    pub(super) fn apply(&self, number: u64) -> u64 {
         self.rounds.iter().fold(number, |number, (plus, times)| {
             let word = number.wrapping_add(*plus).wrapping_mul(*times) & self.mask;
             word ^ (word >> self.shift)
@@ -76,7 +81,7 @@ mod tests {
             let mut hit = vec![false; count];
             let mut fixed = 0;
             for number in 0..count {
-                let image = shuffle.apply(number as u32) as usize;
+                let image = shuffle.apply(number as u64) as usize;
                 assert!(!std::mem::replace(&mut hit[image], true));
                 fixed += usize::from(image == number);
             }
@@ -87,11 +92,35 @@ mod tests {
     #[test]
     fn a_shuffle_separates_neighbours() {
         let shuffle = Shuffle::new(20, Random::new(1, "shuffle"));
-        let near = (0..1_u32 << 20)
+        let near = (0..1_u64 << 20)
             .filter(|&x| shuffle.apply(x).abs_diff(shuffle.apply(x ^ 1)) < 1 << 10)
             .count();
         // Of random pairs, about one in 512 is so near.
         assert!(near < 1 << 14, "{near}");
+    }
+
+    /// An inverse is made of the inverses of the steps.
+    #[test]
+    fn a_shuffle_of_more_than_32_bits_can_be_undone() {
+        for bits in [33, 40, 63, 64] {
+            let shuffle = Shuffle::new(bits, Random::new(3, "shuffle"));
+            let undo = |number: u64| {
+                shuffle.rounds.iter().rev().fold(number, |number, (plus, times)| {
+                    // Newton's iteration doubles the bits that are right, of which 3 are at first.
+                    let inverse = (0..5).fold(*times, |inverse: u64, _| {
+                        inverse.wrapping_mul(2_u64.wrapping_sub(times.wrapping_mul(inverse)))
+                    });
+                    let word = number ^ number >> shuffle.shift;
+                    word.wrapping_mul(inverse).wrapping_sub(*plus) & shuffle.mask
+                })
+            };
+            let last = u64::MAX >> (64 - bits);
+            for number in [0, 1, u64::from(u32::MAX), 1 << 32, last / 3, last] {
+                let image = shuffle.apply(number);
+                assert!(image <= last && image != number, "{number} of {bits} bits");
+                assert_eq!(undo(image), number, "{bits} bits");
+            }
+        }
     }
 
     #[test]

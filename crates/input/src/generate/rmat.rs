@@ -19,6 +19,9 @@ use super::{Batcher, GenerateError, PART_EDGES, Weigher, Weights, check};
 /// Largest scale: 2^31 vertices have 32-bit slots.
 pub const SCALE_MAX: u32 = 31;
 
+/// Largest scale of [`Ends`].
+pub const ENDS_SCALE_MAX: u32 = 40;
+
 /// Levels that one random number decides; a table of 4^6 columns takes 32 KiB.
 const LEVELS: u32 = 6;
 
@@ -75,6 +78,23 @@ impl Default for RmatOptions {
 /// ```
 #[derive(Debug)]
 pub struct Rmat {
+    ends: Ends,
+    weigher: Weigher,
+}
+
+/// Ends of the edges of an R-MAT graph of up to 2^40 vertices, by the numbers of the edges. Up to
+/// [`SCALE_MAX`] they are those of [`Rmat`].
+///
+/// ```
+/// use welter_input::generate::rmat::{Ends, RmatOptions};
+///
+/// let graph = Ends::new(&RmatOptions { scale: 40, ..RmatOptions::default() })?;
+/// assert_eq!((graph.vertices(), graph.edges()), (1 << 40, 16 << 40));
+/// assert!((0..99).any(|edge| graph.of(edge)[0] > u64::from(u32::MAX)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Ends {
     scale: u32,
     edges: u64,
     /// Outcomes of [`LEVELS`] levels.
@@ -83,7 +103,6 @@ pub struct Rmat {
     rest: Option<Alias>,
     shuffle: Option<Shuffle>,
     random: Random,
-    weigher: Weigher,
 }
 
 impl Rmat {
@@ -92,8 +111,27 @@ impl Rmat {
     /// # Errors
     /// When the options make no graph.
     pub fn new(options: &RmatOptions) -> Result<Self, GenerateError> {
+        let RmatOptions { scale, seed, weights, .. } = *options;
+        if scale > SCALE_MAX {
+            return Err(GenerateError::Scale(scale));
+        }
+        Ok(Self { ends: Ends::new(options)?, weigher: Weigher::new(weights, seed) })
+    }
+
+    /// Edge number `edge` of the stream.
+    fn pair(&self, edge: u64) -> Pair {
+        self.ends.of(edge).map(|end| end as u32)
+    }
+}
+
+impl Ends {
+    /// Of a graph with these options, whose weights are not looked at.
+    ///
+    /// # Errors
+    /// When the options make no graph.
+    pub fn new(options: &RmatOptions) -> Result<Self, GenerateError> {
         let RmatOptions { scale, factor, quadrants, seed, scramble, weights } = *options;
-        if !(1..=SCALE_MAX).contains(&scale) {
+        if !(1..=ENDS_SCALE_MAX).contains(&scale) {
             return Err(GenerateError::Scale(scale));
         }
         check(factor, 1 << scale, weights)?;
@@ -109,18 +147,27 @@ impl Rmat {
             rest: (scale % LEVELS > 0).then(|| Alias::new(quadrants, scale % LEVELS)),
             shuffle: scramble.then(|| Shuffle::new(scale, Random::new(seed, "scramble"))),
             random: Random::new(seed, "rmat"),
-            weigher: Weigher::new(weights, seed),
         })
     }
 
-    /// Edge number `edge` of the stream.
-    fn pair(&self, edge: u64) -> Pair {
+    /// How many vertices there are, with or without edges.
+    pub fn vertices(&self) -> u64 {
+        1 << self.scale
+    }
+
+    /// How many edges there are.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Source and destination of an edge.
+    pub fn of(&self, edge: u64) -> [u64; 2] {
         let mut draw = edge * u64::from(self.scale.div_ceil(LEVELS));
-        let (mut source, mut destination) = (0, 0);
+        let (mut source, mut destination) = (0_u64, 0_u64);
         let mut descend = |table: &Alias| {
             let (high, low) = table.draw(self.random.at(draw));
-            source = source << table.levels | high;
-            destination = destination << table.levels | low;
+            source = source << table.levels | u64::from(high);
+            destination = destination << table.levels | u64::from(low);
             draw += 1;
         };
         for _ in 0..self.scale / LEVELS {
@@ -136,11 +183,11 @@ impl Rmat {
 
 impl EdgeStream for Rmat {
     fn parts(&self) -> usize {
-        self.edges.div_ceil(PART_EDGES) as usize
+        self.ends.edges.div_ceil(PART_EDGES) as usize
     }
 
     fn edges(&self) -> u64 {
-        self.edges
+        self.ends.edges
     }
 
     fn weighted(&self) -> bool {
@@ -148,7 +195,7 @@ impl EdgeStream for Rmat {
     }
 
     fn slots(&self) -> Option<u64> {
-        Some(1 << self.scale)
+        Some(self.ends.vertices())
     }
 
     fn read(
@@ -157,7 +204,7 @@ impl EdgeStream for Rmat {
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
         let first = part as u64 * PART_EDGES;
-        let end = self.edges.min(first + PART_EDGES);
+        let end = self.ends.edges.min(first + PART_EDGES);
         let mut batcher = Batcher::new(first, self.weigher, visit);
         let _wanted_all = (first..end).all(|edge| batcher.push(self.pair(edge))) && batcher.flush();
         Ok(())
@@ -248,14 +295,14 @@ mod tests {
     #[test]
     fn every_level_has_the_quadrants_asked_for() {
         for quadrants in [[0.57, 0.19, 0.19, 0.05], [0.25; 4], [0.5, 0.0, 0.3, 0.2]] {
-            for scale in [1, 5, 6, 13, 17, 31] {
+            for scale in [1, 5, 6, 13, 17, 31, 32, 33, 40] {
                 let options = RmatOptions { scale, quadrants, ..RmatOptions::default() };
-                let graph = Rmat::new(&options).unwrap();
+                let graph = Ends::new(&options).unwrap();
                 let samples = 50_000;
                 let mut counts = vec![[0_u32; 4]; scale as usize];
                 for edge in 0..samples {
-                    let [source, destination] = graph.pair(edge);
-                    assert!(u64::from(source.max(destination)) < 1 << scale);
+                    let [source, destination] = graph.of(edge);
+                    assert!(source.max(destination) < 1 << scale);
                     for (level, counts) in counts.iter_mut().enumerate() {
                         counts[(source >> level & 1) as usize * 2
                             + (destination >> level & 1) as usize] += 1;
@@ -322,6 +369,30 @@ mod tests {
         let scrambled = [[4_851_256, 7_613_581], [5_504_736, 113_686], [7_639_432, 2_658_195]];
         assert_eq!([edges(false), edges(true)], [plain, scrambled]);
     }
+
+    /// Scales of 64-bit ids: the first edge, and the last.
+    #[test]
+    fn graphs_of_64_bit_ids_are_fixed_for_ever_too() {
+        let edges = |scale, scramble| {
+            let options = RmatOptions { scale, seed: 2, scramble, ..RmatOptions::default() };
+            let graph = Ends::new(&options).unwrap();
+            let ends = [0, graph.edges() - 1].map(|edge| graph.of(edge));
+            assert!(ends.as_flattened().iter().all(|end| *end < graph.vertices()));
+            ends
+        };
+        for (scale, scramble, expected) in EXPECTED {
+            assert_eq!(edges(scale, scramble), expected, "scale {scale}, {scramble}");
+        }
+        let options = RmatOptions { scale: 41, ..RmatOptions::default() };
+        assert_eq!(Ends::new(&options).unwrap_err(), GenerateError::Scale(41));
+    }
+
+    /// By a second program, which also has the ends of `graphs_are_fixed_for_ever`.
+    const EXPECTED: [(u32, bool, [[u64; 2]; 2]); 3] = [
+        (32, false, [[319_136_900, 772_145_170], [1_708_164, 136_315_969]]),
+        (33, true, [[5_334_426_744, 4_368_321_767], [1_124_809_204, 1_623_271_073]]),
+        (40, true, [[704_151_405_064, 1_014_241_991_790], [915_118_451_644, 483_222_962_830]]),
+    ];
 
     #[test]
     fn options_that_make_no_graph_are_refused() {
