@@ -121,6 +121,11 @@ fn check() -> Outcome {
         let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
         cargo(&root).args(lint).finish()
     })?;
+    step("clippy without what may be left out", || {
+        let lint =
+            ["clippy", "--package", "welter", "--no-default-features", "--", "-D", "warnings"];
+        cargo(&root).args(lint).finish()
+    })?;
     step("documentation", || {
         let all = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
         // Links to private items are for those who read the source, where they do lead somewhere.

@@ -25,6 +25,7 @@ mod merge;
 mod number;
 mod weights;
 mod whole;
+#[cfg(feature = "xml")]
 pub(crate) mod xml;
 
 #[cfg(test)]

@@ -63,7 +63,13 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "columnar", feature = "webgraph", feature = "xml")),
+    expect(dead_code, reason = "formats that are left out share parts with others")
+)]
+
 mod adjacency;
+#[cfg(feature = "columnar")]
 mod arrow;
 pub mod attributes;
 mod beginnings;
@@ -78,19 +84,24 @@ mod error;
 mod foreign;
 mod format;
 mod frame;
+#[cfg(all(feature = "columnar", feature = "webgraph", feature = "xml"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod gathering;
 pub mod generate;
+#[cfg(feature = "xml")]
 mod gexf;
 mod gml;
 mod graph6;
+#[cfg(feature = "xml")]
 mod graphml;
 mod head;
 mod ids;
 mod json;
 mod layout;
 pub mod ldbc;
+#[cfg(any(test, not(all(feature = "columnar", feature = "webgraph", feature = "xml"))))]
+mod left_out;
 mod matrix_market;
 mod metis;
 mod npy;
@@ -98,6 +109,7 @@ mod ntriples;
 mod options;
 mod pages;
 mod pajek;
+#[cfg(feature = "columnar")]
 mod parquet;
 mod raw;
 pub mod reader;
@@ -111,6 +123,7 @@ mod tgf;
 mod tntp;
 pub mod unpack;
 mod vertices;
+#[cfg(feature = "webgraph")]
 mod webgraph;
 mod words;
 

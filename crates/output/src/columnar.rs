@@ -1,4 +1,4 @@
-//! Arrow IPC files from record batches, and what they share with Parquet files.
+//! Arrow IPC files from record batches, and the parts of it that Parquet files share.
 //!
 //! A batch becomes a message. Batches are built in parallel, and their buffers are written as they
 //! are.
@@ -7,29 +7,11 @@ use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::ArrowError;
 
+use crate::batches::Batches;
 use crate::error::OutputError;
 use crate::ordered::{Job, check, run};
-
-/// Rows of one batch, hence of one row group: 8 MiB of a column of doubles.
-pub(crate) const BATCH_ROWS: usize = 1 << 20;
-
-/// Takes a batch, or the reason why there is none.
-pub(crate) type Give<'a> =
-    &'a mut dyn FnMut(Result<RecordBatch, ArrowError>) -> Result<(), OutputError>;
-
-/// Record batches in numbered blocks.
-pub(crate) trait Batches: Sync {
-    /// Schema of all batches.
-    fn schema(&self) -> SchemaRef;
-
-    /// Number of blocks.
-    fn blocks(&self) -> u64;
-
-    /// Gives the batches of a block in order.
-    fn make(&self, block: u64, give: Give<'_>) -> Result<(), OutputError>;
-}
 
 /// Batches of a block that wait for their turn before more are made.
 pub(crate) const WAITING_MAX: usize = 8;

@@ -3,6 +3,7 @@
 //! One file of this module is one group of formats; what they share is [`Edges`].
 
 mod adjacency;
+#[cfg(feature = "columnar")]
 mod columns;
 mod format;
 mod graphalytics;
@@ -20,10 +21,12 @@ use welter_model::ids::IdMap;
 use welter_progress::Progress;
 
 use self::list::Edges;
+#[cfg(feature = "columnar")]
 use crate::columnar;
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::ordered::Job;
+#[cfg(feature = "columnar")]
 use crate::parquet::write_parquet;
 use crate::target::Target;
 pub use format::{EdgeFormat, EdgeFormatOptions};
@@ -107,11 +110,9 @@ fn check_fit(edges: &Edges<'_>, format: EdgeFormat, name: &str) -> Result<(), Ou
         }
         EdgeFormat::Adjacency => adjacency::check_lists(edges, name),
         EdgeFormat::Graphalytics => graphalytics::check(edges, name),
-        EdgeFormat::Tsv
-        | EdgeFormat::Csv
-        | EdgeFormat::JsonLines
-        | EdgeFormat::Parquet
-        | EdgeFormat::Arrow => Ok(()),
+        EdgeFormat::Tsv | EdgeFormat::Csv | EdgeFormat::JsonLines => Ok(()),
+        #[cfg(feature = "columnar")]
+        EdgeFormat::Parquet | EdgeFormat::Arrow => Ok(()),
     }
 }
 
@@ -129,7 +130,9 @@ fn write(
         EdgeFormat::JsonLines => text::write_json(edges, sink, compression, job),
         EdgeFormat::Raw(layout) => raw::write(edges, sink, layout, job),
         EdgeFormat::Graph500 => raw::write_packed(edges, sink, job),
+        #[cfg(feature = "columnar")]
         EdgeFormat::Parquet => write_parquet(&columns::Rows::new(edges, job), sink, job),
+        #[cfg(feature = "columnar")]
         EdgeFormat::Arrow => columnar::write_arrow(&columns::Rows::new(edges, job), sink, job),
         EdgeFormat::MatrixMarket => numbered::write_matrix_market(edges, sink, compression, job),
         EdgeFormat::Dimacs => numbered::write_dimacs(edges, sink, compression, job),

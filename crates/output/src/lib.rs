@@ -32,6 +32,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "columnar"),
+    expect(dead_code, reason = "batches are for files that are left out, and for callers")
+)]
+
+mod batches;
+#[cfg(feature = "columnar")]
 mod columnar;
 mod compression;
 mod edges;
@@ -39,6 +46,7 @@ mod error;
 mod json;
 mod names;
 mod ordered;
+#[cfg(feature = "columnar")]
 mod parquet;
 mod place;
 mod table;

@@ -24,7 +24,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
 
-use crate::columnar::{Batches, WAITING_MAX, arrow_failed};
+use crate::batches::Batches;
+use crate::columnar::{WAITING_MAX, arrow_failed};
 use crate::error::OutputError;
 use crate::ordered::{Job, check, run};
 

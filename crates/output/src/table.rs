@@ -24,11 +24,13 @@ use welter_model::table::{Columns, Table};
 use welter_progress::{Progress, Unit};
 
 use self::view::View;
+#[cfg(feature = "columnar")]
 use crate::columnar;
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
 use crate::names;
 use crate::ordered::Job;
+#[cfg(feature = "columnar")]
 use crate::parquet::write_parquet;
 use crate::target::Target;
 use crate::thread_count;
@@ -44,8 +46,10 @@ pub enum TableFormat {
     /// A JSON object a line; gzip or zstd where the name ends so.
     JsonLines,
     /// Apache Parquet.
+    #[cfg(feature = "columnar")]
     Parquet,
     /// An Arrow IPC file.
+    #[cfg(feature = "columnar")]
     Arrow,
     /// A numpy array of records, as `numpy.load` reads it.
     Npy,
@@ -60,10 +64,15 @@ const FORMATS: &[(&str, TableFormat)] = &[
     ("txt", TableFormat::Tsv),
     ("jsonl", TableFormat::JsonLines),
     ("ndjson", TableFormat::JsonLines),
+    #[cfg(feature = "columnar")]
     ("parquet", TableFormat::Parquet),
+    #[cfg(feature = "columnar")]
     ("pq", TableFormat::Parquet),
+    #[cfg(feature = "columnar")]
     ("arrow", TableFormat::Arrow),
+    #[cfg(feature = "columnar")]
     ("feather", TableFormat::Arrow),
+    #[cfg(feature = "columnar")]
     ("ipc", TableFormat::Arrow),
     ("npy", TableFormat::Npy),
     ("ldbc", TableFormat::Ldbc),
@@ -149,11 +158,9 @@ fn check(view: &View<'_>, format: TableFormat) -> Result<(), OutputError> {
     match format {
         TableFormat::Npy => npy::check(view),
         TableFormat::Ldbc => text::check_ldbc(view),
-        TableFormat::Csv
-        | TableFormat::Tsv
-        | TableFormat::JsonLines
-        | TableFormat::Parquet
-        | TableFormat::Arrow => Ok(()),
+        TableFormat::Csv | TableFormat::Tsv | TableFormat::JsonLines => Ok(()),
+        #[cfg(feature = "columnar")]
+        TableFormat::Parquet | TableFormat::Arrow => Ok(()),
     }
 }
 
@@ -174,7 +181,9 @@ fn write(
         TableFormat::Tsv => text::write(view, sink, compression, text::TSV, &job),
         TableFormat::JsonLines => lines::write(view, sink, compression, &job),
         TableFormat::Ldbc => text::write(view, sink, compression, text::LDBC, &job),
+        #[cfg(feature = "columnar")]
         TableFormat::Parquet => write_parquet(&columns::Rows::new(view), sink, &job),
+        #[cfg(feature = "columnar")]
         TableFormat::Arrow => columnar::write_arrow(&columns::Rows::new(view), sink, &job),
         TableFormat::Npy => npy::write(view, sink, &job),
     }

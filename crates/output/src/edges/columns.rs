@@ -12,7 +12,7 @@ use welter_model::table::Id;
 
 use super::id_view::IdView;
 use super::list::Edges;
-use crate::columnar::{BATCH_ROWS, Batches, Give};
+use crate::batches::{BATCH_ROWS, Batches, Give};
 use crate::error::OutputError;
 use crate::ordered::Job;
 

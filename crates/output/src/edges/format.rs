@@ -25,8 +25,10 @@ pub enum EdgeFormat {
     /// Little-endian records without a header: source, target, and the weight if there is one.
     Raw(RawLayout),
     /// Apache Parquet.
+    #[cfg(feature = "columnar")]
     Parquet,
     /// An Arrow IPC file.
+    #[cfg(feature = "columnar")]
     Arrow,
     /// Packed edges as Graph500 has them: two 48-bit ids, no weight.
     Graph500,
@@ -54,10 +56,15 @@ pub(super) const FORMATS: &[(&str, EdgeFormat)] = &[
     ("csv", EdgeFormat::Csv),
     ("jsonl", EdgeFormat::JsonLines),
     ("ndjson", EdgeFormat::JsonLines),
+    #[cfg(feature = "columnar")]
     ("parquet", EdgeFormat::Parquet),
+    #[cfg(feature = "columnar")]
     ("pq", EdgeFormat::Parquet),
+    #[cfg(feature = "columnar")]
     ("arrow", EdgeFormat::Arrow),
+    #[cfg(feature = "columnar")]
     ("feather", EdgeFormat::Arrow),
+    #[cfg(feature = "columnar")]
     ("ipc", EdgeFormat::Arrow),
     (RAW_LAYOUTS[0].1, EdgeFormat::Raw(RAW_LAYOUTS[0].0)),
     (RAW_LAYOUTS[1].1, EdgeFormat::Raw(RAW_LAYOUTS[1].0)),
@@ -150,23 +157,21 @@ impl EdgeFormat {
 
     /// Whether its rows have two columns of ids that may be of two kinds.
     pub(super) fn has_two_columns(self) -> bool {
-        matches!(self, Self::Snap | Self::Tsv | Self::Csv | Self::Parquet | Self::Arrow)
+        matches!(self, Self::Snap | Self::Tsv | Self::Csv) || self.is_columnar()
     }
 
     /// Whether it is text, which may be compressed.
     pub(super) fn is_text(self) -> bool {
+        let binary = matches!(self, Self::Raw(_) | Self::Graph500 | Self::Graphalytics);
+        !(binary || self.is_columnar())
+    }
+
+    /// Whether it is Parquet or Arrow, which a build may leave out.
+    fn is_columnar(self) -> bool {
         match self {
-            Self::Snap
-            | Self::Tsv
-            | Self::Csv
-            | Self::JsonLines
-            | Self::MatrixMarket
-            | Self::Dimacs
-            | Self::Metis
-            | Self::Adjacency => true,
-            Self::Raw(_) | Self::Parquet | Self::Arrow | Self::Graph500 | Self::Graphalytics => {
-                false
-            }
+            #[cfg(feature = "columnar")]
+            Self::Parquet | Self::Arrow => true,
+            _ => false,
         }
     }
 }

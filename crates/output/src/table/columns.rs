@@ -13,7 +13,7 @@ use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, Ver
 use welter_model::two_kinds::Side;
 
 use super::view::{Cells, View};
-use crate::columnar::{BATCH_ROWS, Batches, Give};
+use crate::batches::{BATCH_ROWS, Batches, Give};
 use crate::error::OutputError;
 
 /// The rows of a table.

@@ -320,7 +320,7 @@ fn parquet_and_arrow_read_back() {
     }
 }
 
-const BATCH: usize = crate::columnar::BATCH_ROWS;
+const BATCH: usize = crate::batches::BATCH_ROWS;
 
 #[test]
 fn names_read_back_from_parquet_and_arrow() {
