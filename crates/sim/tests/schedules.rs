@@ -13,7 +13,7 @@ use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
 /// Seeds on every change; `cargo xtask sim` runs more.
-const SEEDS: u64 = 3000;
+const SEEDS: u64 = 10_000;
 
 /// Paths that may be rarer than one in a hundred schedules, which is asked of all others: their own
 /// least share, in thousandths of schedules.
