@@ -181,13 +181,13 @@ fn head(Extent { shrink, most }: Extent) -> String {
          {shrink} --machines {most} --page PAGE` in virtual time, so another run gives the same \
          numbers. The protocol is the one of `crates/protocol`; jobs have sizes and times but no \
          contents. Graphs are of a scale less by {shrink} than the paper's (Figures 7 and 18: as \
-         the paper's; Section 9.3, Figure 12 and W1 before signals are fetched: less by {}), \
-         chunks are of 4 MiB as there, so \
-         there are fewer of them. The cluster, and what is assumed of it, is \
-         `crates/sim/src/figures/cluster.rs`; the algorithms, with updates by iteration as \
-         welter's programs make them on R-MAT 16, are `algorithms.rs` beside it. No constant was \
-         fitted to a result. The text of the paper gives few numbers of its figures; these stand \
-         in the last column.\n",
+         the paper's; Section 9.3, Figure 12 and W1 before signals are fetched: less by {}; \
+         W3: as it says), chunks are of 4 MiB as there, so there are fewer of them. The cluster, \
+         and what is assumed of it, is `crates/sim/src/figures/cluster.rs`; the algorithms, with \
+         updates by iteration as welter's programs make them on R-MAT 16, are `algorithms.rs` \
+         beside it. No constant was fitted to a result; time of a grid partitioner for an edge \
+         (Figure 19) was measured. The text of the paper gives few numbers of its figures; these \
+         stand in the last column.\n",
         shrink + 4,
     )
 }
