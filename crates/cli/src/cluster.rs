@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use welter_cluster::host::{self, Finished};
-use welter_cluster::{ClusterError, Processes, Run, Settings, Share, serve};
+use welter_cluster::{ClusterError, Processes, Reach, Run, Settings, Share, serve};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_input::WeightChoice;
 use welter_model::edges::{EdgeStream, Reading};
@@ -22,10 +22,11 @@ use welter_model::table::{Columns, Table, VertexColumn};
 use welter_progress::Progress;
 use welter_protocol::config::Route;
 use welter_store::durable;
+use welter_worker::{Partitioning, Worker};
 
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
-use crate::args::{Cluster, RouteArg, RunOptions, Seat};
+use crate::args::{RouteArg, RunOptions, Seat};
 use crate::cluster_report::Machines;
 use crate::failure::Failure;
 use crate::finite;
@@ -58,7 +59,7 @@ pub(crate) struct Found {
 }
 
 /// A graph, and what is to be done with it.
-struct Job {
+pub(crate) struct Job {
     edges: Arc<dyn EdgeStream>,
     /// Whether their weights are looked at.
     weighted: bool,
@@ -103,7 +104,7 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
     }
 }
 
-fn unfit(what: impl Into<String>) -> Failure {
+pub(crate) fn unfit(what: impl Into<String>) -> Failure {
     Failure::usage(what.into()).hint("leave --cluster out to run in this process")
 }
 
@@ -122,7 +123,7 @@ fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
 }
 
 impl Job {
-    fn of(
+    pub(crate) fn of(
         algorithm: &dyn Chosen,
         args: &RunOptions,
         (source, machines): (&Source, usize),
@@ -152,16 +153,69 @@ impl Job {
         Ok(Self { edges, weighted, reading, vertices, ids, program, settings, notes })
     }
 
-    fn run(&self) -> Result<(Run, welter_worker::Partitioning), Failure> {
+    pub(crate) fn run(&self) -> Result<(Run, Partitioning), Failure> {
         let cut = self.settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
         let config = Arc::new(self.settings.config(&cut));
         // All words but the name of the program and a machine's own place.
         let words: Vec<String> = line::shown().into_iter().skip(1).collect();
         let shared = words.split(|word| word == SEAT).enumerate();
         let shared = shared.flat_map(|(part, words)| words.iter().skip(usize::from(part > 0)));
+        // Nor its rank.
+        let is_rank = |at: usize| words_are_rank(&words, at);
+        let places = 0..words.len();
         let shared = shared.collect::<Vec<_>>();
+        let shared = if words.iter().any(|word| word == SEAT) {
+            shared
+        } else {
+            places.filter(|&at| !is_rank(at)).map(|at| &words[at]).collect()
+        };
         let words = format!("{shared:?} {} {:?}", self.edges.edges(), self.reading);
-        Ok((Run { config, words, bounds: Settings::bounds() }, cut))
+        let reach = Reach::default();
+        Ok((Run { config, words, bounds: Settings::bounds(), reach }, cut))
+    }
+
+    /// The worker of a machine, which reads its share.
+    pub(crate) fn worker(
+        &self,
+        cut: Partitioning,
+        me: (usize, usize),
+    ) -> Result<Box<dyn Worker>, Failure> {
+        let share = Share::new(self.edges.clone(), self.reading, me).weighted(self.weighted);
+        let members = if self.program.has_members() { self.vertices } else { 0 };
+        let share = share.with_members(members, me);
+        (self.program.worker)(cut, GRAPH, Box::new(share))
+    }
+
+    /// Result, from what the machines have made.
+    pub(crate) fn found(
+        self,
+        algorithm: &dyn Chosen,
+        finished: Finished,
+    ) -> Result<Found, Failure> {
+        let Self { edges, vertices, ids, program, settings, mut notes, .. } = self;
+        notes.extend(restarts(&finished));
+        let columns = program.columns(&finished.vertices());
+        let made = Made { columns: &columns, vertices, decided: &finished.decided };
+        let finding = (program.finding)(&made)?;
+        notes.extend(finding.note.clone());
+        if algorithm.weighs() || !algorithm.tables().is_empty() {
+            finite::check(&columns, &ids, program.top)?;
+        }
+        Ok(Found {
+            table: Table { vertices: ids, columns },
+            finding,
+            edges: edges.edges(),
+            machines: Machines {
+                activities: finished.activities,
+                route: settings.route,
+                partitions: settings.cut().map_or(0, |cut| cut.partitions.count()),
+                restarts: finished.restarts,
+                suspicions: finished.suspicions,
+                strangers: 0,
+            },
+            notes,
+            top: program.top,
+        })
     }
 }
 
@@ -185,6 +239,13 @@ fn ids(ids: &IdMap, slots: Option<u64>) -> Result<(u64, VertexColumn), Failure> 
     }
 }
 
+/// Whether a word says which rank this machine has.
+fn words_are_rank(words: &[String], at: usize) -> bool {
+    let is_option = |word: &str| word == "--rank";
+    let follows = at > 0 && is_option(&words[at - 1]);
+    follows || is_option(&words[at]) || words[at].starts_with("--rank=")
+}
+
 /// Option that tells a machine its place.
 const SEAT: &str = "--cluster-machine";
 
@@ -192,39 +253,17 @@ const SEAT: &str = "--cluster-machine";
 pub(crate) fn run(
     algorithm: &dyn Chosen,
     args: &RunOptions,
-    (source, cluster): (&Source, Cluster),
+    (source, machines): (&Source, usize),
     session: &Session,
 ) -> Result<Found, Failure> {
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let job = Job::of(algorithm, args, (source, cluster.machines), session)?;
+    let job = Job::of(algorithm, args, (source, machines), session)?;
     let directory = Directory::new(&session.resources.scratch())?;
-    let mut host = Processes::new(cluster.machines, &directory.0, Box::new(machine));
-    let finished = host::run(&mut host, cluster.machines, &session.progress)?;
-    let Job { edges, vertices, ids, program, settings, mut notes, .. } = job;
-    notes.extend(restarts(&finished));
-    let columns = program.columns(&finished.vertices());
-    let made = Made { columns: &columns, vertices, decided: &finished.decided };
-    let finding = (program.finding)(&made)?;
-    notes.extend(finding.note.clone());
-    if algorithm.weighs() || !algorithm.tables().is_empty() {
-        finite::check(&columns, &ids, program.top)?;
-    }
-    Ok(Found {
-        table: Table { vertices: ids, columns },
-        finding,
-        edges: edges.edges(),
-        machines: Machines {
-            activities: finished.activities,
-            route: settings.route,
-            partitions: settings.cut().map_or(0, |cut| cut.partitions.count()),
-            restarts: finished.restarts,
-            suspicions: finished.suspicions,
-        },
-        notes,
-        top: program.top,
-    })
+    let mut host = Processes::new(machines, &directory.0, Box::new(machine));
+    let finished = host::run(&mut host, machines, &session.progress)?;
+    job.found(algorithm, finished)
 }
 
 fn restarts(finished: &Finished) -> Option<String> {
@@ -250,17 +289,13 @@ fn machine(rank: usize, directory: &Path, above: u32) -> Command {
 pub(crate) fn be(
     algorithm: &dyn Chosen,
     args: &RunOptions,
-    (cluster, seat): (Cluster, &Seat),
+    (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {
     let session = Session::within(args.resources.clone(), &Progress::new())?;
     let source = Source::of(&args.input)?;
-    let job = Job::of(algorithm, args, (&source, cluster.machines), &session)?;
+    let job = Job::of(algorithm, args, (&source, machines), &session)?;
     let (run, cut) = job.run()?;
-    let me = (seat.rank, cluster.machines);
-    let share = Share::new(job.edges.clone(), job.reading, me).weighted(job.weighted);
-    let members = if job.program.has_members() { job.vertices } else { 0 };
-    let share = share.with_members(members, me);
-    let worker = (job.program.worker)(cut, GRAPH, Box::new(share))?;
+    let worker = job.worker(cut, (seat.rank, machines))?;
     let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
     serve(&run, (seat.rank, seat.above), &seat.directory, worker, host)?;
     // Threads that wait for the host would wait for ever.

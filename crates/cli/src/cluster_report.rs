@@ -29,6 +29,8 @@ pub(crate) struct Machines {
     pub(crate) restarts: u32,
     /// How often one was silent for long.
     pub(crate) suspicions: u32,
+    /// Connections to the first machine that were of none.
+    pub(crate) strangers: u64,
 }
 
 /// The file.
@@ -56,6 +58,8 @@ struct Cluster {
     partitions: u32,
     restarts: u32,
     suspicions: u32,
+    /// Connections that were of no machine.
+    strangers: u64,
     /// By rank.
     machines: Vec<Machine>,
 }
@@ -136,6 +140,7 @@ impl<'a> Report<'a> {
                 partitions: machines.partitions,
                 restarts: machines.restarts,
                 suspicions: machines.suspicions,
+                strangers: machines.strangers,
                 machines: machines.activities.iter().map(Machine::from).collect(),
             },
             iterations: finding.iterations,

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES, disable_help_subcommand = true)]
     Run {
         #[command(subcommand)]
-        algorithm: Algorithm<RunOptions>,
+        algorithm: Box<Algorithm<RunOptions>>,
     },
     /// Resume a run that was interrupted, from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
@@ -83,6 +83,12 @@ pub(crate) enum Command {
     /// Measure how fast a directory is read and written, by size of the requests
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),
+    /// Make the key by which machines of a cluster know each other
+    #[command(hide = true)]
+    Cluster {
+        #[command(subcommand)]
+        what: ClusterCommand,
+    },
     /// List the algorithms: what they compute, from what, into which columns
     Algorithms,
     /// Print the completions of a shell
@@ -104,6 +110,17 @@ pub(crate) enum Command {
         /// The page
         #[arg(default_value = "cli")]
         page: Page,
+    },
+}
+
+/// Commands about clusters.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Write a new key, which all machines must have a copy of, and nobody else
+    Init {
+        /// The file
+        #[arg(default_value = "welter-cluster.key")]
+        file: PathBuf,
     },
 }
 

@@ -24,6 +24,7 @@ mod choice;
 mod cluster;
 mod cluster_report;
 mod commandline;
+mod computers;
 mod convert;
 mod docs;
 mod ends;
@@ -71,7 +72,7 @@ use std::ffi::OsString;
 
 use clap::FromArgMatches;
 
-use crate::commandline::{Cli, Command};
+use crate::commandline::{Cli, ClusterCommand, Command};
 use crate::failure::Failure;
 
 /// Does what a command line asks for, its name first, and returns the exit code. Once a process: it
@@ -118,6 +119,7 @@ fn perform(command: Command) -> Result<(), Failure> {
         Command::Generate { generator } => generate::generate(generator),
         Command::Graphalytics(args) => graphalytics::graphalytics(&args),
         Command::Probe(args) => probe::probe(&args),
+        Command::Cluster { what: ClusterCommand::Init { file } } => computers::init(&file),
         Command::Algorithms => stdout::print(&algorithms::list()),
         Command::Completions { shell } => docs::completions(shell),
         Command::Man { output } => docs::manual(output.as_deref()),

@@ -12,8 +12,9 @@ use crate::algorithms::chosen::{Answer, Chosen};
 use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
-use crate::cluster;
+use crate::cluster::{self, Found};
 use crate::cluster_report;
+use crate::computers::{self, Ends};
 use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
@@ -31,7 +32,7 @@ pub(crate) fn run(
     args: &RunOptions,
     resumed: Option<Checkpoints>,
 ) -> Result<(), Failure> {
-    if let Some(cluster) = args.cluster.cluster {
+    if let Some(cluster) = &args.cluster.cluster {
         return on_cluster(algorithm, args, cluster);
     }
     let mut session = Session::start(args.resources.clone())?;
@@ -57,16 +58,35 @@ pub(crate) fn run(
 }
 
 /// Does it on a cluster, or is a machine of one.
-fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Result<(), Failure> {
+fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: &Cluster) -> Result<(), Failure> {
     cluster::check(algorithm, args)?;
     algorithm.check(&args.input.shown())?;
+    let &Cluster::Local(machines) = cluster else {
+        return computers::take_part(algorithm, args, cluster, Ends { begin, show: show_found });
+    };
     if let Some(seat) = &args.cluster.cluster_machine {
-        return cluster::be(algorithm, args, (cluster, seat));
+        return cluster::be(algorithm, args, (machines, seat));
     }
-    let mut session = Session::start(args.resources.clone())?;
+    let (session, source) = begin(args)?;
+    let found = cluster::run(algorithm, args, (&source, machines), &session)?;
+    show_found(algorithm, args, session, &found)
+}
+
+/// Begins a run on a cluster, with what will be written promised.
+fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
+    let session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     check_outputs(&args.output, Outputs::of(&source))?;
-    let found = cluster::run(algorithm, args, (&source, cluster), &session)?;
+    Ok((session, source))
+}
+
+/// Writes or shows what a cluster has found.
+fn show_found(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    mut session: Session,
+    found: &Found,
+) -> Result<(), Failure> {
     let vertices = found.table.vertices.vertices();
     show(&mut session, &found.table, (args, found.top))?;
     let took = session.started.elapsed();
@@ -88,7 +108,7 @@ fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: Cluster) -> Re
         counted(found.edges, "edge", "edges"),
         counted(found.finding.iterations, "iteration", "iterations"),
         seconds(session.started.elapsed()),
-        counted(cluster.machines as u64, "machine", "machines"),
+        counted(found.machines.activities.len() as u64, "machine", "machines"),
     ));
     let rows = found.table.columns.listed().map_or(vertices, |rows| rows as u64);
     say_written(&session, args, rows);

@@ -1,4 +1,4 @@
-//! The pipes between a host and a machine that is a process of its own.
+//! The pipes or connections between a host and a machine that is a process of its own.
 //!
 //! ```text
 //! to the machine (lines)       peer RANK ADDRESS · vertices · (the end: the host is gone)
@@ -53,6 +53,8 @@ pub(crate) enum Word {
     PartsEnd,
     /// It has not what it was asked for, for this reason.
     Lacking(String),
+    /// It has nothing to say, and is there.
+    Alive,
 }
 
 /// Writes a word.
@@ -80,6 +82,7 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
             put(format!("part {partition} {chunk} {:016x}", payload.hash()), payload)
         }
         Word::PartsEnd => put("parts-end".to_owned(), &[]),
+        Word::Alive => put("alive".to_owned(), &[]),
         Word::Lacking(what) => put("lacking".to_owned(), what.as_bytes()),
     }
 }
@@ -126,6 +129,7 @@ fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
             is_whole.then_some(Word::Part { partition, chunk, payload })?
         }
         ["parts-end"] => Word::PartsEnd,
+        ["alive"] => Word::Alive,
         ["lacking"] => Word::Lacking(text(bytes)?),
         _ => return None,
     })
@@ -181,6 +185,7 @@ mod tests {
             Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
             Word::Part { partition: 3, chunk: 9, payload: Payload::default() },
             Word::PartsEnd,
+            Word::Alive,
             Word::Lacking("a sentence, with\nlines".to_owned()),
         ];
         words.extend(EXITS.map(|why| {

@@ -20,9 +20,45 @@ pub enum ClusterError {
     /// A directory belongs to another process.
     #[error("{}: another process uses it; each machine has a directory of its own", .0.display())]
     InUse(PathBuf),
-    /// Machines do not prove who they are yet, so nobody from elsewhere may reach them.
-    #[error("{0}: machines listen on loopback alone (127.0.0.1, ::1): peers prove nothing")]
+    /// Machines prove nothing to each other, so none may be reached from elsewhere.
+    #[error("{0}: without credentials machines are on this computer alone (127.0.0.1, ::1)")]
     Address(SocketAddr),
+    /// A file of credentials cannot be used.
+    #[error("{}: {what}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        what: String,
+    },
+    /// A machine of another computer did not come.
+    #[error("machine {rank} has not come within {seconds} s")]
+    Absent {
+        /// Which.
+        rank: Rank,
+        /// Time that was waited.
+        seconds: u64,
+    },
+    /// A machine of another computer cannot take part.
+    #[error("machine {rank}: {what}")]
+    Declined {
+        /// Which.
+        rank: Rank,
+        /// Kind of its failure.
+        kind: FailureKind,
+        /// The reason.
+        what: String,
+    },
+    /// Rank 0 cannot be reached.
+    #[error("machine 0 ({first}) is out of reach for {seconds} s: {source}")]
+    OutOfReach {
+        /// Where it should be.
+        first: String,
+        /// Time that was waited.
+        seconds: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// A socket cannot be had.
     #[error("cannot {what}: {source}")]
     Socket {
@@ -72,13 +108,18 @@ impl ClusterError {
         match self {
             Self::Store(error) => error.kind(),
             Self::InUse(_) => FailureKind::Output,
-            Self::Address(_) | Self::Socket { .. } | Self::Start(_) => FailureKind::Budget,
+            Self::Address(_) | Self::Credentials { .. } | Self::Socket { .. } | Self::Start(_) => {
+                FailureKind::Budget
+            }
             Self::Failed(failure) => kind(failure.why),
             Self::Restarts { last, .. } => {
                 last.as_ref().map_or(FailureKind::Internal, |last| kind(last.why))
             }
             Self::Cancelled => FailureKind::Cancelled,
-            Self::Silent { .. } => FailureKind::Resumable,
+            Self::Declined { kind, .. } => *kind,
+            Self::Silent { .. } | Self::Absent { .. } | Self::OutOfReach { .. } => {
+                FailureKind::Resumable
+            }
             Self::Result { .. } => FailureKind::Damaged,
         }
     }

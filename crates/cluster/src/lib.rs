@@ -3,7 +3,7 @@
 //! `welter_protocol` says what is to be done, and `welter_worker` computes; here it is done.
 //!
 //! ```text
-//! host       starts machines, others in their place, takes the result      Threads, Processes
+//! host       starts machines, others in their place, takes the result   Threads, Processes, Peers
 //!   machine  RunningMachine                                                     one a rank
 //!     driver     the loop: events in, effects out; one thread
 //!     disk       blocks and manifests in a folder; a few threads
@@ -15,17 +15,23 @@
 //! [`welter_protocol::Event`]; the simulator (`crates/sim/src/world`) is the other driver, where
 //! time is virtual and everything goes wrong.
 //!
-//! Not here: proof of who speaks, therefore machines of several computers; ids, output files and
-//! options, which are the command's.
+//! Machines of several computers come to the one of rank 0 (`peers`, `join`, `meeting`), and prove
+//! by a key that they belong to it (`credentials`).
+//!
+//! Not here: ids, output files and options, which are the command's.
 
 mod activity;
 mod clock;
 mod control;
+mod credentials;
 mod disk;
 mod driver;
 mod error;
 pub mod host;
+mod join;
 mod links;
+mod meeting;
+mod peers;
 mod processes;
 mod program;
 mod report;
@@ -36,15 +42,20 @@ mod share;
 mod threads;
 
 pub use activity::Activity;
+pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
 pub use error::ClusterError;
 pub use host::Host;
+pub use join::{MakeOne, decline, join};
 pub use links::Bounds;
 pub use links::counts::{Counted, Counts};
+pub use meeting::{Seating, Verdict};
+pub use peers::Peers;
 pub use processes::{MakeCommand, Processes};
 pub use report::{Report, Reported};
-pub use running::{Run, RunningMachine};
+pub use running::{Reach, Run, RunningMachine};
 pub use serve::serve;
 pub use settings::Settings;
 pub use share::Share;
 pub use threads::{MakeWorker, Threads};
+pub use welter_worker::Worker;

@@ -9,16 +9,16 @@
 //! more than the protocol's channel takes. Each is made by the one that sends, who connects again
 //! when it breaks; the other side needs to know of no address.
 //!
-//! Nobody proves who he is yet. Therefore:
-//!
-//! **Invariant:** machines listen at, connect to and hear loopback addresses alone. Checked in
-//! `loopback` and `Shared::accept`. Tested by `other_addresses_than_loopback_are_refused`.
+//! **Invariant:** machines that prove nothing to each other listen at, connect to and hear loopback
+//! addresses alone, unless the user trusts the network. Checked in `Trust::check`, which `listen`,
+//! `Links::locate` and `Shared::accept` ask. Tested by `other_addresses_than_loopback_are_refused`.
 
 pub(crate) mod counts;
 mod frames;
 mod handshake;
 mod incoming;
 mod outgoing;
+pub(crate) mod stream;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -33,6 +33,7 @@ use self::frames::Limits;
 use self::handshake::Hello;
 use self::incoming::Incoming;
 use self::outgoing::Outgoing;
+use crate::credentials::Trust;
 use crate::error::ClusterError;
 
 /// Bounds of what waits for a peer, and of what it may send.
@@ -59,27 +60,24 @@ pub(crate) struct Links {
     outgoing: Vec<Option<Outgoing>>,
     incoming: Incoming,
     counts: Arc<Counts>,
+    trust: Trust,
 }
 
 /// A listener at this address.
 ///
 /// # Errors
-/// When it is not one of this computer alone, or cannot be had.
-pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, ClusterError> {
-    loopback(address)?;
+/// When peers that are trusted so may not be there, or it cannot be had.
+pub(crate) fn listen(address: SocketAddr, trust: &Trust) -> Result<TcpListener, ClusterError> {
+    trust.check(address)?;
     TcpListener::bind(address)
         .map_err(|source| ClusterError::Socket { what: "listen for machines", source })
-}
-
-fn loopback(address: SocketAddr) -> Result<(), ClusterError> {
-    if address.ip().is_loopback() { Ok(()) } else { Err(ClusterError::Address(address)) }
 }
 
 impl Links {
     /// The links of a machine that hands on what it hears to `events`.
     pub(crate) fn new(
         listener: TcpListener,
-        me: Identity,
+        (me, trust): (Identity, Trust),
         bounds: Bounds,
         events: SyncSender<Event>,
     ) -> io::Result<Self> {
@@ -87,14 +85,15 @@ impl Links {
         let counts = Arc::new(Counts::default());
         let to = |to: Rank| {
             let hello = Hello { run, from: rank, incarnation, to };
-            Outgoing::new(hello, bounds.queue_bytes_max, counts.clone())
+            Outgoing::new((hello, trust.clone()), bounds.queue_bytes_max, counts.clone())
         };
         let outgoing = (0..machines).map(|peer| (peer != rank).then(|| to(peer)).transpose());
         let outgoing = outgoing.collect::<io::Result<Vec<_>>>()?;
         let limits = Limits { machines, payload_bytes_max: bounds.payload_bytes_max };
         let heard = (events, counts.clone());
-        let incoming = Incoming::new(listener, (run, rank), limits, heard)?;
-        Ok(Self { outgoing, incoming, counts })
+        let me = (run, rank, trust.clone());
+        let incoming = Incoming::new(listener, me, limits, heard)?;
+        Ok(Self { outgoing, incoming, counts, trust })
     }
 
     /// Where it listens.
@@ -105,9 +104,9 @@ impl Links {
     /// Learns where a peer listens.
     ///
     /// # Errors
-    /// When that is not on this computer.
+    /// When peers that are trusted so may not be there.
     pub(crate) fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
-        loopback(address)?;
+        self.trust.check(address)?;
         if let Some(Some(outgoing)) = self.outgoing.get(peer) {
             outgoing.locate(address);
         }

@@ -127,7 +127,7 @@ impl Host for Processes {
                 }
                 Word::PartsEnd => return Ok(parts),
                 Word::Lacking(what) => return Err(ClusterError::Result { rank, what }),
-                Word::Listening { .. } | Word::Report(_) => return Err(silent()),
+                Word::Listening { .. } | Word::Report(_) | Word::Alive => return Err(silent()),
             }
         }
     }
@@ -138,7 +138,7 @@ impl Host for Processes {
 }
 
 /// Takes the words of a process until its end, which is the last report.
-fn hear(
+pub(crate) fn hear(
     rank: Rank,
     mut output: impl std::io::BufRead,
     answers: &Sender<Word>,
@@ -155,6 +155,7 @@ fn hear(
                     return;
                 }
             }
+            (Word::Alive, _) => {}
             (word, _) => {
                 if let Word::Listening { incarnation, .. } = word {
                     process = Some(incarnation);

@@ -15,6 +15,7 @@ use welter_worker::Worker;
 
 use crate::activity::Activity;
 use crate::clock::Clock;
+use crate::credentials::Trust;
 use crate::disk::Disk;
 use crate::disk::folder::{Folder, Parts};
 use crate::driver::{Driver, tick};
@@ -36,6 +37,24 @@ pub struct Run {
     pub words: String,
     /// Bounds of what waits for peers.
     pub bounds: Bounds,
+    /// Where machines are, and why they trust each other.
+    pub reach: Reach,
+}
+
+/// Where machines listen, and why they trust each other.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// Address where this machine listens; a port of 0 is any.
+    pub at: SocketAddr,
+    /// Proof that is asked of others.
+    pub trust: Trust,
+}
+
+impl Default for Reach {
+    /// Any port of this computer alone.
+    fn default() -> Self {
+        Self { at: SocketAddr::from(([127, 0, 0, 1], 0)), trust: Trust::default() }
+    }
 }
 
 impl Run {
@@ -58,8 +77,8 @@ pub struct RunningMachine {
 }
 
 impl RunningMachine {
-    /// Starts a machine on a folder, with an incarnation that no process of its rank had, at any
-    /// port of this computer. It reports to `host`.
+    /// Starts a machine on a folder, with an incarnation that no process of its rank had. It
+    /// reports to `host`.
     ///
     /// # Errors
     /// When the folder cannot be read, or a socket or a thread cannot be had.
@@ -73,10 +92,10 @@ impl RunningMachine {
         let config = run.config.clone();
         let machines = config.machines();
         let start = folder.start()?;
-        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let listener = listen(run.reach.at, &run.reach.trust)?;
         let (sender, events) = sync_channel(EVENTS_MAX);
         let me = Identity { run: run.digest(), rank, incarnation, machines };
-        let links = Links::new(listener, me, run.bounds, sender.clone());
+        let links = Links::new(listener, (me, run.reach.trust.clone()), run.bounds, sender.clone());
         let links = Arc::new(links.map_err(ClusterError::Start)?);
         let disk = Disk::new(folder.clone(), sender.clone()).map_err(ClusterError::Start)?;
         let program = Program::new(worker, sender).map_err(ClusterError::Start)?;
@@ -117,7 +136,7 @@ impl RunningMachine {
     /// Tells it where another machine listens, from now on.
     ///
     /// # Errors
-    /// When that is not on this computer.
+    /// When peers that are trusted so may not be there.
     pub fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
         self.links.locate(peer, address)
     }

@@ -87,7 +87,7 @@ fn listen(input: impl BufRead, heard: &Sender<Heard>) {
     let _ = heard.send(Heard::Alone);
 }
 
-fn hand_out(
+pub(crate) fn hand_out(
     machine: &RunningMachine,
     manifest: Option<&Manifest>,
     say: &mut impl FnMut(Word) -> Result<(), ClusterError>,

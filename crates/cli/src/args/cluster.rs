@@ -9,13 +9,25 @@ use super::values::parsed;
 
 /// Where a run is made.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Advanced")]
+#[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Run on a cluster of N machines, which are processes of this computer, each with a disk (a
-    /// directory in --scratch) and links of its own, on graphs that state their vertices (generated
-    /// ones, raw records with --vertices, formats with a header); docs/cluster.md
-    #[arg(long, value_name = "local:N", hide_short_help = true, value_parser = parsed::<Cluster>)]
+    /// Run on a cluster: local:N processes of this computer; or static:FILE or env, where each
+    /// computer runs this command: docs/cluster.md
+    #[arg(long, value_name = "WHERE", hide_short_help = true, value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
+    /// Rank of this machine [default: what its environment says]
+    #[arg(long, value_name = "I", hide_short_help = true, requires = "cluster")]
+    pub(crate) rank: Option<usize>,
+    /// Key by which machines know each other (`welter cluster`)
+    #[arg(long, value_name = "FILE", hide_short_help = true, requires = "cluster")]
+    pub(crate) credentials: Option<PathBuf>,
+    /// Let machines speak without proof or secrecy
+    #[arg(long, hide_short_help = true, requires = "cluster", conflicts_with = "credentials")]
+    pub(crate) insecure_trusted_network: bool,
+    /// Seconds in which a machine must come
+    #[arg(long, value_name = "SECONDS", hide_short_help = true, requires = "cluster")]
+    #[arg(default_value_t = 60)]
+    pub(crate) patience: u64,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
     #[arg(value_parser = parsed::<Seat>)]
@@ -23,23 +35,33 @@ pub(crate) struct ClusterArgs {
 }
 
 /// Machines of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cluster {
-    /// How many there are.
-    pub(crate) machines: usize,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cluster {
+    /// So many processes of this computer.
+    Local(usize),
+    /// Computers of a list.
+    Static(PathBuf),
+    /// Computers of which the environment tells.
+    Env,
 }
 
-/// Machines of a cluster on one computer, at most.
-const MACHINES_MAX: usize = 64;
+/// Machines of a cluster, at most.
+pub(crate) const MACHINES_MAX: usize = 64;
 
 impl FromStr for Cluster {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == "env" {
+            return Ok(Self::Env);
+        }
+        if let Some(file) = text.strip_prefix("static:").filter(|file| !file.is_empty()) {
+            return Ok(Self::Static(file.into()));
+        }
         let machines = text.strip_prefix("local:").and_then(|count| count.parse().ok());
         match machines {
-            Some(machines) if (1..=MACHINES_MAX).contains(&machines) => Ok(Self { machines }),
-            _ => Err(format!("expected local:N, with 1 to {MACHINES_MAX} machines")),
+            Some(machines) if (1..=MACHINES_MAX).contains(&machines) => Ok(Self::Local(machines)),
+            _ => Err(format!("expected local:N with 1 to {MACHINES_MAX}, static:FILE or env")),
         }
     }
 }
@@ -74,9 +96,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_are_local() {
-        assert_eq!("local:4".parse(), Ok(Cluster { machines: 4 }));
-        for wrong in ["", "4", "local", "local:", "local:0", "local:65", "local:x", "ray:4"] {
+    fn clusters_are_processes_or_computers() {
+        assert_eq!("local:4".parse(), Ok(Cluster::Local(4)));
+        assert_eq!("static:a:b".parse(), Ok(Cluster::Static("a:b".into())));
+        assert_eq!("env".parse(), Ok(Cluster::Env));
+        for wrong in
+            ["", "static:", "4", "local", "local:", "local:0", "local:65", "local:x", "ray:4"]
+        {
             assert!(wrong.parse::<Cluster>().is_err(), "{wrong}");
         }
         let seat = Seat { rank: 3, above: 7, directory: "/a:b".into() };

@@ -11,6 +11,7 @@ mod cgroup;
 mod checkpoint;
 mod cluster;
 mod compression;
+mod computers;
 mod corpus;
 mod csv;
 mod duplicates;

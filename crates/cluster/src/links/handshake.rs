@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The digest is of all that machines agree on beforehand: configuration, program, options, graph.
-//! What does not begin like a hello gets no answer. Nothing here proves who speaks: links are
-//! between processes of one computer ([`super::Links`]).
+//! What does not begin like a hello gets no answer. Who speaks is proved
+//! below it, where links leave a computer ([`super::stream`]).
 //!
 //! **Invariant:** only a peer of the same run, for this rank, is let in. Checked in
 //! `Hello::refusal`. Tested by `peers_of_other_runs_are_refused_with_the_reason`.

@@ -5,7 +5,7 @@
 //! `Shared::receive`. Tested by `strangers_are_counted_and_peers_are_heard_all_the_same`.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader};
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -19,12 +19,11 @@ use welter_protocol::{Event, Rank};
 use super::counts::{Counted, Counts};
 use super::frames::{Limits, Unreadable, read};
 use super::handshake::{Hello, welcome};
+use super::stream::Stream;
+use crate::credentials::Trust;
 
 /// Time in which a peer must introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-
-/// Bytes that are read of a connection at a time, but for payloads.
-const BUFFER_BYTES: usize = 1 << 16;
 
 /// Connections that are open at a time, beyond two of each peer.
 const STRANGERS_MAX: usize = 16;
@@ -40,6 +39,7 @@ pub(super) struct Incoming {
 struct Shared {
     /// Digest of the run, rank, machines.
     me: (u64, Rank, usize),
+    trust: Trust,
     limits: Limits,
     events: SyncSender<Event>,
     counts: Arc<Counts>,
@@ -58,13 +58,14 @@ impl Incoming {
     /// Hands on what peers of a run send to this rank.
     pub(super) fn new(
         listener: TcpListener,
-        (run, rank): (u64, Rank),
+        (run, rank, trust): (u64, Rank, Trust),
         limits: Limits,
         (events, counts): (SyncSender<Event>, Arc<Counts>),
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             me: (run, rank, limits.machines),
+            trust,
             limits,
             events,
             counts,
@@ -130,7 +131,7 @@ impl Shared {
         let mut connections = self.lock();
         connections.threads.retain(|thread| !thread.is_finished());
         let is_full = connections.open.len() >= 2 * self.limits.machines + STRANGERS_MAX;
-        if is_full || !from.ip().is_loopback() {
+        if is_full || self.trust.check(from).is_err() {
             self.counts.count(if is_full { Counted::Crowded } else { Counted::Stranger });
             return Ok(());
         }
@@ -153,19 +154,18 @@ impl Shared {
     }
 
     /// Hands on what a peer says, until it has nothing more to say or says what it must not.
-    fn receive(&self, mut stream: TcpStream) {
-        let timed = stream
-            .set_read_timeout(Some(HANDSHAKE))
-            .and_then(|()| stream.set_write_timeout(Some(HANDSHAKE)));
-        let hello = match timed.and_then(|()| welcome(&mut stream, self.me)) {
+    fn receive(&self, stream: TcpStream) {
+        let Ok(mut stream) = Stream::accepted(stream, &self.trust, HANDSHAKE) else {
+            return self.counts.count(Counted::Stranger);
+        };
+        let hello = match welcome(&mut stream, self.me) {
             Ok(Ok(hello)) => hello,
             Ok(Err(_)) => return self.counts.count(Counted::Refused),
             Err(_) => return self.counts.count(Counted::Stranger),
         };
-        if stream.set_read_timeout(None).is_err() {
+        if stream.last().is_err() {
             return;
         }
-        let mut stream = BufReader::with_capacity(BUFFER_BYTES, stream);
         loop {
             match read(&mut stream, &self.limits) {
                 Ok(Some(envelope)) if self.is_of(&envelope, &hello) => {

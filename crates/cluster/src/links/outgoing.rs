@@ -23,6 +23,8 @@ use welter_protocol::messages::{Envelope, Message};
 use super::counts::{Counted, Counts};
 use super::frames;
 use super::handshake::{Hello, introduce};
+use super::stream::Stream;
+use crate::credentials::Trust;
 
 /// Pauses between attempts to connect: the first, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(500)];
@@ -43,6 +45,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     hello: Hello,
+    trust: Trust,
     counts: Arc<Counts>,
 }
 
@@ -63,9 +66,13 @@ struct State {
 
 impl Outgoing {
     /// A queue of at most so many bytes to the peer that `hello` is for.
-    pub(super) fn new(hello: Hello, bytes_max: usize, counts: Arc<Counts>) -> io::Result<Self> {
+    pub(super) fn new(
+        (hello, trust): (Hello, Trust),
+        bytes_max: usize,
+        counts: Arc<Counts>,
+    ) -> io::Result<Self> {
         let state = Mutex::new(State { bytes_max, ..State::default() });
-        let shared = Arc::new(Shared { state, changed: Condvar::new(), hello, counts });
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), hello, trust, counts });
         let run = shared.clone();
         let thread = Builder::new().name(format!("to-{}", hello.to)).spawn(move || run.run())?;
         Ok(Self { shared, thread: Some(thread) })
@@ -154,22 +161,22 @@ impl Shared {
     }
 
     /// A connection that the peer has accepted; none where it refused.
-    fn connect(&self, address: SocketAddr, moves: u64) -> io::Result<Option<TcpStream>> {
-        let mut stream = TcpStream::connect_timeout(&address, HANDSHAKE)?;
+    fn connect(&self, address: SocketAddr, moves: u64) -> io::Result<Option<Stream>> {
+        let stream = TcpStream::connect_timeout(&address, HANDSHAKE)?;
         let mut state = self.lock();
         if state.is_closed || state.moves != moves {
             return Err(io::ErrorKind::Interrupted.into());
         }
         state.stream = Some(stream.try_clone()?);
         drop(state);
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(HANDSHAKE))?;
+        let mut stream = Stream::connected(stream, &self.trust, HANDSHAKE)?;
         let refusal = introduce(&mut stream, &self.hello)?;
+        stream.last()?;
         Ok(refusal.is_none().then_some(stream))
     }
 
     /// Sends what is in the queue, until the connection breaks or is of no use any more.
-    fn deliver(&self, mut stream: TcpStream, moves: u64) {
+    fn deliver(&self, mut stream: Stream, moves: u64) {
         while let Some(envelope) = self.next(moves) {
             let written = frames::write(&mut stream, &envelope);
             self.lock().is_busy = false;

@@ -12,6 +12,7 @@ use welter_protocol::names::Epoch;
 
 use super::counts::Counted;
 use super::*;
+use crate::credentials::Credentials;
 
 const BOUNDS: Bounds = Bounds { queue_bytes_max: 1 << 20, payload_bytes_max: 1 << 20 };
 
@@ -25,9 +26,14 @@ fn any_port() -> SocketAddr {
 }
 
 fn harness(rank: Rank, incarnation: u32, run: u64) -> Harness {
+    trusting(rank, incarnation, run, Trust::Loopback)
+}
+
+fn trusting(rank: Rank, incarnation: u32, run: u64, trust: Trust) -> Harness {
     let (sender, events) = sync_channel(1000);
     let me = Identity { run, rank, incarnation, machines: 2 };
-    let links = Links::new(listen(any_port()).unwrap(), me, BOUNDS, sender).unwrap();
+    let links =
+        Links::new(listen(any_port(), &trust).unwrap(), (me, trust), BOUNDS, sender).unwrap();
     Harness { links, events }
 }
 
@@ -142,7 +148,98 @@ fn other_addresses_than_loopback_are_refused() {
     let one = harness(0, 1, 7);
     for address in ["0.0.0.0:0", "10.0.0.7:80", "[::]:0", "[2001:db8::1]:80"] {
         let address: SocketAddr = address.parse().unwrap();
-        assert!(matches!(listen(address), Err(ClusterError::Address(found)) if found == address));
+        let heard = listen(address, &Trust::Loopback);
+        assert!(matches!(heard, Err(ClusterError::Address(found)) if found == address));
         assert!(matches!(one.links.locate(1, address), Err(ClusterError::Address(_))));
+    }
+}
+
+fn key(name: &str) -> Trust {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    Credentials::create(&path).unwrap();
+    Trust::Key(Credentials::read(&path).unwrap())
+}
+
+#[test]
+fn only_who_has_the_key_is_heard() {
+    let (ours, theirs) = (key("ours"), key("theirs"));
+    let one = trusting(0, 1, 7, ours.clone());
+    // Another key, none at all, what is no TLS, and the beginning of TLS alone.
+    for (number, trust) in (1..).zip([theirs, Trust::Loopback]) {
+        let stranger = trusting(1, 1, 7, trust);
+        stranger.links.locate(0, one.links.address()).unwrap();
+        stranger.links.send(envelope([1, 0], 3, 10));
+        until("it is counted", || one.count(Counted::Stranger) >= number);
+    }
+    let hello = [&[22, 3, 1, 0xff, 0xff, 1][..], &[0; 3000]].concat();
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 4096], b"", &hello] {
+        let before = one.count(Counted::Stranger);
+        let mut stream = TcpStream::connect(one.links.address()).unwrap();
+        let _ = stream
+            .write_all(bytes)
+            .and_then(|()| stream.shutdown(std::net::Shutdown::Write))
+            .and_then(|()| stream.read_to_end(&mut Vec::new()));
+        until("it is counted", || one.count(Counted::Stranger) > before);
+    }
+    assert_eq!(one.count(Counted::Received), 0);
+    let two = trusting(1, 1, 7, ours);
+    two.links.locate(0, one.links.address()).unwrap();
+    (0..9).for_each(|number| two.links.send(envelope([1, 0], number, 10_000 * number as usize)));
+    for number in 0..9 {
+        assert_eq!(one.next(), (number, 10_000 * number as usize));
+    }
+}
+
+#[test]
+fn a_recording_of_a_peer_is_none() {
+    // What a peer said once, byte by byte, said again by somebody who listened.
+    let ours = key("ours");
+    let recorder = TcpListener::bind(any_port()).unwrap();
+    let (one, two) = (trusting(0, 1, 7, ours.clone()), trusting(1, 1, 7, ours));
+    two.links.locate(0, recorder.local_addr().unwrap()).unwrap();
+    two.links.send(envelope([1, 0], 3, 10));
+    let (mut from, _) = recorder.accept().unwrap();
+    let mut to = TcpStream::connect(one.links.address()).unwrap();
+    let (mut back, mut answers) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+    std::thread::spawn(move || std::io::copy(&mut answers, &mut back));
+    let (said, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 1000];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            to.write_all(&bytes[..count]).unwrap();
+            said.send(bytes[..count].to_vec()).unwrap();
+        }
+    });
+    assert_eq!(one.next(), (3, 10), "who only hands on is no matter");
+    let recording: Vec<u8> = heard.try_iter().flatten().collect();
+    let before = one.count(Counted::Stranger);
+    let mut replayed = TcpStream::connect(one.links.address()).unwrap();
+    replayed.write_all(&recording).unwrap();
+    until("it is counted", || one.count(Counted::Stranger) > before);
+    assert_eq!(one.count(Counted::Received), 1);
+}
+
+#[test]
+fn who_says_nothing_or_little_is_gone_after_a_while() {
+    for trust in [Trust::Network, key("ours")] {
+        let listener = TcpListener::bind(any_port()).unwrap();
+        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let drip = std::thread::spawn(move || {
+            // The beginning of a record of TLS, a byte at a time.
+            let bytes = [22, 3, 1, 0x3f, 0xff, 1].into_iter().chain(std::iter::repeat(0));
+            for byte in bytes {
+                if slow.write_all(&[byte]).is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let began = Instant::now();
+        let stream = stream::Stream::accepted(stream, &trust, Duration::from_millis(100));
+        let heard = stream.and_then(|mut stream| stream.read_exact(&mut [0; 1 << 20]));
+        assert!(heard.is_err() && began.elapsed() < Duration::from_secs(30));
+        drip.join().unwrap();
     }
 }

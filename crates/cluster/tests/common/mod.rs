@@ -6,7 +6,7 @@ use bytemuck::pod_read_unaligned;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
 use welter_cluster::host::{Finished, run};
-use welter_cluster::{ClusterError, Host, MakeWorker, Run, Settings, Share};
+use welter_cluster::{ClusterError, Host, MakeWorker, Reach, Run, Settings, Share};
 use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::program::Value;
@@ -59,7 +59,7 @@ fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> 
 
 fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     let config = Arc::new(settings.config(cut));
-    Run { config, words: words.to_owned(), bounds: Settings::bounds() }
+    Run { config, words: words.to_owned(), bounds: Settings::bounds(), reach: Reach::default() }
 }
 
 /// PageRank, breadth-first search, or components by `labels` or by `contraction`.

@@ -1,0 +1,270 @@
+//! A run on several computers: each runs the same command, and rank 0 writes the result.
+//!
+//! ```text
+//! rank 0        looks at the input, waits for the others, is a machine, writes, says the verdict
+//! rank 1, 2 ..  looks at the input, comes to rank 0, is a machine, ends with the verdict
+//! ```
+//!
+//! Invariant: all machines that are reached end with one exit code and reason. Tested by
+//! `computers_end_alike`.
+
+use std::path::Path;
+use std::thread::Builder;
+use std::time::Duration;
+
+use welter_cluster::host::{self, Finished};
+use welter_cluster::{
+    ClusterError, Credentials, Peers, Run, Seating, Trust, Verdict, Worker, decline, join,
+};
+use welter_progress::{FailureKind, Progress};
+use welter_worker::Partitioning;
+
+use crate::algorithms::chosen::Chosen;
+use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
+use crate::cluster::{Found, Job, unfit};
+use crate::failure::{Failure, printable};
+use crate::load::Source;
+use crate::session::Session;
+
+/// Time after which a machine that is silent is waited for no longer, which is short, so that a
+/// link that is cut for good ends a run within a minute.
+const SILENCE: u64 = 30_000_000_000;
+
+/// Time after which a silent machine is suspected.
+const SUSPECT: u64 = 5_000_000_000;
+
+/// Begin and end of a run on a cluster, as the command does them.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends {
+    /// Promises what will be written.
+    pub(crate) begin: fn(&RunOptions) -> Result<(Session, Source), Failure>,
+    /// Writes or shows what was found.
+    pub(crate) show: fn(&dyn Chosen, &RunOptions, Session, &Found) -> Result<(), Failure>,
+}
+
+/// Names of a rank in an environment: as torchrun says it, Slurm, and Kubernetes' jobs.
+const RANKS: [&str; 3] = ["RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
+
+/// Names of the number of machines.
+const SIZES: [&str; 2] = ["WORLD_SIZE", "SLURM_NTASKS"];
+
+/// Writes a new key.
+pub(crate) fn init(file: &Path) -> Result<(), Failure> {
+    Credentials::create(file)?;
+    crate::say::line(format_args!(
+        "{}: a copy to each machine, and --credentials there",
+        printable(&file.to_string_lossy())
+    ));
+    Ok(())
+}
+
+fn number(names: &[&str]) -> Option<usize> {
+    names.iter().find_map(|name| std::env::var(name).ok()).and_then(|text| text.parse().ok())
+}
+
+fn lacking(what: &str) -> Failure {
+    Failure::usage(format!("--cluster: {what}"))
+}
+
+/// The place of this machine.
+fn seating(args: &ClusterArgs, cluster: &Cluster) -> Result<Seating, Failure> {
+    let rank = args.rank.or_else(|| number(&RANKS));
+    let rank = rank.ok_or_else(|| lacking("which machine is this? Say --rank I or set RANK"))?;
+    let (machines, first, port) =
+        if let Cluster::Static(path) = cluster { of_list(path, rank)? } else { of_environment()? };
+    if !(1..=MACHINES_MAX).contains(&machines) || rank >= machines {
+        return Err(lacking(&format!(
+            "rank {rank} of {machines}: there are 1 to {MACHINES_MAX} machines, numbered from 0"
+        )));
+    }
+    let trust = match &args.credentials {
+        Some(path) => Trust::Key(Credentials::read(path)?),
+        None if args.insecure_trusted_network => Trust::Network,
+        None => Trust::Loopback,
+    };
+    let patience = Duration::from_secs(args.patience.max(1));
+    Ok(Seating { rank, machines, first, port, trust, patience })
+}
+
+/// Number of machines and the first one, as the environment says.
+fn of_environment() -> Result<(usize, String, u16), Failure> {
+    let says = |name: &str| std::env::var(name).map_err(|_| lacking(&format!("{name} is not set")));
+    let machines = number(&SIZES).ok_or_else(|| lacking("WORLD_SIZE is not set"))?;
+    Ok((machines, format!("{}:{}", says("MASTER_ADDR")?, says("MASTER_PORT")?), 0))
+}
+
+/// Number of machines, the first one, and the port of this one, of a list.
+fn of_list(path: &Path, rank: usize) -> Result<(usize, String, u16), Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(FailureKind::Missing, format!("{shown}: {error}")))?;
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines: Vec<&str> = lines.collect();
+    let first = lines.first().filter(|line| line.contains(':'));
+    let first = first.ok_or_else(|| lacking(&format!("{shown}: expected a line HOST:PORT")))?;
+    let port = lines.get(rank).filter(|_| rank > 0).and_then(|line| line.rsplit_once(':'));
+    let port = port.and_then(|(_, port)| port.parse().ok()).unwrap_or(0);
+    Ok((lines.len(), (*first).to_owned(), port))
+}
+
+/// Is a machine of a cluster of several computers.
+pub(crate) fn take_part(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    cluster: &Cluster,
+    ends: Ends,
+) -> Result<(), Failure> {
+    let seating = seating(&args.cluster, cluster)?;
+    if matches!(seating.trust, Trust::Network) {
+        crate::say::line(format_args!(
+            "warning: machines prove nothing to each other, and what they say can be read"
+        ));
+    }
+    if seating.rank > 0 {
+        follow(algorithm, args, &seating)
+    } else {
+        lead(algorithm, args, &seating, ends)
+    }
+}
+
+fn verdict(done: &Result<(), Failure>) -> Verdict {
+    let failure = done.as_ref().err()?;
+    failure.kind().map(|kind| (kind, failure.message().to_owned()))
+}
+
+/// The run, as all machines know it.
+fn run_of(job: &Job) -> Result<(Run, Partitioning), Failure> {
+    let (mut run, cut) = job.run()?;
+    let mut config = (*run.config).clone();
+    config.timing.patience = SILENCE;
+    config.timing.suspect = SUSPECT;
+    run.config = config.into();
+    Ok((run, cut))
+}
+
+/// Is a machine until there is a verdict.
+fn be(
+    job: &Job,
+    (run, cut): (&Run, &Partitioning),
+    seating: &Seating,
+    session: &Session,
+) -> Result<Verdict, ClusterError> {
+    let scratch = session.resources.scratch();
+    let scratch = scratch.first().cloned().unwrap_or_else(std::env::temp_dir);
+    let rank = seating.rank;
+    let worker = || -> Result<Box<dyn Worker>, ClusterError> {
+        let made = job.worker(cut.clone(), (rank, seating.machines));
+        made.map_err(|failure| ClusterError::Declined {
+            rank,
+            kind: failure.kind().unwrap_or(FailureKind::Internal),
+            what: failure.message().to_owned(),
+        })
+    };
+    join(run, seating, &scratch, Box::new(worker))
+}
+
+/// A machine that is not the first.
+fn follow(algorithm: &dyn Chosen, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
+    let session = Session::start(args.resources.clone())?;
+    let looked = (|| {
+        let source = Source::of(&args.input)?;
+        let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;
+        let run = run_of(&job)?;
+        Ok((job, run))
+    })();
+    let ended = match looked {
+        Ok((job, (run, cut))) => be(&job, (&run, &cut), seating, &session).map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
+    match ended {
+        Ok(None) => Ok(()),
+        Ok(Some((kind, what))) => Err(Failure::new(kind, what)),
+        Err(failure) => {
+            let failed = Err(failure);
+            decline(seating, &verdict(&failed));
+            failed
+        }
+    }
+}
+
+/// The first machine: the host of all, a machine, and the one that writes.
+fn lead(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    seating: &Seating,
+    ends: Ends,
+) -> Result<(), Failure> {
+    let mut peers = None;
+    let done = led(algorithm, args, (seating, ends), &mut peers);
+    let host = match peers {
+        Some(peers) => Some(peers),
+        // Nobody is told where not even that can be had.
+        None => Peers::new(seating, (None, 0), &Progress::new()).ok(),
+    };
+    if let Some(peers) = host {
+        peers.end(&verdict(&done));
+    }
+    done
+}
+
+fn led(
+    algorithm: &dyn Chosen,
+    args: &RunOptions,
+    (seating, ends): (&Seating, Ends),
+    told: &mut Option<Peers>,
+) -> Result<(), Failure> {
+    let (session, source) = (ends.begin)(args)?;
+    if !source.lasts() {
+        return Err(unfit("each machine reads the input, which a pipe gives once"));
+    }
+    let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;
+    let (run, cut) = run_of(&job)?;
+    let mut seating = seating.clone();
+    let number = u64::from(std::process::id()) ^ nanos() << 20;
+    let peers = Peers::new(&seating, (Some(run.digest()), number), &session.progress)?;
+    // Where a port of 0 was asked for, and by loopback where that is the way to itself.
+    seating.first = own(&seating, &peers);
+    let machines = seating.machines;
+    let progress = session.progress.clone();
+    let hosts =
+        Builder::new().name("peers".to_owned()).spawn(move || host_of(peers, machines, &progress));
+    let hosts = hosts.map_err(|error| Failure::new(FailureKind::Budget, error.to_string()))?;
+    let was = be(&job, (&run, &cut), &seating, &session);
+    if let Err(error) = &was {
+        decline(&seating, &Some((error.kind(), error.to_string())));
+    }
+    let Ok((peers, finished)) = hosts.join() else { return Err(Failure::bug("a host ends")) };
+    let strangers = peers.strangers();
+    *told = Some(peers);
+    let mut found: Found = job.found(algorithm, finished?)?;
+    found.machines.strangers = strangers;
+    (ends.show)(algorithm, args, session, &found)
+}
+
+fn nanos() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The address by which rank 0 finds itself.
+fn own(seating: &Seating, peers: &Peers) -> String {
+    if peers.address().ip().is_unspecified() {
+        seating.first.clone()
+    } else {
+        peers.address().to_string()
+    }
+}
+
+fn host_of(
+    mut peers: Peers,
+    machines: usize,
+    progress: &Progress,
+) -> (Peers, Result<Finished, ClusterError>) {
+    let finished = match peers.gather() {
+        Ok(()) => host::run(&mut peers, machines, progress),
+        Err(error) => Err(error),
+    };
+    peers.release(0);
+    (peers, finished)
+}

@@ -1,0 +1,262 @@
+//! Runs on several computers: processes that come to the first one, with a key; on loopback, and
+//! in network namespaces of their own.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::sandbox::{Ended, Sandbox};
+
+/// A port that nobody listens at.
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// The command of a machine, as the environment of torchrun says its place.
+fn machine(sandbox: &Sandbox, line: &str, (rank, machines, port): (usize, usize, u16)) -> Command {
+    let mut command = sandbox.command(&format!("{line} --cluster env --patience 20"));
+    command.env("RANK", rank.to_string()).env("WORLD_SIZE", machines.to_string());
+    command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
+    command
+}
+
+fn started(mut commands: Vec<Command>) -> Vec<Child> {
+    commands.iter_mut().map(|command| command.spawn().unwrap()).collect()
+}
+
+fn ended(machines: Vec<Child>) -> Vec<Ended> {
+    machines.into_iter().map(|it| Ended::of(it.wait_with_output().unwrap())).collect()
+}
+
+/// Runs a line on so many machines.
+fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
+    let port = free_port();
+    let all = (0..machines).rev().map(|rank| machine(sandbox, line, (rank, machines, port)));
+    let mut ended = ended(started(all.collect()));
+    ended.reverse();
+    ended
+}
+
+fn with_key() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.must("cluster init key");
+    sandbox.must("generate rmat 10 --weights 255 -q -o graph.mtx");
+    sandbox
+}
+
+/// Whether two files of a value a vertex are alike.
+fn alike(sandbox: &Sandbox, files: [&str; 2]) {
+    let rows = files.map(|name| String::from_utf8(sandbox.read(name)).unwrap());
+    let [one, two] = rows.each_ref().map(|text| text.lines().collect::<Vec<_>>());
+    assert!(one.len() > 100 && one.len() == two.len(), "{files:?}");
+    for (one, two) in one.iter().zip(&two).skip(1) {
+        let numbers = [one, two].map(|line| line.rsplit_once(',').unwrap().1.parse::<f64>());
+        let [Ok(a), Ok(b)] = numbers else { panic!("{one} {two}") };
+        assert!((a - b).abs() <= 1e-9 * a.abs().max(1e-9), "{one} {two}");
+    }
+}
+
+const LINES: [&str; 3] =
+    ["pagerank graph.mtx --iterations 5", "bfs graph.mtx --source 1", "wcc graph.mtx"];
+
+#[test]
+fn computers_find_what_one_does() {
+    let sandbox = with_key();
+    for (number, line) in LINES.iter().enumerate() {
+        sandbox.must(&format!("run {line} -q -o one.csv"));
+        let options = ["--credentials key", "--insecure-trusted-network", ""][number];
+        let line = format!("run {line} {options} -o many.csv --report r.json");
+        let all = together(&sandbox, &line, 3);
+        for (rank, ended) in all.iter().enumerate() {
+            assert_eq!(ended.code, Some(0), "{line}, {rank}: {}", ended.stderr);
+            assert_eq!(ended.stderr.contains("prove nothing"), number == 1, "{}", ended.stderr);
+        }
+        alike(&sandbox, ["one.csv", "many.csv"]);
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["cluster"]["machines"].as_array().unwrap().len(), 3);
+    }
+    let left = sandbox.files();
+    assert!(left.iter().all(|name| !name.starts_with("welter-cluster")), "{left:?}");
+}
+
+#[test]
+fn computers_end_alike() {
+    let sandbox = with_key();
+    let port = free_port();
+    let line = "run wcc graph.mtx --credentials key -o out.csv";
+    // One never comes.
+    let line = format!("{line} --cluster env --patience 3");
+    let here = [0, 1].map(|rank| {
+        let mut command = sandbox.command(&line);
+        command.env("RANK", rank.to_string()).env("WORLD_SIZE", "3");
+        command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
+        command
+    });
+    for ended in ended(started(here.into())) {
+        assert_eq!(ended.code, Some(75), "{}", ended.stderr);
+        assert!(ended.stderr.contains("machine 2 has not come within 3 s"), "{}", ended.stderr);
+    }
+    // One has another command, one lacks the input.
+    let port = free_port();
+    let lines = ["run wcc graph.mtx --credentials key", "run wcc none.mtx --credentials key"];
+    let all = [0, 1].map(|rank| machine(&sandbox, lines[rank], (rank, 2, port)));
+    for ended in ended(started(all.into())) {
+        assert_eq!(ended.code, Some(66), "{}", ended.stderr);
+        assert!(ended.stderr.contains("none.mtx"), "{}", ended.stderr);
+    }
+    assert!(!sandbox.files().contains(&"out.csv".to_owned()));
+}
+
+#[test]
+fn machines_without_credentials_are_on_loopback() {
+    let sandbox = with_key();
+    sandbox.write("peers", "10.11.12.13:7000\n10.11.12.14:7000\n");
+    let line = "run wcc graph.mtx --cluster static:peers --rank 0";
+    let ended = sandbox.run(line);
+    assert_eq!(ended.code, Some(78), "{}", ended.stderr);
+    assert!(ended.stderr.contains("without credentials"), "{}", ended.stderr);
+    sandbox.write("noise", "no key");
+    assert_eq!(sandbox.run(&format!("{line} --credentials noise")).code, Some(78));
+    assert_eq!(sandbox.run("cluster init key").code, Some(78), "it is never overwritten");
+    for wrong in ["--cluster env", "--cluster static:peers", "--cluster static:peers --rank 2"] {
+        let ended = sandbox.run(&format!("run wcc graph.mtx {wrong}"));
+        assert_eq!(ended.code, Some(2), "{wrong}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_machine_that_is_killed_comes_again_and_strangers_change_nothing() {
+    let sandbox = with_key();
+    let line = "pagerank rmat:15 --iterations 40";
+    sandbox.must(&format!("run {line} -q -o one.csv"));
+    let line = format!("run {line} --credentials key --scratch . -o many.csv --report r.json");
+    let port = free_port();
+    let mut all = started((0..3).map(|rank| machine(&sandbox, &line, (rank, 3, port))).collect());
+    let began = Instant::now();
+    let has_begun = || {
+        let files = sandbox.files();
+        files.iter().any(|name| name.starts_with("welter-cluster") && name.ends_with("-2"))
+    };
+    while !has_begun() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it begins");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 5000], b"welter-join-1 0 0 0 Up\n"] {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        // It may be reset at any time.
+        let _ = stream.write_all(noise);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    all[2].kill().unwrap();
+    all[2].wait().unwrap();
+    all[2] = machine(&sandbox, &line, (2, 3, port)).spawn().unwrap();
+    for (rank, ended) in ended(all).iter().enumerate() {
+        assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
+    }
+    alike(&sandbox, ["one.csv", "many.csv"]);
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    assert_eq!(report["cluster"]["restarts"], 1);
+    assert!(report["cluster"]["strangers"].as_u64().unwrap() >= 3, "{report}");
+}
+
+/// Computers with a network each, on a bridge, which are removed when this is dropped.
+struct Net {
+    name: String,
+    machines: usize,
+}
+
+fn ip(line: &str) -> Result<(), String> {
+    let ended = Command::new("ip").args(line.split(' ')).output();
+    let ended = ended.map_err(|error| format!("ip: {error}"))?;
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    if ended.status.success() { Ok(()) } else { Err(format!("ip {line}: {said}")) }
+}
+
+impl Net {
+    fn new(machines: usize) -> Result<Self, String> {
+        let name = format!("wl{}", std::process::id() % 100_000);
+        let net = Self { name, machines };
+        let Self { name, .. } = &net;
+        ip(&format!("netns add {name}b"))?;
+        ip(&format!("-n {name}b link add br type bridge"))?;
+        ip(&format!("-n {name}b link set br up"))?;
+        for rank in 0..machines {
+            ip(&format!("netns add {name}{rank}"))?;
+            ip(&format!("-n {name}{rank} link add e type veth peer name v{rank} netns {name}b"))?;
+            ip(&format!("-n {name}{rank} addr add 10.77.0.{}/24 dev e", rank + 1))?;
+            ip(&format!("-n {name}{rank} link set e up"))?;
+            ip(&format!("-n {name}{rank} link set lo up"))?;
+            ip(&format!("-n {name}b link set v{rank} master br"))?;
+            ip(&format!("-n {name}b link set v{rank} up"))?;
+        }
+        Ok(net)
+    }
+
+    /// The command of a machine, in its network.
+    fn command(&self, sandbox: &Sandbox, line: &str, rank: usize) -> Command {
+        let line = format!("{line} --cluster static:peers --rank {rank} --credentials key");
+        let inner = sandbox.command(&line);
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &format!("{}{rank}", self.name)]);
+        command.arg(inner.get_program()).args(inner.get_args());
+        command.current_dir(sandbox.path()).stdin(std::process::Stdio::null());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command
+    }
+
+    fn start(&self, sandbox: &Sandbox, line: &str) -> Vec<Child> {
+        started((0..self.machines).map(|rank| self.command(sandbox, line, rank)).collect())
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        let Self { name, machines } = self;
+        // Some may not have been made.
+        let _ = (0..*machines).map(|rank| ip(&format!("netns del {name}{rank}"))).count();
+        let _ = ip(&format!("netns del {name}b"));
+    }
+}
+
+#[test]
+fn four_computers_in_networks_of_their_own() {
+    let net = match Net::new(4) {
+        Ok(net) => net,
+        Err(why) => {
+            let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+            assert!(required.split(',').all(|name| name != "netns"), "netns: {why}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: tests in network namespaces: {why}");
+            return;
+        }
+    };
+    let sandbox = with_key();
+    let peers: String = (1..=4).map(|host| format!("10.77.0.{host}:7070\n")).collect();
+    sandbox.write("peers", peers);
+    for line in LINES {
+        sandbox.must(&format!("run {line} -q -o one.csv"));
+        for (rank, ended) in
+            ended(net.start(&sandbox, &format!("run {line} -o many.csv"))).iter().enumerate()
+        {
+            assert_eq!(ended.code, Some(0), "{line}, {rank}: {}", ended.stderr);
+        }
+        alike(&sandbox, ["one.csv", "many.csv"]);
+    }
+    // A link is cut for good: all end alike, those beyond it too.
+    let line = "run pagerank rmat:16 --iterations 2000 --scratch . -o cut.csv";
+    let all = net.start(&sandbox, line);
+    let began = Instant::now();
+    while !sandbox.files().iter().any(|name| name.starts_with("welter-cluster")) {
+        assert!(began.elapsed() < Duration::from_secs(60), "it begins");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    ip(&format!("-n {}b link set v3 down", net.name)).unwrap();
+    let cut = Instant::now();
+    for (rank, ended) in ended(all).iter().enumerate() {
+        assert_eq!(ended.code, Some(75), "{rank}: {}", ended.stderr);
+    }
+    assert!(cut.elapsed() < Duration::from_secs(60), "{:?}", cut.elapsed());
+}

@@ -1,0 +1,284 @@
+//! A machine that comes to rank 0 of its cluster, and comes again when that is out of reach.
+//!
+//! It keeps its folder, so what it has stored is of use when it comes again; a folder of another
+//! run is not looked at, for its name has the number of the run.
+
+use std::io::{BufReader, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, sleep};
+use std::time::{Duration, Instant};
+
+use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::payload::checksum;
+use welter_worker::Worker;
+
+use crate::control::{Request, Word, write};
+use crate::credentials::Trust;
+use crate::disk::folder::Folder;
+use crate::error::ClusterError;
+use crate::links::stream::Stream;
+use crate::meeting::{
+    BEAT, Buffered, HANDSHAKE, Joining, SILENCE, Seating, Verdict, Way, line, verdict_line,
+    verdict_of,
+};
+use crate::report::{Report, Reported};
+use crate::running::{Reach, Run, RunningMachine};
+use crate::serve::hand_out;
+
+/// Pause between two attempts to reach rank 0.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Time in which a verdict follows the end of a machine, which has a reason of its own.
+const LATE: Duration = Duration::from_secs(8);
+
+/// Makes the worker of this machine.
+pub type MakeOne<'w> = Box<dyn FnMut() -> Result<Box<dyn Worker>, ClusterError> + 'w>;
+
+/// Something that a machine waits for.
+enum Heard {
+    Reported(Reported),
+    Line(String),
+    /// Rank 0 is out of reach.
+    Alone,
+}
+
+/// End of one life of a machine.
+enum End {
+    Verdict(Verdict),
+    /// Rank 0 is out of reach, or the machine is to be started again.
+    Again,
+}
+
+/// Is a machine of a run until there is a verdict, in a folder below `scratch`.
+///
+/// # Errors
+/// When rank 0 is out of reach for too long, or the machine cannot be started.
+pub fn join(
+    run: &Run,
+    seating: &Seating,
+    scratch: &Path,
+    mut worker: MakeOne<'_>,
+) -> Result<Verdict, ClusterError> {
+    let mut since = Instant::now();
+    let mut nonce = u64::from(std::process::id());
+    loop {
+        nonce = checksum(format!("{nonce} {:?}", Instant::now()).as_bytes());
+        match Life::begin(run, seating, nonce) {
+            Ok(mut life) => {
+                if let End::Verdict(verdict) = life.live(run, seating, scratch, &mut worker)? {
+                    return Ok(verdict);
+                }
+                if life.has_begun {
+                    since = Instant::now();
+                }
+            }
+            Err(error) if since.elapsed() > seating.patience => {
+                let (first, seconds) = (seating.first.clone(), seating.patience.as_secs());
+                return Err(ClusterError::OutOfReach { first, seconds, source: error });
+            }
+            Err(_) => {}
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// Tells rank 0 why this machine cannot take part, if it is reached in time.
+pub fn decline(seating: &Seating, verdict: &Verdict) {
+    let until = Instant::now() + seating.patience.min(LATE);
+    while Instant::now() < until {
+        let said = connect(
+            seating,
+            &Joining { digest: 0, rank: seating.rank, nonce: 0, way: Way::Failed },
+        )
+        .and_then(|(mut stream, _)| {
+            writeln!(stream, "{}", verdict_line(verdict))?;
+            stream.flush()
+        });
+        if said.is_ok() {
+            return;
+        }
+        sleep(PAUSE);
+    }
+}
+
+/// A connection to rank 0 for a use, and the addresses of both ends.
+fn connect(seating: &Seating, joining: &Joining) -> std::io::Result<(Stream, [SocketAddr; 2])> {
+    let address = seating.address()?;
+    if seating.trust.check(address).is_err() {
+        return Err(ErrorKind::PermissionDenied.into());
+    }
+    let stream = TcpStream::connect_timeout(&address, HANDSHAKE)?;
+    let ends = [stream.local_addr()?, stream.peer_addr()?];
+    let mut stream = Stream::connected(stream, &seating.trust, HANDSHAKE)?;
+    joining.write(&mut stream)?;
+    stream.last_while(SILENCE)?;
+    Ok((stream, ends))
+}
+
+/// A process of a machine while rank 0 hears it.
+struct Life {
+    down: Option<Buffered>,
+    up: Stream,
+    ends: [SocketAddr; 2],
+    has_begun: bool,
+}
+
+impl Life {
+    fn begin(run: &Run, seating: &Seating, nonce: u64) -> std::io::Result<Self> {
+        let rank = seating.rank;
+        let joining = |way| Joining { digest: run.digest(), rank, nonce, way };
+        let (down, ends) = connect(seating, &joining(Way::Down))?;
+        let (up, _) = connect(seating, &joining(Way::Up))?;
+        Ok(Self { down: Some(BufReader::new(down)), up, ends, has_begun: false })
+    }
+
+    fn live(
+        &mut self,
+        run: &Run,
+        seating: &Seating,
+        scratch: &Path,
+        worker: &mut MakeOne<'_>,
+    ) -> Result<End, ClusterError> {
+        let Some(mut down) = self.down.take() else { return Ok(End::Again) };
+        let first = loop {
+            match line(&mut down) {
+                Ok(line) if line == "beat" => {}
+                Ok(line) => break line,
+                Err(_) => return Ok(End::Again),
+            }
+        };
+        if let Some(verdict) = first.strip_prefix("verdict ").and_then(verdict_of) {
+            return Ok(End::Verdict(verdict));
+        }
+        let words: Vec<&str> = first.split(' ').collect();
+        let ["begin", number, above] = words[..] else { return Ok(End::Again) };
+        let Ok(above) = above.parse::<u32>() else { return Ok(End::Again) };
+        self.has_begun = true;
+        let rank = seating.rank;
+        let directory = scratch.join(format!("welter-cluster-{number}-{rank}"));
+        let folder = Arc::new(Folder::open(&directory, None)?);
+        let incarnation = folder.incarnation(above)?;
+        let run = self.run_of(run, number, seating);
+        let (reports, reported) = channel();
+        let machine = RunningMachine::start(&run, (rank, incarnation), folder, worker()?, reports)?;
+        let (heard, waiting) = channel();
+        let asked = heard.clone();
+        let spawned = Builder::new().name("reports".to_owned()).spawn(move || {
+            // It ends with the machine.
+            let _ = reported.iter().try_for_each(|it| heard.send(Heard::Reported(it)));
+        });
+        spawned.map_err(ClusterError::Start)?;
+        let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(down, &asked));
+        spawned.map_err(ClusterError::Start)?;
+        let listening = Word::Listening { incarnation, address: machine.address() };
+        if write(&mut self.up, &listening).is_err() {
+            return Ok(End::Again);
+        }
+        let end = self.serve(&machine, &waiting)?;
+        drop(machine);
+        if matches!(end, End::Verdict(_)) {
+            // The result is what counts, and the name says what this is.
+            let _ = std::fs::remove_dir_all(&directory);
+        }
+        Ok(end)
+    }
+
+    /// The run of this number, at the address by which rank 0 is reached.
+    fn run_of(&self, run: &Run, number: &str, seating: &Seating) -> Run {
+        let mut at = SocketAddr::new(self.ends[0].ip(), seating.port);
+        if seating.rank == 0 && !matches!(seating.trust, Trust::Loopback) {
+            // Others know it by an address that need not be the one by which it knows itself.
+            at.set_ip(match at.ip() {
+                std::net::IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+                std::net::IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+            });
+        }
+        let reach = Reach { at, trust: seating.trust.clone() };
+        Run { words: format!("{} {number}", run.words), reach, ..run.clone() }
+    }
+
+    fn serve(
+        &mut self,
+        machine: &RunningMachine,
+        waiting: &std::sync::mpsc::Receiver<Heard>,
+    ) -> Result<End, ClusterError> {
+        let mut finished = None;
+        // Its own reason to end, and when it had it.
+        let mut ended: Option<(Failure, Instant)> = None;
+        loop {
+            if let Some((failure, at)) = &ended
+                && at.elapsed() > LATE
+            {
+                return Err(ClusterError::Failed(failure.clone()));
+            }
+            let heard = match waiting.recv_timeout(BEAT) {
+                Ok(heard) => heard,
+                Err(RecvTimeoutError::Disconnected) => return Ok(End::Again),
+                Err(RecvTimeoutError::Timeout) => {
+                    if write(&mut self.up, &Word::Alive).is_err() && ended.is_none() {
+                        return Ok(End::Again);
+                    }
+                    continue;
+                }
+            };
+            match heard {
+                Heard::Alone => match ended {
+                    Some((failure, _)) => return Err(ClusterError::Failed(failure)),
+                    None => return Ok(End::Again),
+                },
+                Heard::Line(line) => {
+                    if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
+                        return Ok(End::Verdict(verdict));
+                    }
+                    match Request::of(&line) {
+                        Some(Request::Peer(peer, mut address)) => {
+                            if peer == 0 {
+                                address.set_ip(self.ends[1].ip());
+                            }
+                            machine.locate(peer, address)?;
+                        }
+                        Some(Request::Vertices) => {
+                            let up = &mut self.up;
+                            let mut say = |word| speak(up, &word);
+                            hand_out(machine, finished.as_deref(), &mut say)?;
+                        }
+                        None => {}
+                    }
+                }
+                Heard::Reported(Reported { report, .. }) => {
+                    if let Report::Finished(manifest) = &report {
+                        finished = Some(manifest.clone());
+                    }
+                    let end =
+                        if let Report::Ended(why) = &report { Some(why.clone()) } else { None };
+                    let is_said = write(&mut self.up, &Word::Report(report)).is_ok();
+                    match end {
+                        Some(Some(failure)) if failure.why != Exit::Storage => {
+                            ended = Some((failure, Instant::now()));
+                        }
+                        Some(_) => return Ok(End::Again),
+                        None if !is_said && ended.is_none() => return Ok(End::Again),
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn speak(up: &mut Stream, word: &Word) -> Result<(), ClusterError> {
+    write(up, word).map_err(|source| ClusterError::Socket { what: "speak to machine 0", source })
+}
+
+fn listen(mut down: Buffered, heard: &Sender<Heard>) {
+    while let Ok(line) = line(&mut down) {
+        if line != "beat" && heard.send(Heard::Line(line)).is_err() {
+            return;
+        }
+    }
+    // It has ended by itself otherwise.
+    let _ = heard.send(Heard::Alone);
+}

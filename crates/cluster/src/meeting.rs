@@ -1,0 +1,182 @@
+//! How machines of several computers come to the one of rank 0, and what is said there.
+//!
+//! ```text
+//! machine r   ── line: who, which run; then lines are heard ──   rank 0   DOWN
+//!             ── line: who, which run; then words are said  ──            UP
+//!             ── line: who, which run; then why it cannot   ──            FAILED
+//! ```
+//!
+//! Each direction has a connection of its own, as between machines ([`crate::links`]), and both
+//! ends say something every second, so that a silence means something.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use welter_progress::FailureKind;
+use welter_protocol::Rank;
+
+use crate::credentials::Trust;
+use crate::links::stream::Stream;
+
+/// Time between two words of one who has nothing to say.
+pub(crate) const BEAT: Duration = Duration::from_secs(1);
+
+/// Time after which one who says nothing is taken to be gone.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+
+/// Time for a handshake.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// Bytes of a line, at most.
+const LINE_BYTES_MAX: u64 = 2000;
+
+const TITLE: &str = "welter-join-1";
+
+const KINDS: [FailureKind; 11] = [
+    FailureKind::Usage,
+    FailureKind::Input,
+    FailureKind::Missing,
+    FailureKind::Damaged,
+    FailureKind::Internal,
+    FailureKind::Output,
+    FailureKind::Storage,
+    FailureKind::Resumable,
+    FailureKind::Permission,
+    FailureKind::Budget,
+    FailureKind::Cancelled,
+];
+
+/// Place of a machine among those of several computers.
+#[derive(Clone, Debug)]
+pub struct Seating {
+    /// Its rank.
+    pub rank: Rank,
+    /// How many machines there are.
+    pub machines: usize,
+    /// Where rank 0 listens: `host:port`.
+    pub first: String,
+    /// Port where this machine listens for others; 0 is any.
+    pub port: u16,
+    /// Proof that is asked of others.
+    pub trust: Trust,
+    /// Time in which a machine must be there.
+    pub patience: Duration,
+}
+
+impl Seating {
+    /// The address of rank 0.
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        let all = self.first.to_socket_addrs()?;
+        // Most listeners of a machine with both are for the older one.
+        let mut all: Vec<SocketAddr> = all.collect();
+        all.sort_by_key(SocketAddr::is_ipv6);
+        all.first().copied().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+}
+
+/// Use of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Down,
+    Up,
+    Failed,
+}
+
+const WAYS: [Way; 3] = [Way::Down, Way::Up, Way::Failed];
+
+/// First line of a machine that comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Joining {
+    /// Digest of what all agree on beforehand.
+    pub(crate) digest: u64,
+    pub(crate) rank: Rank,
+    /// Number that the two connections of a process share.
+    pub(crate) nonce: u64,
+    pub(crate) way: Way,
+}
+
+impl Joining {
+    /// Says it.
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let Self { digest, rank, nonce, way } = self;
+        writeln!(to, "{TITLE} {digest:016x} {rank} {nonce:016x} {way:?}")?;
+        to.flush()
+    }
+
+    /// Hears it.
+    pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Self> {
+        Self::of(&line(from)?).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+
+    fn of(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [TITLE, digest, rank, nonce, way] = words[..] else { return None };
+        let number = |hex| u64::from_str_radix(hex, 16).ok();
+        let way = *WAYS.iter().find(|known| format!("{known:?}") == way)?;
+        let (digest, nonce) = (number(digest)?, number(nonce)?);
+        Some(Self { digest, rank: rank.parse().ok()?, nonce, way })
+    }
+}
+
+/// The next line, without its end.
+pub(crate) fn line(from: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    from.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)?;
+    let cut = line.strip_suffix('\n').map(str::to_owned);
+    cut.ok_or_else(|| ErrorKind::UnexpectedEof.into())
+}
+
+/// End of a run, for all machines alike: none where all went well.
+pub type Verdict = Option<(FailureKind, String)>;
+
+/// A verdict as words of a line.
+pub(crate) fn verdict_line(verdict: &Verdict) -> String {
+    match verdict {
+        None => "done".to_owned(),
+        Some((kind, what)) => {
+            let what: String = what.chars().take(400).collect();
+            format!("{kind:?} {}", what.replace(['\n', '\r'], " "))
+        }
+    }
+}
+
+/// The verdict of such words.
+pub(crate) fn verdict_of(words: &str) -> Option<Verdict> {
+    if words == "done" {
+        return Some(None);
+    }
+    let (kind, what) = words.split_once(' ')?;
+    let kind = *KINDS.iter().find(|known| format!("{known:?}") == kind)?;
+    Some(Some((kind, what.to_owned())))
+}
+
+/// A stream with lines and words in it.
+pub(crate) type Buffered = BufReader<Stream>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_and_others_are_errors() {
+        for way in WAYS {
+            let joining = Joining { digest: 7, rank: 3, nonce: u64::MAX, way };
+            let mut bytes = Vec::new();
+            joining.write(&mut bytes).unwrap();
+            assert_eq!(Joining::read(&mut &bytes[..]).unwrap(), joining);
+            assert!(Joining::read(&mut &bytes[..bytes.len() - 1]).is_err());
+        }
+        let long = "x".repeat(5000);
+        for wrong in ["", "\n", "welter-join-1 7 3 Up\n", "welter-join-1 7 3 7 Over\n", &long] {
+            assert!(Joining::read(&mut wrong.as_bytes()).is_err(), "{wrong}");
+        }
+        for kind in KINDS {
+            let verdict = Some((kind, "a\nlong story".to_owned()));
+            let said = Some((kind, "a long story".to_owned()));
+            assert_eq!(verdict_of(&verdict_line(&verdict)), Some(said));
+        }
+        assert_eq!(verdict_of(&verdict_line(&None)), Some(None));
+        assert_eq!(verdict_of("Odd thing"), None);
+    }
+}
