@@ -1,19 +1,22 @@
 //! `welter ingest` and `welter check`: graphs that are kept.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use welter_engine::kept::{Checked, KeepOptions, Manifest, StaleStaging};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
+use welter_objects::Location;
 use welter_store::io::IoOptions;
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+use crate::elsewhere;
 use crate::failure::{Failure, printable};
 use crate::interrupt;
 use crate::kept::open;
 use crate::load::Source;
-use crate::local;
 use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
 use crate::text::{counted, seconds};
@@ -28,7 +31,7 @@ pub(crate) struct IngestArgs {
     weights: WeightArgs,
     #[command(flatten)]
     graph: GraphArgs,
-    /// The directory to keep the graph in; it must not be there yet
+    /// Directory or URL to keep the graph in; it must not be there yet
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
     #[command(flatten)]
@@ -38,7 +41,7 @@ pub(crate) struct IngestArgs {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Directory of a kept graph
+    /// Directory or URL of a kept graph
     #[arg(value_name = "DIR", required = true)]
     directory: PathBuf,
     /// Threads [default: one a core]
@@ -51,7 +54,10 @@ pub(crate) struct CheckArgs {
 
 /// Refuses a directory that is there.
 pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
-    local::only(directory, "a graph is kept")?;
+    if let Some(remote) = elsewhere::of(directory)? {
+        let target = elsewhere::trimmed(directory);
+        return Ok(welter_engine::kept::refuse_to_replace(&remote, &target)?);
+    }
     if directory.symlink_metadata().is_err() {
         return Ok(());
     }
@@ -79,8 +85,37 @@ pub(crate) fn keep(
         index: IndexMode::default(),
         ends: false,
     };
-    let directory = directory.to_owned();
-    session.keep(&wanted, &KeepOptions { directory, io: IoOptions::default(), graph: None })
+    let options = |directory| KeepOptions { directory, io: IoOptions::default(), graph: None };
+    let Some(remote) = elsewhere::of(directory)? else {
+        return session.keep(&wanted, &options(directory.to_owned()));
+    };
+    // What is made here first goes there as soon as it is whole.
+    let staging = Staging::new(session);
+    let (_, leftovers, notes) = session.keep(&wanted, &options(staging.0.clone()))?;
+    let kept = open(&staging.0)?;
+    let manifest = kept.send(&remote, &elsewhere::trimmed(directory), &session.progress)?;
+    Ok((manifest, leftovers, notes))
+}
+
+/// A directory for a graph on its way to a bucket, below that of temporary files; removed in the
+/// end.
+struct Staging(PathBuf);
+
+impl Staging {
+    fn new(session: &Session) -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("welter-graph-{}-{number}", std::process::id());
+        let folder = session.resources.scratch().into_iter().next().unwrap_or_default();
+        Self(folder.join(name))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Where it was never made there is nothing to remove.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Reads a graph into a directory.
@@ -88,7 +123,9 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::of(&args.input)?;
     refuse_to_replace(&args.output)?;
-    interrupt::will_write(&args.output);
+    if Location::of(&args.output).is_none() {
+        interrupt::will_write(&args.output);
+    }
     let read = args.input.options(args.weights.choice(), args.resources.threads);
     let (manifest, leftovers, notes) = keep(&source, read, args.graph, &args.output, &session)?;
     session.end_progress();

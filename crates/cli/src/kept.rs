@@ -1,17 +1,60 @@
 //! Graphs that are kept, as inputs of commands: how one is opened, and what may be said of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use welter_engine::EngineError;
 use welter_engine::kept::{self, Kept, Manifest};
 use welter_input::IdKind;
+use welter_input::source::says_format;
+use welter_objects::{Location, Scheme};
 use welter_progress::FailureKind;
-use welter_store::io::IoOptions;
+use welter_store::StoreError;
 
 use crate::args::InputArgs;
+use crate::elsewhere;
 use crate::failure::Failure;
+
+/// The kept graph among some inputs, if there is one, and how the user named it.
+///
+/// Of a bucket it is asked whether there is a manifest, where one input is named and its name does
+/// not say that it is a file.
+pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, Kept)>, Failure> {
+    if let Some(input) = inputs.iter().find(|input| kept::is_kept(input)) {
+        return Ok(Some((input, open(input)?)));
+    }
+    let [input] = inputs else { return Ok(None) };
+    match Location::of(input) {
+        Some(Ok(at)) if at.scheme != Scheme::Web && may_be_graph(input, &at.key) => {}
+        _ => return Ok(None),
+    }
+    let io = elsewhere::io(input)?;
+    match Kept::open(&elsewhere::trimmed(input), &io) {
+        Ok(kept) => Ok(Some((input, kept))),
+        // Who may not list a bucket is not told that an object is not there; reading it as a file
+        // says what is wrong, if that is refused too.
+        Err(EngineError::Store(StoreError::Missing { .. } | StoreError::Remote { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether the key of a bucket may be that of a folder with a graph in it.
+fn may_be_graph(input: &Path, key: &str) -> bool {
+    !key.contains(['*', '?', '[']) && !key.trim_matches('/').is_empty() && !says_format(input)
+}
 
 /// Opens a directory that a user named as a kept graph.
 pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
+    let io = elsewhere::io(directory)?;
+    if io.remote.is_some() {
+        return Kept::open(&elsewhere::trimmed(directory), &io).map_err(|error| match error {
+            EngineError::Store(StoreError::Missing { .. }) => {
+                let path = directory.display();
+                let what = format!("{path}: no graph is kept here: there is no manifest");
+                Failure::new(FailureKind::Missing, what)
+            }
+            error => error.into(),
+        });
+    }
     if directory.is_dir() && !kept::is_kept(directory) {
         let path = directory.display();
         let what = format!("{path}: no graph is kept here: there is no manifest");
@@ -24,7 +67,7 @@ pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
             format!("{path}: there is no such directory"),
         ));
     }
-    Ok(Kept::open(directory, &IoOptions::default())?)
+    Ok(Kept::open(directory, &io)?)
 }
 
 /// Refuses what is said of an input and a kept graph cannot follow any more.

@@ -27,6 +27,7 @@ mod commandline;
 mod computers;
 mod convert;
 mod docs;
+mod elsewhere;
 mod ends;
 mod exit;
 mod exit_code;

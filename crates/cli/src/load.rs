@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use welter_engine::kept::{Kept, is_kept};
+use welter_engine::kept::Kept;
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source;
@@ -42,12 +42,11 @@ impl Source {
             let words = input.to_str().filter(|_| !input.exists())?;
             Some((words.to_owned(), spec::parse(words)?))
         };
-        if let Some(input) = args.inputs.iter().find(|input| is_kept(input)) {
+        if let Some((input, kept)) = kept::among(&args.inputs)? {
             let name = input.display();
             if args.inputs.len() > 1 {
                 return Err(Failure::usage(format!("{name}: a kept graph is read alone")));
             }
-            let kept = kept::open(input)?;
             kept::refuse_reading(args, &kept)?;
             return Ok(Self::Kept(name.to_string(), Box::new(kept)));
         }

@@ -328,7 +328,9 @@ impl Session {
 
     /// Threads, and where they may put what does not fit in memory.
     fn workers(&self, threads: usize, io: &IoOptions) -> Result<Workers, Failure> {
-        let storage = Storage { io: io.clone(), ..self.storage() };
+        // Temporary files are of this machine, wherever the graph lies.
+        let io = IoOptions { remote: None, ..io.clone() };
+        let storage = Storage { io, ..self.storage() };
         let workers = Workers::new(threads)?.with_storage(storage);
         if workers.threads() < threads {
             let started = workers.threads();

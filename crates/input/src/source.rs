@@ -31,6 +31,7 @@ use crate::options::Limits;
 use crate::reading::FileSummary;
 use crate::unpack::{Bytes, Layer, Unpacked};
 pub use inputs::{is_pipe, names};
+pub use look::says_format;
 use look::{Look, PIPE_HEAD_BYTES, Stored};
 use stored::{StoredBytes, Whereabouts};
 use witness::Stamp;

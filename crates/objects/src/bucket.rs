@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::TryStreamExt;
-use object_store::ObjectStore;
+use object_store::{ObjectStore, ObjectStoreExt};
 
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::location::{Location, Scheme};
@@ -84,6 +84,20 @@ impl Bucket {
         stopped: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Result<Upload, ObjectError> {
         Upload::new(self.root.with_key(key), &self.store, Box::new(stopped))
+    }
+
+    /// Removes an object. One that is not there is removed already.
+    ///
+    /// # Errors
+    /// When the store cannot be asked, or does not let this user remove it.
+    pub fn delete(&self, key: &str) -> Result<(), ObjectError> {
+        let at = self.root.with_key(key);
+        let (name, path) = (at.to_string(), at.path()?);
+        let done = runtime::wait(self.store.delete(&path));
+        match done.map_err(|error| ObjectError::unstarted(&name, &error))? {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(ObjectError::of(&name, &error)),
+        }
     }
 
     /// The objects below a folder: an empty key, or one that ends with `/`. In alphabetical order,

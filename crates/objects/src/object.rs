@@ -132,6 +132,48 @@ impl Object {
         Ok(())
     }
 
+    /// Hands over the bytes of a range inside of the object as they arrive, in order, by one
+    /// request.
+    ///
+    /// # Errors
+    /// Of the store; some bytes may have been handed over by then.
+    pub fn read_through(
+        &self,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), ObjectError> {
+        if range.end > self.0.bytes {
+            let (need, have) = (range.end, self.0.bytes);
+            let what = format!("{need} bytes are expected of the object, and it has {have}");
+            return Err(ObjectError::new(self.name(), ObjectErrorKind::Store, what));
+        }
+        self.wait(self.pass(range, take)).and_then(|passed| passed)
+    }
+
+    async fn pass(
+        &self,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), ObjectError> {
+        let length = range.end - range.start;
+        let mut stream = self.ask(range).await?.into_stream();
+        let mut count = 0;
+        loop {
+            let more = stream.try_next().await.map_err(|error| self.failed(&error))?;
+            let Some(more) = more else { break };
+            count += more.len() as u64;
+            if count > length {
+                break;
+            }
+            take(&more);
+        }
+        if count == length {
+            return Ok(());
+        }
+        let what = format!("expected {length} bytes from the server, found {count}");
+        Err(ObjectError::new(self.name(), ObjectErrorKind::Store, what))
+    }
+
     /// Whether it is still there as it was. Nothing is asked where each read asked already.
     ///
     /// # Errors
@@ -150,14 +192,20 @@ impl Object {
         if range.end <= self.0.head.len() as u64 {
             return Ok(self.0.head.slice(range.start as usize..range.end as usize));
         }
+        let length = range.end - range.start;
+        let answer = self.ask(range).await?;
+        self.received(answer, length).await
+    }
+
+    /// The answer to a request for a range of this object, as it was when it was opened.
+    async fn ask(&self, range: Range<u64>) -> Result<GetResult, ObjectError> {
         let options = GetOptions {
-            range: Some(GetRange::Bounded(range.clone())),
+            range: Some(GetRange::Bounded(range)),
             if_match: self.0.tag.clone(),
             ..GetOptions::default()
         };
         let answer = self.0.store.get_opts(&self.0.path, options).await;
-        let answer = self.checked(answer.map_err(|error| self.failed(&error))?)?;
-        self.received(answer, range.end - range.start).await
+        self.checked(answer.map_err(|error| self.failed(&error))?)
     }
 
     /// Refuses an answer of another object, also of a server that does not look at entity tags.

@@ -78,6 +78,8 @@ impl Settings {
                 self.keyed::<AmazonS3ConfigKey>("AWS_")
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value))
                     .with_bucket_name(bucket)
+                    // Not all that speak its protocol know how to remove several at once.
+                    .with_disable_bulk_delete(true)
                     .build()
                     .map(|store| Arc::new(store) as _)
             }

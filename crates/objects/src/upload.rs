@@ -24,7 +24,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{
-    Attribute, Attributes, Error, GetOptions, ObjectStore, PutMultipartOptions, PutOptions,
+    Attribute, Attributes, Error, GetOptions, ObjectStore, PutMode, PutMultipartOptions, PutOptions,
 };
 use tokio::task::JoinHandle;
 
@@ -59,6 +59,8 @@ pub struct Upload {
     name: String,
     mark: String,
     stopped: Box<Stopped>,
+    /// Whether it is put only where no object is.
+    is_new: bool,
     /// The part that is being filled.
     filling: Vec<u8>,
     /// Parts before that one.
@@ -107,6 +109,7 @@ impl Upload {
             mark: format!("{:016x}", RandomState::new().hash_one(&name)),
             name,
             stopped,
+            is_new: false,
             filling: Vec::new(),
             parts: 0,
             flying: VecDeque::new(),
@@ -114,6 +117,25 @@ impl Upload {
             bytes: 0,
             failed: None,
         })
+    }
+
+    /// Puts the object whole, unless there is one of its name. Whether it was put.
+    ///
+    /// # Errors
+    /// Of the store; more than one part is refused.
+    pub fn put_new(mut self, bytes: &[u8]) -> Result<bool, ObjectError> {
+        if bytes.len() > PART_BYTES {
+            let what = "an object that is put only where none is must be small";
+            return Err(ObjectError::new(&self.name, ObjectErrorKind::Unsupported, what));
+        }
+        self.is_new = true;
+        self.filling.extend_from_slice(bytes);
+        self.bytes = bytes.len() as u64;
+        match self.put() {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ObjectErrorKind::Changed => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// URL of the object.
@@ -162,7 +184,8 @@ impl Upload {
     }
 
     fn put(&mut self) -> Result<(), ObjectError> {
-        let options = PutOptions { attributes: self.attributes(), ..PutOptions::default() };
+        let mode = if self.is_new { PutMode::Create } else { PutMode::Overwrite };
+        let options = PutOptions { mode, attributes: self.attributes(), ..PutOptions::default() };
         let bytes = Bytes::from(std::mem::take(&mut self.filling));
         match self.wait(self.store.put_opts(&self.path, bytes.into(), options))? {
             Ok(_) => Ok(()),
@@ -189,7 +212,12 @@ impl Upload {
     /// Whether the object is there although the request for it failed: the answer may have been
     /// lost, and another try finds no upload any more.
     fn settled(&self, error: &Error) -> Result<(), ObjectError> {
-        let failed = ObjectError::of_writing(&self.name, error);
+        let failed = match error {
+            Error::AlreadyExists { .. } | Error::Precondition { .. } if self.is_new => {
+                ObjectError::of(&self.name, error)
+            }
+            error => ObjectError::of_writing(&self.name, error),
+        };
         let options = GetOptions { head: true, ..GetOptions::default() };
         match self.wait(self.store.get_opts(&self.path, options))? {
             Ok(found) => {

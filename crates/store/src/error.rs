@@ -95,6 +95,16 @@ pub enum StoreError {
         /// The system's answer.
         source: io::Error,
     },
+    /// A file that lies elsewhere, such as in a bucket, cannot be read or written.
+    #[error("{}: {what}", file.display())]
+    Remote {
+        /// Its URL.
+        file: PathBuf,
+        /// Text of the failure, without the name.
+        what: String,
+        /// Kind of the failure.
+        kind: FailureKind,
+    },
     /// Another call failed.
     #[error("{}: cannot {what}: {source}", file.display())]
     Io {
@@ -194,6 +204,7 @@ impl StoreError {
             | Self::Poisoned { .. }
             | Self::Full { .. }
             | Self::Space { .. } => FailureKind::Storage,
+            Self::Remote { kind, .. } => *kind,
             Self::Ring(source) if !is_refusal(source) => FailureKind::Storage,
             Self::Ring(_) | Self::Memory(_) => FailureKind::Budget,
             Self::Cancelled => FailureKind::Cancelled,
@@ -222,6 +233,17 @@ impl StoreError {
                 what: "it is missing, and the manifest lists it".to_owned(),
             },
             other => other,
+        }
+    }
+
+    /// An equal error for another request that failed with this one.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Remote { file, what, kind } => {
+                Self::Remote { file: file.clone(), what: what.clone(), kind: *kind }
+            }
+            Self::Missing { file } => Self::Missing { file: file.clone() },
+            other => Self::Request(other.to_string()),
         }
     }
 

@@ -17,6 +17,7 @@ mod csv;
 mod duplicates;
 mod formats;
 mod graphalytics;
+mod graphs;
 mod help;
 mod hostile;
 mod input_scan;

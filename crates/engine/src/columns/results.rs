@@ -32,6 +32,7 @@ pub struct Values<V: Pod + Send> {
     place: Place<V>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a run has one of them")]
 enum Place<V: Pod + Send> {
     Memory(Buffer<V>),
     Storage(SlabPacker<V>),

@@ -76,11 +76,14 @@ impl Kept {
         let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
         let threads = workers.threads();
         workers.each(|worker| {
-            let depth = slabs_read(&self.io.requests);
+            let together = self.side_by_side();
+            let depth =
+                slabs_read(&self.io.requests).max(if together > 1 { 2 * together } else { 1 });
             let mut queue = Queue::reading(&self.io, depth)?;
             let mut scratch = Scratch::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
-            let mut next = (worker..directory.runs.len()).step_by(threads);
+            let runs: Vec<usize> = (0..directory.runs.len()).collect();
+            let mut next = runs.chunks(together).skip(worker).step_by(threads).flatten().copied();
             loop {
                 if progress.cancelled() {
                     return Err(EngineError::Cancelled);
@@ -115,6 +118,9 @@ impl Kept {
     /// Bytes of a file beside the generations.
     fn bytes_beside(&self, name: &str) -> Result<u64, StoreError> {
         let file = self.path.join(name);
+        if let Some(remote) = &self.io.remote {
+            return remote.bytes(&file);
+        }
         let found = std::fs::metadata(&file);
         found.map(|metadata| metadata.len()).map_err(|source| StoreError::Io {
             what: "look at",
@@ -125,9 +131,8 @@ impl Kept {
 
     /// Checks the file of degrees against counts.
     fn degrees_are(&self, counts: &[AtomicU32]) -> Result<(), EngineError> {
-        let (folder, faults) = (self.folder(), self.faults());
         let mut column =
-            super::columns::ColumnReader::open(&folder, DEGREES, &self.manifest, faults)?;
+            super::columns::ColumnReader::open(&self.folder(), DEGREES, &self.manifest, &self.io)?;
         column.must_hold(counts.len() as u64 * 4)?;
         let mut piece = vec![0_u32; 1 << 16];
         for (number, counts) in counts.chunks(piece.len()).enumerate() {
@@ -153,6 +158,9 @@ impl Kept {
     /// Names that are no part of the graph, in order.
     fn foreign(&self) -> Vec<String> {
         let mut foreign = Vec::new();
+        if self.io.remote.is_some() {
+            return foreign;
+        }
         for (folder, prefix) in [(self.path.clone(), ""), (self.folder(), "gen-0/")] {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
             for entry in entries.flatten() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use welter_store::sealed::offset_in_file;
 
 use bytemuck::{Pod, cast_slice};
-use welter_store::io::Faults;
+use welter_store::io::{Faults, IoOptions};
 use welter_store::sealed::{BLOCK_BYTES, Identity, SealedReader, SealedWriter};
 use welter_store::{StoreError, checksum};
 
@@ -63,7 +63,7 @@ impl ColumnReader {
         folder: &Path,
         (name, kind): (&'static str, [u8; 8]),
         manifest: &Manifest,
-        faults: Option<&Arc<Faults>>,
+        io: &IoOptions,
     ) -> Result<Self, StoreError> {
         let path = folder.join(name);
         let damaged =
@@ -71,7 +71,7 @@ impl ColumnReader {
         let Some(listed) = manifest.file(name) else {
             return damaged(0, "the manifest does not list it".to_owned());
         };
-        let reader = SealedReader::open(&path, kind, faults).map_err(StoreError::of_listed_file)?;
+        let reader = SealedReader::open_in(io, &path, kind).map_err(StoreError::of_listed_file)?;
         reader.is_version(VERSION)?;
         reader.belongs_to(manifest.graph, manifest.generation)?;
         let bytes = offset_in_file(reader.payload_bytes());

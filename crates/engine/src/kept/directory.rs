@@ -182,6 +182,15 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Notes that the extent of a run lies elsewhere now.
+    pub(super) fn moved(&mut self, run: usize, place: Place) {
+        let run = &mut self.runs[run];
+        run.place = place;
+        for entry in &mut self.entries[run.entries.clone()] {
+            (entry.file, entry.extent_offset) = (place.file, place.offset);
+        }
+    }
+
     /// Counts are those of the manifest, and extents fill their files.
     fn adds_up(&self, manifest: &Manifest, volumes: &[u64]) -> Result<(), String> {
         let edges: u64 = self.entries.iter().map(|entry| entry.edges).fold(0, u64::saturating_add);

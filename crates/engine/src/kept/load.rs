@@ -31,6 +31,8 @@ use crate::machine::throughput::Throughput;
 use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, Index, Plan};
 
+/// Bytes a second that a bucket is taken to give: to look would take a request or two, and time.
+const ELSEWHERE_RATE: u64 = 200_000_000;
 /// Numbers that are read at a time.
 const PIECE: usize = 1 << 16;
 /// Bytes of names that are read at a time.
@@ -66,6 +68,8 @@ impl Kept {
         let slabs = self.slabs(plan, &directory, &starts, (&volume, &io), workers, progress)?;
         let stripes = shelve(&directory, slabs, &segments, &starts);
         let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
+        let elsewhere = self.io.remote.is_some();
+        let measured = measured.or(elsewhere.then_some(ELSEWHERE_RATE));
         let mut graph = Graph {
             edges: self.manifest.edges,
             others: self.manifest.others(),
@@ -126,8 +130,7 @@ impl Kept {
     }
 
     fn open_degrees(&self) -> Result<ColumnReader, EngineError> {
-        let faults = self.faults();
-        let column = ColumnReader::open(&self.folder(), DEGREES, &self.manifest, faults)?;
+        let column = ColumnReader::open(&self.folder(), DEGREES, &self.manifest, &self.io)?;
         column.must_hold(self.manifest.vertices * 4)?;
         Ok(column)
     }
@@ -151,19 +154,22 @@ impl Kept {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<OnceLock<Resident>>, EngineError> {
-        let stay = staying(plan, &directory.runs, self.manifest.edges);
+        let together = self.side_by_side();
+        let stay = staying(plan, &directory.runs, self.manifest.edges, together);
         let bytes = stay.iter().map(|run| directory.runs[*run].place.rounded_bytes() as u64).sum();
         let phase = progress.phase("load", Unit::Bytes, Some(bytes));
         let slabs: Vec<OnceLock<Resident>> =
             directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
-            let depth = slabs_read(&io.requests);
+            // What stays as it is read is in the plan, however much of it is on its way.
+            let wide = together > 1 && !self.is_framed();
+            let depth = if wide { 2 * together } else { slabs_read(&io.requests) };
             let mut queue = Queue::reading(io, depth)?;
             let mut scratch = Scratch::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             // Neighbours are read by one worker after the other, so that the file is read in order.
-            let mut next = stay.iter().skip(worker).step_by(threads);
+            let mut next = stay.chunks(together).skip(worker).step_by(threads).flatten();
             loop {
                 if progress.cancelled() {
                     return Err(EngineError::Cancelled);
@@ -253,7 +259,10 @@ fn paced(
         let pace = workers.pace(plan.traffic().written)?;
         let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
         let places: Vec<Place> = places.collect();
-        let look = || read_rate(from, plan.window(), &places, workers.arena());
+        let look = || match &from.1.remote {
+            Some(_) => Ok(ELSEWHERE_RATE),
+            None => read_rate(from, plan.window(), &places, workers.arena()),
+        };
         let read = measured.map_or_else(look, Ok)?;
         let pace = Throughput { read, ..pace }.together(workers.threads(), look)?;
         plan.pace = Some(pace);
@@ -275,18 +284,18 @@ pub(super) fn damaged(volume: &Volume, run: &Run, range: Range<usize>, what: &st
     volume.damaged(place, what).into()
 }
 
-/// The runs that stay in memory, spread evenly over the edges.
-fn staying(plan: &Plan, runs: &[Run], edges: u64) -> Vec<usize> {
+/// The runs that stay in memory, spread evenly over the edges, so many side by side.
+fn staying(plan: &Plan, runs: &[Run], edges: u64, together: usize) -> Vec<usize> {
     let Some(storage) = plan.storage() else { return (0..runs.len()).collect() };
     let (mut seen, mut kept) = (0, 0);
     let mut stay = Vec::new();
-    for (number, run) in runs.iter().enumerate() {
-        seen += run.edges;
+    for (group, runs) in runs.chunks(together).enumerate() {
+        seen += runs.iter().map(|run| run.edges).sum::<u64>();
         let share = seen as f64 / edges.max(1) as f64;
-        let with_it = kept + SLAB_BYTES as u64;
+        let with_it = kept + (runs.len() * SLAB_BYTES) as u64;
         if with_it as f64 <= storage.cache_bytes as f64 * share {
             kept = with_it;
-            stay.push(number);
+            stay.extend(group * together..group * together + runs.len());
         }
     }
     stay
@@ -373,7 +382,7 @@ fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
 
 /// The ids in a file, which ascend.
 fn integers(kept: &Kept, count: u64, within: RangeInclusive<u64>) -> Result<Vec<u64>, EngineError> {
-    let mut column = ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, kept.faults())?;
+    let mut column = ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, &kept.io)?;
     column.must_hold(count * 8)?;
     let ids: Vec<u64> = column.read_vec(count as usize)?;
     let odd = |column: &ColumnReader, place: usize, what: &str| {
@@ -390,7 +399,7 @@ fn integers(kept: &Kept, count: u64, within: RangeInclusive<u64>) -> Result<Vec<
 }
 
 fn names(kept: &Kept, slots: u64) -> Result<Names, EngineError> {
-    let mut column = ColumnReader::open(&kept.folder(), NAMES, &kept.manifest, kept.faults())?;
+    let mut column = ColumnReader::open(&kept.folder(), NAMES, &kept.manifest, &kept.io)?;
     let text_bytes = column.bytes().checked_sub(slots * 8);
     let Some(text_bytes) = text_bytes else {
         column.must_hold(slots * 8)?;

@@ -16,8 +16,8 @@ use crate::plan::KeptShape;
 pub(crate) const VERSION: u16 = 1;
 /// Kind of the sealed file that is the manifest.
 pub(crate) const KIND: [u8; 8] = *b"MANIFEST";
-/// Bytes of a manifest at most: a thousand files.
-pub(crate) const BYTES_MAX: u64 = 1 << 16;
+/// Bytes of a manifest at most: as many files as can be named, each by 64 bytes.
+pub(crate) const BYTES_MAX: u64 = 1 << 22;
 
 const UNDIRECTED: u16 = 1;
 const REVERSED: u16 = 2;
@@ -179,6 +179,11 @@ impl Manifest {
             compression: self.compression,
             in_flight: None,
         }
+    }
+
+    /// Name of the folder of a generation that lies elsewhere.
+    pub(super) fn folder_elsewhere(&self) -> String {
+        format!("gen-{}-{:016x}", self.generation, self.graph)
     }
 
     /// Number of vertices, those included that share a slot.

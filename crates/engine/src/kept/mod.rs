@@ -10,6 +10,8 @@
 //!           ids       unless the slot is the id, or nearly so                   sealed
 //! DIR/rates           how fast the device is, if that was measured              sealed
 //! ```
+//! In a bucket the same files are objects (see `send`), and a path is a URL.
+//!
 //! `docs/format.md` draws them. A generation is never changed once the manifest names it.
 //!
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
@@ -27,6 +29,7 @@ mod keep;
 mod load;
 mod manifest;
 mod rates;
+mod send;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -45,6 +48,7 @@ pub use self::check::Checked;
 pub use self::draft::StaleStaging;
 pub use self::keep::{KeepOptions, keep, settings};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
+pub use self::send::refuse_to_replace;
 pub use self::stream::KeptStream;
 
 use self::directory::{Directory, Entry};
@@ -71,6 +75,14 @@ const VERTICES: (&str, [u8; 8]) = ("vertices", *b"VERTICES");
 const INTEGERS: (&str, [u8; 8]) = ("ids", *b"INTEGERS");
 const NAMES: (&str, [u8; 8]) = ("ids", *b"NAMES   ");
 
+/// Bytes of memory that reading from elsewhere takes beside slabs: what is read of columns at a
+/// time, and what connections hold.
+const ELSEWHERE_BYTES: u64 = 16 << 20;
+/// Bytes of requests in flight, by all workers, where latency is that of a network.
+const ELSEWHERE_IN_FLIGHT: u64 = 128 << 20;
+/// Extents that are dealt out side by side there, so that they come by one request.
+const ELSEWHERE_SIDE_BY_SIDE: usize = 16;
+
 /// A kept graph, of which the manifest has been read.
 #[derive(Clone, Debug)]
 pub struct Kept {
@@ -96,7 +108,7 @@ impl Kept {
     /// When there is none ([`StoreError::Missing`]), or it is damaged or of another version.
     pub fn open(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
         let file = path.join(MANIFEST);
-        let mut reader = SealedReader::open(&file, manifest::KIND, io.faults.as_ref())?;
+        let mut reader = SealedReader::open_in(io, &file, manifest::KIND)?;
         reader.is_version(manifest::VERSION)?;
         let payload = reader.read_rest(manifest::BYTES_MAX)?;
         let identity = reader.identity();
@@ -135,7 +147,8 @@ impl Kept {
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Plan, EngineError> {
-        let held_bytes = settings.held_bytes + self.ids_bytes();
+        let elsewhere = if self.io.remote.is_some() { ELSEWHERE_BYTES } else { 0 };
+        let held_bytes = settings.held_bytes + self.ids_bytes() + elsewhere;
         let settings = Settings { held_bytes, ..*settings };
         let plan = |in_flight, settings: &Settings| {
             let shape = KeptShape { in_flight, ..self.manifest.shape() };
@@ -151,7 +164,10 @@ impl Kept {
     }
 
     fn folder(&self) -> PathBuf {
-        self.path.join(format!("gen-{}", self.manifest.generation))
+        match self.io.remote {
+            Some(_) => self.path.join(self.manifest.folder_elsewhere()),
+            None => self.path.join(format!("gen-{}", self.manifest.generation)),
+        }
     }
 
     /// The files of chunks, with their lengths as the manifest lists them; opened with lengths as
@@ -162,6 +178,11 @@ impl Kept {
             self.manifest.files.iter().filter(|file| file.name.starts_with("edges-")).collect();
         let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
         let volume = Volume::open(&paths, io).map_err(StoreError::of_listed_file)?;
+        let lengths = files.iter().map(|file| file.bytes).collect();
+        if io.remote.is_some() {
+            // Each would take a request; a range that is not there is an error when it is read.
+            return Ok((Arc::new(volume), lengths));
+        }
         for (path, file) in paths.iter().zip(&files) {
             let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
             let bytes = std::fs::metadata(path).map_err(failed)?.len();
@@ -176,7 +197,7 @@ impl Kept {
                 );
             }
         }
-        Ok((Arc::new(volume), files.iter().map(|file| file.bytes).collect()))
+        Ok((Arc::new(volume), lengths))
     }
 
     /// Which slots are vertices.
@@ -190,7 +211,7 @@ impl Kept {
             return Err(self.manifest_damaged(what).into());
         }
         let mut column =
-            columns::ColumnReader::open(&self.folder(), VERTICES, &self.manifest, self.faults())?;
+            columns::ColumnReader::open(&self.folder(), VERTICES, &self.manifest, &self.io)?;
         let vertices = Vertices::all(slots);
         let words = vertices.segments() << (crate::kernels::vertices::SEGMENT_BITS - 6);
         column.must_hold(words as u64 * 8)?;
@@ -212,7 +233,7 @@ impl Kept {
     fn cuts(&self, vertices: &Vertices) -> Result<(Vec<usize>, Vec<u64>), EngineError> {
         let Manifest { stripes, partitions, stripe_bits, .. } = self.manifest;
         let mut column =
-            columns::ColumnReader::open(&self.folder(), CUTS, &self.manifest, self.faults())?;
+            columns::ColumnReader::open(&self.folder(), CUTS, &self.manifest, &self.io)?;
         let (stripes, partitions) = (stripes as usize + 1, partitions as usize + 1);
         column.must_hold((stripes + partitions) as u64 * 8)?;
         let segments: Vec<u64> = column.read_vec(stripes)?;
@@ -240,7 +261,7 @@ impl Kept {
     /// Where chunks lie, in files of these lengths.
     fn directory(&self, volumes: &[u64]) -> Result<Directory, EngineError> {
         let mut column =
-            columns::ColumnReader::open(&self.folder(), CHUNKS, &self.manifest, self.faults())?;
+            columns::ColumnReader::open(&self.folder(), CHUNKS, &self.manifest, &self.io)?;
         let bytes = self.manifest.chunks.saturating_mul(directory::ENTRY_BYTES as u64);
         column.must_hold(bytes)?;
         let entries: Vec<Entry> = column.read_vec(self.manifest.chunks as usize)?;
@@ -248,6 +269,11 @@ impl Kept {
             Directory::new(entries, &self.manifest, volumes, &self.folder().join(CHUNKS.0))?;
         column.end()?;
         Ok(directory)
+    }
+
+    /// Extents that are dealt to one worker, or left out, together.
+    fn side_by_side(&self) -> usize {
+        if self.io.remote.is_some() { ELSEWHERE_SIDE_BY_SIDE } else { 1 }
     }
 
     /// Whether chunks may lie in frames.

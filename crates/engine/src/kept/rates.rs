@@ -10,7 +10,7 @@ use welter_store::io::Requests;
 use welter_store::probe::{self, Probe, Rate};
 use welter_store::sealed::{self, Identity, SealedReader};
 
-use super::{Kept, RATES};
+use super::{ELSEWHERE_IN_FLIGHT, Kept, RATES};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::throughput::Throughput;
@@ -25,6 +25,9 @@ impl Kept {
     /// # Errors
     /// When the file is damaged, of another version or graph, or cannot be read.
     pub fn rates(&self) -> Result<Option<Probe>, EngineError> {
+        if self.io.remote.is_some() {
+            return Ok(None);
+        }
         let file = self.rates_file();
         let mut reader = match SealedReader::open(&file, probe::KIND, self.faults()) {
             Err(StoreError::Missing { .. }) => return Ok(None),
@@ -76,6 +79,9 @@ impl Kept {
         &self,
         said: Requests,
     ) -> Result<(Option<u64>, Requests), EngineError> {
+        if self.io.remote.is_some() {
+            return Ok((Some(ELSEWHERE_IN_FLIGHT), said));
+        }
         let Some(probe) = self.rates()? else { return Ok((None, said)) };
         let best = probe.best_read();
         let slab = SLAB_BYTES as u32;

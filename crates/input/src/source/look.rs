@@ -262,6 +262,14 @@ fn name_of(path: &Path) -> String {
     name.unwrap_or_default()
 }
 
+/// Whether the ending of a path says that it is a file of edges: that of a format, or of what
+/// packs one.
+pub fn says_format(path: &Path) -> bool {
+    let name = name_of(path);
+    let packs = |ending| PACKED.contains(&ending) || TARRED.contains(&ending);
+    by_name(&name).is_some() || extension(&name).is_some_and(packs)
+}
+
 /// The format by the ending, under those of compressions and archives.
 fn by_name(name: &str) -> Option<Format> {
     let mut name = name;

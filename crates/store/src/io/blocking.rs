@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use super::memory::Memory;
+use super::place::Place;
+use super::remote::Scattered;
 use super::request::{Backend, Outcome, Request};
 use super::transfer::Transfer;
 use super::volume::Volume;
@@ -24,7 +26,9 @@ fn run_to_end(
     transfer: &mut Transfer,
     memory: &mut [u8],
 ) -> Result<(), StoreError> {
-    let file = volume.file(transfer.place.file);
+    let Some(file) = volume.file(transfer.place.file) else {
+        return fetch(volume, vec![(transfer.place, memory)]);
+    };
     loop {
         let answer = transfer.step(volume).and_then(|part| {
             let offset = transfer.offset();
@@ -38,6 +42,21 @@ fn run_to_end(
             return Ok(());
         }
     }
+}
+
+/// Reads neighbours in a file that lies elsewhere, all at once.
+pub(super) fn fetch(volume: &Volume, places: Vec<(Place, &mut [u8])>) -> Result<(), StoreError> {
+    let Some((remote, path)) = places.first().and_then(|(place, _)| volume.remote(place.file))
+    else {
+        return Err(StoreError::Request("a file of this machine, asked for elsewhere".to_owned()));
+    };
+    let moved: Vec<usize> = places.iter().map(|(place, _)| place.bytes as usize).collect();
+    let (mut memory, range) = Scattered::new(places);
+    remote.read(path, range, &mut |bytes| memory.take(bytes))?;
+    for bytes in moved {
+        volume.counters().moved(bytes, false);
+    }
+    Ok(())
 }
 
 impl<M: Memory> Request<M> {

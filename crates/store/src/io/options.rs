@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::closing::Closing;
 use super::faults::Faults;
+use super::remote::Remote;
 use super::requests::Requests;
 use super::stats::Tally;
 
@@ -33,6 +34,8 @@ pub struct IoOptions {
     pub requests: Requests,
     /// Calls that fail on purpose, for tests.
     pub faults: Option<Arc<Faults>>,
+    /// Where files to be read lie, if not on this machine.
+    pub remote: Option<Arc<dyn Remote>>,
     /// Bytes and requests of all volumes that were opened with these options, or copies of them.
     pub tally: Tally,
     /// Volumes that are being closed meanwhile.
@@ -43,6 +46,6 @@ impl Default for IoOptions {
     fn default() -> Self {
         let (tally, closing) = (Tally::default(), Closing::default());
         let (mode, requests) = (IoMode::Auto, Requests::default());
-        Self { mode, direct: true, requests, faults: None, tally, closing }
+        Self { mode, direct: true, requests, faults: None, remote: None, tally, closing }
     }
 }

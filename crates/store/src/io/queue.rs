@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::blocking::Blocking;
 use super::flights::Flights;
+use super::joined::Joined;
 use super::memory::Memory;
 use super::options::{IoMode, IoOptions};
 use super::part::Part;
@@ -42,6 +43,7 @@ impl<M: Memory> Queue<M> {
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let (depth, threads) = depths(options, depth);
         let backend: Box<dyn Backend<Part<M>>> = match options.mode {
+            _ if options.remote.is_some() => Box::new(Joined::new(depth)),
             // Writes that make a file longer are done by threads that the kernel starts for a ring,
             // and on a guest with Linux 6.18 two processes waited for ever for one of them.
             IoMode::Auto | IoMode::Threads => Box::new(Threads::new(threads)),
@@ -61,8 +63,8 @@ impl<M: Memory> Queue<M> {
     /// As [`Self::new`].
     pub fn reading(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let ring = match options.mode {
-            IoMode::Auto => Ring::new(depths(options, depth).0).ok(),
-            IoMode::Ring | IoMode::Threads | IoMode::Blocking => None,
+            IoMode::Auto if options.remote.is_none() => Ring::new(depths(options, depth).0).ok(),
+            IoMode::Auto | IoMode::Ring | IoMode::Threads | IoMode::Blocking => None,
         };
         let queue = ring.map(|ring| Self::of(Box::new(ring), true));
         queue.map_or_else(|| Ok(Self { only_reads: true, ..Self::new(options, depth)? }), Ok)

@@ -78,7 +78,8 @@ impl<M: Memory> Ring<M> {
     fn push(&mut self, slot: usize, start: usize, bytes: usize) -> Result<(), Errno> {
         let Some(request) = self.flights[slot].as_mut() else { return Err(Errno::INVAL) };
         let transfer = &request.transfer;
-        let file = types::Fd(request.volume.file(transfer.place.file).as_raw_fd());
+        let Some(file) = request.volume.file(transfer.place.file) else { return Err(Errno::BADF) };
+        let file = types::Fd(file.as_raw_fd());
         let (offset, bytes) = (transfer.offset(), bytes.min(CALL_BYTES_MAX));
         let entry: squeue::Entry = if transfer.wrote {
             let memory = &request.memory.bytes()[start..start + bytes];

@@ -22,6 +22,7 @@ use super::faults::{self, Call, Faults};
 use super::file;
 use super::options::IoOptions;
 use super::place::{ALIGN, Place};
+use super::remote::Remote;
 use super::requests::Requests;
 use super::stats::{Counters, VolumeStats};
 use crate::StoreError;
@@ -51,10 +52,26 @@ pub(super) struct Refusal {
     pub(super) error: Errno,
 }
 
+/// Where the bytes of a file are.
+#[derive(Debug)]
+enum Source {
+    Here(File),
+    Elsewhere(Arc<dyn Remote>),
+}
+
+impl Source {
+    fn here(&self) -> Option<&File> {
+        match self {
+            Self::Here(file) => Some(file),
+            Self::Elsewhere(_) => None,
+        }
+    }
+}
+
 /// One of the files.
 #[derive(Debug)]
 struct Stripe {
-    file: File,
+    file: Source,
     /// Its name, or for a scratch file that of its directory.
     path: PathBuf,
     named: bool,
@@ -67,7 +84,14 @@ impl Stripe {
     fn new(file: File, path: &Path, named: bool, options: &IoOptions) -> io::Result<Self> {
         let direct = file::make_direct(&file, options)?;
         let end = AtomicU64::new(file.metadata()?.len().next_multiple_of(ALIGN as u64));
+        let file = Source::Here(file);
         Ok(Self { file, path: path.to_owned(), named, direct, end })
+    }
+
+    /// A file that lies elsewhere, to be read. Nothing is asked yet.
+    fn elsewhere(path: &Path, remote: &Arc<dyn Remote>) -> Self {
+        let (file, end) = (Source::Elsewhere(Arc::clone(remote)), AtomicU64::new(0));
+        Self { file, path: path.to_owned(), named: true, direct: true, end }
     }
 
     fn directory(&self) -> &Path {
@@ -114,11 +138,16 @@ impl Volume {
         Self::new(stripes, true, options)
     }
 
-    /// Files that are there, to be read.
+    /// Files that are there, to be read. Whether those that lie elsewhere are is found out by who
+    /// reads them.
     ///
     /// # Errors
     /// When one of them is not there or cannot be opened.
     pub fn open(paths: &[PathBuf], options: &IoOptions) -> Result<Self, StoreError> {
+        if let Some(remote) = &options.remote {
+            let stripes = paths.iter().map(|path| Stripe::elsewhere(path, remote));
+            return Self::new(stripes.collect(), false, options);
+        }
         let stripes = paths.iter().map(|path| {
             file::open(path, options)
                 .and_then(|file| Stripe::new(file, path, true, options))
@@ -190,10 +219,11 @@ impl Volume {
     pub fn free_bytes(&self) -> Result<u64, StoreError> {
         let mut systems: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         for stripe in &self.files {
+            let Some(file) = stripe.file.here() else { continue };
             let failed =
                 |error: Errno| StoreError::io("ask for the space left on", &stripe.path, error);
-            let device = rustix::fs::fstat(&stripe.file).map_err(failed)?.st_dev;
-            let found = rustix::fs::fstatvfs(&stripe.file).map_err(failed)?;
+            let device = rustix::fs::fstat(file).map_err(failed)?.st_dev;
+            let found = rustix::fs::fstatvfs(file).map_err(failed)?;
             let free = found.f_bavail.saturating_mul(found.f_frsize);
             systems.entry(device).or_insert((free, 0)).1 += 1;
         }
@@ -218,7 +248,8 @@ impl Volume {
     /// nothing to drop.
     pub(crate) fn forget(&self) -> Result<(), StoreError> {
         for stripe in self.files.iter().filter(|stripe| !stripe.direct) {
-            rustix::fs::fadvise(&stripe.file, 0, None, Advice::DontNeed)
+            let Some(file) = stripe.file.here() else { continue };
+            rustix::fs::fadvise(file, 0, None, Advice::DontNeed)
                 .map_err(|error| StoreError::io("empty the cache of", &stripe.path, error))?;
         }
         Ok(())
@@ -231,8 +262,9 @@ impl Volume {
     pub fn sync(&self) -> Result<(), StoreError> {
         self.healthy()?;
         let synced = self.files.iter().try_for_each(|stripe| {
+            let Some(file) = stripe.file.here() else { return Ok(()) };
             faults::check(self.faults.as_ref(), Call::Sync)
-                .and_then(|()| rustix::fs::fsync(&stripe.file))
+                .and_then(|()| rustix::fs::fsync(file))
                 .map_err(|error| StoreError::io("sync", &stripe.path, error))?;
             if self.writable && stripe.named {
                 file::sync_directory(stripe.directory(), self.faults.as_ref())?;
@@ -266,8 +298,18 @@ impl Volume {
         &self.counters
     }
 
-    pub(super) fn file(&self, number: u16) -> &File {
-        &self.files[usize::from(number)].file
+    /// A file of this machine.
+    pub(super) fn file(&self, number: u16) -> Option<&File> {
+        self.files[usize::from(number)].file.here()
+    }
+
+    /// Where a file lies that is not of this machine, and its name there.
+    pub(super) fn remote(&self, number: u16) -> Option<(&Arc<dyn Remote>, &Path)> {
+        let stripe = self.files.get(usize::from(number))?;
+        match &stripe.file {
+            Source::Here(_) => None,
+            Source::Elsewhere(remote) => Some((remote, &stripe.path)),
+        }
     }
 
     /// Whether a file of this number may be read or written now.

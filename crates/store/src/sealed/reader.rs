@@ -10,12 +10,23 @@ use super::header::{
     BLOCK_BYTES, CHECKSUM_BYTES, HEADER_BYTES, Header, Identity, MAGIC, block_offset,
 };
 use crate::StoreError;
-use crate::io::{Call, Faults, check, read_exact};
+use crate::io::{Call, Faults, IoOptions, Remote, check, read_exact};
+
+/// Bytes of a file elsewhere that are asked for at once.
+const AHEAD_BYTES: u64 = 8 * (BLOCK_BYTES + CHECKSUM_BYTES) as u64;
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Source {
+    Here(File),
+    /// With bytes that were asked for and where they begin.
+    Elsewhere(Arc<dyn Remote>, u64, Vec<u8>),
+}
 
 /// A sealed file that is being read.
 #[derive(Debug)]
 pub struct SealedReader {
-    file: File,
+    file: Source,
     path: PathBuf,
     header: Header,
     /// The block that was read last, with its checksum, and its number.
@@ -40,10 +51,31 @@ impl SealedReader {
         let opened = check(faults, Call::Open).map_err(std::io::Error::from);
         let opened = opened.and_then(|()| File::open(path));
         let file = opened.map_err(|error| StoreError::open(path, error))?;
-        let mut header = Header::zeroed();
-        read_exact(&file, path, 0, bytemuck::bytes_of_mut(&mut header), faults)?;
         let metadata = file.metadata().map_err(|error| StoreError::open(path, error))?;
-        checked(path, &header, kind, metadata.len())?;
+        Self::of(Source::Here(file), metadata.len(), path, kind, faults)
+    }
+
+    /// As [`Self::open`], of a file that lies where these options say.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_in(io: &IoOptions, path: &Path, kind: [u8; 8]) -> Result<Self, StoreError> {
+        let Some(remote) = &io.remote else { return Self::open(path, kind, io.faults.as_ref()) };
+        let bytes = remote.bytes(path)?;
+        let source = Source::Elsewhere(Arc::clone(remote), 0, Vec::new());
+        Self::of(source, bytes, path, kind, io.faults.as_ref())
+    }
+
+    fn of(
+        mut file: Source,
+        bytes: u64,
+        path: &Path,
+        kind: [u8; 8],
+        faults: Option<&Arc<Faults>>,
+    ) -> Result<Self, StoreError> {
+        let mut header = Header::zeroed();
+        file.read(path, 0, bytemuck::bytes_of_mut(&mut header), (bytes, faults))?;
+        checked(path, &header, kind, bytes)?;
         let (path, faults) = (path.to_owned(), faults.cloned());
         Ok(Self { file, path, header, block: Vec::new(), number: None, at: 0, faults })
     }
@@ -164,13 +196,53 @@ impl SealedReader {
         let bytes = self.header.block_bytes(number);
         self.block.resize(bytes + CHECKSUM_BYTES, 0);
         let offset = block_offset(number);
-        read_exact(&self.file, &self.path, offset, &mut self.block, self.faults.as_ref())?;
+        let all = self.header.file_bytes().unwrap_or(u64::MAX);
+        self.file.read(&self.path, offset, &mut self.block, (all, self.faults.as_ref()))?;
         let (block, sum) = self.block.split_at(bytes);
         if self.header.sum_of_block(number, block).to_le_bytes() != sum {
             let what = format!("the checksum of its block {number} is wrong");
             return Err(damaged(&self.path, offset, what));
         }
         self.number = Some(number);
+        Ok(())
+    }
+}
+
+impl Source {
+    /// Fills a buffer from a place of the file, which has `all` bytes.
+    fn read(
+        &mut self,
+        path: &Path,
+        offset: u64,
+        bytes: &mut [u8],
+        (all, faults): (u64, Option<&Arc<Faults>>),
+    ) -> Result<(), StoreError> {
+        let (remote, begin, ahead) = match self {
+            Self::Here(file) => return read_exact(file, path, offset, bytes, faults),
+            Self::Elsewhere(remote, begin, ahead) => (remote, begin, ahead),
+        };
+        let end = offset + bytes.len() as u64;
+        if offset < *begin || end > *begin + ahead.len() as u64 {
+            if end > all {
+                let (file, need) = (path.to_owned(), bytes.len() as u64);
+                let have = all.saturating_sub(offset);
+                return Err(StoreError::Ended { file, offset, need, have });
+            }
+            let to = all.min(offset + AHEAD_BYTES);
+            ahead.clear();
+            ahead.reserve_exact((to - offset) as usize);
+            *begin = offset;
+            remote.read(path, offset..to, &mut |more| ahead.extend_from_slice(more))?;
+        }
+        let from = (offset - *begin) as usize;
+        let have = ahead.len() as u64;
+        let there = ahead.get(from..from + bytes.len()).ok_or_else(|| StoreError::Ended {
+            file: path.to_owned(),
+            offset,
+            need: bytes.len() as u64,
+            have,
+        })?;
+        bytes.copy_from_slice(there);
         Ok(())
     }
 }

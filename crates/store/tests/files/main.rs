@@ -5,6 +5,7 @@
 mod errors;
 mod faults;
 mod probe;
+mod remote;
 mod requests;
 mod round_trip;
 mod scratch;

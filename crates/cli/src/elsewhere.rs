@@ -1,0 +1,146 @@
+//! Buckets as the place of kept graphs: what the engine asks of files that lie elsewhere, answered
+//! with objects.
+//!
+//! Invariant: an object that is another one than when this process first read it is an error that
+//! names it, since it is opened once and each request states its entity tag. Tested by
+//!
+//! `faults_of_the_store_end_a_run_or_make_no_difference`.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use welter_objects::{Bucket, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload};
+use welter_progress::FailureKind;
+use welter_store::StoreError;
+use welter_store::io::{IoOptions, Remote, RemoteWriter};
+
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// The bucket of a URL, whose files are named by URLs too.
+#[derive(Debug)]
+pub(crate) struct Elsewhere {
+    bucket: Bucket,
+    /// Objects that were opened.
+    objects: Mutex<BTreeMap<PathBuf, Object>>,
+}
+
+/// The bucket that a directory lies in, if it is the URL of one, as a place of graphs.
+pub(crate) fn of(directory: &Path) -> Result<Option<Arc<dyn Remote>>, Failure> {
+    let Some(location) = Location::of(directory) else { return Ok(None) };
+    let failed = |error: ObjectError| Failure::usage(error.to_string());
+    let location = location.map_err(failed)?;
+    if location.scheme == Scheme::Web {
+        let what = format!("{location}: a graph is kept in a directory or a bucket");
+        return Err(Failure::usage(what).hint("name one of s3://, az:// or gs://"));
+    }
+    let bucket = Bucket::of(&location).map_err(failed)?;
+    Ok(Some(Arc::new(Elsewhere { bucket, objects: Mutex::default() })))
+}
+
+/// How files of a directory are read, wherever it is.
+pub(crate) fn io(directory: &Path) -> Result<IoOptions, Failure> {
+    Ok(IoOptions { remote: of(directory)?, ..IoOptions::default() })
+}
+
+/// The directory without what may stand at its end.
+pub(crate) fn trimmed(directory: &Path) -> PathBuf {
+    let text = directory.to_str().filter(|_| Location::of(directory).is_some());
+    text.map_or_else(|| directory.to_owned(), |text| text.trim_end_matches('/').into())
+}
+
+impl Elsewhere {
+    /// The object of a name, opened by the first who asks for it.
+    fn open(&self, file: &Path) -> Result<Object, StoreError> {
+        let objects = || self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(object) = objects().get(file) {
+            return Ok(object.clone());
+        }
+        let opened = self.bucket.open(&key(file)?, 1).map_err(|error| store_error(file, &error))?;
+        opened.stop_when(interrupt::came);
+        // Of two that open it at once, one object is read by both.
+        Ok(objects().entry(file.to_owned()).or_insert(opened).clone())
+    }
+
+    fn upload(&self, file: &Path) -> Result<Upload, StoreError> {
+        let upload = self.bucket.upload(&key(file)?, interrupt::came);
+        upload.map_err(|error| store_error(file, &error))
+    }
+}
+
+impl Remote for Elsewhere {
+    fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
+        Ok(self.open(file)?.bytes())
+    }
+
+    fn read(
+        &self,
+        file: &Path,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), StoreError> {
+        let object = self.open(file).map_err(StoreError::of_listed_file)?;
+        object.read_through(range, take).map_err(|error| store_error(file, &error))
+    }
+
+    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
+        Ok(Box::new(Writer { upload: self.upload(file)?, file: file.to_owned() }))
+    }
+
+    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.upload(file)?.put_new(bytes).map_err(|error| store_error(file, &error))
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), StoreError> {
+        self.bucket.delete(&key(file)?).map_err(|error| store_error(file, &error))
+    }
+}
+
+/// An object that is being written.
+struct Writer {
+    upload: Upload,
+    file: PathBuf,
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.upload.write(bytes).map_err(|error| match welter_objects::fault(&error) {
+            Some(fault) => io::Error::other(store_error(&self.file, fault)),
+            None => error,
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RemoteWriter for Writer {
+    fn complete(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { upload, file } = *self;
+        upload.complete().map_err(|error| store_error(&file, &error))
+    }
+}
+
+/// The key of a file that is named by its URL.
+fn key(file: &Path) -> Result<String, StoreError> {
+    match Location::of(file) {
+        Some(Ok(location)) => Ok(location.key),
+        _ => Err(StoreError::Request(format!("{}: is no URL of an object", file.display()))),
+    }
+}
+
+/// The error of an object, as that of a file that lies elsewhere.
+fn store_error(file: &Path, error: &ObjectError) -> StoreError {
+    let (file, what) = (file.to_owned(), error.what().to_owned());
+    let kind = match error.kind() {
+        ObjectErrorKind::Missing => return StoreError::Missing { file },
+        ObjectErrorKind::Stopped => return StoreError::Cancelled,
+        ObjectErrorKind::Address => FailureKind::Usage,
+        _ => FailureKind::Storage,
+    };
+    StoreError::Remote { file, what, kind }
+}

@@ -1,0 +1,212 @@
+//! Kept graphs that lie in a bucket: the answers are those of the directory, and faults of the
+//! store end a run or make no difference.
+
+use std::time::Duration;
+
+use welter_testing::bucket::{BucketServer, Fault};
+
+use crate::objects::{command, must, refused, text};
+use crate::sandbox::Sandbox;
+
+/// Edges, the graph of them in a directory, and in a bucket.
+fn begin() -> (Sandbox, BucketServer) {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    let edge = |(number, line): (usize, &str)| format!("{line}\t{}\n", number % 5 + 1);
+    let edges: String = text(30_000).lines().enumerate().map(edge).collect();
+    sandbox.write("e.tsv", edges);
+    sandbox.must("ingest e.tsv -q -o graph");
+    assert_eq!(must(&sandbox, &server, "ingest e.tsv -q -o s3://box/a/graph"), "");
+    (sandbox, server)
+}
+
+/// The file of a kind in the folder of the graph.
+fn object(server: &BucketServer, name: &str) -> String {
+    let paths = server.paths();
+    paths.into_iter().find(|path| path.ends_with(&format!("/{name}"))).unwrap()
+}
+
+#[test]
+fn all_algorithms_answer_as_from_the_directory() {
+    let (sandbox, server) = begin();
+    assert!(server.uploads().is_empty());
+    for line in [
+        "bfs --source 0",
+        "bp --iterations 3",
+        "cdlp",
+        "conductance",
+        "hyperball",
+        "kcore",
+        "lcc",
+        "mcst",
+        "mis",
+        "pagerank --iterations 5",
+        "scc",
+        "spmv --vector ones",
+        "sssp --source 0",
+        "triangles",
+        "wcc",
+    ] {
+        for storage in ["", "--cache 0 --threads 2"] {
+            let of = |input: &str| {
+                let line = format!("run {line} {input} -q -o u.csv {storage}");
+                must(&sandbox, &server, &line);
+                sandbox.read("u.csv")
+            };
+            assert!(of("s3://box/a/graph") == of("graph"), "{line} {storage}");
+        }
+    }
+    sandbox.must("ingest e.tsv --bipartite -q -o rated");
+    must(&sandbox, &server, "ingest e.tsv --bipartite -q -o s3://box/rated");
+    let of = |input: &str| {
+        must(&sandbox, &server, &format!("run als {input} --iterations 3 -q -o u.csv"));
+        sandbox.read("u.csv")
+    };
+    assert!(of("s3://box/rated") == of("rated"));
+    let of = |input: &str| {
+        let said = must(&sandbox, &server, &format!("info {input}"));
+        said.lines()
+            .filter(|line| !line.starts_with("input"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("s3://box/a/graph/"), of("graph"));
+    let checked = must(&sandbox, &server, "check s3://box/a/graph");
+    assert!(checked.starts_with("s3://box/a/graph: whole; 30,000 edges"), "{checked}");
+    assert_eq!(sandbox.files(), ["e.tsv", "graph", "rated", "u.csv"]);
+}
+
+#[test]
+fn neighbours_come_by_one_request() {
+    let (sandbox, server) = begin();
+    server.take_requests();
+    must(
+        &sandbox,
+        &server,
+        "run pagerank s3://box/a/graph --iterations 4 --cache 0 -q --threads 1",
+    );
+    let edges = object(&server, "edges-0");
+    let asked: Vec<_> =
+        server.take_requests().into_iter().filter(|request| request.path == edges).collect();
+    // One opens it, and each iteration asks once for all of it.
+    assert!((2..=6).contains(&asked.len()), "{asked:?}");
+    assert!(asked.iter().skip(1).all(|request| request.if_match.is_some()));
+}
+
+#[test]
+fn faults_of_the_store_end_a_run_or_make_no_difference() {
+    let (sandbox, server) = begin();
+    let line = "run pagerank s3://box/a/graph --iterations 3 --cache 0 -q -o r.csv";
+    must(&sandbox, &server, line);
+    let expected = sandbox.read("r.csv");
+    let edges = object(&server, "edges-0");
+    let whole = server.get(&edges).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 16;
+    // Those that pass, and are asked for once more.
+    for fault in [Fault::Status(500), Fault::Cut, Fault::Late(Duration::from_millis(300))] {
+        let (path, mut left) = (edges.clone(), 2);
+        server.fail(move |request| {
+            let hit = request.path == path && left > 0;
+            left -= i32::from(hit);
+            hit.then(|| fault.clone())
+        });
+        must(&sandbox, &server, line);
+        assert!(sandbox.read("r.csv") == expected);
+    }
+    // Those that last.
+    for (fault, code, said) in [
+        (Fault::Status(500), 74, "the server answered 500"),
+        (Fault::Status(403), 74, "access is denied"),
+        (Fault::Short, 74, "bytes"),
+        (Fault::Replaced(flipped.clone()), 74, "was replaced while it was read"),
+        (Fault::Removed, 74, "was removed while it was read"),
+    ] {
+        server.put(&edges, whole.clone());
+        let (path, mut seen) = (edges.clone(), 0);
+        server.fail(move |request| {
+            seen += i32::from(request.path == path);
+            (request.path == path && seen > 1).then(|| fault.clone())
+        });
+        let stderr = refused(&sandbox, &server, line, code);
+        assert!(stderr.contains(&format!("s3://{edges}")) && stderr.contains(said), "{stderr}");
+    }
+    server.fail(|_| None);
+    server.put(&edges, flipped);
+    let stderr = refused(&sandbox, &server, line, 70);
+    assert!(stderr.contains(&format!("s3://{edges}: damaged")), "{stderr}");
+    server.put(&edges, whole[..whole.len() / 2].to_vec());
+    let stderr = refused(&sandbox, &server, line, 74);
+    assert!(stderr.contains("bytes are expected of the object"), "{stderr}");
+}
+
+#[test]
+fn without_a_manifest_there_is_no_graph() {
+    let (sandbox, server) = begin();
+    for (line, code, said) in [
+        ("check s3://box/none", 66, "no graph is kept here"),
+        ("run wcc s3://box/none", 66, "no such object"),
+        ("ingest e.tsv -o s3://box/a/graph", 73, "a graph is kept there already"),
+        ("ingest e.tsv -o https://box.example/g", 2, "in a directory or a bucket"),
+    ] {
+        let stderr = refused(&sandbox, &server, line, code);
+        assert!(stderr.contains(said), "{line}: {stderr}");
+    }
+    // The manifest is damaged, or an object that it names is not there.
+    let manifest = server.get("box/a/graph/manifest").unwrap();
+    server.put("box/a/graph/manifest", manifest[..90].to_vec());
+    refused(&sandbox, &server, "run wcc s3://box/a/graph", 70);
+    server.put("box/a/graph/manifest", manifest);
+    let degrees = object(&server, "degrees");
+    server.fail(move |request| (request.path == degrees).then_some(Fault::Status(404)));
+    let stderr = refused(&sandbox, &server, "run pagerank s3://box/a/graph", 70);
+    assert!(stderr.contains("degrees: damaged at offset 0: it is missing"), "{stderr}");
+}
+
+#[test]
+fn of_two_writers_one_wins_and_the_other_leaves_nothing() {
+    let (sandbox, server) = begin();
+    let all = server.paths();
+    let manifest = server.get("box/a/graph/manifest").unwrap();
+    // The other writer is done after this one has looked, and before it puts its manifest.
+    let other = manifest.clone();
+    server.fail(move |request| {
+        let last = request.path == "box/b/manifest" && request.if_none;
+        last.then(|| Fault::Replaced(other.clone()))
+    });
+    let stderr = refused(&sandbox, &server, "ingest e.tsv -q -o s3://box/b", 73);
+    assert!(stderr.contains("a graph is kept there already"), "{stderr}");
+    let mut left = server.paths();
+    left.retain(|path| !all.contains(path));
+    assert_eq!(left, ["box/b/manifest"]);
+    assert_eq!(server.get("box/b/manifest").unwrap(), manifest);
+    // One that cannot be put whole leaves nothing either, neither here nor there.
+    server.fail(|request| {
+        let last = request.path.ends_with("/degrees") && request.method == "PUT";
+        last.then_some(Fault::Status(403))
+    });
+    let stderr = refused(&sandbox, &server, "ingest e.tsv -q -o s3://box/c", 74);
+    assert!(stderr.contains("degrees: access is denied"), "{stderr}");
+    assert_eq!(server.paths().len(), all.len() + 1);
+    assert_eq!(sandbox.files(), ["e.tsv", "graph"]);
+}
+
+#[test]
+fn other_clouds_keep_graphs_too() {
+    let (sandbox, server) = begin();
+    let google = [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".into())];
+    let azure = [
+        ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "me".into()),
+        ("AZURE_SKIP_SIGNATURE", "true".into()),
+    ];
+    sandbox.must("run wcc graph -q -o expected.csv");
+    for (url, variables) in [("gs://box/g", &google[..]), ("az://box/g", &azure)] {
+        for line in [format!("ingest e.tsv -q -o {url}"), format!("run wcc {url} -q -o r.csv")] {
+            let mut command = command(&sandbox, &server, &line);
+            let ended = command.envs(variables.iter().cloned()).output().unwrap();
+            let stderr = String::from_utf8_lossy(&ended.stderr);
+            assert!(ended.status.success(), "{line}: {stderr}");
+        }
+        assert!(sandbox.read("r.csv") == sandbox.read("expected.csv"), "{url}");
+    }
+}

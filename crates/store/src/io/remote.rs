@@ -1,0 +1,114 @@
+//! Files that lie elsewhere, such as in a bucket, and are asked for by their names.
+//!
+//! This crate knows no protocol: who does implements [`Remote`]. A file is read in ranges, seldom
+//! and in large ones, because each has the latency of a network; written once, whole; and never
+//! changed.
+//!
+//! Invariant: what a range brings goes straight into the memory of who asked for it, so a run
+//! that reads from a bucket holds no second copy. Checked in `Scattered::take`. Tested by
+//! `neighbours_come_by_one_request_and_gaps_are_left_out`.
+
+use std::fmt;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use super::place::Place;
+use crate::StoreError;
+
+/// Files that lie elsewhere, by their names.
+pub trait Remote: fmt::Debug + Send + Sync {
+    /// Bytes of a file.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is none, else [`StoreError::Remote`].
+    fn bytes(&self, file: &Path) -> Result<u64, StoreError>;
+
+    /// Hands over the bytes of a range of a file, in order, piece after piece. A file that is
+    /// another one than at the first call is an error.
+    ///
+    /// # Errors
+    /// As [`Self::bytes`]; also when the file ends before.
+    fn read(
+        &self,
+        file: &Path,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), StoreError>;
+
+    /// Begins a file, in the place of one that may be there.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError>;
+
+    /// Puts a small file whole, unless there is one of that name. Whether it was put.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError>;
+
+    /// Removes a file; one that is not there is no error.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn delete(&self, file: &Path) -> Result<(), StoreError>;
+}
+
+/// A file elsewhere that is being written. Dropped before its end, nothing is left of it.
+pub trait RemoteWriter: Write {
+    /// Waits until all of it is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn complete(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// Bytes of neighbours that are asked for at once, at most: what object stores are quickest with.
+pub const JOINED_BYTES: u64 = 8 << 20;
+/// Bytes between two places that are sooner read than asked for apart.
+pub(super) const GAP_BYTES: u64 = 128 << 10;
+
+/// Whether a place may be asked for together with those before, which are `from..to` of a file.
+pub(super) fn joins((from, to): (u64, u64), file: u16, next: Place) -> bool {
+    let end = next.offset + u64::from(next.bytes);
+    next.file == file && (to..=to + GAP_BYTES).contains(&next.offset) && end - from <= JOINED_BYTES
+}
+
+/// Memory of several places, in their order, that the bytes of one range go to.
+pub(super) struct Scattered<'a> {
+    /// Where the next byte belongs.
+    at: u64,
+    /// Places that are not full.
+    left: std::iter::Peekable<std::vec::IntoIter<(Place, &'a mut [u8])>>,
+}
+
+impl<'a> Scattered<'a> {
+    /// Also says the range.
+    pub(super) fn new(places: Vec<(Place, &'a mut [u8])>) -> (Self, Range<u64>) {
+        let end = |place: &Place| place.offset + u64::from(place.bytes);
+        let from = places.first().map_or(0, |(place, _)| place.offset);
+        let to = places.last().map_or(0, |(place, _)| end(place));
+        (Self { at: from, left: places.into_iter().peekable() }, from..to)
+    }
+
+    /// Takes the next bytes of the range.
+    pub(super) fn take(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let Some((place, memory)) = self.left.peek_mut() else { return };
+            let skip = place.offset.saturating_sub(self.at).min(bytes.len() as u64);
+            bytes = &bytes[skip as usize..];
+            self.at += skip;
+            let done = self.at.saturating_sub(place.offset) as usize;
+            let count = bytes.len().min(place.bytes as usize - done);
+            memory[done..done + count].copy_from_slice(&bytes[..count]);
+            bytes = &bytes[count..];
+            self.at += count as u64;
+            if self.at == place.offset + u64::from(place.bytes) {
+                // Behind the end of a file there is nothing, and behind a place zeros.
+                memory[place.bytes as usize..place.rounded_bytes()].fill(0);
+                self.left.next();
+            }
+        }
+    }
+}
