@@ -57,7 +57,7 @@ pub(crate) enum Command {
     #[command(after_help = EXPLAIN_EXAMPLES, disable_help_subcommand = true)]
     Explain {
         #[command(subcommand)]
-        algorithm: Algorithm<ExplainOptions>,
+        algorithm: Box<Algorithm<ExplainOptions>>,
     },
     /// Read a graph once and keep it in a directory, for any number of runs
     #[command(after_help = INGEST_EXAMPLES)]

@@ -141,7 +141,7 @@ fn a_machine_that_is_killed_comes_again_and_strangers_change_nothing() {
         files.iter().any(|name| name.starts_with("welter-cluster") && name.ends_with("-2"))
     };
     while !has_begun() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it begins");
+        assert!(began.elapsed() < Duration::from_mins(1), "it begins");
         std::thread::sleep(Duration::from_millis(20));
     }
     for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 5000], b"welter-join-1 0 0 0 Up\n"] {
@@ -233,7 +233,7 @@ fn four_computers_in_networks_of_their_own() {
         }
     };
     let sandbox = with_key();
-    let peers: String = (1..=4).map(|host| format!("10.77.0.{host}:7070\n")).collect();
+    let peers = [1, 2, 3, 4].map(|host| format!("10.77.0.{host}:7070\n")).concat();
     sandbox.write("peers", peers);
     for line in LINES {
         sandbox.must(&format!("run {line} -q -o one.csv"));
@@ -249,7 +249,7 @@ fn four_computers_in_networks_of_their_own() {
     let all = net.start(&sandbox, line);
     let began = Instant::now();
     while !sandbox.files().iter().any(|name| name.starts_with("welter-cluster")) {
-        assert!(began.elapsed() < Duration::from_secs(60), "it begins");
+        assert!(began.elapsed() < Duration::from_mins(1), "it begins");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_secs(1));
@@ -258,5 +258,5 @@ fn four_computers_in_networks_of_their_own() {
     for (rank, ended) in ended(all).iter().enumerate() {
         assert_eq!(ended.code, Some(75), "{rank}: {}", ended.stderr);
     }
-    assert!(cut.elapsed() < Duration::from_secs(60), "{:?}", cut.elapsed());
+    assert!(cut.elapsed() < Duration::from_mins(1), "{:?}", cut.elapsed());
 }

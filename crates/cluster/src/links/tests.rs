@@ -238,7 +238,7 @@ fn who_says_nothing_or_little_is_gone_after_a_while() {
         });
         let began = Instant::now();
         let stream = stream::Stream::accepted(stream, &trust, Duration::from_millis(100));
-        let heard = stream.and_then(|mut stream| stream.read_exact(&mut [0; 1 << 20]));
+        let heard = stream.and_then(|mut stream| stream.read_exact(&mut vec![0; 1 << 20]));
         assert!(heard.is_err() && began.elapsed() < Duration::from_secs(30));
         drip.join().unwrap();
     }
