@@ -34,6 +34,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Time in which a verdict follows the end of a machine, which has a reason of its own.
 const LATE: Duration = Duration::from_secs(8);
 
+/// Time in which rank 0 is reached again once a run has begun.
+const BEGUN: Duration = Duration::from_secs(30);
+
 /// Makes the worker of this machine.
 pub type MakeOne<'w> = Box<dyn FnMut() -> Result<Box<dyn Worker>, ClusterError> + 'w>;
 
@@ -63,6 +66,7 @@ pub fn join(
     mut worker: MakeOne<'_>,
 ) -> Result<Verdict, ClusterError> {
     let mut since = Instant::now();
+    let mut patience = seating.patience;
     let mut nonce = u64::from(std::process::id());
     loop {
         nonce = checksum(format!("{nonce} {:?}", Instant::now()).as_bytes());
@@ -73,10 +77,11 @@ pub fn join(
                 }
                 if life.has_begun {
                     since = Instant::now();
+                    patience = patience.min(BEGUN);
                 }
             }
-            Err(error) if since.elapsed() > seating.patience => {
-                let (first, seconds) = (seating.first.clone(), seating.patience.as_secs());
+            Err(error) if since.elapsed() > patience => {
+                let (first, seconds) = (seating.first.clone(), patience.as_secs());
                 return Err(ClusterError::OutOfReach { first, seconds, source: error });
             }
             Err(_) => {}

@@ -181,15 +181,15 @@ impl Net {
         let net = Self { name, machines };
         let Self { name, .. } = &net;
         ip(&format!("netns add {name}b"))?;
-        ip(&format!("-n {name}b link add br type bridge"))?;
-        ip(&format!("-n {name}b link set br up"))?;
+        ip(&format!("-n {name}b link add hub type bridge"))?;
+        ip(&format!("-n {name}b link set hub up"))?;
         for rank in 0..machines {
             ip(&format!("netns add {name}{rank}"))?;
             ip(&format!("-n {name}{rank} link add e type veth peer name v{rank} netns {name}b"))?;
             ip(&format!("-n {name}{rank} addr add 10.77.0.{}/24 dev e", rank + 1))?;
             ip(&format!("-n {name}{rank} link set e up"))?;
             ip(&format!("-n {name}{rank} link set lo up"))?;
-            ip(&format!("-n {name}b link set v{rank} master br"))?;
+            ip(&format!("-n {name}b link set v{rank} master hub"))?;
             ip(&format!("-n {name}b link set v{rank} up"))?;
         }
         Ok(net)
