@@ -278,8 +278,9 @@ mod tests {
         for wrong in ["", TITLE, "welter-cluster-key-1 abc", "welter-cluster-key-1 zz", "k 00"] {
             assert!(Credentials::of(wrong).is_none(), "{wrong}");
         }
-        let broken = good.replacen("302", "312", 1);
-        assert!(Credentials::of(&broken).is_none());
+        // The first byte says that a sequence follows.
+        let broken = good.replacen(&format!("{TITLE} 30"), &format!("{TITLE} 31"), 1);
+        assert!(broken != good && Credentials::of(&broken).is_none());
         assert!(Credentials::of(&good[..good.len() - 9]).is_none());
     }
 }
