@@ -11,7 +11,7 @@
 
 use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -33,6 +33,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
     SignatureScheme,
 };
+
+use welter_progress::FailureKind;
 
 use crate::error::ClusterError;
 
@@ -83,9 +85,12 @@ impl Credentials {
     /// # Errors
     /// When there is a file already, or it cannot be written.
     pub fn create(path: &Path) -> Result<(), ClusterError> {
-        let wrong = |what: String| ClusterError::Credentials { path: path.to_owned(), what };
+        let wrong =
+            |kind, what: String| ClusterError::Credentials { path: path.to_owned(), kind, what };
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
-        let key = key.map_err(|_| wrong("the system has no random numbers".to_owned()))?;
+        let key = key.map_err(|_| {
+            wrong(FailureKind::Budget, "the system has no random numbers".to_owned())
+        })?;
         let mut text = format!("{TITLE} ");
         for byte in key.as_ref() {
             // A string takes everything.
@@ -94,7 +99,13 @@ impl Credentials {
         text.push('\n');
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .map_err(|error| wrong(error.to_string()))
+            .map_err(|error| {
+                let what = match error.kind() {
+                    ErrorKind::AlreadyExists => "it is there already, and left as it is".to_owned(),
+                    _ => format!("cannot write: {error}"),
+                };
+                wrong(FailureKind::Output, what)
+            })
     }
 
     /// Reads a file.
@@ -102,9 +113,20 @@ impl Credentials {
     /// # Errors
     /// When it cannot be read, or holds no key.
     pub fn read(path: &Path) -> Result<Self, ClusterError> {
-        let wrong = |what: String| ClusterError::Credentials { path: path.to_owned(), what };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let none = || wrong("no key of a cluster, as `welter cluster init` writes".to_owned());
+        let wrong =
+            |kind, what: String| ClusterError::Credentials { path: path.to_owned(), kind, what };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::NotFound => FailureKind::Missing,
+                ErrorKind::InvalidData => FailureKind::Input,
+                _ => FailureKind::Storage,
+            };
+            wrong(kind, format!("cannot read: {error}"))
+        })?;
+        let none = || {
+            let what = "expected the key of a cluster, as `welter cluster init` writes it";
+            wrong(FailureKind::Input, what.to_owned())
+        };
         Self::of(&text).ok_or_else(none)
     }
 

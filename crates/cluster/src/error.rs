@@ -28,6 +28,8 @@ pub enum ClusterError {
     Credentials {
         /// The file.
         path: PathBuf,
+        /// Kind of the failure.
+        kind: FailureKind,
         /// The reason.
         what: String,
     },
@@ -108,15 +110,13 @@ impl ClusterError {
         match self {
             Self::Store(error) => error.kind(),
             Self::InUse(_) => FailureKind::Output,
-            Self::Address(_) | Self::Credentials { .. } | Self::Socket { .. } | Self::Start(_) => {
-                FailureKind::Budget
-            }
+            Self::Address(_) | Self::Socket { .. } | Self::Start(_) => FailureKind::Budget,
             Self::Failed(failure) => kind(failure.why),
             Self::Restarts { last, .. } => {
                 last.as_ref().map_or(FailureKind::Internal, |last| kind(last.why))
             }
             Self::Cancelled => FailureKind::Cancelled,
-            Self::Declined { kind, .. } => *kind,
+            Self::Credentials { kind, .. } | Self::Declined { kind, .. } => *kind,
             Self::Silent { .. } | Self::Absent { .. } | Self::OutOfReach { .. } => {
                 FailureKind::Resumable
             }

@@ -65,6 +65,10 @@ pub fn join(
     scratch: &Path,
     mut worker: MakeOne<'_>,
 ) -> Result<Verdict, ClusterError> {
+    // A name that cannot be resolved yet may be in a moment.
+    if let Ok(address) = seating.address() {
+        seating.trust.check(address)?;
+    }
     let mut since = Instant::now();
     let mut patience = seating.patience;
     let mut nonce = u64::from(std::process::id());

@@ -4,7 +4,6 @@
 pub(super) const PLACES: &str = "
 ## Where inputs and results lie
 
-An input is a file, or an object in a bucket or on a web server (`s3://`, `az://`, `abfs://`, \
-`gs://`, `https://`), in any format and compression; results, edges and reports are written to \
-files and to buckets: [object-stores.md](object-stores.md).
+Inputs, kept graphs, results and reports may lie in buckets (`s3://`, `az://`, `abfs://`, \
+`gs://`), inputs on web servers too (`https://`): [object-stores.md](object-stores.md).
 ";
