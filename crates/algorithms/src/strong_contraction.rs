@@ -255,7 +255,7 @@ impl Contract for StrongContraction {
         let enters = learnt.is_open() && next != stage;
         let now = if enters { learnt.enter(next) } else { learnt };
         let changed = now != value;
-        // Who is decided now had its edges shown, and kept, while it was open.
+        // A vertex that is decided now had its edges shown, and kept, while it was open.
         let speaks = now.says > SILENT && (changed || now.says & !AGAINST == TRIM);
         let has_news = u16::from(speaks || !now.is_open());
         let begins = if next != stage && next & !AGAINST == TRIM { ROUND } else { 0 };

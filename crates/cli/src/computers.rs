@@ -199,7 +199,7 @@ fn lead(
     let done = led(algorithm, args, (seating, ends), &mut peers);
     let host = match peers {
         Some(peers) => Some(peers),
-        // Nobody is told where not even that can be had.
+        // Where not even a listener can be had, no machine is told of the verdict.
         None => Peers::new(seating, (None, 0), &Progress::new()).ok(),
     };
     if let Some(peers) = host {

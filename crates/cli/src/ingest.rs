@@ -89,7 +89,7 @@ pub(crate) fn keep(
     let Some(remote) = elsewhere::of(directory)? else {
         return session.keep(&wanted, &options(directory.to_owned()));
     };
-    // What is made here first goes there as soon as it is whole.
+    // A graph is made on this machine, and goes to the bucket as soon as it is whole.
     let staging = Staging::new(session);
     let (_, leftovers, notes) = session.keep(&wanted, &options(staging.0.clone()))?;
     let kept = open(&staging.0)?;

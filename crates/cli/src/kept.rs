@@ -30,8 +30,8 @@ pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, Kept)>, Failure
     let io = elsewhere::io(input)?;
     match Kept::open(&elsewhere::trimmed(input), &io) {
         Ok(kept) => Ok(Some((input, kept))),
-        // Who may not list a bucket is not told that an object is not there; reading it as a file
-        // says what is wrong, if that is refused too.
+        // A user who may not list a bucket is not told that an object is not there; reading it as
+        // a file says what is wrong, if that is refused too.
         Err(EngineError::Store(StoreError::Missing { .. } | StoreError::Remote { .. })) => Ok(None),
         Err(error) => Err(error.into()),
     }

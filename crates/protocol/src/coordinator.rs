@@ -389,7 +389,7 @@ impl Coordinator {
             assert!(!rewrites || cx.config.rewrites(), "edges are as the program says they are");
             self.decision = Decision { goes_on, rewrites };
             if rewrites && !cx.config.has(Bug::IdleNotRewritten) {
-                // What is left out would be in no generation any more.
+                // Edges of a cell that is left out would be in no generation any more.
                 self.active = self.active.iter().map(|_| u64::MAX).collect();
             }
             self.control = next;

@@ -28,7 +28,7 @@ pub(crate) struct Holders {
 }
 
 impl Holders {
-    /// Nobody has told.
+    /// Holders as long as no engine has told which cells it has.
     pub(crate) fn of_all(cx: &Context) -> Self {
         Self { untold: (0..cx.machines()).collect(), holders: BTreeMap::new() }
     }

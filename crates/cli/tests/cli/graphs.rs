@@ -102,7 +102,7 @@ fn faults_of_the_store_end_a_run_or_make_no_difference() {
     let whole = server.get(&edges).unwrap();
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 16;
-    // Those that pass, and are asked for once more.
+    // Faults that pass, after which a request is made once more.
     for fault in [Fault::Status(500), Fault::Cut, Fault::Late(Duration::from_millis(300))] {
         let (path, mut left) = (edges.clone(), 2);
         server.fail(move |request| {
@@ -113,7 +113,7 @@ fn faults_of_the_store_end_a_run_or_make_no_difference() {
         must(&sandbox, &server, line);
         assert!(sandbox.read("r.csv") == expected);
     }
-    // Those that last.
+    // Faults that last.
     for (fault, code, said) in [
         (Fault::Status(500), 74, "the server answered 500"),
         (Fault::Status(403), 74, "access is denied"),

@@ -193,7 +193,7 @@ fn only_who_has_the_key_is_heard() {
 
 #[test]
 fn a_recording_of_a_peer_is_none() {
-    // What a peer said once, byte by byte, said again by somebody who listened.
+    // The bytes of a peer, sent again by a listener that recorded them.
     let ours = key("ours");
     let recorder = TcpListener::bind(any_port()).unwrap();
     let (one, two) = (trusting(0, 1, 7, ours.clone()), trusting(1, 1, 7, ours));

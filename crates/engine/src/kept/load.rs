@@ -162,7 +162,7 @@ impl Kept {
             directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
-            // What stays as it is read is in the plan, however much of it is on its way.
+            // Chunks that stay as they are read are in the plan, however many are on their way.
             let wide = together > 1 && !self.is_framed();
             let depth = if wide { 2 * together } else { slabs_read(&io.requests) };
             let mut queue = Queue::reading(io, depth)?;
