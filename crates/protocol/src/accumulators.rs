@@ -18,7 +18,7 @@
 //! that it accepted, each once. Asserted in `Owned::received`; checked in `is_whole`.
 //! **Invariant:** only the master applies. Asserted in `ComputationEngine::advance_task`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::config::Handover;
 use crate::context::Context;
@@ -38,6 +38,8 @@ pub(crate) struct Owned {
     parked: Vec<(BlockName, Rank)>,
     /// Accumulators that came and are not merged yet.
     received: VecDeque<Payload>,
+    /// Bytes that were left at other engines when these said so last.
+    left: BTreeMap<Rank, u64>,
 }
 
 /// A machine whose help was accepted.
@@ -68,6 +70,21 @@ enum Stage {
 }
 
 impl Owned {
+    /// An engine has said how much of the partition it has left. It never gets more in a step, so
+    /// of two answers the one that says less is the later one.
+    pub(crate) fn told(&mut self, engine: Rank, bytes: u64) {
+        let left = self.left.entry(engine).or_insert(bytes);
+        *left = bytes.min(*left);
+    }
+
+    /// `D`: bytes that are left of the partition on all engines, of which `here` on this one.
+    pub(crate) fn remaining(&self, cx: &Context, here: u64) -> u64 {
+        let own_alone = cx.config.has(Bug::OwnDiskAlone);
+        let told = self.left.iter().filter(|(engine, _)| **engine != cx.rank && !own_alone);
+        let known = told.map(|(engine, bytes)| (*engine, *bytes)).chain([(cx.rank, here)]);
+        cx.config.placement.remaining(known, cx.machines())
+    }
+
     /// Answers a proposal of help. `remaining`: bytes that are left to be read.
     pub(crate) fn propose(
         &mut self,
@@ -193,9 +210,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::of_two;
+    use crate::config::{Config, of_two};
     use crate::messages::{Effect, Envelope};
     use crate::names::Phase;
+    use crate::partitions::Partitions;
 
     const STEP: Step = Step { iteration: 0, phase: Phase::Gather };
 
@@ -218,6 +236,23 @@ mod tests {
         owned.ended(&mut cx, 1, (STEP, 0), false);
         assert!(owned.propose(&mut cx, 1, 100, 40), "one is again");
         assert_eq!(asked(&mut cx), [], "the master is at work on the partition itself");
+    }
+
+    #[test]
+    fn what_is_left_is_what_is_here_and_what_others_said_last() {
+        let partitions = Partitions::fitting(4, 64, 8, 1024).expect("eight bytes a vertex fit");
+        let cx = Context::new(Arc::new(Config { partitions, ..of_two() }), 0, 1);
+        let mut owned = Owned::default();
+        assert_eq!(owned.remaining(&cx, 10), 40, "nobody has said anything");
+        owned.told(1, 30);
+        assert_eq!(owned.remaining(&cx, 0), 60, "as much on those that have not");
+        owned.told(1, 40);
+        assert_eq!(owned.remaining(&cx, 0), 60, "what came late is older");
+        owned.told(0, 99);
+        assert_eq!(owned.remaining(&cx, 0), 60, "the own disk is known as it is");
+        owned.told(2, 0);
+        owned.told(3, 6);
+        assert_eq!(owned.remaining(&cx, 4), 40, "all have said so");
     }
 
     #[test]

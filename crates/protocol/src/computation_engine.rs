@@ -431,6 +431,11 @@ impl ComputationEngine {
         if pull.tells && task.partition == pull.cell.partition {
             task.holders.told(from, &stock.cells);
         }
+        if let Some(left) = stock.left
+            && let Some(owned) = self.owned.get_mut(&pull.cell.partition)
+        {
+            owned.told(from, left);
+        }
         let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {
             Some((block, payload, [queued, service])) => {

@@ -381,9 +381,7 @@ impl Machine {
                 computation.degrees(cx, from, partition, payload);
             }
             Message::Propose { step, partition } => {
-                let mut left = storage.remaining(cx, step, partition);
-                let placement = &cx.config.placement;
-                left.bytes = placement.remaining(left.bytes, cx.rank, cx.machines());
+                let left = storage.remaining(cx, step, partition);
                 computation.proposal(cx, from, (step, partition), left);
             }
             Message::Proposed { step, partition, accepted } => {

@@ -343,6 +343,9 @@ pub struct Pull {
 pub struct Stock {
     /// Whether it has another chunk of the cell.
     pub more: bool,
+    /// Bytes of the chunks of the partition that it can still hand out in the step, of all cells.
+    /// None where the step has not begun there.
+    pub left: Option<u64>,
     /// Source partitions of the cells of the same partition of which it has a chunk, if it was
     /// asked to tell.
     pub cells: Vec<u32>,

@@ -36,8 +36,9 @@ use crate::random::{Random, mix};
 /// }
 /// assert_eq!(chunks[0], 0);
 /// assert!((1900..2100).contains(&chunks[2]), "{chunks:?}");
-/// // The remainder on all engines is estimated from the remainder on one.
-/// assert_eq!(weighted.remaining(20, 2, 3), 30);
+/// // The remainder on all engines is estimated from the remainder on one, or on those that told.
+/// assert_eq!(weighted.remaining([(2, 20)], 3), 30);
+/// assert_eq!(weighted.remaining([(2, 20), (1, 4)], 3), 24);
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,17 +72,24 @@ impl Placement {
         }
     }
 
-    /// `D` of the steal criterion: what remains of a partition on all engines, guessed from what
-    /// remains on that of machine `rank`.
-    pub fn remaining(&self, local: u64, rank: Rank, machines: usize) -> u64 {
-        match self {
-            Self::Random | Self::Directory => local * machines as u64,
-            Self::Owner => local,
-            Self::Weighted(weights) => {
-                let all: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
-                local * all / u64::from(weights[rank]).max(1)
-            }
-        }
+    /// `D` of the steal criterion: bytes that remain of a partition on all engines, guessed from
+    /// those that remain on some, each named once.
+    ///
+    /// ```text
+    /// D = known * (weight of all engines) / (weight of those that are known)
+    /// ```
+    pub fn remaining(&self, known: impl IntoIterator<Item = (Rank, u64)>, machines: usize) -> u64 {
+        let weight = |rank: Rank| match self {
+            Self::Random | Self::Directory => 1,
+            // All that there is lies at one.
+            Self::Owner => 0,
+            Self::Weighted(weights) => u64::from(weights[rank]),
+        };
+        let known = known.into_iter().map(|(rank, bytes)| (bytes, weight(rank)));
+        let (bytes, of) = known.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let all: u64 = (0..machines).map(weight).sum();
+        let guess = u128::from(bytes) * u128::from(all.max(1)) / u128::from(of.max(1));
+        u64::try_from(guess).unwrap_or(u64::MAX)
     }
 }
 
@@ -126,10 +134,29 @@ mod tests {
 
     #[test]
     fn the_guess_of_what_remains_undoes_the_placement() {
-        assert_eq!(Placement::Random.remaining(10, 0, 4), 40);
-        assert_eq!(Placement::Owner.remaining(10, 0, 4), 10);
-        assert_eq!(Placement::Weighted(vec![1, 3]).remaining(30, 1, 2), 40);
-        assert_eq!(Placement::Weighted(vec![0, 3]).remaining(0, 0, 2), 0);
+        // (placement, known, machines) -> D
+        type Case<'a> = (Placement, &'a [(Rank, u64)], usize, u64);
+        let weighted = |weights: &[u32]| Placement::Weighted(weights.to_vec());
+        let cases: &[Case<'_>] = &[
+            (Placement::Random, &[(0, 10)], 4, 40),
+            (Placement::Directory, &[(0, 10)], 4, 40),
+            (Placement::Owner, &[(0, 10)], 4, 10),
+            (Placement::Owner, &[(0, 10), (1, 0)], 4, 10),
+            (weighted(&[1, 3]), &[(1, 30)], 2, 40),
+            (weighted(&[0, 3]), &[(0, 0)], 2, 0),
+            // One's own disk is empty, and two have told.
+            (Placement::Random, &[(0, 0), (1, 10), (2, 20)], 4, 40),
+            (Placement::Random, &[(0, 0), (1, 10), (2, 20), (3, 0)], 4, 30),
+            (Placement::Random, &[(0, 0), (1, 0)], 4, 0),
+            (weighted(&[1, 3, 2]), &[(0, 0), (2, 6)], 3, 12),
+            (weighted(&[0, 3, 1]), &[(0, 0), (2, 5)], 3, 20),
+            (Placement::Random, &[(0, u64::MAX / 2)], 4, u64::MAX),
+            (Placement::Random, &[], 4, 0),
+        ];
+        for (placement, known, machines, expected) in cases {
+            let found = placement.remaining(known.iter().copied(), *machines);
+            assert_eq!(found, *expected, "{placement:?}, {known:?} of {machines}");
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub enum Bug {
     WaitsUnbounded,
     /// Chunks without an active source count as work that remains.
     UnwantedCounted,
+    /// Masters guess what is left of a partition from their own disk alone.
+    OwnDiskAlone,
     /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.
     FirstNoneEnds,
     /// Cursors are reset when the engine hears of a step, not when it is asked.

@@ -49,7 +49,7 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,7 +234,7 @@ wire_struct!(Install { roster, manifest, previous });
 wire_struct!(Lost { edges, vertices, updates });
 wire_struct!(Begin { step, control, made, generation, rewrites, edges_only, active, committed });
 wire_struct!(Pull { step, cell, generation, active, sent, tells });
-wire_struct!(Stock { more, cells });
+wire_struct!(Stock { more, left, cells });
 wire_struct!(Made { partition, total, active });
 wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, number, ack, message });
 

@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// All bugs.
-pub const BUGS: [Bug; 53] = [
+pub const BUGS: [Bug; 54] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -14,6 +14,7 @@ pub const BUGS: [Bug; 53] = [
     Bug::MergedTwice,
     Bug::NotCollected,
     Bug::UnwantedCounted,
+    Bug::OwnDiskAlone,
     Bug::EndsAlone,
     Bug::PairsUnwatched,
     Bug::WaitsUnbounded,

@@ -17,7 +17,7 @@ use welter_protocol::times::Times;
 use welter_sim::checkers::progress::End;
 use welter_sim::job::Partitioning;
 use welter_sim::kernel_job::KernelJob;
-use welter_sim::schedule::Schedule;
+use welter_sim::schedule::{MILLIS, Schedule};
 use welter_sim::world::World;
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
@@ -172,6 +172,22 @@ fn stealers_of_partitions_that_wait_go_on() {
     println!("stealers wait for masters: {slow:.1} ms, {:.1} % idle", 100.0 * idle_slow);
     assert!(idle < 0.05, "{idle}");
     assert!(idle_slow > 2.0 * idle, "{idle_slow} beside {idle}");
+}
+
+/// Behind a slow network the own disk is empty first, which says nothing of the others.
+#[test]
+fn masters_are_helped_where_the_network_is_slower_than_disks() {
+    let mut schedule = schedule(SKEWED, Bias::PAPER, Handover::Memory);
+    // A two-hundredth of the rate of a disk, and work that keeps up with it.
+    schedule.weather.byte_thousandths = 100_000;
+    schedule.record_nanos = 100;
+    Arc::make_mut(&mut schedule.config).timing.resend = 1000 * MILLIS;
+    let (time, idle) = measured(&schedule);
+    Arc::make_mut(&mut schedule.config).planted = Some(Bug::OwnDiskAlone);
+    let (slow, idle_slow) = measured(&schedule);
+    println!("a slow network: {time:.1} ms, {:.1} % idle", 100.0 * idle);
+    println!("masters know their own disks: {slow:.1} ms, {:.1} % idle", 100.0 * idle_slow);
+    assert!(time < 0.8 * slow, "{time} beside {slow} ms");
 }
 
 #[test]

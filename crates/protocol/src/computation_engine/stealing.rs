@@ -9,6 +9,10 @@
 //! hands over                 ---->   merges, applies
 //! ```
 //!
+//! `D` is what is left on its own disk, and what other engines said that they have left when they
+//! answered its pulls last; those that have not answered yet are taken to have as much as these
+//! do. A master that asked nobody yet knows its own disk alone, as in the paper.
+//!
 //! A master that has not begun the step yet knows of no `D`, and holds the proposal until it has: a
 //! "no" would end the proposer's rounds for good.
 //!
@@ -52,7 +56,7 @@ impl ComputationEngine {
         self.rounds.begin(foreign.collect(), &mut cx.random);
     }
 
-    /// A machine proposes help with a partition of which so much is left.
+    /// A machine proposes help with a partition of which so much is left here.
     pub(crate) fn proposal(
         &mut self,
         cx: &mut Context,
@@ -68,7 +72,8 @@ impl ComputationEngine {
         if self.step() == Some(step) {
             let bytes = copied_bytes(cx, (step.phase, partition), &left);
             if let Some(owned) = self.owned.get_mut(&partition) {
-                accepted = owned.propose(cx, from, left.bytes, bytes);
+                let remaining = owned.remaining(cx, left.bytes);
+                accepted = owned.propose(cx, from, remaining, bytes);
             }
         }
         cx.send(from, Message::Proposed { step, partition, accepted });
@@ -165,7 +170,9 @@ fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Left) -> 
         return 0;
     }
     let range = cx.config.partitions.range(partition);
-    let of_a_cell = left.sources.checked_div(left.cells).unwrap_or(0);
+    // Where other machines alone have cells left, theirs are taken to be as wide as the mean.
+    let mean = cx.config.partitions.vertices() / u64::from(cx.config.partitions.count());
+    let of_a_cell = left.sources.checked_div(left.cells).unwrap_or(mean);
     let signals = if by_cells(&cx.config, phase) { of_a_cell } else { 0 };
     (range.end - range.start + signals) * cx.config.vertex_bytes
 }
@@ -227,8 +234,9 @@ mod tests {
         Left { bytes, cells, sources: 32 * cells }
     }
 
-    /// Whether a master accepts help where so much is left.
+    /// Whether a master accepts help where so much is left on both machines.
     fn accepts(config: Config, phase: Phase, left: Left) -> bool {
+        let left = Left { bytes: left.bytes / 2, ..left };
         let mut cx = Context::new(Arc::new(config), 0, 1);
         let mut engine = ComputationEngine::new(&cx);
         let step = Step { iteration: 0, phase };

@@ -110,8 +110,8 @@ fn vertex_sets_are_asked_for_by_the_window() {
 }
 
 /// An engine that has nothing left, and one that has.
-const NONE: Stock = Stock { more: false, cells: Vec::new() };
-const MORE: Stock = Stock { more: true, cells: Vec::new() };
+const NONE: Stock = Stock { more: false, left: None, cells: Vec::new() };
+const MORE: Stock = Stock { more: true, left: None, cells: Vec::new() };
 
 /// A chunk for partition 0, as it comes with a pull.
 fn chunk(number: u64) -> (Block, Payload, [Time; 2]) {

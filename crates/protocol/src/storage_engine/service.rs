@@ -147,19 +147,20 @@ impl StorageEngine {
         let set = self.sets.get(&streamed(step, generation, cell));
         let more = set.is_some_and(|set| set.may_have(step, active));
         let mut cells = Vec::new();
+        let is_begun = self.step == Some(step);
+        let left = is_begun.then(|| self.remaining(cx, step, cell.partition).bytes);
         if tells {
             let ends = [None, Some(u32::MAX)].map(|source| Cell { source, ..cell });
             let [first, last] = ends.map(|cell| streamed(step, generation, cell));
-            let begun = self.step == Some(step);
             for ((.., cell), set) in self.sets.range(first..=last) {
-                let active = if begun { self.active(step, *cell) } else { u64::MAX };
+                let active = if is_begun { self.active(step, *cell) } else { u64::MAX };
                 cells.extend(cell.source.filter(|_| set.may_have(step, active)));
             }
             if cx.config.has(Bug::CellUntold) && cx.random.chance(300) {
                 cells.pop();
             }
         }
-        Stock { more, cells }
+        Stock { more, left, cells }
     }
 
     /// The request that the device has just ended, if it was this.

@@ -139,6 +139,11 @@ fn what_remains_is_what_can_still_be_handed_out() {
         let (token, _) = asked(&mut cx);
         assert_eq!(engine.remaining(&cx, step, 0).bytes, left);
         engine.read(&mut cx, token, Ok(edges(9)));
+        let told = cx.effects.iter().find_map(|effect| match effect {
+            Effect::Send(Envelope { message: Message::Chunk { stock, .. }, .. }) => stock.left,
+            _ => None,
+        });
+        assert_eq!(told, Some(left), "and who gets a chunk is told so");
         cx.effects.clear();
     }
     let next = Step { iteration: 1, ..step };

@@ -66,7 +66,7 @@ impl Checkers {
             mass: mass::Mass::default(),
             barriers: barriers::Barriers::default(),
             checkpoints: checkpoints::Checkpoints::new(config),
-            stealing: stealing::Stealing::default(),
+            stealing: stealing::Stealing::new(config),
             stores: stores::Stores::new(config.store_window_bytes),
             orphans: orphans::Orphans::default(),
             works: works::Works::new(config.streams),

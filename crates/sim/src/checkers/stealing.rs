@@ -1,50 +1,125 @@
-//! Help is accepted only where there is something to do: on the disk of the master lies a chunk of
-//! the partition that has an active source and was not read in this step.
+//! Help is accepted only where there is something to do, and is not declined for want of it by a
+//! master that could know better: from its own disk, and from the last answer to a pull of the
+//! partition that it has acknowledged to each other machine.
 //!
 //! ```text
-//! accepted(p, s) at x and t
-//!   =>  there is b in disk(x):  partition(b) = p,  sources(b) & active(s) > 0,
-//!                               b was not read by x between the beginning of s and t
+//! left(y, p, s, t) = { b in disk(y):  partition(b) = p,  sources(b) & active(s) > 0,
+//!                                     y did not read b between the beginning of s and t }
+//! told(x, y) = when y gave the last answer to a pull of p in s that x has acknowledged
+//!
+//! accepted(p, s) at x and t  =>  |left(x, p, s, t)| > 0, or there is y with
+//!                                |left(y, p, s, told(x, y))| > 0, the beginning where none is told
+//! declined(p, s) at x and t, where alpha is infinite
+//!                            =>  for all y with told(x, y):  |left(y, p, s, t)| = 0
 //! ```
 //!
-//! The master estimates from its own disk, so its estimate `D` was 0 where there is none.
+//! So `D` was 0 where help is declined that is always welcome, and was not where it is accepted.
 //!
-//! Not checked: whether the help was worth its price; and chunks that an engine handed out before
-//! it heard of the step, which count as not read.
+//! Not checked: whether help was worth its price, so how large `D` was; chunks that an engine
+//! handed out before it heard of the step, which count as not read where help is accepted; help
+//! that is accepted after a block could not be read or others have left the epoch; and help that is
+//! declined where a directory says who has chunks, for it may have promised the last ones to
+//! others, who did not come for them yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use welter_protocol::messages::{Begin, Effect, Envelope, Message};
-use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::config::Config;
+use welter_protocol::messages::{Begin, Effect, Envelope, Message, Pull};
+use welter_protocol::names::{Block, BlockName, Epoch, Generation, Kind, Phase, Role, Step};
+use welter_protocol::placement::Placement;
+use welter_protocol::steal::Bias;
 use welter_protocol::{Event, Rank};
 
 use super::scene::Scene;
 
-/// The disks of processes, and what they read in the step that began last.
+/// Number of an effect, in the order in which effects are seen.
+type Moment = u64;
+
+/// The disk of a process, and how far it is with it.
 #[derive(Default)]
+struct Shelf {
+    blocks: BTreeMap<BlockName, Block>,
+    /// Blocks that were read in this epoch since the last step was closed, and when.
+    read: BTreeMap<BlockName, Moment>,
+    epoch: Epoch,
+    closed: (Epoch, Option<Step>),
+    /// When it heard last that a step begins.
+    began: Moment,
+    /// A read failed in this epoch.
+    failed: Epoch,
+}
+
+impl Shelf {
+    /// Nothing that was read before belongs to the step that comes, unless that was said already.
+    fn close(&mut self, epoch: Epoch, step: Step) {
+        if self.epoch == epoch && self.closed < (epoch, Some(step)) {
+            self.closed = (epoch, Some(step));
+            self.read.clear();
+        }
+    }
+}
+
+/// Way of messages: from a process of a rank to one of another, by their incarnations, in an epoch.
+type Way = (Epoch, [(Rank, u32); 2]);
+
+/// Answer to a pull: its number, who gave it, when, of which step and partition.
+type Answer = (u64, usize, Moment, Step, u32);
+
+/// A step of an epoch.
+type Now = (Epoch, Step);
+
+/// Moments by partition and process.
+type Told = BTreeMap<(u32, usize), Moment>;
+
+/// Processes, by their numbers, and what they were told.
 pub struct Stealing {
-    disks: BTreeMap<usize, BTreeMap<BlockName, Block>>,
-    read: BTreeMap<usize, BTreeSet<BlockName>>,
-    /// Numbers of the answers of each process to others, the last of each: what is sent again is no
-    /// news.
-    answers: BTreeMap<(usize, Rank), (Epoch, u64)>,
-    /// Active ranges of the partitions, by the step that they are of.
-    active: BTreeMap<(Epoch, Step), Arc<[u64]>>,
+    always: bool,
+    now: Moment,
+    shelves: BTreeMap<usize, Shelf>,
+    /// Numbers of the verdicts of each process on others, the last of each: what is sent again is
+    /// no news.
+    verdicts: BTreeMap<(usize, Rank), (Epoch, u64)>,
+    /// Active ranges of the partitions, and edges, by the step that they are of.
+    steps: BTreeMap<Now, (Arc<[u64]>, Generation)>,
+    /// The newest answer on each way, and those that were not acknowledged. One that is sent again
+    /// says what it said the first time.
+    under_way: BTreeMap<Way, (u64, Vec<Answer>)>,
+    /// Of the step that each process is at, its partitions and other processes: when these gave the
+    /// last answer that it has acknowledged.
+    told: BTreeMap<usize, (Now, Told)>,
 }
 
 impl Stealing {
+    /// Of masters with these settings.
+    pub fn new(config: &Config) -> Self {
+        let directory = config.placement == Placement::Directory;
+        Self {
+            always: config.bias == Bias::Always && !directory,
+            now: 0,
+            shelves: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
     /// Something happens to a machine.
     pub fn event(&mut self, process: usize, event: &Event) {
+        let shelf = self.shelves.entry(process).or_default();
         match event {
             Event::Start { blocks, .. } => {
                 let blocks = blocks.iter().map(|block| (block.name, *block)).collect();
-                self.disks.insert(process, blocks);
-                self.answers.retain(|(of, _), _| *of != process);
+                *shelf = Shelf { blocks, ..Shelf::default() };
+                self.verdicts.retain(|(of, _), _| *of != process);
             }
-            Event::Message(Envelope { message: Message::Begin(_), .. }) => {
-                self.read.remove(&process);
-            }
+            Event::Message(Envelope { epoch, message, .. }) => match message {
+                Message::Begin(_) => shelf.began = self.now,
+                Message::Close { step, .. } => shelf.close(*epoch, *step),
+                _ => {}
+            },
+            Event::Read { result: Err(_), .. } => shelf.failed = shelf.epoch,
             _ => {}
         }
     }
@@ -52,63 +127,162 @@ impl Stealing {
     /// A machine wants something done.
     ///
     /// # Errors
-    /// When it accepts help where nothing is left.
+    /// When it accepts help where nothing is left, or declines it where there is.
     pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
-        let process = scene.process;
+        self.now += 1;
+        let now = self.now;
+        let shelf = self.shelves.entry(scene.process).or_default();
+        if shelf.epoch != scene.epoch {
+            shelf.epoch = scene.epoch;
+            shelf.read.clear();
+        }
         match effect {
             Effect::Write { block, .. } => {
-                self.disks.entry(process).or_default().insert(block.name, *block);
+                shelf.blocks.insert(block.name, *block);
             }
             Effect::Delete(name) => {
-                self.disks.entry(process).or_default().remove(name);
+                shelf.blocks.remove(name);
             }
             Effect::Read { name, .. } => {
-                self.read.entry(process).or_default().insert(*name);
+                shelf.read.insert(*name, now);
             }
-            Effect::Send(Envelope { epoch, to, number, message, .. }) => match message {
-                // The coordinator begins the step itself when it first says so.
-                Message::Begin(Begin { step, active, .. })
-                    if self.active.insert((*epoch, *step), active.clone()).is_none() =>
-                {
-                    self.read.remove(&process);
-                }
-                Message::Proposed { step, partition, accepted: true } => {
-                    let last = self.answers.entry((process, *to)).or_default();
-                    if (*epoch, *number) <= *last {
-                        return Ok(());
-                    }
-                    *last = (*epoch, *number);
-                    return self.accepted(scene, *step, *partition);
-                }
-                _ => {}
-            },
+            Effect::Send(envelope) => return self.says(scene, envelope),
             _ => {}
         }
         Ok(())
     }
 
-    fn accepted(&self, scene: Scene, step: Step, partition: u32) -> Result<(), String> {
-        let active = self.active.get(&(scene.epoch, step));
-        let read = self.read.get(&scene.process);
-        let kind = match step.phase {
-            Phase::Split => Kind::Rough,
-            Phase::Gather => Kind::Updates,
-            _ => Kind::Edges,
-        };
-        let is_left = |block: &Block| {
-            let BlockName { kind: of, role, .. } = block.name;
-            let cell = block.name.cell();
-            let sources = active.and_then(|active| active.get(cell.sources() as usize));
-            let active = if kind == Kind::Edges { sources.copied().unwrap_or(0) } else { u64::MAX };
-            (of, role, cell.partition) == (kind, Role::Primary, partition)
-                && block.sources & active != 0
-                && read.is_none_or(|read| !read.contains(&block.name))
-        };
-        let mut blocks = self.disks.get(&scene.process).into_iter().flat_map(BTreeMap::values);
-        if blocks.any(is_left) {
+    fn says(&mut self, scene: Scene, envelope: &Envelope) -> Result<(), String> {
+        let Envelope { from, from_incarnation, to, to_incarnation, epoch, number, message, .. } =
+            envelope;
+        let ends = [(*from, *from_incarnation), (*to, *to_incarnation)];
+        self.acknowledged(scene.process, (*epoch, [ends[1], ends[0]]), envelope.ack.received);
+        let shelf = self.shelves.entry(scene.process).or_default();
+        match message {
+            // The coordinator begins and closes a step itself when it first says so.
+            Message::Begin(Begin { step, active, generation, .. }) => {
+                let begun = (active.clone(), *generation);
+                if self.steps.insert((*epoch, *step), begun).is_none() {
+                    shelf.began = self.now;
+                }
+            }
+            Message::Close { step, .. } => shelf.close(*epoch, *step),
+            Message::Chunk { pull, stock, .. } | Message::NoChunk { pull, stock }
+                if stock.left.is_some() =>
+            {
+                let Pull { step, cell, .. } = *pull;
+                let answer = (*number, scene.process, self.now, step, cell.partition);
+                let (newest, answers) = self.under_way.entry((*epoch, ends)).or_default();
+                if *number > *newest {
+                    *newest = *number;
+                    answers.push(answer);
+                }
+            }
+            Message::Proposed { step, partition, accepted } => {
+                let last = self.verdicts.entry((scene.process, *to)).or_default();
+                if (*epoch, *number) > *last {
+                    *last = (*epoch, *number);
+                    return self.decided(scene, *step, *partition, *accepted);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A process says that it has received all messages on a way up to a number.
+    fn acknowledged(&mut self, process: usize, way: Way, received: u64) {
+        let Some((_, answers)) = self.under_way.get_mut(&way) else { return };
+        for (_, by, at, step, partition) in answers.extract_if(.., |one| one.0 <= received) {
+            let now = (way.0, step);
+            let told = self.told.entry(process).or_insert_with(|| (now, BTreeMap::new()));
+            if told.0 < now {
+                *told = (now, BTreeMap::new());
+            }
+            if told.0 == now {
+                let last = told.1.entry((partition, by)).or_default();
+                *last = at.max(*last);
+            }
+        }
+    }
+
+    /// A master has taken help, or not.
+    fn decided(
+        &self,
+        scene: Scene,
+        step: Step,
+        partition: u32,
+        accepted: bool,
+    ) -> Result<(), String> {
+        if !accepted && !self.always {
             return Ok(());
         }
+        let now = (scene.epoch, step);
+        let Some((active, generation)) = self.steps.get(&now) else { return Ok(()) };
+        let of = |block: &Block| is_streamed(block, now, partition, active, *generation, accepted);
+        let told = self.told.get(&scene.process).filter(|told| told.0 == now);
+        let told = |other: usize| told.and_then(|told| told.1.get(&(partition, other)));
         let rank = scene.rank;
-        Err(format!("{rank} accepts help with partition {partition} in {step}, and has none of it"))
+        let mut found = BTreeSet::new();
+        for (&other, shelf) in &self.shelves {
+            // Who is in a later epoch has forgotten what it read in this one.
+            let is_later = shelf.epoch > scene.epoch;
+            if accepted && (is_later || shelf.failed == scene.epoch) {
+                return Ok(());
+            }
+            if is_later {
+                continue;
+            }
+            let is_own = other == scene.process;
+            let is_left = |name: &BlockName| match shelf.read.get(name) {
+                None => true,
+                // It reads only what it has begun to hand out.
+                Some(_) if !accepted => false,
+                Some(&at) if is_own => at <= shelf.began,
+                Some(&at) => at <= shelf.began || told(other).is_none_or(|&told| told < at),
+            };
+            let has = shelf.blocks.values().any(|block| of(block) && is_left(&block.name));
+            if has && (accepted || is_own || told(other).is_some()) {
+                found.insert(other);
+            }
+        }
+        match (accepted, found.first()) {
+            (true, None) => {
+                Err(format!("{rank} accepts help with {partition} in {step}, and nobody has any"))
+            }
+            (false, Some(other)) => Err(format!(
+                "{rank} declines help with {partition} in {step}, of which process {other} has some"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a block is one that is streamed for a partition in a step.
+fn is_streamed(
+    block: &Block,
+    (epoch, step): (Epoch, Step),
+    partition: u32,
+    active: &[u64],
+    generation: Generation,
+    early: bool,
+) -> bool {
+    let BlockName { kind, role, .. } = block.name;
+    let cell = block.name.cell();
+    if (role, cell.partition) != (Role::Primary, partition) {
+        return false;
+    }
+    let of_epoch = block.name.epoch == epoch;
+    match step.phase {
+        Phase::Split => kind == Kind::Rough && of_epoch,
+        Phase::Gather => {
+            kind == Kind::Updates && block.name.iteration == step.iteration && (early || of_epoch)
+        }
+        _ => {
+            let sources = active.get(cell.sources() as usize).copied().unwrap_or(0);
+            kind == Kind::Edges
+                && block.name.generation() == generation
+                && block.sources & sources != 0
+        }
     }
 }

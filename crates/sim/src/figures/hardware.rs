@@ -84,10 +84,9 @@ pub(super) fn network(extent: Extent) -> Vec<Figure> {
         series,
         paper: "At 1 Gb/s, a quarter of the rate of a disk, the network is the bottleneck, and \
                 Chaos does not scale.",
-        notes: "The same, and worse the more machines there are. Masters estimate what is left \
-                of a partition from their own disk, and that one they empty first, because it \
-                is behind no link; so they decline all help, and who has the largest partition \
-                streams it alone through 125 MB/s. The estimate needs a network faster than \
-                disks.",
+        notes: "The same. Most chunks come through links. Masters know from answers to their \
+                pulls what others have left: from their own disk alone, which is behind no link \
+                and so empty first, they would decline all help, and a search would take 17.7 \
+                times as long on 32 machines.",
     }]
 }
