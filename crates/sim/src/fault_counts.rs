@@ -47,6 +47,8 @@ kinds! {
     Incast = "message waited for its receiver",
     /// A message waited in the switch for others.
     Crowded = "message waited in the switch",
+    /// Some bytes of a message found no room at the port of the switch.
+    Dropped = "message dropped at a full port",
     /// A message was lost on a way that was cut, while the way back was not.
     OneWay = "message lost, cut one way",
     /// A message was lost on a way that was cut, as was the way back.

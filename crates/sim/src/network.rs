@@ -14,6 +14,18 @@
 //!
 //! So many answers to one machine at a time wait for each other (in-cast), and all machines share
 //! the rate of the switch.
+//!
+//! Where the port of the switch at which they wait has a bound, what is beyond it is dropped, and
+//! sent again by its sender after a time-out, which doubles each time (as TCP does):
+//!
+//! ```text
+//! waits(m)  = (in of the receiver is free) - passes(m)                               if positive
+//! queue(m)  = waits(m) / byte           bytes before those of m, when the last of m comes
+//! lost(m)   = min(bytes, queue(m) - port bytes)                                      if positive
+//! ```
+//!
+//! The message has arrived when all of it has. Not here: senders that slow down when they lose
+//! packets, messages of a connection that wait for one before, and a buffer that ports share.
 
 use welter_protocol::messages::Envelope;
 use welter_protocol::payload::{Buffer, checksum};
@@ -34,6 +46,10 @@ pub struct Weather {
     pub byte_thousandths: Time,
     /// Of every byte in the switch, which all share, in thousandths.
     pub switch_thousandths: Time,
+    /// Bytes that can wait for a machine at its port of the switch.
+    pub port_bytes: u64,
+    /// Time after which a sender sends again what found no room there; twice that the next time.
+    pub time_out: Time,
     /// How many of a thousand messages are lost.
     pub loss: u64,
     /// How many come twice.
@@ -48,6 +64,15 @@ pub struct Weather {
     pub unit: u64,
 }
 
+/// A message that has come through the switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the last of its bytes that found room arrives.
+    pub at: Time,
+    /// Bytes that found none.
+    pub lost: usize,
+}
+
 /// A way that nothing goes for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -60,6 +85,9 @@ pub struct Cut {
     /// Until then.
     pub until: Time,
 }
+
+/// How often a time-out doubles at most.
+const DOUBLED_MAX: u32 = 8;
 
 /// The network.
 #[derive(Debug)]
@@ -204,9 +232,10 @@ impl Network {
         [Some(first), None]
     }
 
-    /// When a message has arrived of which the first byte comes to the switch now.
-    pub fn arrives(&mut self, now: Time, to: Rank, bytes: usize) -> Time {
-        let Weather { byte_thousandths, switch_thousandths, .. } = self.weather;
+    /// When a message has arrived of which the first byte comes to the switch now, and how much of
+    /// it is lost there.
+    pub fn arrives(&mut self, now: Time, to: Rank, bytes: usize) -> Arrival {
+        let Weather { byte_thousandths, switch_thousandths, port_bytes, .. } = self.weather;
         let passes = now.max(self.switch);
         self.switch = passes + bytes as Time * switch_thousandths / 1000;
         let [_, into] = place(&mut self.interfaces, to);
@@ -216,8 +245,19 @@ impl Network {
         if *into > passes {
             self.fault_counts.count(Kind::Incast);
         }
-        *into = passes.max(*into) + bytes as Time * byte_thousandths / 1000;
-        *into
+        let queue = 1000 * into.saturating_sub(passes) / byte_thousandths.max(1);
+        let lost = queue.saturating_sub(port_bytes).min(bytes as u64) as usize;
+        *into = passes.max(*into) + (bytes - lost) as Time * byte_thousandths / 1000;
+        let at = *into;
+        if lost > 0 {
+            self.fault_counts.count(Kind::Dropped);
+        }
+        Arrival { at, lost }
+    }
+
+    /// How long a sender waits that has sent something so many times before it does again.
+    pub fn time_out(&self, times: u32) -> Time {
+        self.weather.time_out << times.min(DOUBLED_MAX)
     }
 }
 
@@ -230,6 +270,8 @@ mod tests {
         delay_max: 50,
         byte_thousandths: 1000,
         switch_thousandths: 0,
+        port_bytes: u64::MAX,
+        time_out: 0,
         loss: 0,
         twice: 0,
         late: 0,
@@ -244,7 +286,7 @@ mod tests {
         let random = &mut Random::new(1);
         let comes: Vec<Time> =
             ways.iter().filter_map(|way| network.comes(0, *way, 10, random)[0]).collect();
-        ways.iter().zip(comes).map(|(way, comes)| network.arrives(comes, way[1], 10)).collect()
+        ways.iter().zip(comes).map(|(way, comes)| network.arrives(comes, way[1], 10).at).collect()
     }
 
     #[test]
@@ -255,5 +297,26 @@ mod tests {
         assert_eq!(arrivals(FAIR, &[[0, 1], [2, 3], [1, 0]]), [60; 3], "both ways, and others");
         let narrow = Weather { switch_thousandths: 500, ..FAIR };
         assert_eq!(arrivals(narrow, &[[0, 1], [2, 3], [1, 0]]), [60, 65, 70], "all share that");
+    }
+
+    #[test]
+    fn what_finds_no_room_at_a_port_is_dropped() {
+        // Of messages of ten bytes that come to a port at once, the one before which so many wait.
+        for (port_bytes, expected) in [
+            (u64::MAX, [(10, 0), (20, 0), (30, 0), (40, 0)]),
+            (30, [(10, 0), (20, 0), (30, 0), (40, 0)]),
+            (29, [(10, 0), (20, 0), (30, 0), (39, 1)]),
+            (20, [(10, 0), (20, 0), (30, 0), (30, 10)]),
+            (15, [(10, 0), (20, 0), (25, 5), (25, 10)]),
+            (0, [(10, 0), (10, 10), (10, 10), (10, 10)]),
+        ] {
+            let mut network = Network::new(Weather { port_bytes, time_out: 7, ..FAIR }, None);
+            let found = [(); 4].map(|()| network.arrives(0, 1, 10)).map(|one| (one.at, one.lost));
+            assert_eq!(found, expected, "{port_bytes} bytes");
+            assert_eq!(network.arrives(0, 2, 10), Arrival { at: 10, lost: 0 }, "of another port");
+            let later = network.arrives(50, 1, 10);
+            assert_eq!(later, Arrival { at: 60, lost: 0 }, "the port is free again");
+            assert_eq!([0, 1, 2, 99].map(|times| network.time_out(times)), [7, 14, 28, 7 << 8]);
+        }
     }
 }

@@ -137,7 +137,10 @@ impl Schedule {
             config.vertex_sets = VertexSets::Memory;
         }
         let calm = wishes.calm || random.chance(150);
-        let weather = weather(random, calm);
+        let mut weather = weather(random, calm);
+        if !calm {
+            weather.port_bytes = [500, 3000, u64::MAX, u64::MAX][(mix(seed) >> 48) as usize % 4];
+        }
         let slowest = if random.chance(200) { 20 } else { 2 };
         let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
         let gap = *random.pick(&[0, 0, 20 * MICROS]);
@@ -252,6 +255,8 @@ impl Schedule {
             delay_max: 10 * MICROS,
             byte_thousandths: 200,
             switch_thousandths: 0,
+            port_bytes: u64::MAX,
+            time_out: 0,
             loss: 0,
             twice: 0,
             late: 0,
@@ -380,6 +385,8 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
         delay_max,
         byte_thousandths,
         switch_thousandths,
+        port_bytes: u64::MAX,
+        time_out: 2 * MILLIS,
         loss,
         twice,
         late,

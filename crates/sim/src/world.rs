@@ -38,8 +38,10 @@ enum Happening {
     Event(usize, Box<Event>),
     /// To a request to a disk, made by a process that waits for the answer.
     Disk(Option<usize>, usize, u64),
-    /// To a message, which is at the switch.
-    Switch(Box<Envelope>),
+    /// To so many bytes of a message that are at the switch, and were dropped so often before.
+    Switch(Box<Envelope>, usize, u32),
+    /// To so many of them that were dropped, and are sent again.
+    Again(Box<Envelope>, usize, u32),
     /// A process looks at its clock.
     Tick(usize),
     /// Something goes wrong.
@@ -285,7 +287,8 @@ impl<'a> World<'a> {
                 self.put(next, Happening::Tick(at));
                 self.step(at, Event::Tick);
             }
-            Happening::Switch(envelope) => self.switch(*envelope),
+            Happening::Switch(envelope, bytes, dropped) => self.switch(envelope, bytes, dropped),
+            Happening::Again(envelope, bytes, dropped) => self.again(envelope, bytes, dropped),
             Happening::Disk(at, disk, ticket) => {
                 let event = self.disks[disk].done(self.now, ticket, &mut self.random);
                 if let (Some(at), Some(event)) = (at, event) {

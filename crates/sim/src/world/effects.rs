@@ -9,6 +9,7 @@ use crate::checkers::{Scene, checkpoints};
 use crate::describe;
 use crate::fault_counts::Kind;
 use crate::faults::Stuck;
+use crate::network::Arrival;
 use crate::schedule::MILLIS;
 
 impl World<'_> {
@@ -147,9 +148,18 @@ impl World<'_> {
             Err(failure) => return self.checkers.note(Err(failure)),
         };
         if let Some(second) = second {
-            self.put(second, Happening::Switch(envelope.clone()));
+            self.put(second, Happening::Switch(envelope.clone(), bytes, 0));
         }
-        self.put(first, Happening::Switch(envelope));
+        self.put(first, Happening::Switch(envelope, bytes, 0));
+    }
+
+    /// Sends bytes of a message again that were dropped.
+    pub(super) fn again(&mut self, envelope: Box<Envelope>, bytes: usize, dropped: u32) {
+        let ends = [envelope.from, envelope.to];
+        let [first, _] = self.network.comes(self.now, ends, bytes, &mut self.random);
+        if let Some(first) = first {
+            self.put(first, Happening::Switch(envelope, bytes, dropped));
+        }
     }
 
     /// Bytes of a message on the network.
@@ -158,22 +168,26 @@ impl World<'_> {
         HEAD_BYTES + self.schedule.weather.unit as usize * payload_bytes
     }
 
-    /// An envelope is at the switch, for all processes that have, or think they have, its rank.
-    pub(super) fn switch(&mut self, envelope: Envelope) {
-        let bytes = self.bytes(&envelope.message);
-        let arrives = self.network.arrives(self.now, envelope.to, bytes);
+    /// An envelope is at the switch, or what was dropped of it, for all processes that have, or
+    /// think they have, its rank.
+    pub(super) fn switch(&mut self, envelope: Box<Envelope>, bytes: usize, dropped: u32) {
+        let Arrival { at: arrives, lost } = self.network.arrives(self.now, envelope.to, bytes);
+        if lost > 0 {
+            let again = self.now + self.network.time_out(dropped);
+            return self.put(again, Happening::Again(envelope, lost, dropped + 1));
+        }
         let mut last = None;
         for place in 0..self.of_rank[envelope.to].len() {
             let at = self.of_rank[envelope.to][place];
             if self.processes[at].alive
                 && let Some(at) = last.replace(at)
             {
-                let event = Box::new(Event::Message(envelope.clone()));
+                let event = Box::new(Event::Message(Envelope::clone(&envelope)));
                 self.put(arrives, Happening::Event(at, event));
             }
         }
         if let Some(at) = last {
-            self.put(arrives, Happening::Event(at, Box::new(Event::Message(envelope))));
+            self.put(arrives, Happening::Event(at, Box::new(Event::Message(*envelope))));
         }
     }
 }
