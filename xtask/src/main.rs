@@ -24,6 +24,8 @@ usage: cargo xtask TASK
   bench [ARGS]      the benchmarks; `cargo xtask bench --help` lists them, but for `messages`,
                     which measures lanes beside the designs that BlitzG compares with
   sim [ARGS]        the simulator of the cluster's protocol; `cargo xtask sim --help` lists ARGS
+  campaign [ARGS]   before a release: the simulator's 100,000 seeds with the least shares of paths
+                    and faults, then a search for all planted bugs; ARGS as of `sim`
   experiment chaos [ARGS]
                     the figures of Chaos by the scale model; `--help` lists ARGS
   experiment cloud [ARGS]
@@ -49,13 +51,8 @@ fn main() -> ExitCode {
         ("check", []) => check(),
         ("tidy", []) => step("tidy", || tidy_repository(&root())),
         ("bench", _) => bench(rest),
-        ("sim", _) => step("sim", || {
-            // Its profile for development is optimised, and keeps what checks arithmetic.
-            let package = ["run", "--package", "welter-sim", "--"];
-            let commit = commit(&root());
-            let commit = if rest.is_empty() { vec![] } else { vec!["--commit", &commit] };
-            cargo(&root()).args(package).args(rest).args(commit).finish()
-        }),
+        ("sim", _) => step("sim", || simulator(rest)),
+        ("campaign", _) => campaign(rest),
         ("experiment", [paper, arguments @ ..]) if paper == "chaos" => step("experiment", || {
             let package = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--"];
             cargo(&root()).args(package).args(arguments).finish()
@@ -82,6 +79,22 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The simulator. Its profile for development is optimised, and keeps what checks arithmetic.
+fn simulator(arguments: &[String]) -> Outcome {
+    let package = ["run", "--package", "welter-sim", "--bin", "welter-sim", "--"];
+    let commit = commit(&root());
+    let commit = if arguments.is_empty() { vec![] } else { vec!["--commit", &commit] };
+    cargo(&root()).args(package).args(arguments).args(commit).finish()
+}
+
+/// All that the simulator must show before a release. Bugs are looked for though a seed failed.
+fn campaign(arguments: &[String]) -> Outcome {
+    let all = [&["--campaign".to_owned()], arguments].concat();
+    let seeds = step("seeds", || simulator(&all));
+    let bugs = step("planted bugs", || simulator(&["--planted", "1000"].map(str::to_owned)));
+    seeds.and(bugs)
 }
 
 /// The commit that is checked out, and whether something was changed since.

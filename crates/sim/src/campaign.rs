@@ -13,6 +13,16 @@ use crate::world::attempt;
 /// One seed in so many runs twice, and must have the same hash of all events both times.
 const AGAIN: u64 = 16;
 
+/// Seeds of a campaign before a release.
+pub const RELEASE: u64 = 100_000;
+
+/// Shares of schedules, in thousandths, in which a path or a kind of fault must occur at least.
+const LEAST: u64 = 10;
+
+/// Paths and faults that may be rarer, with their own least shares.
+const RARE: [(&str, u64); 4] =
+    [("gone for good", 2), ("ScatterLost", 3), ("manifest torn", 1), ("WorkWaited", 3)];
+
 /// Results of many seeds, added up.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -127,6 +137,19 @@ impl Tally {
         let faults = KINDS.iter().zip(self.faults).filter(|(_, count)| *count == 0);
         let paths = paths.map(|(path, _)| format!("{path:?}"));
         paths.chain(faults.map(|(kind, _)| kind.name().to_owned())).collect()
+    }
+
+    /// Paths and faults that too few schedules saw, with what is asked of them.
+    pub fn too_rare(&self) -> Vec<String> {
+        let paths = PATHS.iter().map(|path| format!("{path:?}")).zip(self.taken);
+        let faults = KINDS.iter().map(|kind| kind.name().to_owned()).zip(self.faults);
+        let short = |(name, taken): (String, u64)| {
+            let rare = RARE.iter().find(|(rare, _)| *rare == name);
+            let least = rare.map_or(LEAST, |(_, least)| *least);
+            let share = 1000 * taken / self.schedules.max(1);
+            (share < least).then(|| format!("{name}: in {share} of 1000 schedules, not in {least}"))
+        };
+        paths.chain(faults).filter_map(short).collect()
     }
 
     /// A table of all of it.
