@@ -13,7 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use welter_cluster::host::{self, Finished};
-use welter_cluster::{ClusterError, Processes, Reach, Run, Settings, Share, serve};
+use welter_cluster::send::{self, Transport};
+use welter_cluster::{ClusterError, Processes, Reach, Run, Settings, Share, Task, serve};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_input::WeightChoice;
 use welter_model::edges::{EdgeStream, Reading};
@@ -22,11 +23,11 @@ use welter_model::table::{Columns, Table, VertexColumn};
 use welter_progress::Progress;
 use welter_protocol::config::Route;
 use welter_store::durable;
-use welter_worker::{Partitioning, Worker};
+use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
-use crate::args::{RouteArg, RunOptions, Seat};
+use crate::args::{Cluster, RouteArg, RunOptions, Seat, TransportArg};
 use crate::cluster_report::Machines;
 use crate::failure::Failure;
 use crate::finite;
@@ -38,6 +39,10 @@ use crate::top::Top;
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
+
+/// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
+/// buckets for each of the cluster.
+const SUB_RANGES_MAX: usize = 16;
 
 /// Most vertices of a graph whose updates wait on storage.
 const VERTICES_MAX: u64 = 1 << 31;
@@ -68,6 +73,8 @@ pub(crate) struct Job {
     ids: VertexColumn,
     program: ClusterProgram,
     settings: Settings,
+    /// Machines that send messages.
+    messages: Option<send::Job>,
     notes: Vec<String>,
 }
 
@@ -98,10 +105,34 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
     if algorithm.tables().iter().any(|name| name == "-") {
         return Err(unfit("each machine reads the table, which standard input gives once"));
     }
-    match args.resources.route {
-        None | Some(RouteArg::Fold | RouteArg::Spill) => Ok(()),
-        Some(_) => Err(unfit("--route: a cluster has the routes fold and spill")),
+    let sends = args.resources.route == Some(RouteArg::Send);
+    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    match args.cluster.transport {
+        Some(_) if !sends => return Err(unfit("--transport is of --route send")),
+        Some(TransportArg::Shared) if !is_local => {
+            let what = "--transport shared: several computers have no memory in common";
+            return Err(Failure::usage(what).hint("take tcp or udp"));
+        }
+        _ => {}
     }
+    match args.resources.route {
+        None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
+        Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
+    }
+}
+
+/// Settings of messages between machines, of which some are on this computer.
+fn sending(args: &RunOptions) -> send::Settings {
+    let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let transport = match args.cluster.transport {
+        None | Some(TransportArg::Tcp) => Transport::Tcp,
+        Some(TransportArg::Udp) => Transport::Udp,
+        Some(TransportArg::Shared) => Transport::Shared,
+    };
+    // Each sub-range has two threads.
+    let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
+    send::Settings { transport, sub_ranges, ..send::Settings::default() }
 }
 
 pub(crate) fn unfit(what: impl Into<String>) -> Failure {
@@ -117,7 +148,7 @@ fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
             Err(unfit(what))
         }
         None if !must_wait => Ok(Route::Fold),
-        Some(RouteArg::Fold) => Ok(Route::Fold),
+        Some(RouteArg::Fold | RouteArg::Send) => Ok(Route::Fold),
         _ => Ok(Route::Spill),
     }
 }
@@ -150,7 +181,42 @@ impl Job {
         };
         let reading = program.reading(reading);
         let notes = loaded.notes;
-        Ok(Self { edges, weighted, reading, vertices, ids, program, settings, notes })
+        let messages = None;
+        let mut job =
+            Self { edges, weighted, reading, vertices, ids, program, settings, messages, notes };
+        if args.resources.route == Some(RouteArg::Send) {
+            job.messages = Some(job.sending(algorithm, sending(args))?);
+        }
+        Ok(job)
+    }
+
+    /// The job of machines that send messages, if the program has updates that can be messages.
+    fn sending(
+        &self,
+        algorithm: &dyn Chosen,
+        settings: send::Settings,
+    ) -> Result<send::Job, Failure> {
+        let name = algorithm.entry().name;
+        let cannot = |why: &str| {
+            Failure::usage(format!("--route send: {name} cannot send its updates yet: {why}"))
+                .hint("leave --route out, or take fold or spill")
+        };
+        let kernel = self.program.folded.clone();
+        let kernel = kernel.ok_or_else(|| {
+            cannot("it does more with edges or their states than tell an accumulator")
+        })?;
+        let (edges, reading, weighted) = (self.edges.clone(), self.reading, self.weighted);
+        let members = self.members();
+        let input = move |me| -> Box<dyn Input> {
+            let share = Share::new(edges.clone(), reading, me).weighted(weighted);
+            Box::new(share.with_members(members, me))
+        };
+        send::Job::new(kernel, self.vertices, Arc::new(input), settings).map_err(cannot)
+    }
+
+    /// Number of vertices that get a loop.
+    fn members(&self) -> u64 {
+        if self.program.has_members() { self.vertices } else { 0 }
     }
 
     pub(crate) fn run(&self) -> Result<(Run, Partitioning), Failure> {
@@ -174,16 +240,14 @@ impl Job {
         Ok((Run { config, words, bounds: Settings::bounds(), reach }, cut))
     }
 
-    /// The worker of a machine, which reads its share.
-    pub(crate) fn worker(
-        &self,
-        cut: Partitioning,
-        me: (usize, usize),
-    ) -> Result<Box<dyn Worker>, Failure> {
+    /// The task of a machine, which reads its share.
+    pub(crate) fn task(&self, cut: Partitioning, me: (usize, usize)) -> Result<Task, Failure> {
+        if let Some(job) = &self.messages {
+            return Ok(job.clone().into());
+        }
         let share = Share::new(self.edges.clone(), self.reading, me).weighted(self.weighted);
-        let members = if self.program.has_members() { self.vertices } else { 0 };
-        let share = share.with_members(members, me);
-        (self.program.worker)(cut, GRAPH, Box::new(share))
+        let share = share.with_members(self.members(), me);
+        (self.program.worker)(cut, GRAPH, Box::new(share)).map(Task::from)
     }
 
     /// Result, from what the machines have made.
@@ -192,7 +256,7 @@ impl Job {
         algorithm: &dyn Chosen,
         finished: Finished,
     ) -> Result<Found, Failure> {
-        let Self { edges, vertices, ids, program, settings, mut notes, .. } = self;
+        let Self { edges, vertices, ids, program, settings, messages, mut notes, .. } = self;
         notes.extend(restarts(&finished));
         let columns = program.columns(&finished.vertices());
         let made = Made { columns: &columns, vertices, decided: &finished.decided };
@@ -207,8 +271,17 @@ impl Job {
             edges: edges.edges(),
             machines: Machines {
                 activities: finished.activities,
-                route: settings.route,
-                partitions: settings.cut().map_or(0, |cut| cut.partitions.count()),
+                route: match (&messages, settings.route) {
+                    (Some(_), _) => "send",
+                    (None, Route::Fold) => "fold",
+                    (None, Route::Spill) => "spill",
+                },
+                transport: messages.map(|job| match job.settings.transport {
+                    Transport::Tcp => "tcp",
+                    Transport::Udp => "udp",
+                    Transport::Shared => "shared",
+                }),
+                partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
                 strangers: 0,
@@ -291,13 +364,13 @@ pub(crate) fn be(
     args: &RunOptions,
     (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {
-    let session = Session::within(args.resources.clone(), &Progress::new())?;
+    let session = Session::within(args.resources.without_route(), &Progress::new())?;
     let source = Source::of(&args.input)?;
     let job = Job::of(algorithm, args, (&source, machines), &session)?;
     let (run, cut) = job.run()?;
-    let worker = job.worker(cut, (seat.rank, machines))?;
+    let task = job.task(cut, (seat.rank, machines))?;
     let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
-    serve(&run, (seat.rank, seat.above), &seat.directory, worker, host)?;
+    serve(&run, (seat.rank, seat.above), &seat.directory, task, host)?;
     // Threads that wait for the host would wait for ever.
     std::process::exit(0)
 }

@@ -8,7 +8,6 @@ use serde_json::Value;
 use welter_cluster::Activity;
 use welter_engine::plan::human_bytes;
 use welter_protocol::Time;
-use welter_protocol::config::Route;
 use welter_protocol::times::Times;
 
 use crate::algorithms::chosen::Chosen;
@@ -22,9 +21,11 @@ pub(crate) struct Machines {
     /// Activity of each.
     pub(crate) activities: Vec<Activity>,
     /// Where updates waited.
-    pub(crate) route: Route,
-    /// Streaming partitions.
-    pub(crate) partitions: u32,
+    pub(crate) route: &'static str,
+    /// Way of messages, where updates are messages.
+    pub(crate) transport: Option<&'static str>,
+    /// Streaming partitions, or sub-ranges.
+    pub(crate) partitions: u64,
     /// How often machines were started again.
     pub(crate) restarts: u32,
     /// How often one was silent for long.
@@ -55,7 +56,9 @@ pub(crate) struct Report<'a> {
 #[derive(Debug, Serialize)]
 struct Cluster {
     route: &'static str,
-    partitions: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<&'static str>,
+    partitions: u64,
     restarts: u32,
     suspicions: u32,
     /// Connections that were of no machine.
@@ -133,10 +136,8 @@ impl<'a> Report<'a> {
             vertices,
             edges,
             cluster: Cluster {
-                route: match machines.route {
-                    Route::Fold => "fold",
-                    Route::Spill => "spill",
-                },
+                route: machines.route,
+                transport: machines.transport,
                 partitions: machines.partitions,
                 restarts: machines.restarts,
                 suspicions: machines.suspicions,
@@ -157,8 +158,24 @@ pub(crate) fn lines(machines: &Machines) -> Vec<String> {
         .activities
         .iter()
         .enumerate()
-        .map(|(rank, activity)| described(rank, activity))
+        .map(|(rank, activity)| match machines.transport {
+            Some(transport) => sent(rank, activity, transport),
+            None => described(rank, activity),
+        })
         .collect()
+}
+
+/// A line on a machine that sent messages.
+fn sent(rank: usize, activity: &Activity, transport: &str) -> String {
+    let Times { own, idle, .. } = activity.times;
+    let all = (own + idle).max(1);
+    format!(
+        "machine {rank}: {:.0} % own work, {:.0} % waiting; {} in {} sent by {transport}",
+        100.0 * own as f64 / all as f64,
+        100.0 * idle as f64 / all as f64,
+        human_bytes(activity.sent_bytes),
+        counted(activity.sent, "message", "messages"),
+    )
 }
 
 fn described(rank: usize, activity: &Activity) -> String {

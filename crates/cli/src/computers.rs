@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use welter_cluster::host::{self, Finished};
 use welter_cluster::{
-    ClusterError, Credentials, Peers, Run, Seating, Trust, Verdict, Worker, decline, join,
+    ClusterError, Credentials, Peers, Run, Seating, Task, Trust, Verdict, decline, join,
 };
 use welter_progress::{FailureKind, Progress};
 use welter_worker::Partitioning;
@@ -153,20 +153,20 @@ fn be(
     let scratch = session.resources.scratch();
     let scratch = scratch.first().cloned().unwrap_or_else(std::env::temp_dir);
     let rank = seating.rank;
-    let worker = || -> Result<Box<dyn Worker>, ClusterError> {
-        let made = job.worker(cut.clone(), (rank, seating.machines));
+    let task = || -> Result<Task, ClusterError> {
+        let made = job.task(cut.clone(), (rank, seating.machines));
         made.map_err(|failure| ClusterError::Declined {
             rank,
             kind: failure.kind().unwrap_or(FailureKind::Internal),
             what: failure.message().to_owned(),
         })
     };
-    join(run, seating, &scratch, Box::new(worker))
+    join(run, seating, &scratch, Box::new(task))
 }
 
 /// A machine that is not the first.
 fn follow(algorithm: &dyn Chosen, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
-    let session = Session::start(args.resources.clone())?;
+    let session = Session::start(args.resources.without_route())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
         let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;

@@ -74,7 +74,7 @@ fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: &Cluster) -> R
 
 /// Begins a run on a cluster, with what will be written promised.
 fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
-    let session = Session::start(args.resources.clone())?;
+    let session = Session::start(args.resources.without_route())?;
     let source = Source::of(&args.input)?;
     check_outputs(&args.output, Outputs::of(&source))?;
     Ok((session, source))

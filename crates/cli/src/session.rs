@@ -24,7 +24,7 @@ use self::begins::begins;
 use self::fit::{Fit, fit};
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::GraphRequest;
-use crate::args::ResourceArgs;
+use crate::args::{ResourceArgs, RouteArg};
 use crate::bars::Bars;
 use crate::ends::{BipartiteRoles, Ends};
 use crate::failure::Failure;
@@ -120,6 +120,10 @@ impl Session {
     /// what there is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
         check_scratch(&resources)?;
+        if resources.route == Some(RouteArg::Send) {
+            let what = "--route send: messages travel between the machines of a cluster";
+            return Err(Failure::usage(what).hint("say --cluster, or another route"));
+        }
         Ok(Self {
             progress: progress.clone(),
             resources,

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
-use welter_worker::Worker;
 
 use crate::control::{Request, Word, write};
 use crate::credentials::Trust;
@@ -27,6 +26,7 @@ use crate::meeting::{
 use crate::report::{Report, Reported};
 use crate::running::{Reach, Run, RunningMachine};
 use crate::serve::hand_out;
+use crate::task::Task;
 
 /// Pause between two attempts to reach rank 0.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -37,8 +37,8 @@ const LATE: Duration = Duration::from_secs(8);
 /// Time in which rank 0 is reached again once a run has begun.
 const BEGUN: Duration = Duration::from_secs(30);
 
-/// Makes the worker of this machine.
-pub type MakeOne<'w> = Box<dyn FnMut() -> Result<Box<dyn Worker>, ClusterError> + 'w>;
+/// Makes the task of this machine.
+pub type MakeOne<'t> = Box<dyn FnMut() -> Result<Task, ClusterError> + 't>;
 
 /// Something that a machine waits for.
 enum Heard {
@@ -63,7 +63,7 @@ pub fn join(
     run: &Run,
     seating: &Seating,
     scratch: &Path,
-    mut worker: MakeOne<'_>,
+    mut task: MakeOne<'_>,
 ) -> Result<Verdict, ClusterError> {
     // A name that cannot be resolved yet may be in a moment.
     if let Ok(address) = seating.address() {
@@ -76,7 +76,7 @@ pub fn join(
         nonce = checksum(format!("{nonce} {:?}", Instant::now()).as_bytes());
         match Life::begin(run, seating, nonce) {
             Ok(mut life) => {
-                if let End::Verdict(verdict) = life.live(run, seating, scratch, &mut worker)? {
+                if let End::Verdict(verdict) = life.live(run, seating, scratch, &mut task)? {
                     return Ok(verdict);
                 }
                 if life.has_begun {
@@ -149,7 +149,7 @@ impl Life {
         run: &Run,
         seating: &Seating,
         scratch: &Path,
-        worker: &mut MakeOne<'_>,
+        task: &mut MakeOne<'_>,
     ) -> Result<End, ClusterError> {
         let Some(mut down) = self.down.take() else { return Ok(End::Again) };
         let first = loop {
@@ -172,7 +172,7 @@ impl Life {
         let incarnation = folder.incarnation(above)?;
         let run = self.run_of(run, number, seating);
         let (reports, reported) = channel();
-        let machine = RunningMachine::start(&run, (rank, incarnation), folder, worker()?, reports)?;
+        let machine = RunningMachine::start(&run, (rank, incarnation), folder, task()?, reports)?;
         let (heard, waiting) = channel();
         let asked = heard.clone();
         let spawned = Builder::new().name("reports".to_owned()).spawn(move || {

@@ -18,6 +18,9 @@
 //! Machines of several computers come to the one of rank 0 (`peers`, `join`, `meeting`), and prove
 //! by a key that they belong to it (`credentials`).
 //!
+//! On route `send` there is no protocol, disk or link: machines are of another kind ([`send`]), and
+//! hosts, credentials and results are as ever.
+//!
 //! Not here: ids, output files and options, which are the command's.
 
 mod activity;
@@ -36,9 +39,11 @@ mod processes;
 mod program;
 mod report;
 mod running;
+pub mod send;
 mod serve;
 mod settings;
 mod share;
+mod task;
 mod threads;
 
 pub use activity::Activity;
@@ -57,5 +62,6 @@ pub use running::{Reach, Run, RunningMachine};
 pub use serve::serve;
 pub use settings::Settings;
 pub use share::Share;
-pub use threads::{MakeWorker, Threads};
+pub use task::Task;
+pub use threads::{MakeTask, Threads};
 pub use welter_worker::Worker;

@@ -15,7 +15,7 @@
 
 pub(crate) mod counts;
 mod frames;
-mod handshake;
+pub(crate) mod handshake;
 mod incoming;
 mod outgoing;
 pub(crate) mod stream;

@@ -89,7 +89,7 @@ pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
 }
 
 /// The protocol's reason for a failure of this kind.
-fn exit(kind: FailureKind) -> Exit {
+pub(crate) fn exit(kind: FailureKind) -> Exit {
     match kind {
         FailureKind::Usage | FailureKind::Input | FailureKind::Missing => Exit::BadInput,
         FailureKind::Output | FailureKind::Storage | FailureKind::Permission => Exit::Storage,

@@ -24,6 +24,8 @@ use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
 use crate::program::{Program, said};
 use crate::report::{Report, Reported, Reports};
+use crate::send::Sending;
+use crate::task::Task;
 
 /// Events that wait for a machine; who has another waits to hand it over.
 const EVENTS_MAX: usize = 256;
@@ -67,8 +69,19 @@ impl Run {
 
 /// A machine that runs. It ends at once, as in a crash, when this is dropped.
 pub struct RunningMachine {
-    rank: Rank,
     incarnation: u32,
+    kind: Kind,
+}
+
+/// Machine by the means by which it works with others.
+enum Kind {
+    Protocol(Driven),
+    Sending(Sending),
+}
+
+/// A machine of the protocol: its driver's thread.
+struct Driven {
+    rank: Rank,
     machines: usize,
     folder: Arc<Folder>,
     links: Arc<Links>,
@@ -83,6 +96,71 @@ impl RunningMachine {
     /// # Errors
     /// When the folder cannot be read, or a socket or a thread cannot be had.
     pub fn start(
+        run: &Run,
+        (rank, incarnation): (Rank, u32),
+        folder: Arc<Folder>,
+        task: Task,
+        host: Sender<Reported>,
+    ) -> Result<Self, ClusterError> {
+        let me = (rank, incarnation);
+        let kind = match task {
+            Task::Chunks(worker) => Kind::Protocol(Driven::start(run, me, folder, worker, host)?),
+            Task::Messages(job) => {
+                let reports = Reports { rank, incarnation, host };
+                let of = (run.digest(), run.config.machines());
+                let reach = (run.reach.at, run.reach.trust.clone());
+                Kind::Sending(Sending::start(of, reach, me, *job, reports)?)
+            }
+        };
+        Ok(Self { incarnation, kind })
+    }
+
+    /// Which process of its rank it is.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// Where it listens for other machines.
+    pub fn address(&self) -> SocketAddr {
+        match &self.kind {
+            Kind::Protocol(machine) => machine.links.address(),
+            Kind::Sending(machine) => machine.address(),
+        }
+    }
+
+    /// Tells it where another machine listens, from now on.
+    ///
+    /// # Errors
+    /// When peers that are trusted so may not be there.
+    pub fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        match &self.kind {
+            Kind::Protocol(machine) => machine.links.locate(peer, address),
+            Kind::Sending(machine) => machine.locate(peer, address),
+        }
+    }
+
+    /// Numbers of what has happened on its links.
+    pub fn counts(&self) -> &Arc<Counts> {
+        match &self.kind {
+            Kind::Protocol(machine) => machine.links.counts(),
+            Kind::Sending(machine) => machine.counts(),
+        }
+    }
+
+    /// The part of the result that it has.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        match &self.kind {
+            Kind::Protocol(machine) => machine.vertices(manifest),
+            Kind::Sending(machine) => machine.vertices(manifest),
+        }
+    }
+}
+
+impl Driven {
+    fn start(
         run: &Run,
         (rank, incarnation): (Rank, u32),
         folder: Arc<Folder>,
@@ -120,37 +198,11 @@ impl RunningMachine {
             }
         });
         let thread = Some(thread.map_err(ClusterError::Start)?);
-        Ok(Self { rank, incarnation, machines, folder, links, is_stopped, thread })
-    }
-
-    /// Which process of its rank it is.
-    pub fn incarnation(&self) -> u32 {
-        self.incarnation
-    }
-
-    /// Where it listens for other machines.
-    pub fn address(&self) -> SocketAddr {
-        self.links.address()
-    }
-
-    /// Tells it where another machine listens, from now on.
-    ///
-    /// # Errors
-    /// When peers that are trusted so may not be there.
-    pub fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
-        self.links.locate(peer, address)
-    }
-
-    /// Numbers of what has happened on its links.
-    pub fn counts(&self) -> &Arc<Counts> {
-        self.links.counts()
+        Ok(Self { rank, machines, folder, links, is_stopped, thread })
     }
 
     /// The part of the result that lies on its disk.
-    ///
-    /// # Errors
-    /// When it is not there any more.
-    pub fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
+    fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
         let rank = self.rank;
         self.folder
             .vertices(manifest, (rank, self.machines))
@@ -158,7 +210,7 @@ impl RunningMachine {
     }
 }
 
-impl Drop for RunningMachine {
+impl Drop for Driven {
     fn drop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         // It catches panics.

@@ -8,13 +8,13 @@ use std::thread::Builder;
 
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
-use welter_worker::Worker;
 
 use crate::control::{Request, Word, write};
 use crate::disk::folder::Folder;
 use crate::error::ClusterError;
 use crate::report::{Report, Reported};
 use crate::running::{Run, RunningMachine};
+use crate::task::Task;
 
 /// Something that the process waits for.
 enum Heard {
@@ -33,13 +33,13 @@ pub fn serve(
     run: &Run,
     (rank, above): (Rank, u32),
     directory: &Path,
-    worker: Box<dyn Worker>,
+    task: Task,
     (input, output): (impl BufRead + Send + 'static, &mut impl Write),
 ) -> Result<(), ClusterError> {
     let folder = Arc::new(Folder::open(directory, None)?);
     let incarnation = folder.incarnation(above)?;
     let (reports, reported) = channel();
-    let machine = RunningMachine::start(run, (rank, incarnation), folder, worker, reports)?;
+    let machine = RunningMachine::start(run, (rank, incarnation), folder, task, reports)?;
     let mut say = |word| {
         let said = write(output, &word);
         said.map_err(|source| ClusterError::Socket { what: "speak to the host", source })

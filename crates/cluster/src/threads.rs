@@ -8,31 +8,31 @@ use std::time::Duration;
 
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
-use welter_worker::Worker;
 
 use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::report::{Report, Reported};
 use crate::running::{Run, RunningMachine};
+use crate::task::Task;
 
-/// Makes the worker of a rank, for each process anew.
-pub type MakeWorker = Box<dyn FnMut(Rank) -> Result<Box<dyn Worker>, ClusterError>>;
+/// Makes the task of a rank, for each process anew.
+pub type MakeTask = Box<dyn FnMut(Rank) -> Result<Task, ClusterError>>;
 
 /// Machines as threads, each with a folder `machine-RANK` of its own.
 pub struct Threads {
     run: Run,
     directory: PathBuf,
-    worker: MakeWorker,
+    task: MakeTask,
     machines: Vec<Option<RunningMachine>>,
     reports: (Sender<Reported>, Receiver<Reported>),
 }
 
 impl Threads {
     /// The host of a run, in this directory.
-    pub fn new(run: Run, directory: &Path, worker: MakeWorker) -> Self {
+    pub fn new(run: Run, directory: &Path, task: MakeTask) -> Self {
         let machines = (0..run.config.machines()).map(|_| None).collect();
-        Self { run, directory: directory.to_owned(), worker, machines, reports: channel() }
+        Self { run, directory: directory.to_owned(), task, machines, reports: channel() }
     }
 
     /// The machine of a rank, if it lives.
@@ -57,9 +57,9 @@ impl Host for Threads {
         let folder = self.directory.join(format!("machine-{rank}"));
         let folder = Arc::new(Folder::open(&folder, None)?);
         let incarnation = folder.incarnation(above)?;
-        let worker = (self.worker)(rank)?;
+        let task = (self.task)(rank)?;
         let me = (rank, incarnation);
-        let machine = RunningMachine::start(&self.run, me, folder, worker, self.reports.0.clone())?;
+        let machine = RunningMachine::start(&self.run, me, folder, task, self.reports.0.clone())?;
         let address = machine.address();
         self.machines[rank] = Some(machine);
         Ok(Started { incarnation, address })

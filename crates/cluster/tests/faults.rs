@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use welter_cluster::host::Started;
 use welter_cluster::{
-    ClusterError, Counted, Host, MakeWorker, Parts, Reported, RunningMachine, Threads,
+    ClusterError, Counted, Host, MakeTask, Parts, Reported, RunningMachine, Task, Threads,
 };
 use welter_engine::EngineError;
 use welter_protocol::checkpoint::Manifest;
@@ -84,14 +84,14 @@ impl Host for Killer {
 }
 
 /// Workers of a job, of which that of `rank` tells of its works with these numbers, one a process.
-fn telling(job: &Job, rank: Rank, numbers: Vec<u32>) -> (MakeWorker, Receiver<()>) {
+fn telling(job: &Job, rank: Rank, numbers: Vec<u32>) -> (MakeTask, Receiver<()>) {
     let (tell, told) = channel();
     let mut make = job.workers();
     let mut numbers = numbers.into_iter();
     let workers = move |of| {
-        let inner = make(of)?;
+        let Task::Chunks(inner) = make(of)? else { unreachable!("it pulls chunks") };
         let left = if of == rank { numbers.next().unwrap_or(0) } else { 0 };
-        Ok(Box::new(Telling { inner, left, tell: tell.clone() }) as Box<dyn Worker>)
+        Ok(Task::Chunks(Box::new(Telling { inner, left, tell: tell.clone() })))
     };
     (Box::new(workers), told)
 }
@@ -139,7 +139,7 @@ fn all_machines_end_with_the_reason_of_the_first() {
     let workers = move |rank| match rank {
         2 => {
             let error = EngineError::Input("edges.tsv:7: expected an integer".into());
-            Ok(Box::new(Fails(Mutex::new(Some(error)))) as Box<dyn Worker>)
+            Ok(Task::Chunks(Box::new(Fails(Mutex::new(Some(error))))))
         }
         _ => make(rank),
     };

@@ -51,6 +51,15 @@ impl<L: TxLane> RingGroup<L> {
         Self { lanes, rings, width, iteration: 0, waits: 0 }
     }
 
+    /// Messages have another width from now on.
+    ///
+    /// # Panics
+    /// If a bucket is open: widths change between iterations.
+    pub fn set_width(&mut self, width: u16) {
+        assert!(self.rings.iter().all(|ring| !ring.is_open), "a bucket has messages of one width");
+        self.width = width;
+    }
+
     /// Sends one message, which is one update.
     ///
     /// # Errors

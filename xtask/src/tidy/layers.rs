@@ -50,7 +50,7 @@ const LAYERS: &[Layer] = &[
     // Threads, files and sockets around the two above. Whom it computes for it does not know.
     Layer {
         folder: "crates/cluster",
-        may_use: Some(&["model", "progress", "store", "engine", "protocol", "worker"]),
+        may_use: Some(&["model", "progress", "store", "engine", "protocol", "worker", "transport"]),
         may_use_others: None,
     },
     // Messages, whatever they mean: it knows no crate that makes or folds them.

@@ -169,6 +169,8 @@ pub(crate) struct ClusterProgram {
     pub(crate) carries: bool,
     /// Makes workers.
     pub(crate) worker: MakeWorker,
+    /// The kernel, of a fold program.
+    pub(crate) folded: Option<FoldKernel>,
     /// Part of the table that is shown.
     pub(crate) top: Top,
     /// Makes the words about the result.
@@ -191,6 +193,7 @@ impl ClusterProgram {
             edges,
             carries: false,
             worker,
+            folded: None,
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
             wanted: Wanted::Alike,
@@ -205,9 +208,11 @@ impl ClusterProgram {
         top: Top,
         finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
-        let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+        let folded = FoldKernel::of(Arc::new(program));
+        let kernel = Kernel::Fold(folded.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
-        Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding)
+        let made = Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding);
+        Self { folded: Some(folded), ..made }
     }
 
     /// An extended program.

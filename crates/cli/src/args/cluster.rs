@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::values::parsed;
 
@@ -28,10 +28,24 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "SECONDS", hide_short_help = true, requires = "cluster")]
     #[arg(default_value_t = 60)]
     pub(crate) patience: u64,
+    /// Way of messages between machines, on route `send`
+    #[arg(long, hide = true, requires = "cluster")]
+    pub(crate) transport: Option<TransportArg>,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
     #[arg(value_parser = parsed::<Seat>)]
     pub(crate) cluster_machine: Option<Seat>,
+}
+
+/// Way of messages between machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TransportArg {
+    /// connections of TCP
+    Tcp,
+    /// datagrams of UDP
+    Udp,
+    /// memory that processes of one computer share
+    Shared,
 }
 
 /// Machines of a cluster.

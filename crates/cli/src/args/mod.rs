@@ -12,7 +12,7 @@ use clap::Args;
 use welter_output::TableFormat;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
-pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, Seat};
+pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, Seat, TransportArg};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{ResourceArgs, RouteArg};
 pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};

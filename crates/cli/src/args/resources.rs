@@ -75,7 +75,7 @@ pub(crate) struct ResourceArgs {
 }
 
 /// Where updates wait.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RouteArg {
     /// nowhere: all signals are in memory
     Fold,
@@ -89,6 +89,9 @@ pub(crate) enum RouteArg {
     SpillFused,
     /// one by one, and in a pass of its own, as X-Stream does
     SpillPlain,
+    /// in a message to the machine of its destination, on a cluster
+    #[value(hide = true)]
+    Send,
 }
 
 /// How storage is read and written.
@@ -185,16 +188,23 @@ impl ResourceArgs {
             requests: self.requests(),
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
-            route: self.route.map(|route| match route {
-                RouteArg::Fold => Route::Fold,
-                RouteArg::Ranges => Route::Ranges,
-                RouteArg::Spill => Route::Spill { combined: true, fused: true },
-                RouteArg::SpillCombined => Route::Spill { combined: true, fused: false },
-                RouteArg::SpillFused => Route::Spill { combined: false, fused: true },
-                RouteArg::SpillPlain => Route::Spill { combined: false, fused: false },
+            route: self.route.and_then(|route| match route {
+                RouteArg::Fold => Some(Route::Fold),
+                RouteArg::Ranges => Some(Route::Ranges),
+                RouteArg::Spill => Some(Route::Spill { combined: true, fused: true }),
+                RouteArg::SpillCombined => Some(Route::Spill { combined: true, fused: false }),
+                RouteArg::SpillFused => Some(Route::Spill { combined: false, fused: true }),
+                RouteArg::SpillPlain => Some(Route::Spill { combined: false, fused: false }),
+                // A session refuses it, or a cluster has taken it.
+                RouteArg::Send => None,
             }),
             ..Settings::default()
         }
+    }
+
+    /// Means of a run on a cluster, which has routes of its own.
+    pub(crate) fn without_route(&self) -> Self {
+        Self { route: None, ..self.clone() }
     }
 
     /// How storage is asked for what it has, as far as the user says.

@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 /// Likeness of two results: a cluster finds what one process does, or numbers within so much of the
 /// largest.
 #[derive(Clone, Copy, PartialEq)]
-enum Same {
+pub(crate) enum Same {
     Bits,
     Rows,
     Within(f64),
@@ -60,14 +60,14 @@ const CASES: &[(&str, Same)] = &[
 ];
 
 /// Fields of the rows of a table, ascending.
-fn rows(table: &str) -> Vec<Vec<&str>> {
+pub(crate) fn rows(table: &str) -> Vec<Vec<&str>> {
     let mut rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
     rows.sort_unstable();
     rows
 }
 
 /// The largest difference of two tables of the same vertices, by the largest number of a result.
-fn difference(found: &str, expected: &str) -> f64 {
+pub(crate) fn difference(found: &str, expected: &str) -> f64 {
     let split = |table: &str| -> (Vec<String>, Vec<f64>) {
         let rows = table.lines().skip(1).map(|line| line.split_once(',').unwrap());
         let (ids, rows): (Vec<&str>, Vec<&str>) = rows.unzip();
@@ -228,7 +228,7 @@ fn a_cluster_refuses_what_it_cannot_do() {
         ("pagerank rmat:5 --memory 1GiB", "--memory"),
         ("pagerank rmat:5 --compression zstd", "--compression"),
         ("pagerank rmat:5 --drop-duplicates", "--drop-duplicates"),
-        ("pagerank rmat:5 --route ranges", "routes fold and spill"),
+        ("pagerank rmat:5 --route ranges", "routes fold, spill and send"),
         ("wcc rmat:5 --method union-find", "--method union-find"),
         ("scc rmat:5 --method passes", "--method passes"),
         ("mcst rmat:5 --method passes", "--method passes"),

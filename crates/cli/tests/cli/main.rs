@@ -35,6 +35,7 @@ mod resume;
 mod routes;
 mod sandbox;
 mod scratch;
+mod sending;
 mod sources;
 mod streams;
 mod top;

@@ -6,9 +6,10 @@ use bytemuck::pod_read_unaligned;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
 use welter_cluster::host::{Finished, run};
-use welter_cluster::{ClusterError, Host, MakeWorker, Reach, Run, Settings, Share};
+use welter_cluster::send::{self, Transport};
+use welter_cluster::{ClusterError, Host, MakeTask, Reach, Run, Settings, Share, Task};
 use welter_engine::chunks::{FoldKernel, Kernel};
-use welter_model::edges::Reading;
+use welter_model::edges::{EdgeStream, Reading};
 use welter_model::program::Value;
 use welter_progress::Progress;
 use welter_protocol::Rank;
@@ -18,7 +19,7 @@ use welter_testing::graph::Graph;
 use welter_testing::interpreter::{Answer, interpret};
 use welter_testing::plain::components;
 use welter_testing::relative_error;
-use welter_worker::{ContractWorker, KernelWorker, Partitioning, Worker};
+use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning};
 
 /// Judges the bytes of all vertices after so many iterations.
 type Judge = Box<dyn Fn(&[u8], u64)>;
@@ -26,7 +27,7 @@ type Judge = Box<dyn Fn(&[u8], u64)>;
 /// A program on a graph, cut for a cluster.
 pub(crate) struct Job {
     pub(crate) run: Run,
-    make: Arc<dyn Fn(Rank) -> Box<dyn Worker>>,
+    make: Arc<dyn Fn(Rank) -> Task>,
     judge: Judge,
 }
 
@@ -42,6 +43,33 @@ pub(crate) fn graph(seed: u64, vertices: u64, edges: u64) -> Graph {
 
 fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
     Answer { values, iterations: 0, in_step: true, total: (), totals: Vec::new() }.numbers()
+}
+
+/// Way of updates between machines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    Chunks(Route),
+    /// With so many sub-ranges of a machine.
+    Messages(Transport, usize),
+}
+
+impl Way {
+    /// The route of chunks, or the one that says nothing of messages.
+    fn route(self) -> Route {
+        if let Self::Chunks(route) = self { route } else { Route::Fold }
+    }
+}
+
+impl From<(Transport, usize)> for Way {
+    fn from((transport, sub_ranges): (Transport, usize)) -> Self {
+        Self::Messages(transport, sub_ranges)
+    }
+}
+
+impl From<Route> for Way {
+    fn from(route: Route) -> Self {
+        Self::Chunks(route)
+    }
 }
 
 /// Settings small enough for many chunks and several partitions a machine.
@@ -63,7 +91,8 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
 }
 
 /// PageRank, breadth-first search, or components by `labels` or by `contraction`.
-pub(crate) fn job(name: &str, graph: &Graph, machines: usize, route: Route) -> Job {
+pub(crate) fn job(name: &str, graph: &Graph, machines: usize, way: impl Into<Way>) -> Job {
+    let way = way.into();
     let both = Reading { undirected: true, ..Reading::default() };
     let vertices = graph.slots() as u64;
     match name {
@@ -74,20 +103,20 @@ pub(crate) fn job(name: &str, graph: &Graph, machines: usize, route: Route) -> J
                 assert_eq!(iterations, expected.iterations);
                 assert!(relative_error(&expected.numbers(), &found) < 1e-9);
             };
-            fold(name, graph, Reading::default(), (machines, route), program, judge)
+            fold(name, graph, Reading::default(), (machines, way), program, judge)
         }
         "bfs" => {
             let program = Bfs::new(vec![vertices / 2]);
             let expected = interpret(graph, &program).numbers();
             let judge = move |found, _| assert_eq!(found, expected);
-            fold(name, graph, Reading::default(), (machines, route), program, judge)
+            fold(name, graph, Reading::default(), (machines, way), program, judge)
         }
         "labels" => {
             let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
             let judge = move |found, _| assert_eq!(found, expected);
-            fold(name, graph, both, (machines, route), LabelPropagation, judge)
+            fold(name, graph, both, (machines, way), LabelPropagation, judge)
         }
-        _ => contraction(graph, machines, route),
+        _ => contraction(graph, machines, way.route()),
     }
 }
 
@@ -95,20 +124,25 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
     name: &str,
     graph: &Graph,
     reading: Reading,
-    (machines, route): (usize, Route),
+    (machines, way): (usize, Way),
     program: P,
     judge: impl Fn(Vec<f64>, u64) + 'static,
 ) -> Job {
     let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
     let width = kernel.shape().value;
     let vertex_bytes = KernelWorker::vertex_bytes(&kernel);
-    let settings = settings(machines, graph, vertex_bytes, route);
+    let settings = settings(machines, graph, vertex_bytes, way.route());
     let cut = settings.cut().expect("a vertex fits");
     let edges = Arc::new(graph.edge_list(97));
     let run = run_of(&settings, &cut, name);
-    let make = move |rank| -> Box<dyn Worker> {
+    let messages = messages(&kernel, way, settings.vertices, (edges.clone(), reading));
+    let make = move |rank| -> Task {
+        if let Some(job) = &messages {
+            return job.clone().into();
+        }
         let share = Share::new(edges.clone(), reading, (rank, machines));
-        Box::new(KernelWorker::new(kernel.clone(), cut.clone(), 5, Box::new(share)))
+        let worker = KernelWorker::new(kernel.clone(), cut.clone(), 5, Box::new(share));
+        Task::Chunks(Box::new(worker))
     };
     let judge = move |bytes: &[u8], iterations| {
         let values = bytes.chunks_exact(vertex_bytes as usize);
@@ -116,6 +150,21 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
         judge(numbers::<P::Value>(values.collect()), iterations);
     };
     Job { run, make: Arc::new(make), judge: Box::new(judge) }
+}
+
+/// The job of machines that send messages.
+fn messages(
+    kernel: &Kernel,
+    way: Way,
+    vertices: u64,
+    (edges, reading): (Arc<dyn EdgeStream>, Reading),
+) -> Option<send::Job> {
+    let (Kernel::Fold(kernel), Way::Messages(transport, sub_ranges)) = (kernel, way) else {
+        return None;
+    };
+    let settings = send::Settings { transport, sub_ranges, chunk_edges: 200, chunk_vertices: 40 };
+    let input = move |me| Box::new(Share::new(edges.clone(), reading, me)) as Box<dyn Input>;
+    send::Job::new(kernel.clone(), vertices, Arc::new(input), settings).ok()
 }
 
 fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
@@ -127,11 +176,11 @@ fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
     let (edges, vertices) = (Arc::new(graph.edge_list(97)), graph.slots() as u64);
     let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
     let run = run_of(&settings, &cut, "wcc");
-    let make = move |rank| -> Box<dyn Worker> {
+    let make = move |rank| -> Task {
         let me = (rank, machines);
         let share = Share::new(edges.clone(), reading, me).with_members(vertices, me);
         let program = Arc::new(LocalContraction::new(3));
-        Box::new(ContractWorker::new(program, cut.clone(), 5, Box::new(share)))
+        Task::Chunks(Box::new(ContractWorker::new(program, cut.clone(), 5, Box::new(share))))
     };
     let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
     let judge = move |bytes: &[u8], _| {
@@ -142,8 +191,8 @@ fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
 }
 
 impl Job {
-    /// Makes workers.
-    pub(crate) fn workers(&self) -> MakeWorker {
+    /// Makes tasks.
+    pub(crate) fn workers(&self) -> MakeTask {
         let make = self.make.clone();
         Box::new(move |rank| Ok(make(rank)))
     }

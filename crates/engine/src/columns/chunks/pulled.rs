@@ -66,21 +66,34 @@ impl<'b> Pulled<'_, 'b> {
         scratch: &mut Scratch,
         put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
+        let mut sink = Outlet::new(kernel.shape().record(), put);
+        self.scatter_to(kernel, sources, scratch, &mut sink)?;
+        sink.hand_out();
+        Ok(())
+    }
+
+    /// Puts a record of the update of each edge into a sink.
+    pub(super) fn scatter_to(
+        &self,
+        kernel: &FoldKernel,
+        sources: Sources<'_, u8>,
+        scratch: &mut Scratch,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EngineError> {
         let shape = kernel.shape();
         let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
         let targets = (self.cell.targets.end - self.cell.targets.start) as usize;
-        let (mut sink, mut done) = (Outlet::new(shape.record(), put), Ok(()));
+        let mut done = Ok(());
         let known = known(shape, &sources);
         self.tiles(known, |tile, place| {
             let columns = Columns::new([known - place, targets]);
             if done.is_ok() {
                 let edges = (tile, coding, Some(&columns));
                 let sources = part(shape, &sources, place..known);
-                done = kernel.0.scatter(edges, sources, scratch, &mut sink);
+                done = kernel.0.scatter(edges, sources, scratch, sink);
             }
             columns.outside()
         })?;
-        sink.hand_out();
         done
     }
 

@@ -1,0 +1,280 @@
+//! The computation thread of a sub-range: it reads its share of the input, and then applies and
+//! scatters, iteration by iteration.
+//!
+//! ```text
+//! iteration 0    its share of the edges is sent to the owners of their sources; those that came
+//!                here get degrees, and vertices their first values
+//! iteration i    scatter: signals along edges, into buckets       last buckets
+//!                the accumulator thread hands over a whole set
+//!                apply: values of it; totals go to the barrier    the empty set goes back
+//! ```
+//!
+//! **Invariant:** a set of accumulators is given back before the totals of its iteration are said,
+//! so both sets are at the accumulator thread when the next iteration begins anywhere. Checked in
+//! `Computing::iterate`, by its order.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+use welter_engine::EngineError;
+use welter_engine::chunks::{
+    Column, FoldKernel, Kernel, Scratch, Sources, VertexTotals, Vertices, apply, init,
+};
+use welter_protocol::partitions::Partitions;
+use welter_transport::TxLane;
+use welter_worker::Input;
+
+use super::edges::{Edges, cell, part_of, record};
+use super::error::Stop;
+use super::folding::{Count, Whole};
+use super::messages::Messages;
+
+/// Edges that are read of the input at a time.
+const PIECE_EDGES: usize = 1 << 16;
+
+/// Next thing that a thread is to do.
+pub(super) enum Order {
+    /// An iteration after one with these totals.
+    Iterate(Arc<[u8]>),
+    /// Nothing more: the values are the result.
+    End,
+}
+
+/// End of an iteration of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) sub_range: usize,
+    pub(super) total: Vec<u8>,
+    pub(super) active: u64,
+    /// Updates that were sent, by sub-range of the cluster.
+    pub(super) sent: Vec<u64>,
+    pub(super) folded: Count,
+    /// Nanoseconds of work and of waiting.
+    pub(super) times: [u64; 2],
+}
+
+/// The result of a thread: values and flags of its vertices, and edges that left them.
+pub(super) struct Ended {
+    pub(super) sub_range: usize,
+    pub(super) vertices: Vec<u8>,
+    pub(super) edges: u64,
+}
+
+/// Word of a thread to its machine.
+pub(super) enum Answer {
+    Turn(Turn),
+    Ended(Ended),
+    Failed(Stop),
+}
+
+/// Ways of a thread to others.
+pub(super) struct Ways {
+    pub(super) orders: Receiver<Order>,
+    pub(super) answers: Sender<Answer>,
+    pub(super) whole: Receiver<Whole>,
+    pub(super) empty: Sender<Column>,
+}
+
+/// The thread.
+pub(super) struct Computing<L> {
+    kernel: FoldKernel,
+    cut: Arc<Partitions>,
+    /// Number of the sub-range at its machine, and in the cluster.
+    place: (usize, u32),
+    messages: Messages<L>,
+    ways: Ways,
+    edges: Edges,
+    values: Column,
+    signals: Column,
+    active: Vec<u8>,
+    scratch: Scratch,
+    since: Instant,
+    times: [u64; 2],
+}
+
+impl<L: TxLane> Computing<L> {
+    /// A thread that sends by these rings, one a sub-range of the cluster.
+    pub(super) fn new(
+        kernel: FoldKernel,
+        (cut, place): (Arc<Partitions>, (usize, u32)),
+        messages: Messages<L>,
+        ways: Ways,
+    ) -> Self {
+        Self {
+            kernel,
+            cut,
+            place,
+            messages,
+            ways,
+            edges: Edges::default(),
+            values: Column::default(),
+            signals: Column::default(),
+            active: Vec::new(),
+            scratch: Scratch::default(),
+            since: Instant::now(),
+            times: [0; 2],
+        }
+    }
+
+    /// Works until there is a result.
+    pub(super) fn run(mut self, input: Box<dyn Input>, edge_bytes: usize) -> Result<(), Stop> {
+        self.begin(input, edge_bytes)?;
+        while let Ok(order) = self.ways.orders.recv() {
+            self.turn(1);
+            match order {
+                Order::Iterate(last) => self.iterate(&last)?,
+                Order::End => {
+                    self.messages.drain()?;
+                    return self.say(Answer::Ended(self.ended()));
+                }
+            }
+        }
+        Err(Stop::Over)
+    }
+
+    /// From now on time is of the other kind: work is 0, waiting 1.
+    fn turn(&mut self, spent: usize) {
+        let now = Instant::now();
+        let nanos = now.duration_since(self.since).as_nanos();
+        self.times[spent] += u64::try_from(nanos).unwrap_or(u64::MAX);
+        self.since = now;
+    }
+
+    fn say(&self, answer: Answer) -> Result<(), Stop> {
+        self.ways.answers.send(answer).map_err(|_| Stop::Over)
+    }
+
+    fn whole(&mut self) -> Result<Whole, Stop> {
+        self.turn(0);
+        // Lanes that are idle need nobody to poll them.
+        self.messages.drain()?;
+        let whole = self.ways.whole.recv().map_err(|_| Stop::Over);
+        self.turn(1);
+        whole
+    }
+
+    /// Sends the edges of its share to their owners, takes its own, and makes first values.
+    fn begin(&mut self, mut input: Box<dyn Input>, edge_bytes: usize) -> Result<(), Stop> {
+        input.begin();
+        let slots = self.cut.vertices();
+        loop {
+            let (edges, is_last) = input.piece(PIECE_EDGES)?;
+            for &edge in edges {
+                let end = edge.source.max(edge.target);
+                if u64::from(end) >= slots {
+                    return Err(EngineError::Vertex { vertex: end.into(), slots }.into());
+                }
+                let (partition, place) = self.cut.place(edge.source.into());
+                let record = &record(edge)[..edge_bytes];
+                let sent = self.messages.send(partition as usize, place as u32, record);
+                sent.map_err(|error| failed(&mut self.messages, error))?;
+            }
+            if is_last {
+                break;
+            }
+        }
+        drop(input);
+        let sent = self.messages.end_iteration()?;
+        let Whole::Edges(edges, folded) = self.whole()? else {
+            return Err(Stop::broken("updates before edges"));
+        };
+        self.messages.set_record_bytes(self.kernel.shape().record());
+        let count = edges.degrees.len();
+        for _ in 0..2 {
+            let mut accums = Column::zeroed(count * self.kernel.shape().accum);
+            Kernel::Fold(self.kernel.clone()).clear(&mut accums);
+            // The accumulator thread may have ended by now, and knows why.
+            let _ = self.ways.empty.send(accums);
+        }
+        self.edges = edges;
+        let first = self.cut.range(self.place.1).start;
+        let degrees = std::mem::take(&mut self.edges.degrees);
+        let kernel = Kernel::Fold(self.kernel.clone());
+        let made = init(&kernel, first, &degrees, self.vertices(count));
+        self.done(made, sent, folded)
+    }
+
+    /// Columns of its vertices, of which all are active until a kernel says otherwise.
+    fn vertices(&mut self, count: usize) -> Vertices<'_> {
+        let shape = *self.kernel.shape();
+        self.values.resize(count * shape.value);
+        self.signals.resize(count * shape.signal);
+        self.active.clear();
+        self.active.resize(count, 1);
+        let frontier = shape.capabilities.frontier;
+        let active = if frontier { &mut self.active[..] } else { &mut [] };
+        Vertices { values: &mut self.values, signals: &mut self.signals, active }
+    }
+
+    fn iterate(&mut self, last: &[u8]) -> Result<(), Stop> {
+        self.scatter()?;
+        let sent = self.messages.end_iteration()?;
+        let Whole::Accumulators(mut accums, folded) = self.whole()? else {
+            return Err(Stop::broken("edges among updates"));
+        };
+        let kernel = Kernel::Fold(self.kernel.clone());
+        let count = self.active.len();
+        let made = apply(&kernel, last, &accums, self.vertices(count));
+        kernel.clear(&mut accums);
+        // As before.
+        let _ = self.ways.empty.send(accums);
+        self.done(made, sent, folded)
+    }
+
+    /// Sends what the sources of all edges say, if they are active.
+    fn scatter(&mut self) -> Result<(), Stop> {
+        let frontier = self.kernel.shape().capabilities.frontier;
+        let parts = self.active_parts();
+        let sources =
+            Sources { signals: &self.signals[..], active: frontier.then_some(&self.active[..]) };
+        // Each begins with another destination, so that not all send to one.
+        let first = self.edges.chunks.partition_point(|chunk| chunk.target <= self.place.1);
+        let (early, late) = self.edges.chunks.split_at(first);
+        let chunks = late.iter().chain(early).filter(|chunk| chunk.sources & parts != 0);
+        for chunk in chunks {
+            let cell = cell(&self.cut, self.place.1, chunk.target);
+            let pulled = cell.open_again(&chunk.bytes)?;
+            let mut ring = self.messages.to(chunk.target as usize);
+            let sent = pulled.send(&self.kernel, sources, &mut self.scratch, &mut ring);
+            sent.map_err(|error| failed(&mut self.messages, error))?;
+        }
+        Ok(())
+    }
+
+    /// Parts of its vertices that have active ones.
+    fn active_parts(&self) -> u64 {
+        if !self.kernel.shape().capabilities.frontier {
+            return u64::MAX;
+        }
+        let count = self.active.len();
+        let active = self.active.iter().enumerate().filter(|(_, active)| **active != 0);
+        active.fold(0, |parts, (place, _)| parts | part_of(place, count))
+    }
+
+    /// Says what an iteration came to.
+    fn done(&mut self, made: VertexTotals, sent: Vec<u64>, folded: Count) -> Result<(), Stop> {
+        let frontier = self.kernel.shape().capabilities.frontier;
+        let active = if frontier { made.active } else { self.active.len() as u64 };
+        self.turn(0);
+        let times = std::mem::take(&mut self.times);
+        let (sub_range, total) = (self.place.0, made.total);
+        self.say(Answer::Turn(Turn { sub_range, total, active, sent, folded, times }))
+    }
+
+    /// Its vertices, as machines hand out results.
+    fn ended(&self) -> Ended {
+        let width = self.kernel.shape().value;
+        let mut vertices = Vec::with_capacity(self.active.len() * (width + 1));
+        for (value, active) in self.values.chunks_exact(width).zip(&self.active) {
+            vertices.extend_from_slice(value);
+            vertices.push(*active);
+        }
+        Ended { sub_range: self.place.0, vertices, edges: self.edges.count }
+    }
+}
+
+/// The reason of a lane, where that is why messages could not be sent.
+fn failed<L: TxLane>(messages: &mut Messages<L>, error: EngineError) -> Stop {
+    messages.failure().map_or_else(|| error.into(), Into::into)
+}

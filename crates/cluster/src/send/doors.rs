@@ -1,0 +1,203 @@
+//! The door for lanes over TCP: who connects says which lane it is, and proves that it has the
+//! secret of the run.
+//!
+//! ```text
+//! 0 magic "wltrlane"   8 epoch u32   12 from rank, lane u16   16 to rank, lane u16
+//! 20 HMAC-SHA256 of bytes 0 to 19, by the secret                                      52 bytes
+//! ```
+//!
+//! Buckets have seals of their own, so this keeps strangers from taking the place of a lane, and no
+//! more.
+//!
+//! **Invariant:** each lane is led in once, by whom the secret was told. Checked in `accept`.
+//! Tested by `strangers_get_no_lane`.
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use ring::hmac;
+use welter_transport::{End, Protection, Secret};
+
+use super::ending::Ending;
+use super::error::Stop;
+
+const MAGIC: &[u8; 8] = b"wltrlane";
+
+/// Bytes that are proved.
+const SAID_BYTES: usize = 20;
+
+const HELLO_BYTES: usize = SAID_BYTES + 32;
+
+/// Time for a connection to be made, or to say whose it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time in which all lanes are led in.
+const ALL: Duration = Duration::from_secs(30);
+
+/// Connections that have not said yet whose they are, at most.
+const GUESTS_MAX: usize = 256;
+
+/// Settings that all machines have in common.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) epoch: u32,
+    pub(super) protection: Protection,
+    pub(super) secret: Secret,
+    /// The secret as doors know it.
+    pub(super) key: [u8; 32],
+}
+
+fn said(epoch: u32, from: End, to: End) -> [u8; SAID_BYTES] {
+    let mut said = [0; SAID_BYTES];
+    said[..8].copy_from_slice(MAGIC);
+    said[8..12].copy_from_slice(&epoch.to_le_bytes());
+    for (place, number) in said[12..].chunks_exact_mut(2).zip([from.0, from.1, to.0, to.1]) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    said
+}
+
+fn key(common: &Common) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, &common.key)
+}
+
+/// Leads a lane to a machine.
+///
+/// # Errors
+/// When the machine is out of reach.
+pub(super) fn connect(
+    address: SocketAddr,
+    common: &Common,
+    (from, to): (End, End),
+) -> Result<TcpStream, Stop> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    let said = said(common.epoch, from, to);
+    let tag = hmac::sign(&key(common), &said);
+    stream.write_all(&said)?;
+    stream.write_all(tag.as_ref())?;
+    Ok(stream)
+}
+
+/// Both ends of a lane, if these bytes prove that it is one of this run to this machine.
+fn ends(hello: &[u8], common: &Common, rank: usize) -> Option<(End, End)> {
+    let (bytes, tag) = hello.split_at_checked(SAID_BYTES)?;
+    hmac::verify(&key(common), bytes, tag).ok()?;
+    let number = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let (from, to) = ((number(12), number(14)), (number(16), number(18)));
+    let is_ours = said(common.epoch, from, to) == bytes && usize::from(to.0) == rank;
+    is_ours.then_some((from, to))
+}
+
+/// One who has connected, with what it said so far.
+struct Guest {
+    stream: TcpStream,
+    said: Vec<u8>,
+    until: Instant,
+}
+
+/// Connection of a lane, and where it comes from and leads to.
+type Lane = (TcpStream, End, End);
+
+/// Lets in so many lanes, to the machine of this rank.
+///
+/// # Errors
+/// When they do not come, or the run is over.
+pub(super) fn accept(
+    listener: &TcpListener,
+    common: &Common,
+    (rank, expected): (usize, usize),
+    ending: &Ending,
+) -> Result<Vec<Lane>, Stop> {
+    let until = Instant::now() + ALL;
+    let (mut guests, mut lanes, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
+    while lanes.len() < expected {
+        if ending.is_told() {
+            return Err(Stop::Over);
+        }
+        if Instant::now() > until {
+            return Err(Stop::Gone(format!("{} lanes of {expected} came", lanes.len())));
+        }
+        while guests.len() < GUESTS_MAX
+            && let Ok((stream, _)) = listener.accept()
+        {
+            stream.set_nonblocking(true)?;
+            let until = Instant::now() + PATIENCE;
+            guests.push(Guest { stream, said: Vec::new(), until });
+        }
+        for guest in std::mem::take(&mut guests) {
+            match guest.hear() {
+                Heard::All(stream, hello) => {
+                    let ends = ends(&hello, common, rank);
+                    if let Some((from, to)) = ends.filter(|ends| taken.insert(*ends)) {
+                        lanes.push((stream, from, to));
+                    }
+                }
+                Heard::Part(guest) => guests.push(guest),
+                Heard::Nothing => {}
+            }
+        }
+        sleep(Duration::from_millis(1));
+    }
+    Ok(lanes)
+}
+
+/// Words of a guest.
+enum Heard {
+    All(TcpStream, Vec<u8>),
+    Part(Guest),
+    /// It is gone, or late.
+    Nothing,
+}
+
+impl Guest {
+    fn hear(mut self) -> Heard {
+        let mut bytes = [0; HELLO_BYTES];
+        let rest = &mut bytes[self.said.len()..];
+        match self.stream.read(rest) {
+            Ok(0) => return Heard::Nothing,
+            Ok(count) => self.said.extend_from_slice(&rest[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => return Heard::Nothing,
+        }
+        if self.said.len() == HELLO_BYTES {
+            return Heard::All(self.stream, self.said);
+        }
+        if Instant::now() > self.until { Heard::Nothing } else { Heard::Part(self) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn common(byte: u8, epoch: u32) -> Common {
+        let key = [byte; 32];
+        Common { epoch, protection: Protection::Sealed, secret: Secret::new(key), key }
+    }
+
+    #[test]
+    fn strangers_get_no_lane() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (ours, place) = (common(1, 3), ((0, 1), (1, 2)));
+        let mut others = vec![TcpStream::connect(address).unwrap()];
+        others[0].write_all(&[b'x'; 100]).unwrap();
+        // Another secret, another epoch, another machine, and silence.
+        others.push(connect(address, &common(2, 3), place).unwrap());
+        others.push(connect(address, &common(1, 4), place).unwrap());
+        others.push(connect(address, &ours, ((0, 1), (2, 2))).unwrap());
+        others.push(TcpStream::connect(address).unwrap());
+        let first = connect(address, &ours, place).unwrap();
+        others.push(connect(address, &ours, place).unwrap());
+        others.push(connect(address, &ours, ((0, 0), (1, 2))).unwrap());
+        let lanes = accept(&listener, &ours, (1, 2), &Ending::default()).unwrap();
+        let found: BTreeSet<_> = lanes.iter().map(|(_, from, to)| (*from, *to)).collect();
+        assert_eq!(found, BTreeSet::from([place, ((0, 0), (1, 2))]));
+        let peers = lanes.iter().map(|(stream, ..)| stream.peer_addr().unwrap());
+        assert!(peers.collect::<Vec<_>>().contains(&first.local_addr().unwrap()));
+    }
+}

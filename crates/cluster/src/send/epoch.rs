@@ -1,0 +1,422 @@
+//! An epoch of a machine: from edges to a result, or to the loss of a machine.
+//!
+//! ```text
+//! meet   number, secret and sub-ranges of the epoch            (rank 0 says them)
+//! meet   where the ends of lanes are                           lanes are led
+//! meet   totals of the first values; edges were audited        decision 0
+//! meet   totals of iteration i; updates were audited           decision i ...
+//! meet   parts of the result                                   the manifest
+//! ```
+//!
+//! Threads belong to the epoch, and all have ended when it has. The last barrier is met when all
+//! that a machine has sent has arrived, so accumulator threads that go on until then have
+//! acknowledged everything.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, Scope, scope};
+use std::time::Duration;
+
+use ring::rand::{SecureRandom, SystemRandom};
+use welter_engine::chunks::Kernel;
+use welter_model::program::Next;
+use welter_protocol::Payload;
+use welter_protocol::checkpoint::{Manifest, Part};
+use welter_protocol::config::Shape;
+use welter_protocol::names::{Bytes, Epoch as Number, Generation};
+use welter_protocol::partitions::Partitions;
+use welter_transport::{Destination, Protection, Secret};
+
+use super::audit::Audit;
+use super::computing::{Answer, Computing, Ended, Order, Turn, Ways};
+use super::doors::Common;
+use super::edges::{Gathering, record_bytes};
+use super::ending::Ending;
+use super::error::Stop;
+use super::folding::Folding;
+use super::lanes::{Open, Place, Rx, Tx};
+use super::messages::Messages;
+use super::table::Table;
+use super::words::{Said, Word};
+use super::{Job, Transport};
+use crate::activity::Activity;
+use crate::credentials::Trust;
+use crate::disk::folder::Parts;
+use crate::report::{Report, Reports};
+
+/// Time after which a machine that waits for its threads looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Number of this route in the shape of a manifest; the others have 0 and 1.
+const ROUTE: u64 = 2;
+
+/// A machine that takes part in an epoch.
+pub(super) struct Epoch<'m> {
+    pub(super) job: &'m Job,
+    pub(super) rank: usize,
+    pub(super) machines: usize,
+    pub(super) reports: &'m Reports,
+    pub(super) trust: &'m Trust,
+    /// Address where lanes end.
+    pub(super) at: IpAddr,
+    /// Where the machines are, by rank.
+    pub(super) addresses: Vec<IpAddr>,
+    /// Incarnation of this machine, and how many epochs it has begun.
+    pub(super) number: Number,
+    pub(super) ending: Ending,
+}
+
+/// Result of a machine.
+pub(super) struct Finished {
+    pub(super) manifest: Arc<Manifest>,
+    pub(super) parts: Parts,
+    pub(super) activity: Activity,
+}
+
+/// Settings that rank 0 says.
+struct Agreed {
+    common: Common,
+    cut: Arc<Partitions>,
+    place: Place,
+}
+
+/// Threads of a machine, as it hears and tells them.
+struct Threads {
+    orders: Vec<Sender<Order>>,
+    answers: Receiver<Answer>,
+}
+
+impl Epoch<'_> {
+    /// Comes to a result with the machines at the table.
+    pub(super) fn run(&self, table: &mut Table) -> Result<Finished, Stop> {
+        let agreed = self.agree(table)?;
+        let (open, offer) = Open::offer(self.job.settings.transport, agreed.place, self.at)?;
+        let offers = self.offers(table, &offer)?;
+        let Agreed { common, place, .. } = &agreed;
+        let (tx, rx) = open.lanes((*place, common), (&self.addresses, &offers), &self.ending)?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        scope(|scope| {
+            let threads = self.start(scope, &agreed, (tx, rx), &is_over);
+            let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
+            if finished.is_err() {
+                self.ending.end_epoch();
+            }
+            is_over.store(true, Ordering::Release);
+            finished
+        })
+    }
+
+    fn barrier(
+        &self,
+        table: &mut Table,
+        word: Word,
+        decide: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>, Stop>,
+    ) -> Result<Vec<u8>, Stop> {
+        table.barrier(word.end(), &self.ending, decide)
+    }
+
+    fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
+        let said = self.barrier(table, Word::default(), |_| {
+            let mut key = [0; 32];
+            let filled = SystemRandom::new().fill(&mut key);
+            filled.map_err(|_| Stop::broken("the system has no random numbers"))?;
+            let Number { coordinator, count } = self.number;
+            let epoch = u64::from(coordinator.wrapping_shl(8).wrapping_add(count));
+            let sub_ranges = self.job.settings.sub_ranges.max(1) as u64;
+            Ok(Word::default().number(epoch).number(sub_ranges).bytes(&key).end())
+        })?;
+        let mut said = Said(&said);
+        let (epoch, sub_ranges) = (said.number()? as u32, said.number()?);
+        let key = said.bytes()?.try_into();
+        let key: [u8; 32] = key.map_err(|_| Stop::broken("a secret of another length"))?;
+        let (machines, vertices) = (self.machines, self.job.vertices);
+        let widest = vertices.div_ceil(machines as u64 * sub_ranges).max(1);
+        let cut = Partitions::fitting(machines, vertices, 1, widest);
+        let cut = cut.ok_or_else(|| Stop::broken("a vertex fits"))?;
+        let sub_ranges = cut.count() as usize / machines;
+        let place = Place { rank: self.rank, machines, sub_ranges };
+        let protection = protection(self.trust, self.job.settings.transport);
+        let common = Common { epoch, protection, secret: Secret::new(key), key };
+        Ok(Agreed { common, cut: Arc::new(cut), place })
+    }
+
+    /// Offers of all machines.
+    fn offers(&self, table: &mut Table, offer: &[u64]) -> Result<Vec<Vec<u64>>, Stop> {
+        let all =
+            self.barrier(table, Word::default().numbers(offer), |words| Ok(words.concat()))?;
+        let mut said = Said(&all);
+        (0..self.machines).map(|_| said.numbers()).collect()
+    }
+
+    /// Starts the threads of each sub-range.
+    fn start<'s>(
+        &self,
+        scope: &'s Scope<'s, '_>,
+        agreed: &Agreed,
+        (tx, rx): (Vec<Tx>, Vec<Rx>),
+        is_over: &Arc<AtomicBool>,
+    ) -> Result<Threads, Stop> {
+        let Agreed { cut, place, .. } = agreed;
+        let (job, kernel) = (self.job, &self.job.kernel);
+        let all = place.machines * place.sub_ranges;
+        let destination = |at: usize| Destination {
+            rank: (at % place.machines) as u16,
+            sub_range: (at / place.machines) as u16,
+        };
+        let destinations: Vec<Destination> = (0..all).map(destination).collect();
+        let weighted = kernel.shape().capabilities.weighted;
+        let edge_bytes = record_bytes(weighted);
+        let (answer, answers) = channel();
+        let mut orders = Vec::new();
+        for (sub_range, (tx, rx)) in tx.into_iter().zip(rx).enumerate() {
+            let partition = (sub_range * place.machines + place.rank) as u32;
+            let (whole, is_whole) = channel();
+            let (empty, is_empty) = channel();
+            let (order, ordered) = channel();
+            let chunks = (weighted, job.settings.chunk_edges);
+            let folding = Folding {
+                lanes: rx,
+                kernel: kernel.clone(),
+                sources: all,
+                edges: Gathering::new(cut.clone(), partition, chunks),
+                edge_bytes,
+                empty: is_empty,
+                whole,
+                is_over: is_over.clone(),
+                #[cfg(test)]
+                planted: job.planted.clone(),
+            };
+            let ways = Ways { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
+            let messages = Messages::new(tx, &destinations, edge_bytes);
+            let at = (cut.clone(), (sub_range, partition));
+            let computing = Computing::new(kernel.clone(), at, messages, ways);
+            let input = (job.input)((partition as usize, all));
+            spawn(scope, "accumulator", &answer, move || folding.run())?;
+            spawn(scope, "computation", &answer, move || computing.run(input, edge_bytes))?;
+            orders.push(order);
+        }
+        Ok(Threads { orders, answers })
+    }
+
+    /// Meets barriers until there is a result.
+    fn iterate(
+        &self,
+        table: &mut Table,
+        agreed: &Agreed,
+        threads: &Threads,
+    ) -> Result<Finished, Stop> {
+        let mut activity = Activity::default();
+        for iteration in 0_u64.. {
+            let mut turns: Vec<Turn> = threads.gather(&self.ending, |answer| match answer {
+                Answer::Turn(turn) => Some(turn),
+                _ => None,
+            })?;
+            turns.sort_by_key(|turn| turn.sub_range);
+            self.note(&mut activity, (iteration, agreed.place), &turns);
+            let word = turns.iter().fold(Word::default(), |word, turn| {
+                let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent);
+                word.number(turn.folded.updates)
+            });
+            let said = self.barrier(table, word, |words| self.decide(iteration, agreed, words))?;
+            let mut said = Said(&said);
+            let (goes_on, control) = (said.number()? == 1, Bytes::from(said.bytes()?));
+            if !goes_on {
+                threads.tell(|| Order::End);
+                return self.finish(table, agreed, threads, (iteration, control, activity));
+            }
+            let total = self.job.kernel.shape().total;
+            let last: Arc<[u8]> = control.get(..total).unwrap_or_default().into();
+            threads.tell(|| Order::Iterate(last.clone()));
+        }
+        Err(Stop::broken("iterations end"))
+    }
+
+    /// Counts what the threads of this machine did.
+    fn note(&self, activity: &mut Activity, (iteration, place): (u64, Place), turns: &[Turn]) {
+        let shape = self.job.kernel.shape();
+        let edge_bytes = record_bytes(shape.capabilities.weighted);
+        let record = if iteration == 0 { edge_bytes } else { shape.record() };
+        for turn in turns {
+            let others = turn.sent.iter().enumerate();
+            let others = others.filter(|(to, _)| to % place.machines != place.rank);
+            let sent: u64 = others.map(|(_, sent)| sent).sum();
+            activity.sent += sent;
+            activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
+            activity.times.own += turn.times[0] / turns.len() as u64;
+            activity.times.idle += turn.times[1] / turns.len() as u64;
+        }
+    }
+
+    /// The decision after an iteration, as rank 0 makes it of what all have said.
+    fn decide(&self, iteration: u64, agreed: &Agreed, words: &[Vec<u8>]) -> Result<Vec<u8>, Stop> {
+        let (cut, kernel) = (&agreed.cut, Kernel::Fold(self.job.kernel.clone()));
+        let mut audit = Audit::new(cut.count() as usize, self.machines);
+        let mut totals = vec![Vec::new(); cut.count() as usize];
+        let mut active = 0;
+        for (rank, word) in words.iter().enumerate() {
+            let mut said = Said(word);
+            for sub_range in 0..agreed.place.sub_ranges {
+                let partition = sub_range * self.machines + rank;
+                totals[partition] = said.bytes()?.to_vec();
+                active += said.number()?;
+                audit.sent(&said.numbers()?);
+                audit.folded(partition, said.number()?);
+            }
+        }
+        audit.sum(iteration)?;
+        let width = kernel.shape().total;
+        if totals.iter().any(|total| total.len() != width) {
+            return Err(Stop::broken("totals of another program"));
+        }
+        let total = kernel.total(&totals.concat());
+        let goes_on = kernel.next(iteration, &total) == Next::Iterate && active > 0;
+        let control: Bytes = [&total[..], &active.to_le_bytes()].concat().into();
+        self.reports.say(Report::Decided(iteration as u32, control.clone()));
+        Ok(Word::default().number(goes_on.into()).bytes(&control).end())
+    }
+
+    /// Gathers the result of this machine, and hears of that of all.
+    fn finish(
+        &self,
+        table: &mut Table,
+        agreed: &Agreed,
+        threads: &Threads,
+        (iteration, control, activity): (u64, Bytes, Activity),
+    ) -> Result<Finished, Stop> {
+        let ended: Vec<Ended> = threads.gather(&self.ending, |answer| match answer {
+            Answer::Ended(ended) => Some(ended),
+            _ => None,
+        })?;
+        let vertex_bytes = self.job.kernel.shape().value + 1;
+        let chunk_bytes = self.job.settings.chunk_vertices * vertex_bytes;
+        let (mut parts, mut edges) = (Parts::new(), 0);
+        for ended in ended {
+            let partition = (ended.sub_range * self.machines + self.rank) as u32;
+            let chunks = ended.vertices.chunks(chunk_bytes.max(vertex_bytes));
+            parts.extend(
+                (0..).zip(chunks).map(|(chunk, bytes)| ((partition, chunk), Payload::from(bytes))),
+            );
+            edges += ended.edges;
+        }
+        let word = Word::default().number(edges).number(parts.len() as u64);
+        let word = parts.iter().fold(word, |word, ((partition, chunk), payload)| {
+            word.numbers(&[(*partition).into(), *chunk, payload.len() as u64, payload.hash()])
+        });
+        let manifest = self.barrier(table, word, |words| {
+            Ok(self.manifest(agreed, (iteration, control), words)?.encode().to_vec())
+        })?;
+        let manifest = Manifest::decode(&manifest);
+        let manifest = Arc::new(manifest.ok_or_else(|| Stop::broken("a manifest is whole"))?);
+        Ok(Finished { manifest, parts, activity })
+    }
+
+    /// The list of all parts, as rank 0 makes it of what all have said.
+    fn manifest(
+        &self,
+        agreed: &Agreed,
+        (iteration, control): (u64, Bytes),
+        words: &[Vec<u8>],
+    ) -> Result<Manifest, Stop> {
+        let (mut parts, mut records) = (Vec::new(), 0);
+        for word in words {
+            let mut said = Said(word);
+            records += said.number()?;
+            for _ in 0..said.number()? {
+                let [partition, chunk, bytes, hash] = said.numbers()?[..] else {
+                    return Err(Stop::broken("a part has four numbers"));
+                };
+                parts.push(Part { partition: partition as u32, chunk, bytes: bytes as u32, hash });
+            }
+        }
+        parts.sort_unstable();
+        Ok(Manifest {
+            shape: Shape {
+                machines: self.machines as u64,
+                partitions: agreed.cut.count().into(),
+                vertices: self.job.vertices,
+                bounds: agreed.cut.bounds_hash(),
+                chunk_vertices: self.job.settings.chunk_vertices as u64,
+                route: ROUTE,
+            },
+            committed: self.number,
+            made: self.number,
+            version: iteration as u32,
+            finished: true,
+            generation: Generation::default(),
+            rewrites: false,
+            control,
+            active: Arc::default(),
+            edges: Vec::new(),
+            records,
+            parts,
+            scattered: None,
+        })
+    }
+}
+
+impl Threads {
+    fn tell(&self, order: impl Fn() -> Order) {
+        // A thread that has ended has said why.
+        self.orders.iter().for_each(|to| drop(to.send(order())));
+    }
+
+    /// An answer of each computation thread.
+    fn gather<T>(&self, ending: &Ending, of: impl Fn(Answer) -> Option<T>) -> Result<Vec<T>, Stop> {
+        let mut answers = Vec::new();
+        while answers.len() < self.orders.len() {
+            match self.answers.recv_timeout(LOOK) {
+                Ok(Answer::Failed(stop)) => return Err(self.worst(stop)),
+                Ok(answer) => {
+                    let answer = of(answer);
+                    answers.push(answer.ok_or_else(|| Stop::broken("another answer"))?);
+                }
+                Err(RecvTimeoutError::Timeout) if !ending.is_told() => {}
+                Err(_) => return Err(Stop::Over),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The most telling reason, of those that are there in a moment.
+    fn worst(&self, stop: Stop) -> Stop {
+        let mut worst = stop;
+        while let Ok(answer) = self.answers.recv_timeout(LOOK) {
+            if let Answer::Failed(stop) = answer {
+                worst = worst.or(stop);
+            }
+        }
+        worst
+    }
+}
+
+/// Starts a thread that says why it ends, where that is no result.
+fn spawn<'s>(
+    scope: &'s Scope<'s, '_>,
+    name: &str,
+    answers: &Sender<Answer>,
+    run: impl FnOnce() -> Result<(), Stop> + Send + 's,
+) -> Result<(), Stop> {
+    let answers = answers.clone();
+    let spawned = Builder::new().name(name.to_owned()).spawn_scoped(scope, move || {
+        let run = std::panic::AssertUnwindSafe(run);
+        let ended = std::panic::catch_unwind(run);
+        let ended = ended.unwrap_or_else(|panic| Err(Stop::broken(crate::program::said(&*panic))));
+        if let Err(stop) = ended {
+            // A machine that has ended has no use for it.
+            let _ = answers.send(Answer::Failed(stop));
+        }
+    });
+    spawned.map(|_| ())?;
+    Ok(())
+}
+
+/// Protection of buckets. On one computer connections are between processes of the user as the
+/// links are; datagrams may come from anybody, so they have seals there too.
+fn protection(trust: &Trust, transport: Transport) -> Protection {
+    match (trust, transport) {
+        (Trust::Key(_), _) | (Trust::Loopback, Transport::Udp) => Protection::Sealed,
+        _ => Protection::Trusted,
+    }
+}

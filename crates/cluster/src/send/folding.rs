@@ -1,0 +1,192 @@
+//! The accumulator thread of a sub-range: it folds what arrives, from the buffer that it arrived
+//! in, and does nothing else.
+//!
+//! ```text
+//! iteration 0      edges       --> chunks (`edges`)
+//! iteration 1 ..   updates     --> the accumulators of the sub-range, of which there are two sets
+//! last buckets     of all computation threads: the set is whole, and goes to the computation
+//!                  thread of the sub-range; the other one receives
+//! ```
+//!
+//! Accumulators themselves go from thread to thread, so no lock is on them. Messages of the next
+//! iteration may come while others of this one are missing; of the one after that none is sent
+//! before this set was given back empty.
+//!
+//! **Invariant:** a set is handed on when each computation thread of the cluster has sent its last
+//! bucket of the iteration, with the number of updates that all messages in it stood for. Checked
+//! in `Folding::end`. Tested by `a_bucket_that_is_folded_twice_is_found`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use welter_engine::chunks::{Column, FoldKernel};
+use welter_transport::{Arrived, RxLane};
+
+use super::edges::{Edges, Gathering};
+use super::error::Stop;
+use super::messages::Reader;
+use super::patience::Patience;
+
+/// Messages of an iteration that were folded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    /// Updates that they stood for.
+    pub(super) updates: u64,
+    /// Messages.
+    pub(super) messages: u64,
+}
+
+/// An iteration that is whole.
+pub(super) enum Whole {
+    Edges(Edges, Count),
+    Accumulators(Column, Count),
+}
+
+/// A set of accumulators, and how far it is.
+#[derive(Default)]
+struct Set {
+    accums: Option<Column>,
+    count: Count,
+    /// Threads that have sent their last bucket.
+    ends: usize,
+}
+
+/// The thread, with the lanes that lead to it.
+pub(super) struct Folding<R> {
+    pub(super) lanes: R,
+    pub(super) kernel: FoldKernel,
+    /// Threads that send to it.
+    pub(super) sources: usize,
+    pub(super) edges: Gathering,
+    pub(super) edge_bytes: usize,
+    /// Sets that are empty.
+    pub(super) empty: Receiver<Column>,
+    pub(super) whole: Sender<Whole>,
+    /// Whether nothing more will come.
+    pub(super) is_over: Arc<AtomicBool>,
+    #[cfg(test)]
+    pub(super) planted: Option<super::Planted>,
+}
+
+/// State of the thread between two buckets.
+struct State<'f> {
+    kernel: &'f FoldKernel,
+    empty: &'f Receiver<Column>,
+    edges: Option<Gathering>,
+    edge_bytes: usize,
+    /// The iteration that receives, and the sets of it and of the next one.
+    iteration: u32,
+    sets: [Set; 2],
+    reader: Reader,
+    failed: Option<Stop>,
+}
+
+impl<R: RxLane> Folding<R> {
+    /// Folds until nothing more will come.
+    pub(super) fn run(mut self) -> Result<(), Stop> {
+        let mut state = State {
+            kernel: &self.kernel,
+            empty: &self.empty,
+            edges: Some(self.edges),
+            edge_bytes: self.edge_bytes,
+            iteration: 0,
+            sets: Default::default(),
+            reader: Reader::default(),
+            failed: None,
+        };
+        let mut patience = Patience::default();
+        while !self.is_over.load(Ordering::Acquire) {
+            let mut fold = |bucket: &Arrived<'_>| {
+                state.fold(bucket);
+                #[cfg(test)]
+                if self.planted.as_ref().is_some_and(|it| it.is_now(bucket.header())) {
+                    state.fold_messages(bucket);
+                }
+            };
+            let folded = self.lanes.poll(&mut fold)?;
+            if let Some(failed) = state.failed.take() {
+                return Err(failed);
+            }
+            while state.sets[0].ends == self.sources {
+                let whole = state.end()?;
+                // A thread that is gone has said why.
+                let _ = self.whole.send(whole);
+            }
+            patience.wait_unless(folded > 0);
+        }
+        Ok(())
+    }
+}
+
+impl State<'_> {
+    fn fold(&mut self, bucket: &Arrived<'_>) {
+        self.fold_messages(bucket);
+        let header = bucket.header();
+        if header.last
+            && let Some(set) = self.sets.get_mut((header.iteration - self.iteration) as usize)
+        {
+            set.ends += 1;
+        }
+    }
+
+    fn fold_messages(&mut self, bucket: &Arrived<'_>) {
+        let folded = self.fold_into_set(bucket);
+        if let (Err(stop), None) = (folded, &self.failed) {
+            self.failed = Some(stop);
+        }
+    }
+
+    fn fold_into_set(&mut self, bucket: &Arrived<'_>) -> Result<(), Stop> {
+        let header = bucket.header();
+        let is_edges = header.iteration == 0;
+        let shape = self.kernel.shape();
+        let record_bytes = if is_edges { self.edge_bytes } else { shape.record() };
+        if usize::from(header.width) != record_bytes + size_of::<u32>() {
+            return Err(Stop::broken(format!("messages of {} bytes", header.width)));
+        }
+        let ahead = header.iteration.checked_sub(self.iteration);
+        let set = ahead.and_then(|ahead| self.sets.get_mut(ahead as usize));
+        let set = set.ok_or_else(|| {
+            Stop::broken(format!(
+                "messages of iteration {} in {}",
+                header.iteration, self.iteration
+            ))
+        })?;
+        set.count.updates += header.updates;
+        for run in bucket.runs().filter(|run| !run.is_empty()) {
+            let (targets, records) = self.reader.read(run, record_bytes);
+            set.count.messages += targets.len() as u64;
+            if is_edges {
+                let edges = self.edges.as_mut().ok_or_else(|| Stop::broken("edges again"))?;
+                edges.take(targets, records);
+                continue;
+            }
+            if set.accums.is_none() {
+                set.accums = Some(self.empty.recv().map_err(|_| Stop::Over)?);
+            }
+            let Some(accums) = &mut set.accums else { continue };
+            if !self.kernel.merge((targets, records), accums) {
+                return Err(Stop::broken("an update for a vertex of another sub-range"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the iteration that receives.
+    fn end(&mut self) -> Result<Whole, Stop> {
+        let set = std::mem::take(&mut self.sets[0]);
+        self.sets.swap(0, 1);
+        let iteration = self.iteration;
+        self.iteration += 1;
+        if iteration == 0 {
+            let edges = self.edges.take().ok_or_else(|| Stop::broken("edges again"))?;
+            return Ok(Whole::Edges(edges.whole()?, set.count));
+        }
+        let accums = match set.accums {
+            Some(accums) => accums,
+            None => self.empty.recv().map_err(|_| Stop::Over)?,
+        };
+        Ok(Whole::Accumulators(accums, set.count))
+    }
+}

@@ -1,0 +1,371 @@
+//! The lanes of a machine: from each of its computation threads to each accumulator thread of the
+//! cluster, by memory where both are its own.
+//!
+//! ```text
+//! sub-range p           machine p mod m, its accumulator thread p / m
+//! ends of a machine     0 .. s       computation threads        s .. 2 s    accumulator threads
+//! ```
+//!
+//! Machines tell each other by the barrier where their ends are ([`Open::offer`]): a port to
+//! connect to, ports of sockets, or descriptors of regions. The secret for seals comes the same
+//! way, so it is as secret as the connections to rank 0 are.
+
+use std::fs::OpenOptions;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use welter_transport::{
+    Arrived, Bounds, Bucket, Clock, End, Endpoint, EndpointSettings, LaneError, Layout, MemoryRx,
+    MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp, memory_lanes,
+};
+
+use super::Transport;
+use super::doors::{Common, accept, connect};
+use super::ending::Ending;
+use super::error::Stop;
+
+/// Buckets of a ring.
+const BUCKETS: usize = 4;
+
+/// Buckets of a ring over datagrams, which wait for an acknowledgement.
+const DATAGRAM_BUCKETS: usize = 8;
+
+/// A machine among others, each with as many sub-ranges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) rank: usize,
+    pub(super) machines: usize,
+    pub(super) sub_ranges: usize,
+}
+
+impl Place {
+    fn all(self) -> usize {
+        self.machines * self.sub_ranges
+    }
+
+    /// Threads of a kind of other machines: machine and number.
+    fn others(self) -> impl Iterator<Item = (usize, usize)> {
+        let all = (0..self.all()).map(move |at| (at % self.machines, at / self.machines));
+        all.filter(move |&(rank, _)| rank != self.rank)
+    }
+}
+
+/// The end of a computation thread.
+fn computing(rank: usize, thread: usize) -> End {
+    (rank as u16, thread as u16)
+}
+
+/// The end of an accumulator thread.
+fn folding(place: Place, rank: usize, thread: usize) -> End {
+    (rank as u16, (place.sub_ranges + thread) as u16)
+}
+
+/// Ends that others may lead their lanes to, before these are there.
+pub(super) enum Open {
+    Tcp(TcpListener),
+    Udp { computing: Vec<Udp>, folding: Vec<Udp> },
+    Shared(Vec<SharedTx>),
+}
+
+impl Open {
+    /// The ends of a machine at this address, and what others must know of them.
+    ///
+    /// # Errors
+    /// When sockets or memory cannot be had.
+    pub(super) fn offer(
+        transport: Transport,
+        place: Place,
+        at: IpAddr,
+    ) -> Result<(Self, Vec<u64>), Stop> {
+        let address = SocketAddr::new(at, 0);
+        let bind = |_| Udp::bind(address);
+        match transport {
+            Transport::Tcp => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                let port = listener.local_addr()?.port();
+                Ok((Self::Tcp(listener), vec![port.into()]))
+            }
+            Transport::Udp => {
+                let sockets = |_| (0..place.sub_ranges).map(bind).collect::<Result<Vec<_>, _>>();
+                let (computing, folding) = (sockets(0)?, sockets(1)?);
+                let ports = computing.iter().chain(&folding);
+                let ports = ports.map(|socket| Ok(socket.address()?.port().into()));
+                let ports = ports.collect::<std::io::Result<_>>()?;
+                Ok((Self::Udp { computing, folding }, ports))
+            }
+            Transport::Shared => {
+                let mut senders = Vec::new();
+                let mut offer = vec![u64::from(std::process::id())];
+                for _ in 0..place.sub_ranges {
+                    let mut sender = SharedTx::default();
+                    for _ in place.others() {
+                        let region = sender.create(BUCKETS, Layout::WHOLE)?;
+                        offer.push(region.as_raw_fd() as u64);
+                    }
+                    senders.push(sender);
+                }
+                Ok((Self::Shared(senders), offer))
+            }
+        }
+    }
+
+    /// The lanes of a machine, once the addresses and offers of all are known: those of each
+    /// computation thread, and those of each accumulator thread.
+    ///
+    /// # Errors
+    /// When another machine is out of reach.
+    pub(super) fn lanes(
+        self,
+        (place, common): (Place, &Common),
+        (addresses, offers): (&[IpAddr], &[Vec<u64>]),
+        ending: &Ending,
+    ) -> Result<(Vec<Tx>, Vec<Rx>), Stop> {
+        let (away, in_reach) = match self {
+            Self::Tcp(listener) => {
+                let peers = Peers { place, addresses, offers };
+                tcp(&listener, common, &peers, ending)?
+            }
+            Self::Udp { computing, folding } => {
+                let peers = Peers { place, addresses, offers };
+                (peers.udp_away(computing, common), peers.udp_in(folding, common))
+            }
+            Self::Shared(senders) => {
+                let receivers = regions(place, offers)?;
+                let away = senders.into_iter().map(Outward::Shared).collect();
+                (away, receivers.into_iter().map(Inward::Shared).collect())
+            }
+        };
+        let at_home = place.sub_ranges;
+        let (own, received) = memory_lanes(at_home, at_home, BUCKETS, Layout::WHOLE);
+        let tx = own.into_iter().zip(away).map(|(own, away)| Tx {
+            place,
+            own,
+            away,
+            ending: ending.clone(),
+        });
+        let rx = received.into_iter().zip(in_reach);
+        let rx = rx.map(|(own, others)| Rx { own, others, ending: ending.clone() });
+        Ok((tx.collect(), rx.collect()))
+    }
+}
+
+/// Machines and their ends.
+struct Peers<'p> {
+    place: Place,
+    addresses: &'p [IpAddr],
+    offers: &'p [Vec<u64>],
+}
+
+impl Peers<'_> {
+    /// A port that a machine has offered.
+    fn address(&self, rank: usize, index: usize) -> SocketAddr {
+        let port = self.offers[rank].get(index).copied().unwrap_or(0);
+        SocketAddr::new(self.addresses[rank], port as u16)
+    }
+
+    fn udp_away(&self, sockets: Vec<Udp>, common: &Common) -> Vec<Outward> {
+        let place = self.place;
+        let others = || place.others();
+        let ends: Vec<End> = others().map(|(rank, at)| folding(place, rank, at)).collect();
+        let addresses = others().map(|(rank, at)| self.address(rank, place.sub_ranges + at));
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        let away = sockets.into_iter().enumerate().map(|(thread, mut socket)| {
+            socket.set_peers(addresses.clone());
+            let here = computing(place.rank, thread);
+            let settings = endpoint(common, (here, ends.clone()), DATAGRAM_BUCKETS);
+            Outward::Udp(Box::new(Endpoint::new(socket, settings)))
+        });
+        away.collect()
+    }
+
+    fn udp_in(&self, sockets: Vec<Udp>, common: &Common) -> Vec<Inward> {
+        let place = self.place;
+        let others = || place.others();
+        let ends: Vec<End> = others().map(|(rank, at)| computing(rank, at)).collect();
+        let addresses = others().map(|(rank, at)| self.address(rank, at));
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        let from = sockets.into_iter().enumerate().map(|(thread, mut socket)| {
+            socket.set_peers(addresses.clone());
+            let here = folding(place, place.rank, thread);
+            let settings = endpoint(common, (here, ends.clone()), 0);
+            Inward::Udp(Box::new(Endpoint::new(socket, settings)))
+        });
+        from.collect()
+    }
+}
+
+fn endpoint(common: &Common, (here, peers): (End, Vec<End>), buckets: usize) -> EndpointSettings {
+    EndpointSettings {
+        here,
+        peers,
+        epoch: common.epoch,
+        layout: Layout::ETHERNET,
+        buckets,
+        bounds: Bounds::default(),
+        protection: common.protection,
+        secret: common.secret.clone(),
+        clock: Clock::real(),
+    }
+}
+
+/// Regions of all other machines' threads for those of this one.
+fn regions(place: Place, offers: &[Vec<u64>]) -> Result<Vec<SharedRx>, Stop> {
+    let mut receivers: Vec<SharedRx> = (0..place.sub_ranges).map(|_| SharedRx::default()).collect();
+    for rank in (0..place.machines).filter(|&rank| rank != place.rank) {
+        let offer = &offers[rank];
+        let process = offer.first().copied().unwrap_or(0);
+        let descriptors = offer.get(1..).unwrap_or_default();
+        let of_thread = descriptors.chunks((place.machines - 1) * place.sub_ranges);
+        for descriptors in of_thread {
+            let to = Place { rank, ..place }.others().zip(descriptors);
+            for ((_, thread), descriptor) in to.filter(|((rank, _), _)| *rank == place.rank) {
+                let path = format!("/proc/{process}/fd/{descriptor}");
+                let file = OpenOptions::new().read(true).write(true).open(path)?;
+                receivers[thread].open(OwnedFd::from(file), BUCKETS, Layout::WHOLE)?;
+            }
+        }
+    }
+    Ok(receivers)
+}
+
+/// Lanes over TCP: each computation thread connects to all others' accumulator threads.
+fn tcp(
+    listener: &TcpListener,
+    common: &Common,
+    peers: &Peers<'_>,
+    ending: &Ending,
+) -> Result<(Vec<Outward>, Vec<Inward>), Stop> {
+    let place = peers.place;
+    let Common { epoch, protection, ref secret, .. } = *common;
+    let layout = Layout::WHOLE;
+    let settings = StreamSettings { epoch, layout, protection, secret: secret.clone() };
+    std::thread::scope(|scope| {
+        let accepted = scope.spawn(|| {
+            let expected = place.others().count() * place.sub_ranges;
+            accept(listener, common, (place.rank, expected), ending)
+        });
+        let mut away = Vec::new();
+        for thread in 0..place.sub_ranges {
+            let here = computing(place.rank, thread);
+            let mut lanes = TcpTx::new(here, settings.clone());
+            for (rank, at) in place.others() {
+                let to = folding(place, rank, at);
+                let stream = connect(peers.address(rank, 0), common, (here, to))?;
+                lanes.push(stream, to, BUCKETS)?;
+            }
+            away.push(Outward::Tcp(lanes));
+        }
+        let accepted = accepted.join().map_err(|_| Stop::broken("a door that panicked"))??;
+        let mut from: Vec<TcpRx> = (0..place.sub_ranges)
+            .map(|thread| TcpRx::new(folding(place, place.rank, thread), settings.clone()))
+            .collect();
+        for (stream, peer, (_, lane)) in accepted {
+            let thread = usize::from(lane).checked_sub(place.sub_ranges);
+            let lanes = thread.and_then(|thread| from.get_mut(thread));
+            let lanes = lanes.ok_or_else(|| Stop::broken("a lane to a thread there is not"))?;
+            lanes.push(stream, peer)?;
+        }
+        Ok((away, from.into_iter().map(Inward::Tcp).collect()))
+    })
+}
+
+/// Ways to other machines.
+enum Outward {
+    Tcp(TcpTx),
+    Udp(Box<Endpoint<Udp>>),
+    Shared(SharedTx),
+}
+
+impl Outward {
+    fn lanes(&mut self) -> &mut dyn TxLane {
+        match self {
+            Self::Tcp(lanes) => lanes,
+            Self::Udp(lanes) => &mut **lanes,
+            Self::Shared(lanes) => lanes,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        match self {
+            Self::Tcp(lanes) => lanes.is_idle(),
+            Self::Udp(lanes) => TxLane::is_idle(&**lanes),
+            Self::Shared(lanes) => lanes.is_idle(),
+        }
+    }
+}
+
+/// Lanes of a computation thread, by the number of the sub-range that they lead to.
+pub(super) struct Tx {
+    place: Place,
+    own: MemoryTx,
+    away: Outward,
+    ending: Ending,
+}
+
+impl Tx {
+    /// The lane to a sub-range, and its number there.
+    fn lane(&mut self, to: usize) -> (&mut dyn TxLane, usize) {
+        let Place { rank, machines, .. } = self.place;
+        let (of, at) = (to % machines, to / machines);
+        if of == rank {
+            return (&mut self.own, at);
+        }
+        // Of others, in their order, without those of this machine.
+        let others = at * (machines - 1) + of - usize::from(of > rank);
+        (self.away.lanes(), others)
+    }
+}
+
+impl TxLane for Tx {
+    fn bucket(&mut self, to: usize) -> Option<Bucket> {
+        let (lanes, at) = self.lane(to);
+        lanes.bucket(at)
+    }
+
+    fn commit(&mut self, to: usize, bucket: Bucket) -> Result<(), LaneError> {
+        let (lanes, at) = self.lane(to);
+        lanes.commit(at, bucket)
+    }
+
+    fn poll(&mut self) -> Result<(), LaneError> {
+        if self.ending.is_told() {
+            return Err(LaneError::Closed(0));
+        }
+        self.own.poll()?;
+        self.away.lanes().poll()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.own.is_idle() && self.away.is_idle()
+    }
+}
+
+/// Ways from other machines.
+enum Inward {
+    Tcp(TcpRx),
+    Udp(Box<Endpoint<Udp>>),
+    Shared(SharedRx),
+}
+
+/// Lanes of an accumulator thread.
+pub(super) struct Rx {
+    own: MemoryRx,
+    others: Inward,
+    ending: Ending,
+}
+
+impl RxLane for Rx {
+    fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError> {
+        if self.ending.is_told() {
+            return Err(LaneError::Closed(0));
+        }
+        let own = self.own.poll(fold)?;
+        let others = match &mut self.others {
+            Inward::Tcp(lanes) => lanes.poll(fold),
+            Inward::Udp(lanes) => RxLane::poll(&mut **lanes, fold),
+            Inward::Shared(lanes) => lanes.poll(fold),
+        };
+        others.map(|others| own + others)
+    }
+}

@@ -1,0 +1,243 @@
+//! A machine of route `send`: its thread, epoch by epoch, and what its host asks it for.
+//!
+//! ```text
+//! come to rank 0, or wait there -> epoch -> finished: stay until all others may be stopped
+//!        ^                           |             |
+//!        +---- a machine is gone ----+-------------+
+//! ```
+//!
+//! A machine that is lost takes its part of all vertices with it, and nothing is kept elsewhere: an
+//! epoch that loses one begins anew with the one that its host starts in its place. A failure that
+//! would come again ends the machine, and with it the run.
+
+use std::net::{IpAddr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
+
+use welter_protocol::Rank;
+use welter_protocol::checkpoint::Manifest;
+use welter_protocol::failure::{Exit, Failure};
+use welter_protocol::names::Epoch as Number;
+
+use super::Job;
+use super::ending::Ending;
+use super::epoch::{Epoch, Finished};
+use super::error::Stop;
+use super::table::{Entrance, Table, come};
+use crate::credentials::Trust;
+use crate::disk::folder::Parts;
+use crate::error::ClusterError;
+use crate::links::counts::Counts;
+use crate::links::handshake::Hello;
+use crate::links::listen;
+use crate::program::said;
+use crate::report::{Report, Reports};
+
+/// Epochs in which a machine was lost, at most.
+const LOSSES_MAX: u32 = 16;
+
+/// Time in which rank 0 is reached.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Time between two looks at what others have to say.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A machine that runs. It ends when this is dropped.
+pub(crate) struct Sending {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// State that the host asks for, and changes.
+struct Shared {
+    rank: Rank,
+    address: SocketAddr,
+    trust: Trust,
+    /// Where the other machines are, as far as the host has said.
+    peers: Mutex<Vec<Option<SocketAddr>>>,
+    result: Mutex<Option<(Arc<Manifest>, Parts)>>,
+    counts: Arc<Counts>,
+    ending: Ending,
+}
+
+/// The thread of a machine.
+struct Living {
+    shared: Arc<Shared>,
+    job: Job,
+    run: u64,
+    machines: usize,
+    incarnation: u32,
+    reports: Reports,
+    entrance: Entrance,
+}
+
+impl Sending {
+    /// Starts a machine of a run, of this digest and so many machines, which reports to its host.
+    ///
+    /// # Errors
+    /// When a socket or a thread cannot be had.
+    pub(crate) fn start(
+        (run, machines): (u64, usize),
+        (at, trust): (SocketAddr, Trust),
+        (rank, incarnation): (Rank, u32),
+        job: Job,
+        reports: Reports,
+    ) -> Result<Self, ClusterError> {
+        let listener = listen(at, &trust)?;
+        let me = (run, rank, machines);
+        let entrance = Entrance::new(listener, me, trust.clone()).map_err(ClusterError::Start)?;
+        let shared = Arc::new(Shared {
+            rank,
+            address: entrance.address(),
+            trust,
+            peers: Mutex::new(vec![None; machines]),
+            result: Mutex::default(),
+            counts: Arc::default(),
+            ending: Ending::default(),
+        });
+        let living =
+            Living { shared: shared.clone(), job, run, machines, incarnation, reports, entrance };
+        let thread = Builder::new().name(format!("machine-{rank}"));
+        let thread = Some(thread.spawn(move || living.live()).map_err(ClusterError::Start)?);
+        Ok(Self { shared, thread })
+    }
+
+    /// Where it listens for other machines.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// Tells it where another machine listens, from now on.
+    ///
+    /// # Errors
+    /// When peers that are trusted so may not be there.
+    pub(crate) fn locate(&self, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
+        self.shared.trust.check(address)?;
+        if let Some(place) = lock(&self.shared.peers).get_mut(peer) {
+            *place = Some(address);
+        }
+        Ok(())
+    }
+
+    /// Numbers of what has happened at its entrance.
+    pub(crate) fn counts(&self) -> &Arc<Counts> {
+        &self.shared.counts
+    }
+
+    /// The part of the result that it has.
+    ///
+    /// # Errors
+    /// When it has another one.
+    pub(crate) fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        let result = lock(&self.shared.result);
+        let parts = result.as_ref().filter(|(of, _)| **of == *manifest);
+        let lacking = || {
+            let what = "it has begun anew".to_owned();
+            ClusterError::Result { rank: self.shared.rank, what }
+        };
+        parts.map(|(_, parts)| parts.clone()).ok_or_else(lacking)
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.shared.ending.end_machine();
+        // It catches panics.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Living {
+    fn live(self) {
+        let rank = self.shared.rank;
+        let lived = catch_unwind(AssertUnwindSafe(|| self.epochs()));
+        let lived = lived.unwrap_or_else(|panic| Err(Stop::broken(said(&*panic))));
+        if let Err(Stop::Failed { why, what }) = lived {
+            let what = what.into();
+            self.reports.say(Report::Ended(Some(Failure { why, rank, what })));
+        }
+    }
+
+    /// Goes through epochs until the machine is stopped, or the run cannot go on.
+    fn epochs(&self) -> Result<(), Stop> {
+        let ending = &self.shared.ending;
+        let mut count = 0;
+        while !ending.is_of_machine() {
+            count += 1;
+            match self.epoch(count) {
+                Err(Stop::Gone(what)) if count >= LOSSES_MAX => {
+                    return Err(Stop::Failed { why: Exit::Cut, what });
+                }
+                Err(Stop::Gone(_) | Stop::Over) => sleep(PAUSE),
+                ended => ended?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An epoch, and the time after it in which all others may still need this machine.
+    fn epoch(&self, count: u32) -> Result<(), Stop> {
+        let Shared { rank, ref trust, ref ending, .. } = *self.shared;
+        let ending = ending.of_next_epoch();
+        let (mut table, first) = self.table(&ending)?;
+        let addresses = self.addresses(first, &ending)?;
+        let epoch = Epoch {
+            job: &self.job,
+            rank,
+            machines: self.machines,
+            reports: &self.reports,
+            trust,
+            at: self.shared.address.ip(),
+            addresses,
+            number: Number { coordinator: self.incarnation, count },
+            ending: ending.clone(),
+        };
+        let Finished { manifest, parts, activity } = epoch.run(&mut table)?;
+        *lock(&self.shared.result) = Some((manifest.clone(), parts));
+        self.reports.say(Report::Did(Box::new(activity)));
+        self.reports.say(Report::Finished(manifest));
+        while !ending.is_told() {
+            if !table.is_whole() {
+                return Err(Stop::Gone("a machine is gone after the end".to_owned()));
+            }
+            sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// The barrier of an epoch, and the address of rank 0 where that is another machine.
+    fn table(&self, ending: &Ending) -> Result<(Table, Option<IpAddr>), Stop> {
+        let Shared { rank, ref trust, ref peers, .. } = *self.shared;
+        if rank == 0 {
+            return Ok((Table::wait(&self.entrance, self.machines, ending)?, None));
+        }
+        let hello = Hello { run: self.run, from: rank, incarnation: self.incarnation, to: 0 };
+        let first = || lock(peers).first().copied().flatten();
+        let (table, first) = come(first, (trust, &hello), (PATIENCE, ending))?;
+        Ok((table, Some(first.ip())))
+    }
+
+    /// Where all machines are.
+    fn addresses(&self, first: Option<IpAddr>, ending: &Ending) -> Result<Vec<IpAddr>, Stop> {
+        let Shared { rank, address, ref peers, .. } = *self.shared;
+        while !ending.is_told() {
+            let mut known: Vec<Option<IpAddr>> =
+                lock(peers).iter().map(|peer| peer.map(|address| address.ip())).collect();
+            known[rank] = Some(address.ip());
+            if let (Some(first), Some(place)) = (first, known.first_mut()) {
+                *place = Some(first);
+            }
+            if let Some(all) = known.into_iter().collect() {
+                return Ok(all);
+            }
+            sleep(PAUSE);
+        }
+        Err(Stop::Over)
+    }
+}

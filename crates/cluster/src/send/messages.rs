@@ -1,0 +1,326 @@
+//! Records in buckets: a sink of messages, and the records of a run that has arrived.
+//!
+//! ```text
+//! room of a segment for c messages     records, c of them | destinations (u32), c of them
+//! a run of k messages as it travels    records, k of them | destinations (u32), k of them
+//! ```
+//!
+//! Kernels fill both parts in place, so a record is written once, into the bucket that travels, and
+//! folded from the buffer that it arrived in. Only the last segment of an iteration is not full:
+//! its second part is moved up to the first. Records of a width that 4 does not divide follow
+//! their destinations instead, so that either part begins where its elements may.
+//!
+//! **Invariant:** rooms of any size give the same messages, in the same order, as an update chunk
+//! does. Tested by `rooms_of_any_size_give_the_messages_of_an_update_chunk`.
+
+use std::ops::Range;
+
+use bytemuck::try_cast_slice;
+use welter_engine::EngineError;
+use welter_engine::chunks::{Column, Outgoing};
+use welter_transport::{Destination, LaneError, RingGroup, TxLane};
+
+/// Bytes of a destination.
+const TARGET_BYTES: usize = size_of::<u32>();
+
+/// Where the destinations and the records of so many messages lie.
+fn sections(record_bytes: usize, count: usize) -> (Range<usize>, Range<usize>) {
+    let (targets, records) = (count * TARGET_BYTES, count * record_bytes);
+    if record_bytes.is_multiple_of(TARGET_BYTES) {
+        (records..records + targets, 0..records)
+    } else {
+        (0..targets, targets..targets + records)
+    }
+}
+
+/// Bytes that divide the address of a record: no type wants more than divides its width.
+fn alignment(record_bytes: usize) -> usize {
+    1 << record_bytes.trailing_zeros().min(3)
+}
+
+/// Rings of a thread, each with messages that are being written.
+pub(super) struct Messages<L> {
+    rings: RingGroup<L>,
+    record_bytes: usize,
+    /// Messages in the open room of each ring.
+    open: Vec<usize>,
+    /// Updates that were sent in this iteration, by ring.
+    sent: Vec<u64>,
+    /// Reason why nothing can be sent any more.
+    failed: Option<LaneError>,
+}
+
+impl<L: TxLane> Messages<L> {
+    /// Messages with records of so many bytes, by these lanes, one a destination.
+    pub(super) fn new(lanes: L, destinations: &[Destination], record_bytes: usize) -> Self {
+        let count = destinations.len();
+        Self {
+            rings: RingGroup::new(lanes, destinations, width(record_bytes)),
+            record_bytes,
+            open: vec![0; count],
+            sent: vec![0; count],
+            failed: None,
+        }
+    }
+
+    /// Records have another width from the next iteration on.
+    pub(super) fn set_record_bytes(&mut self, record_bytes: usize) {
+        self.record_bytes = record_bytes;
+        self.rings.set_width(width(record_bytes));
+    }
+
+    /// The place for messages to a destination.
+    pub(super) fn to(&mut self, ring: usize) -> Ring<'_, L> {
+        Ring { messages: self, ring }
+    }
+
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// When a lane fails.
+    pub(super) fn send(
+        &mut self,
+        ring: usize,
+        target: u32,
+        record: &[u8],
+    ) -> Result<(), EngineError> {
+        let mut place = self.to(ring);
+        let (targets, records) = place.room(1)?;
+        targets[0] = target;
+        records[..record.len()].copy_from_slice(record);
+        place.keep(1)
+    }
+
+    /// Ends the iteration: all that is open goes out. Updates that were sent, by ring.
+    ///
+    /// # Errors
+    /// When a lane fails.
+    pub(super) fn end_iteration(&mut self) -> Result<Vec<u64>, LaneError> {
+        for ring in 0..self.open.len() {
+            self.close(ring)?;
+        }
+        self.rings.end_iteration()?;
+        let none = vec![0; self.sent.len()];
+        Ok(std::mem::replace(&mut self.sent, none))
+    }
+
+    /// Polls until all that was sent has arrived.
+    ///
+    /// # Errors
+    /// When a lane fails.
+    pub(super) fn drain(&mut self) -> Result<(), LaneError> {
+        self.rings.drain()
+    }
+
+    /// Reason why a lane failed, if one has.
+    pub(super) fn failure(&mut self) -> Option<LaneError> {
+        self.failed.take()
+    }
+
+    /// Moves the parts of what is open together, and hands it to the ring.
+    fn close(&mut self, ring: usize) -> Result<(), LaneError> {
+        let count = std::mem::take(&mut self.open[ring]);
+        if count == 0 {
+            return Ok(());
+        }
+        let message_bytes = self.record_bytes + TARGET_BYTES;
+        let room = self.rings.room(ring)?;
+        let most = room.len() / message_bytes;
+        if count < most {
+            let of = |(targets, records): (Range<usize>, Range<usize>)| {
+                if targets.start > records.start { targets } else { records }
+            };
+            let (from, to) =
+                (of(sections(self.record_bytes, most)), of(sections(self.record_bytes, count)));
+            room.copy_within(from.start..from.start + to.len(), to.start);
+        }
+        self.rings.filled(ring, count * message_bytes, count as u64);
+        Ok(())
+    }
+}
+
+fn width(record_bytes: usize) -> u16 {
+    u16::try_from(record_bytes + TARGET_BYTES).unwrap_or(u16::MAX)
+}
+
+/// Bytes of a record, at most: a message has a width of 16 bits, and a bucket room for a few.
+pub(super) const RECORD_BYTES_MAX: usize = 1024;
+
+/// The place for messages to one destination.
+pub(super) struct Ring<'m, L> {
+    messages: &'m mut Messages<L>,
+    ring: usize,
+}
+
+impl<L: TxLane> Ring<'_, L> {
+    fn failed(&mut self, error: LaneError) -> EngineError {
+        let what = EngineError::Internal(error.to_string());
+        self.messages.failed = Some(error);
+        what
+    }
+}
+
+impl<L: TxLane> Outgoing for Ring<'_, L> {
+    fn room(&mut self, most: usize) -> Result<(&mut [u32], &mut [u8]), EngineError> {
+        let record_bytes = self.messages.record_bytes;
+        let first = self.messages.open[self.ring];
+        // Asked for first, since a room that is handed out stays borrowed.
+        if let Err(error) = self.messages.rings.room(self.ring) {
+            return Err(self.failed(error));
+        }
+        let room = self.messages.rings.room(self.ring);
+        let room = room.map_err(|error| EngineError::Internal(error.to_string()))?;
+        let all = room.len() / (record_bytes + TARGET_BYTES);
+        let end = all.min(first + most);
+        let (targets, records) = sections(record_bytes, all);
+        let (front, back) = room.split_at_mut(targets.start.max(records.start));
+        let (targets, records) =
+            if targets.start > records.start { (back, front) } else { (front, back) };
+        let targets = &mut targets[first * TARGET_BYTES..end * TARGET_BYTES];
+        let targets = bytemuck::try_cast_slice_mut(targets)
+            .map_err(|_| EngineError::Internal("buckets begin where numbers may".to_owned()))?;
+        Ok((targets, &mut records[first * record_bytes..end * record_bytes]))
+    }
+
+    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
+        let Self { messages, ring } = self;
+        messages.open[*ring] += count;
+        messages.sent[*ring] += count as u64;
+        let room = messages.rings.room(*ring).map(|room| room.len());
+        let all = match room {
+            Ok(bytes) => bytes / (messages.record_bytes + TARGET_BYTES),
+            Err(error) => return Err(self.failed(error)),
+        };
+        if self.messages.open[self.ring] == all
+            && let Err(error) = self.messages.close(self.ring)
+        {
+            return Err(self.failed(error));
+        }
+        Ok(())
+    }
+}
+
+/// Buffers for records that arrive where numbers may not begin.
+#[derive(Default)]
+pub(super) struct Reader {
+    targets: Column,
+    records: Column,
+}
+
+impl Reader {
+    /// Destinations and records, of so many bytes each, of a run of whole messages.
+    pub(super) fn read<'r>(
+        &'r mut self,
+        run: &'r [u8],
+        record_bytes: usize,
+    ) -> (&'r [u32], &'r [u8]) {
+        let (targets, records) = sections(record_bytes, run.len() / (record_bytes + TARGET_BYTES));
+        let (targets, records) = (&run[targets], &run[records]);
+        let is_aligned = records.as_ptr().addr().is_multiple_of(alignment(record_bytes));
+        if is_aligned && let Ok(targets) = try_cast_slice(targets) {
+            return (targets, records);
+        }
+        for (column, bytes) in [(&mut self.targets, targets), (&mut self.records, records)] {
+            column.clear();
+            column.extend(bytes);
+        }
+        (bytemuck::cast_slice(&self.targets), &self.records)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use welter_algorithms::Spmv;
+    use welter_algorithms::spmv::Vector;
+    use welter_engine::chunks::{Cell, EdgeWriter, FoldKernel, Form, Scratch, Sources};
+    use welter_model::stream::Edge;
+    use welter_store::header::{CellId, Encoding};
+    use welter_transport::{Layout, RxLane, memory_lanes};
+
+    use super::*;
+
+    const VERTICES: u64 = 40;
+
+    fn chunk(edges: &[(u32, u32)]) -> (Cell, Column) {
+        let id = CellId { source_partition: 0, stripe: 0 };
+        let cell = Cell { graph: 1, id, sources: 0..VERTICES, targets: 0..VERTICES };
+        let edges = edges.iter().map(|&(source, target)| Edge { source, target, weight: 1.0 });
+        let mut writer = EdgeWriter::new(Form::usual(Encoding::Packed), false);
+        let mut bytes = Column::default();
+        bytes.extend(writer.write(&cell, 1, &edges.collect::<Vec<_>>()).unwrap());
+        (cell, bytes)
+    }
+
+    /// Messages of a bucket, one by one.
+    fn taken(run: &[u8], record_bytes: usize, shift: usize) -> Vec<(u32, Vec<u8>)> {
+        // At an address that suits, or not.
+        let mut moved = Column::default();
+        moved.extend(&vec![0; shift]);
+        moved.extend(run);
+        let mut reader = Reader::default();
+        let (targets, records) = reader.read(&moved[shift..], record_bytes);
+        let records = records.chunks_exact(record_bytes).map(<[u8]>::to_vec);
+        targets.iter().copied().zip(records).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn rooms_of_any_size_give_the_messages_of_an_update_chunk(
+            edges in prop::collection::vec((0..VERTICES as u32, 0..VERTICES as u32), 0..400),
+            segment in 15..60_usize, segments in 1..5_usize, shift in 0..9_usize,
+        ) {
+            let kernel = FoldKernel::of(Arc::new(Spmv::<f64>::new(Vector::Random { seed: 1 }, 1)));
+            let width = kernel.shape().record();
+            let signals: Vec<u8> =
+                (0..VERTICES).flat_map(|vertex| (vertex as f64).to_ne_bytes()).collect();
+            let mut column = Column::default();
+            column.extend(&signals);
+            let sources = Sources { signals: &column[..], active: None };
+            let (cell, bytes) = chunk(&edges);
+            let pulled = cell.open(&bytes).unwrap();
+            let mut expected = Vec::new();
+            let put = |targets: &[u32], records: &[u8]| {
+                let records = records.chunks_exact(width).map(<[u8]>::to_vec);
+                expected.extend(targets.iter().copied().zip(records));
+            };
+            pulled.scatter(&kernel, sources, &mut Scratch::default(), put).unwrap();
+
+            let layout = Layout { segment_bytes: 16 * segment, segments };
+            let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
+            let to = [Destination::default()];
+            let mut messages = Messages::new(senders.remove(0), &to, width);
+            let mut ring = messages.to(0);
+            pulled.send(&kernel, sources, &mut Scratch::default(), &mut ring).unwrap();
+            prop_assert_eq!(messages.end_iteration().unwrap(), [edges.len() as u64]);
+            let (mut found, mut updates) = (Vec::new(), 0);
+            receivers[0].poll(&mut |bucket| {
+                updates += bucket.header().updates;
+                bucket.runs().for_each(|run| found.extend(taken(run, width, shift)));
+            }).unwrap();
+            prop_assert_eq!((found, updates), (expected, edges.len() as u64));
+        }
+
+        #[test]
+        fn records_of_any_width_come_back(
+            record_bytes in 1..20_usize, count in 0..200_usize, shift in 0..9_usize,
+        ) {
+            let layout = Layout { segment_bytes: 208, segments: 3 };
+            let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
+            let to = [Destination::default()];
+            let mut messages = Messages::new(senders.remove(0), &to, record_bytes);
+            let message = |number: usize| (number as u32, vec![number as u8; record_bytes]);
+            for (target, record) in (0..count).map(message) {
+                messages.send(0, target, &record).unwrap();
+            }
+            messages.end_iteration().unwrap();
+            let mut found = Vec::new();
+            receivers[0].poll(&mut |bucket| {
+                bucket.runs().for_each(|run| found.extend(taken(run, record_bytes, shift)));
+            }).unwrap();
+            prop_assert!(found.into_iter().eq((0..count).map(message)));
+        }
+    }
+}

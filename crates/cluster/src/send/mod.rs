@@ -1,0 +1,154 @@
+//! Route `send`: an update waits nowhere but in a message, on its way to the machine that owns its
+//! accumulator (`BlitzG`, 2015).
+//!
+//! ```text
+//! machine          Sending       a thread for the order of things, epoch by epoch
+//!   entrance       Entrance      other machines come to rank 0 by it
+//!   barrier        Table         a word of each machine, one answer for all
+//!   epoch          Epoch         lanes and threads, from edges to a result
+//!     sub-range    Computing     computation thread: reads, applies, scatters into buckets
+//!                  Folding       accumulator thread: folds from the buffer that bytes arrived in
+//! ```
+//!
+//! | `BlitzG` | here |
+//! |---|---|
+//! | scatter writes into a bucket | `messages`: a sink of the kernels over a ring group |
+//! | two accumulators a vertex, which swap | two sets of a sub-range, in `folding` |
+//! | accumulator threads | `folding` |
+//! | `last` markers, and a barrier | `folding`, `table` |
+//! | kernel-bypassing or other lower layers | `lanes`, of the crate `transport` |
+//!
+//! Programs are those that fold and whose updates may be merged: what a vertex is told is one
+//! accumulator. All vertices, accumulators and edges are in memory. The protocol of Chaos has no
+//! part in it: hosts, credentials and results are those of the other routes, and an iteration is a
+//! loop of its own. Nothing is kept for a machine that is lost: the run begins anew.
+
+mod audit;
+mod computing;
+mod doors;
+mod edges;
+mod ending;
+mod epoch;
+mod error;
+mod folding;
+mod lanes;
+mod machine;
+mod messages;
+mod patience;
+mod table;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use welter_engine::chunks::FoldKernel;
+use welter_worker::Input;
+
+pub(crate) use machine::Sending;
+
+/// Lower layer of lanes between machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// A connection of TCP for a pair of threads.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP, a socket for a thread.
+    Udp,
+    /// Memory that two processes of one computer map.
+    Shared,
+}
+
+/// Settings of route `send`.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Way of buckets between machines.
+    pub transport: Transport,
+    /// Sub-ranges of a machine, each with two threads. That of rank 0 counts.
+    pub sub_ranges: usize,
+    /// Edges in a chunk, in memory.
+    pub chunk_edges: usize,
+    /// Vertices in a chunk of the result.
+    pub chunk_vertices: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            transport: Transport::default(),
+            sub_ranges: 1,
+            chunk_edges: 1 << 17,
+            chunk_vertices: 1 << 18,
+        }
+    }
+}
+
+/// Makes a share of the input, by its number among so many.
+pub type MakeInput = Arc<dyn Fn((usize, usize)) -> Box<dyn Input> + Send + Sync>;
+
+/// Program and input of a machine.
+#[derive(Clone)]
+pub struct Job {
+    /// The program, whose updates may be merged.
+    pub kernel: FoldKernel,
+    /// Vertices of the graph.
+    pub vertices: u64,
+    /// Makes shares of the input: a machine reads several.
+    pub input: MakeInput,
+    /// Settings.
+    pub settings: Settings,
+    #[cfg(test)]
+    pub(crate) planted: Option<Planted>,
+}
+
+impl Job {
+    /// A program on a graph of so many vertices.
+    ///
+    /// # Errors
+    /// When updates of the program may not be merged, or are longer than messages may be.
+    pub fn new(
+        kernel: FoldKernel,
+        vertices: u64,
+        input: MakeInput,
+        settings: Settings,
+    ) -> Result<Self, &'static str> {
+        if !kernel.shape().capabilities.combines {
+            return Err(
+                "updates of a vertex must meet one by one, and are not merged on their way",
+            );
+        }
+        if kernel.shape().record() > messages::RECORD_BYTES_MAX {
+            return Err("an accumulator is longer than a message may be");
+        }
+        Ok(Self {
+            kernel,
+            vertices,
+            input,
+            settings,
+            #[cfg(test)]
+            planted: None,
+        })
+    }
+
+    /// Bytes of a vertex in the result: the value, and a flag.
+    pub fn vertex_bytes(kernel: &FoldKernel) -> u64 {
+        kernel.shape().value as u64 + 1
+    }
+}
+
+/// A bucket that is folded twice, to see whether that is noticed.
+#[cfg(test)]
+#[derive(Clone, Debug)]
+pub(crate) struct Planted {
+    pub(crate) iteration: u32,
+    pub(crate) is_done: Arc<std::sync::atomic::AtomicBool>,
+}
+
+#[cfg(test)]
+impl Planted {
+    fn is_now(&self, header: &welter_transport::Header) -> bool {
+        let is_it = header.iteration == self.iteration && header.updates > 0;
+        is_it && !self.is_done.swap(true, std::sync::atomic::Ordering::AcqRel)
+    }
+}
