@@ -29,6 +29,7 @@ pub mod sssp_tree;
 pub mod stages;
 pub mod strong_contraction;
 pub mod strong_labels;
+pub mod strong_rounds;
 pub mod sum_product;
 pub mod triangles;
 pub mod walk;

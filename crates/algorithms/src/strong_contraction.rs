@@ -5,8 +5,8 @@
 //! component(v) = the smallest id of all vertices that v reaches and that reach v
 //! ```
 //!
-//! Vertices that are not decided are *open*, and lie in parts; each component is within one. A
-//! round does what one of [`StrongLabels`](crate::StrongLabels) does, within parts:
+//! Open vertices lie in parts; each component is within one. A [round](crate::strong_rounds) stays
+//! within parts:
 //!
 //! | stage | an edge u -> v tells v | and u | until |
 //! |---|---|---|---|
@@ -14,16 +14,13 @@
 //! | [`SPREAD`] | the label of u, of which it keeps the smallest | | no label changes |
 //! | [`REACH`] | | that v reaches their label, if both have one label | nobody new reaches |
 //!
-//! Who reaches the vertex that it has as its label is of its component. Others with that label are
-//! a part of the next round: a component has one label, since its vertices reach each other.
+//! The vertices with one label that do not reach it are a part of the next round: a component has
+//! one label, since its vertices reach each other.
 //!
 //! An edge between two parts, or at a vertex that is decided, is news never again. So it is dropped
 //! when edges are rewritten: with the first iteration of every round but the first, and whenever a
 //! quarter of the vertices that have edges are decided. Other iterations do not rewrite: they
 //! stream what sources have that have news.
-//!
-//! Every second round goes against the edges, so that chains of components are decided at once
-//! whether their numbers rise or fall along it.
 //!
 //! Wants a graph that was read with [`Directions`](welter_model::edges::Duplicates::Directions):
 //! each edge both ways, once, with a weight that says which ways it leads; and without self-loops,
@@ -39,34 +36,15 @@ use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
-/// Trimming goes on while it decides at least one vertex for so many that are open.
-const TRIM_PAYS: u64 = 4;
+use crate::strong_rounds::{
+    ALONG, BACK, Heard, Labelled, NONE, REACH, SPREAD, TRIM, after, is_against, kind, limit,
+};
 
 /// Edges are rewritten when one vertex is decided for so many that are open.
 const REWRITE_PAYS: u64 = 4;
 
-/// No label: more than all.
-const NONE: u32 = u32::MAX;
-
-/// The component is known.
-const DECIDED: u16 = 0;
-/// Others reach their labels, this vertex does not yet.
-const SILENT: u16 = 1;
-/// Stage: see the table above.
-const TRIM: u16 = 2;
-/// Stage: see the table above.
-const SPREAD: u16 = 4;
-/// Stage: see the table above.
-const REACH: u16 = 6;
-/// Added to a stage of a round that goes against the edges.
-const AGAINST: u16 = 1;
 /// Added, in totals, to the first stage of a round, but for that of the first one.
 const ROUND: u64 = 8;
-
-/// In what an edge holds: one leads along it.
-const ALONG: u32 = 1;
-/// One leads back.
-const BACK: u32 = 2;
 
 /// In a message: an edge of its part enters the vertex.
 const ENTERS: u32 = 1;
@@ -83,21 +61,15 @@ pub struct StrongContraction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Strong {
-    vertex: u32,
+    /// Its mark says whether it is open and has news; or decided, and may have edges.
+    at: Labelled,
     /// The part in which it is open.
     part: u32,
-    /// Its component, once that is decided.
-    label: u32,
-    /// The stage as of which it speaks, or [`DECIDED`] or [`SILENT`].
-    says: u16,
-    /// Whether it is open and has news; or decided, and may have edges.
-    has_news: u16,
 }
 
 impl Value for Strong {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
-        let components = values.iter().map(|value| value.label.into()).collect();
-        vec![("component", ColumnData::Vertices(components))]
+        vec![Labelled::column(values.iter().map(|value| value.at))]
     }
 }
 
@@ -144,50 +116,22 @@ impl Round {
 
     /// The stage that follows.
     fn after(&self) -> u16 {
-        let stage = self.spoken();
-        match stage & !AGAINST {
-            TRIM if self.changed * TRIM_PAYS < self.open => SPREAD | (stage & AGAINST),
-            SPREAD if self.changed == 0 => REACH | (stage & AGAINST),
-            REACH if self.changed == 0 => TRIM | (!stage & AGAINST),
-            _ => stage,
-        }
+        after(self.spoken(), self.open, self.changed)
     }
 }
 
 /// Ways of an edge, as they are seen in a stage.
 fn turned(stage: u16, ways: u32) -> u32 {
-    if stage & AGAINST == 0 { ways } else { (ways & ALONG) << 1 | (ways & BACK) >> 1 }
+    if is_against(stage) { (ways & ALONG) << 1 | (ways & BACK) >> 1 } else { ways }
 }
 
-impl Strong {
-    fn is_open(&self) -> bool {
-        self.says != DECIDED
-    }
-
-    fn decide(self, label: u32) -> Self {
-        Self { label, says: DECIDED, ..self }
-    }
-
-    /// The state after hearing what was said as of a stage.
-    fn learn(self, stage: u16, heard: Message) -> Self {
-        match stage & !AGAINST {
-            TRIM if heard.marks & (ENTERS | LEAVES) != ENTERS | LEAVES => self.decide(self.vertex),
-            SPREAD => Self { label: self.label.min(heard.label), ..self },
-            REACH if heard.marks & REACHES != 0 => Self { says: stage, ..self },
-            _ => self,
-        }
-    }
-
-    /// How it enters another stage.
-    fn enter(self, stage: u16) -> Self {
-        match stage & !AGAINST {
-            TRIM if self.says != SILENT => self.decide(self.label),
-            TRIM => Self { part: self.label, says: stage, ..self },
-            SPREAD => Self { label: self.vertex, says: stage, ..self },
-            REACH if self.label != self.vertex => Self { says: SILENT, ..self },
-            _ => Self { says: stage, ..self },
-        }
-    }
+/// What a message says, or none.
+fn heard(told: Option<Message>) -> Heard {
+    let Some(Message { label, marks }) = told else {
+        return Heard { label: NONE, ..Heard::default() };
+    };
+    let has = |mark| marks & mark != 0;
+    Heard { is_entered: has(ENTERS), is_left: has(LEAVES), reaches: has(REACHES), label }
 }
 
 impl Contract for StrongContraction {
@@ -200,9 +144,8 @@ impl Contract for StrongContraction {
     const WEIGHTED: bool = true;
 
     fn init(&self, vertex: Vertex) -> (Strong, Round) {
-        let vertex = vertex.index as u32;
-        let value = Strong { vertex, part: 0, label: vertex, says: TRIM, has_news: 1 };
-        (value, Round { stage: TRIM.into(), open: 1, changed: 1, dead: 0 })
+        let at = Labelled { mark: 1, ..Labelled::open(vertex.index as u32) };
+        (Strong { at, part: 0 }, Round { stage: TRIM.into(), open: 1, changed: 1, dead: 0 })
     }
 
     fn edge_data(&self, edge: Edge) -> u32 {
@@ -216,13 +159,14 @@ impl Contract for StrongContraction {
         last: &Round,
     ) -> (Option<Message>, Option<RewrittenEdge<u32>>) {
         let stage = last.spoken();
-        let reaches = stage & !AGAINST == REACH;
-        let live = source.is_open() && target.is_open() && source.part == target.part;
-        if !live || reaches && source.label != target.label {
+        let one_part = source.part == target.part;
+        let [source, target] = [source.at, target.at];
+        let live = source.is_open() && target.is_open() && one_part;
+        if !live || kind(stage) == REACH && source.label != target.label {
             return (None, None);
         }
         let ways = turned(stage, edge.data);
-        let (label, marks) = match source.says & !AGAINST {
+        let (label, marks) = match kind(source.says) {
             TRIM => (NONE, edge.data),
             SPREAD if ways & ALONG != 0 => (source.label, 0),
             REACH if ways & BACK != 0 => (NONE, REACHES),
@@ -236,56 +180,54 @@ impl Contract for StrongContraction {
     }
 
     fn speaks(&self, value: &Strong) -> bool {
-        value.is_open() && value.has_news != 0
+        value.at.is_open() && value.at.mark != 0
     }
 
     fn merge(&self, left: Message, right: Message) -> Message {
         Message { label: left.label.min(right.label), marks: left.marks | right.marks }
     }
 
-    fn apply(&self, value: Strong, heard: Option<Message>, last: &Round) -> (Strong, Round) {
-        if !value.is_open() {
-            let may_have_edges = value.has_news != 0 && !self.rewrites(last);
+    fn apply(&self, value: Strong, told: Option<Message>, last: &Round) -> (Strong, Round) {
+        let Strong { at, part } = value;
+        if !at.is_open() {
+            let may_have_edges = at.mark != 0 && !self.rewrites(last);
             let total = Round { dead: may_have_edges.into(), ..Round::default() };
-            return (Strong { has_news: may_have_edges.into(), ..value }, total);
+            return (Strong { at: Labelled { mark: may_have_edges.into(), ..at }, part }, total);
         }
-        let (stage, next) = (last.spoken(), last.after());
-        let heard = heard.unwrap_or(Message { label: NONE, marks: 0 });
-        let learnt = value.learn(stage, heard);
-        let enters = learnt.is_open() && next != stage;
-        let now = if enters { learnt.enter(next) } else { learnt };
-        let changed = now != value;
-        // A vertex that is decided now had its edges shown, and kept, while it was open.
-        let speaks = now.says > SILENT && (changed || now.says & !AGAINST == TRIM);
-        let has_news = u16::from(speaks || !now.is_open());
-        let begins = if next != stage && next & !AGAINST == TRIM { ROUND } else { 0 };
+        let [stage, next] = [last.spoken(), last.after()];
+        let step = at.step([stage, next], heard(told));
+        let (now, is_open) = (step.now, step.now.is_open());
+        let begins = next != stage && kind(next) == TRIM;
+        let part = if begins && is_open { now.label } else { part };
         let total = Round {
-            stage: u64::from(next) | begins,
-            open: now.is_open().into(),
-            changed: changed.into(),
-            dead: (!now.is_open()).into(),
+            stage: u64::from(next) | if begins { ROUND } else { 0 },
+            open: is_open.into(),
+            changed: step.changed.into(),
+            dead: (!is_open).into(),
         };
-        (Strong { has_news, ..now }, total)
+        // A vertex that is decided now had its edges shown, and kept, while it was open.
+        let mark = u16::from(step.speaks || !is_open);
+        (Strong { at: Labelled { mark, ..now }, part }, total)
     }
 
     fn next(&self, _: u64, total: &Round) -> Next {
         if total.open > 0 { Next::Iterate } else { Next::Stop }
     }
 
-    /// As of [`StrongLabels`](crate::StrongLabels): a round decides the vertices of the smallest
-    /// label of each part.
     fn limit(&self) -> Limit {
-        let invariant = "each round decides the open vertex with the smallest number";
-        let most = |vertices: u64| vertices.saturating_mul(2 * vertices + 8);
-        Limit::Proved { most, invariant }
+        limit()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strong_rounds::{AGAINST, DECIDED, SILENT};
 
-    const AT: Strong = Strong { vertex: 7, part: 0, label: 7, says: TRIM, has_news: 1 };
+    fn open(label: u32, says: u16) -> Strong {
+        let at = Labelled { label, says, mark: 1, ..Labelled::open(7) };
+        Strong { at, part: 0 }
+    }
 
     fn last(stage: u16, open: u64, changed: u64) -> Round {
         Round { stage: stage.into(), open, changed, dead: 0 }
@@ -296,19 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn stages_end_when_nothing_happens_and_rounds_turn() {
-        let next = |stage, changed| last(stage, 8, changed).after();
-        assert_eq!([next(TRIM, 2), next(TRIM, 1)], [TRIM, SPREAD]);
-        assert_eq!([next(SPREAD, 1), next(SPREAD, 0)], [SPREAD, REACH]);
-        assert_eq!([next(REACH, 1), next(REACH, 0)], [REACH, TRIM | AGAINST]);
-        assert_eq!(next(REACH | AGAINST, 0), TRIM);
+    fn the_first_stage_of_a_round_has_its_mark() {
         let begun = Round { stage: u64::from(TRIM | AGAINST) | ROUND, ..last(TRIM, 8, 1) };
         assert_eq!(begun.after(), SPREAD | AGAINST);
     }
 
     #[test]
     fn an_edge_speaks_within_its_part_and_label() {
-        let open = |label, says| Strong { label, says, ..AT };
         let other = Strong { part: 3, ..open(7, SPREAD) };
         let decided = open(7, DECIDED);
         // (source, target, ways, stage) -> (told, kept)
@@ -343,28 +279,25 @@ mod tests {
 
     #[test]
     fn who_is_decided_counts_until_edges_were_rewritten() {
-        let (trimmed, total) = StrongContraction.apply(AT, None, &last(TRIM, 8, 8));
-        assert_eq!((trimmed.says, trimmed.label, total.dead, total.open), (DECIDED, 7, 1, 0));
+        let (trimmed, total) = StrongContraction.apply(open(7, TRIM), None, &last(TRIM, 8, 8));
+        let says = (trimmed.at.says, trimmed.at.label);
+        assert_eq!((says, total.dead, total.open), ((DECIDED, 7), 1, 0));
         let dead = |last: &Round| StrongContraction.apply(trimmed, None, last).1.dead;
         assert_eq!(dead(&last(SPREAD, 8, 1)), 1);
         assert_eq!(dead(&Round { dead: 3, ..last(SPREAD, 8, 1) }), 0);
     }
 
     #[test]
-    fn who_reaches_its_label_is_of_its_component_and_others_are_a_part() {
+    fn who_does_not_reach_its_label_is_of_a_part_with_it() {
         for against in [0, AGAINST] {
-            let at = Strong { label: 3, says: SILENT, ..AT };
-            let becomes = |heard, changed| {
-                StrongContraction.apply(at, heard, &last(REACH | against, 8, changed)).0
+            let at = open(3, SILENT);
+            let becomes = |told, changed| {
+                StrongContraction.apply(at, told, &last(REACH | against, 8, changed))
             };
-            assert_eq!(becomes(Some(told(NONE, REACHES)), 1).says, REACH | against);
-            assert_eq!(becomes(None, 1).says, SILENT);
-            let left = becomes(None, 0);
-            assert_eq!((left.part, left.says), (3, TRIM | (against ^ AGAINST)));
-            let reached = Strong { says: REACH | against, ..at };
-            let ended = last(REACH | against, 8, 0);
-            let (value, total) = StrongContraction.apply(reached, None, &ended);
-            assert_eq!((value.label, value.says), (3, DECIDED));
+            assert_eq!(becomes(Some(told(NONE, REACHES)), 1).0.at.says, REACH | against);
+            assert_eq!((becomes(None, 1).0.at.says, becomes(None, 1).0.part), (SILENT, 0));
+            let (left, total) = becomes(None, 0);
+            assert_eq!((left.part, left.at.says), (3, TRIM | (against ^ AGAINST)));
             assert_ne!(total.stage & ROUND, 0);
         }
     }

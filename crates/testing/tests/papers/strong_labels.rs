@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use welter_algorithms::StrongLabels;
-use welter_algorithms::strong_labels::Strong;
+use welter_algorithms::strong_rounds::Labelled;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
@@ -19,8 +19,8 @@ const WAYS: Reading = Reading {
     duplicates: Duplicates::Directions,
 };
 
-fn components(labels: &[Strong]) -> Vec<u64> {
-    match Strong::columns(labels).remove(0).1 {
+fn components(labels: &[Labelled]) -> Vec<u64> {
+    match Labelled::columns(labels).remove(0).1 {
         ColumnData::Vertices(components) => components,
         _ => panic!("components are vertices"),
     }
