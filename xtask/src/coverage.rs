@@ -17,9 +17,22 @@ use crate::run::step;
 /// Set where this program is called by cargo in the place of the compiler.
 const AS_COMPILER: &str = "WELTER_COUNT_LINES";
 
-/// A package and test that replay seeds, and which of its tests that is: by the name of the target.
-const REPLAYS: [(&str, &str, &str); 2] =
-    [("welter-store", "format", "seeds::seeds_and_their_changes"), ("welter-input", "seeds", "")];
+/// A package and test that replay seeds, and which of its tests that is of one target; the others
+/// are called as their targets.
+const REPLAYS: [(&str, &str, Option<(&str, &str)>); 3] = [
+    ("welter-store", "format", Some(("chunk", "seeds::seeds_and_their_changes"))),
+    ("welter-transport", "lanes", Some(("bucket", "seeds::seeds_and_their_changes"))),
+    ("welter-input", "seeds", None),
+];
+
+/// Name of the test that replays a target, where it is one of this package.
+fn replay<'a>(of: Option<(&str, &'a str)>, target: &'a str) -> Option<&'a str> {
+    let mut others = REPLAYS.iter().filter_map(|replay| replay.2);
+    match of {
+        Some((only, name)) => (only == target).then_some(name),
+        None => others.all(|(other, _)| other != target).then_some(target),
+    }
+}
 
 /// Compiles with counters, where cargo calls this program in the place of the compiler.
 pub(crate) fn as_compiler() -> Option<ExitCode> {
@@ -39,13 +52,13 @@ pub(crate) fn coverage(root: &Path, targets: &[String]) -> Result<(), String> {
     let mut lines = Vec::new();
     step("coverage of the fuzz targets", || {
         let folder = tempfolder(root)?;
-        for (package, test, name) in REPLAYS {
+        for (package, test, of) in REPLAYS {
             let program = compiled(root, package, test)?;
-            let chunk = package == "welter-store";
-            for target in targets.iter().filter(|target| (*target == "chunk") == chunk) {
+            for target in targets {
+                let Some(name) = replay(of, target) else { continue };
                 let profile = folder.join(format!("{target}.profraw"));
                 let mut replay = Command::new(&program);
-                replay.args(["--exact", if chunk { name } else { target }, "--quiet"]);
+                replay.args(["--exact", name, "--quiet"]);
                 replay.env("WELTER_CORPUS", "1").env("LLVM_PROFILE_FILE", &profile);
                 output(replay.current_dir(root.join("crates").join(&package[7..])))?;
                 let merged = profile.with_extension("profdata");
@@ -104,6 +117,10 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
     let mut places = vec![input.join(format!("{target}.rs")), input.join(target)];
     match target {
         "chunk" => places = vec![root.join("crates/store/src")],
+        "bucket" => {
+            let files = ["bucket.rs", "header.rs", "parts.rs", "arrivals.rs", "joined.rs"];
+            places = files.map(|name| root.join("crates/transport/src").join(name)).into();
+        }
         "gml" | "graphml" | "gexf" | "pajek" | "dot" | "tgf" | "json" => {
             places.extend([input.join("small.rs"), input.join("small")]);
         }

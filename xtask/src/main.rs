@@ -5,6 +5,7 @@
 //! afterwards, so that a log of CI reads as a recipe. The first failure ends a task with code 1.
 
 mod coverage;
+mod dpdk;
 mod fuzz;
 mod powercuts;
 mod run;
@@ -121,6 +122,15 @@ fn test(arguments: &[String]) -> Outcome {
     let of_one_package = arguments.iter().any(|a| a == "-p" || a.starts_with("--package"));
     let scope: &[&str] = if of_one_package { &[] } else { &["--workspace"] };
     step("tests", || cargo(&root).arg("test").args(scope).args(arguments).finish())?;
+    if arguments.is_empty() {
+        step("tests of lanes over DPDK", || match dpdk::feature()? {
+            [] => Ok(()),
+            feature => {
+                let test = ["test", "--workspace", "--test", "dpdk"];
+                cargo(&root).args(test).args(feature).finish()
+            }
+        })?;
+    }
     step("tests of the example scripts", || {
         command(&root, "python3").arg("examples/test_make_debian_depends.py").finish()
     })
@@ -131,8 +141,8 @@ fn check() -> Outcome {
     let root = root();
     step("formatting", || cargo(&root).args(["fmt", "--all", "--check"]).finish())?;
     step("clippy", || {
-        let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        cargo(&root).args(lint).finish()
+        let lint = ["clippy", "--workspace", "--all-targets"];
+        cargo(&root).args(lint).args(dpdk::feature()?).args(["--", "-D", "warnings"]).finish()
     })?;
     step("clippy without what may be left out", || {
         let lint =
@@ -173,7 +183,10 @@ fn bench(arguments: &[String]) -> Outcome {
     if arguments.first().is_some_and(|name| name == "messages") {
         // Of one small crate, so that it needs no other one.
         let bench = ["bench", "--profile", "dist", "--package", "welter-transport"];
-        return step("bench", || cargo(&root()).args(bench).args(["--bench", "messages"]).finish());
+        return step("bench", || {
+            let bench = cargo(&root()).args(bench).args(dpdk::feature()?);
+            bench.args(["--bench", "messages"]).finish()
+        });
     }
     let package = ["run", "--profile", "dist", "--package", "welter-bench", "--"];
     if arguments

@@ -190,6 +190,17 @@ impl Bucket {
         &mut self.memory[HEADROOM_BYTES..HEADROOM_BYTES + bytes]
     }
 
+    /// Whether a device still sends what is in it, so that nobody may write.
+    pub(crate) fn is_held(&self) -> bool {
+        self.memory.is_held()
+    }
+
+    /// The packet that it lies in.
+    #[cfg(feature = "dpdk")]
+    pub(crate) fn packet(&mut self) -> Option<&mut crate::dpdk::Packet> {
+        self.memory.as_packet()
+    }
+
     /// The bucket as the other end will see it, once its heads are written.
     pub fn view(&self) -> Arrived<'_> {
         let header = Header { first: self.layout.first() as u16, ..self.header };

@@ -192,7 +192,7 @@ impl<T> Connection<T> {
     }
 
     /// The next bucket that is to be sent again, if it is time. `resent` says that it was.
-    pub fn due(&mut self, now: Nanos) -> Option<(usize, &T)> {
+    pub fn due(&mut self, now: Nanos) -> Option<(usize, &mut T)> {
         #[cfg(test)]
         if self.bounds.has(Bug::NoResend) {
             return None;
@@ -213,7 +213,7 @@ impl<T> Connection<T> {
             self.look_at = now + self.bounds.resend_min / 4;
             return None;
         };
-        self.unacknowledged[index].item.as_ref().map(|item| (index, item))
+        self.unacknowledged[index].item.as_mut().map(|item| (index, item))
     }
 
     /// The bucket that `due` named was sent.
@@ -351,7 +351,7 @@ mod tests {
             freed.sort_unstable();
             prop_assert!(freed.iter().eq(covered.iter()));
             let mut again = Vec::new();
-            while let Some((index, &number)) = connection.due(1_000_000_000) {
+            while let Some((index, &mut number)) = connection.due(1_000_000_000) {
                 again.push(number);
                 connection.resent(index, 1_000_000_000);
             }
@@ -366,7 +366,7 @@ mod tests {
         (0..6).for_each(|item| connection.keep(0, item, true));
         connection.hear(80, Ack { received: 0, ahead: 0b1110 }, &mut |_| ());
         let due = |connection: &mut Connection<u32>, now| {
-            let found = connection.due(now).map(|(index, &item)| (index, item));
+            let found = connection.due(now).map(|(index, item)| (index, *item));
             found.inspect(|&(index, _)| connection.resent(index, now)).map(|(_, item)| item)
         };
         assert_eq!(due(&mut connection, 120), Some(0));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::bucket::{Bucket, Layout};
 use crate::connection::Nanos;
 
 /// Datagrams to and from a few peers.
@@ -22,6 +23,32 @@ pub trait Datagrams {
     /// # Errors
     /// If nothing can be received any more.
     fn receive(&mut self, into: &mut [u8]) -> io::Result<Option<Came>>;
+
+    /// A bucket of this layout, in memory that can be sent from if there is such memory.
+    fn bucket(&mut self, layout: Layout) -> Bucket {
+        Bucket::new(layout)
+    }
+
+    /// Sends a bucket, as `send` does, from where it lies if that can be.
+    ///
+    /// # Errors
+    /// If nothing can be sent any more.
+    fn send_bucket(&mut self, to: usize, bucket: &mut Bucket) -> io::Result<bool> {
+        self.send(to, bucket.image(), bucket.layout().segment_bytes)
+    }
+
+    /// Bytes and length of a segment, as of `receive`, but in `into` or where they have come, until
+    /// the next call.
+    ///
+    /// # Errors
+    /// If nothing can be received any more.
+    fn receive_in_place<'a>(
+        &'a mut self,
+        into: &'a mut [u8],
+    ) -> io::Result<Option<(&'a mut [u8], usize)>> {
+        let came = self.receive(into)?;
+        Ok(came.map(|came| (&mut into[..came.bytes], came.segment_bytes)))
+    }
 }
 
 /// Datagrams that have come.

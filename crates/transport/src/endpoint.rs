@@ -19,17 +19,15 @@
 
 use std::collections::VecDeque;
 
+use crate::arrivals::{Arrivals, EndpointCounts, Fold, OWN, Peer};
 use crate::bucket::{Arrived, Bucket, Layout};
-use crate::connection::{Admission, Bounds, Connection, Nanos};
+use crate::connection::{Bounds, Connection, Nanos};
 use crate::datagrams::{Clock, Datagrams};
 use crate::guard::{End, Guard, Protection, Secret};
-use crate::header::{HEAD_BYTES, Header, SegmentHead};
+use crate::header::{HEAD_BYTES, Header};
 use crate::lane::{LaneError, RxLane, TxLane};
 use crate::parts::Parts;
 use crate::queues::Carrier;
-
-/// Group of the buckets that an endpoint has of its own.
-const OWN: u16 = u16::MAX;
 
 /// Settings of an endpoint.
 #[derive(Clone)]
@@ -54,29 +52,6 @@ pub struct EndpointSettings {
     pub clock: Clock,
 }
 
-/// Counts of an endpoint, for reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EndpointCounts {
-    /// Buckets that were sent, each once.
-    pub sent: u64,
-    /// Buckets that were sent again.
-    pub resent: u64,
-    /// Acknowledgements that were sent alone.
-    pub bare: u64,
-    /// Buckets that were folded.
-    pub folded: u64,
-    /// Buckets that came again.
-    pub repeated: u64,
-    /// Buckets that waited for others.
-    pub held: u64,
-    /// Buckets that came in parts.
-    pub in_parts: u64,
-    /// Buckets whose tag did not hold.
-    pub forged: u64,
-    /// Datagrams of nobody, or of another epoch.
-    pub foreign: u64,
-}
-
 /// Connections of one thread.
 pub struct Endpoint<D> {
     lower: D,
@@ -93,23 +68,9 @@ pub struct Endpoint<D> {
     counts: EndpointCounts,
 }
 
-struct Peer {
-    end: End,
-    connection: Connection<Bucket>,
-    guard: Guard,
-    /// Buckets that wait for the window.
-    backlog: VecDeque<Bucket>,
-    /// Own buckets, empty.
-    free: Vec<Bucket>,
-    parts: Parts,
-    bare_number: u64,
-}
-
-type Fold<'a> = dyn FnMut(&Arrived<'_>) + 'a;
-
 impl<D: Datagrams> Endpoint<D> {
     /// Connections over this lower layer.
-    pub fn new(lower: D, settings: EndpointSettings) -> Self {
+    pub fn new(mut lower: D, settings: EndpointSettings) -> Self {
         let EndpointSettings {
             here,
             peers,
@@ -126,11 +87,11 @@ impl<D: Datagrams> Endpoint<D> {
             connection: Connection::new(bounds),
             guard: Guard::new(protection, &secret, here, end, epoch),
             backlog: VecDeque::with_capacity(buckets),
-            free: (0..buckets).map(|_| own_bucket(layout, index)).collect(),
+            free: (0..buckets).map(|_| own_bucket(&mut lower, layout, index)).collect(),
             parts: Parts::new(bounds.window, layout.segment_bytes),
             bare_number: 0,
         };
-        let peers = peers.into_iter().enumerate().map(peer).collect();
+        let peers: Vec<Peer> = peers.into_iter().enumerate().map(peer).collect();
         let bare = Bucket::new(Layout { segment_bytes: HEAD_BYTES + 64, segments: 1 });
         let arriving = vec![0; ARRIVING_BYTES];
         let (counts, done) = (EndpointCounts::default(), VecDeque::new());
@@ -151,11 +112,13 @@ impl<D: Datagrams> Endpoint<D> {
     fn poll_with(&mut self, mut fold: Option<&mut Fold<'_>>) -> Result<usize, LaneError> {
         let before = self.counts.folded;
         let mut now = self.clock.now();
+        let Self { lower, arriving, clock, epoch, bounds, peers, done, counts, .. } = self;
+        let mut arrivals = Arrivals { epoch: *epoch, bounds: *bounds, peers, done, counts };
         // Bounded, so that a sender sees its own work while much arrives.
         for _ in 0..64 {
-            let Some(came) = self.lower.receive(&mut self.arriving)? else { break };
-            self.arrived(came.bytes, came.segment_bytes, now, &mut fold);
-            now = self.clock.now();
+            let Some((came, segment_bytes)) = lower.receive_in_place(arriving)? else { break };
+            arrivals.arrived(came, segment_bytes, now, &mut fold);
+            now = clock.now();
         }
         for to in 0..self.peers.len() {
             self.send_again(to, now)?;
@@ -169,135 +132,10 @@ impl<D: Datagrams> Endpoint<D> {
         Ok((self.counts.folded - before) as usize)
     }
 
-    fn arrived(
-        &mut self,
-        bytes: usize,
-        segment_bytes: usize,
-        now: Nanos,
-        fold: &mut Option<&mut Fold<'_>>,
-    ) {
-        let mut arriving = std::mem::take(&mut self.arriving);
-        let came = &mut arriving[..bytes];
-        let is_one = Header::read(came).is_some_and(|header| {
-            header.end as usize == bytes && header.segment as usize >= segment_bytes
-        });
-        if is_one {
-            self.whole(came, now, fold);
-        } else {
-            for segment in came.chunks_mut(segment_bytes.max(1)) {
-                let is_whole = Header::read(segment)
-                    .is_some_and(|header| header.end as usize == segment.len());
-                if is_whole {
-                    self.whole(segment, now, fold);
-                } else {
-                    self.part(segment, now, fold);
-                }
-            }
-        }
-        self.arriving = arriving;
-    }
-
-    /// Index of the peer that this segment is of, if it is of this epoch.
-    fn peer_of(&mut self, head: SegmentHead) -> Option<usize> {
-        let end = (head.rank, head.lane);
-        let is_current = head.epoch == self.epoch as u16;
-        #[cfg(test)]
-        let is_current = is_current || self.bounds.has(crate::connection::Bug::StaleEpoch);
-        let found = self.peers.iter().position(|peer| peer.end == end).filter(|_| is_current);
-        self.counts.foreign += u64::from(found.is_none());
-        found
-    }
-
-    /// Part of a bucket: the bucket is whole when all parts are there.
-    fn part(&mut self, segment: &[u8], now: Nanos, fold: &mut Option<&mut Fold<'_>>) {
-        let Some(head) = SegmentHead::read(segment) else {
-            self.counts.foreign += 1;
-            return;
-        };
-        let Some(from) = self.peer_of(head) else { return };
-        match self.peers[from].connection.admit(head.number) {
-            Admission::New => {}
-            Admission::Repeated => return self.peers[from].connection.owe(now),
-            Admission::TooFar => return,
-        }
-        if let Some(mut image) = self.peers[from].parts.add(head, segment) {
-            self.counts.in_parts += 1;
-            self.whole(&mut image, now, fold);
-            self.peers[from].parts.give_back(image);
-        }
-    }
-
-    fn whole(&mut self, image: &mut [u8], now: Nanos, fold: &mut Option<&mut Fold<'_>>) {
-        let Some(header) = Header::read(image) else { return };
-        let Some(from) = self.peer_of(header.segment_head(0)) else { return };
-        let peer = &mut self.peers[from];
-        if !header.bare {
-            match peer.connection.admit(header.number) {
-                Admission::New => {}
-                Admission::Repeated => {
-                    self.counts.repeated += 1;
-                    return peer.connection.owe(now);
-                }
-                Admission::TooFar => return,
-            }
-        }
-        #[cfg(test)]
-        if self.bounds.has(crate::connection::Bug::AckBeforeFold) && !header.bare {
-            peer.connection.take(now, header.number);
-        }
-        let holds = peer.guard.open(image);
-        #[cfg(test)]
-        let holds = holds || self.bounds.has(crate::connection::Bug::NoTag);
-        let is_current = header.epoch == self.epoch;
-        #[cfg(test)]
-        let is_current = is_current || self.bounds.has(crate::connection::Bug::StaleEpoch);
-        let Some(arrived) = Arrived::open(image).filter(|_| holds && is_current) else {
-            self.counts.forged += 1;
-            return;
-        };
-        let (free, done) = (&mut peer.free, &mut self.done);
-        peer.connection.hear(now, header.ack, &mut |bucket: Bucket| {
-            if bucket.home.0 == OWN { free.push(bucket) } else { done.push_back(bucket) }
-        });
-        let Some(fold) = fold else { return };
-        if header.bare {
-            return;
-        }
-        let ahead = header.number.saturating_sub(peer.connection.received().received + 1);
-        let in_order = header.last || header.width == 0;
-        #[cfg(test)]
-        let in_order = in_order && !self.bounds.has(crate::connection::Bug::LastAtOnce);
-        if ahead > self.bounds.early_max || (in_order && ahead > 0) {
-            if peer.parts.hold(header.number, image) {
-                peer.connection.take(now, header.number);
-                peer.parts.forget(header.number);
-                self.counts.held += 1;
-            }
-            return;
-        }
-        fold(&arrived);
-        peer.connection.take(now, header.number);
-        peer.parts.forget(header.number);
-        self.counts.folded += 1;
-        self.fold_held(from, &mut **fold);
-    }
-
-    /// Folds held buckets that all before them have come of.
-    fn fold_held(&mut self, from: usize, fold: &mut Fold<'_>) {
-        let peer = &mut self.peers[from];
-        while let Some(image) = peer.parts.next_held(peer.connection.received().received) {
-            if let Some(arrived) = Arrived::open(&image) {
-                fold(&arrived);
-                self.counts.folded += 1;
-            }
-            peer.parts.give_back(image);
-        }
-    }
-
     fn send_again(&mut self, to: usize, now: Nanos) -> Result<(), LaneError> {
         let peer = &mut self.peers[to];
         while let Some((index, bucket)) = peer.connection.due(now) {
-            if !self.lower.send(to, bucket.image(), bucket.layout().segment_bytes)? {
+            if !self.lower.send_bucket(to, bucket)? {
                 break;
             }
             peer.connection.resent(index, now);
@@ -337,7 +175,7 @@ impl<D: Datagrams> Endpoint<D> {
         peer.guard.seal(self.bare.image_mut());
         self.counts.bare += 1;
         // One that finds no room is lost, as one on the network may be.
-        self.lower.send(to, self.bare.image(), self.bare.layout().segment_bytes)?;
+        self.lower.send_bucket(to, &mut self.bare)?;
         Ok(())
     }
 
@@ -351,7 +189,7 @@ impl<D: Datagrams> Endpoint<D> {
         header.sealed = peer.guard.seals();
         bucket.seal_heads();
         peer.guard.seal(bucket.image_mut());
-        let went = self.lower.send(to, bucket.image(), bucket.layout().segment_bytes)?;
+        let went = self.lower.send_bucket(to, &mut bucket)?;
         peer.connection.keep(now, bucket, went);
         self.counts.sent += 1;
         Ok(())
@@ -365,15 +203,20 @@ impl<D: Datagrams> Endpoint<D> {
 /// Room for what the kernel gives at once.
 const ARRIVING_BYTES: usize = 64 << 10;
 
-fn own_bucket(layout: Layout, ring: usize) -> Bucket {
-    let mut bucket = Bucket::new(layout);
+fn own_bucket(lower: &mut impl Datagrams, layout: Layout, ring: usize) -> Bucket {
+    let mut bucket = lower.bucket(layout);
     bucket.home = (OWN, ring as u16);
     bucket
 }
 
 impl<D: Datagrams> TxLane for Endpoint<D> {
     fn bucket(&mut self, to: usize) -> Option<Bucket> {
-        self.peers[to].free.pop()
+        let mut bucket = self.peers[to].free.pop()?;
+        if bucket.is_held() {
+            // The peer has it, but the device is not done with it. Its memory goes back later.
+            bucket = own_bucket(&mut self.lower, bucket.layout(), to);
+        }
+        Some(bucket)
     }
 
     fn commit(&mut self, to: usize, bucket: Bucket) -> Result<(), LaneError> {

@@ -7,7 +7,8 @@
 //!  16 tag     32 version   33 flags     34 bytes of a message      36 epoch
 //!  40 received: all numbers up to it came        48 ahead: a bit for each of the 64 after the next
 //!  56 updates that messages stand for         64 end of the bucket     68 bytes of a segment
-//!  72 iteration   76 sub-range   78 first message      80 part of a long message   84 zeros
+//!  72 iteration   76 sub-range   78 first message      80 part of a long message
+//!  84 ring group of the sender       86 zeros
 //!  96 bytes that heads of other segments displaced (`guard`), 16 for each; then messages
 //! ```
 //!
@@ -130,6 +131,8 @@ pub struct Header {
     pub first: u16,
     /// Index of this part of a long message.
     pub part: u32,
+    /// Ring group of the sender, where several share a lane.
+    pub group: u16,
     /// No bucket of this iteration follows on this lane.
     pub last: bool,
     /// The next bucket has the next part of the message.
@@ -161,6 +164,7 @@ impl Header {
             sub_range: u16_at(head, 76),
             first: u16_at(head, 78),
             part: u32_at(head, 80),
+            group: u16_at(head, 84),
             last: flags & LAST != 0,
             linked: flags & LINKED != 0,
             bare: flags & BARE != 0,
@@ -196,7 +200,8 @@ impl Header {
         bytes[76..78].copy_from_slice(&self.sub_range.to_le_bytes());
         bytes[78..80].copy_from_slice(&self.first.to_le_bytes());
         bytes[80..84].copy_from_slice(&self.part.to_le_bytes());
-        bytes[84..96].fill(0);
+        bytes[84..86].copy_from_slice(&self.group.to_le_bytes());
+        bytes[86..96].fill(0);
     }
 
     /// Head of another segment of the bucket.
@@ -229,7 +234,7 @@ mod tests {
             (rank, lane, epoch) in any::<(u16, u16, u32)>(), number in 0..=NUMBER_MAX,
             (received, ahead, updates) in any::<(u64, u64, u64)>(),
             (width, first, more, room) in (0..5000_u16, 96..5000_u16, 0..70000_u32, 0..70000_u32),
-            (iteration, sub_range, part) in any::<(u32, u16, u32)>(),
+            (iteration, sub_range, part, group) in any::<(u32, u16, u32, u16)>(),
             (last, linked, bare, sealed) in any::<(bool, bool, bool, bool)>(),
         ) {
             let end = u32::from(first) + more;
@@ -237,7 +242,7 @@ mod tests {
             let ack = Ack { received, ahead };
             let header = Header {
                 rank, lane, epoch, number, ack, updates, width, end, segment, iteration, sub_range,
-                first, part, last, linked, bare, sealed,
+                first, part, group, last, linked, bare, sealed,
             };
             let mut bytes = [0x55; HEAD_BYTES];
             header.write(&mut bytes);

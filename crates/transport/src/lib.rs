@@ -11,10 +11,13 @@
 //!   tcp             a connection a pair of threads
 //!   endpoint        connections over datagrams that are lost, repeated and reordered
 //!     udp               buckets of many datagrams in one call (GSO, GRO)
+//!     dpdk              past the kernel, from and into the memory of packets (a feature)
+//!     arrivals          from datagrams to folded buckets
 //!     connection        numbers, acknowledgements, re-sends; pure, without clock and socket
 //!     guard             one seal on a bucket: encrypted, under a tag
 //!     parts             buckets of which parts were lost or overtaken
 //! accumulator   folds from the buffer that the bytes arrived in
+//!   joined          messages that are longer than a bucket, put together
 //! ```
 //!
 //! A *bucket* holds messages of one width to one sub-range, which one thread owns: no lock, no
@@ -41,12 +44,24 @@
 //!
 //! Not here: what a message means, which machine owns a vertex, and who the machines are.
 
+mod arrivals;
 mod bucket;
 mod connection;
 mod datagrams;
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
 mod endpoint;
+#[cfg(any(test, feature = "dpdk"))]
+#[cfg_attr(
+    not(feature = "dpdk"),
+    expect(dead_code, unreachable_pub, reason = "without the feature it is tested, not used")
+)]
+mod frames;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod header;
+mod joined;
 mod lane;
 mod memory;
 mod memory_lane;
@@ -55,15 +70,19 @@ mod queues;
 mod region;
 mod rings;
 mod shared_lane;
+#[cfg(any(test, feature = "dpdk"))]
+mod spread;
 mod tcp;
 mod udp;
 
+pub use arrivals::EndpointCounts;
 pub use bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
 pub use connection::{Admission, Bounds, Connection, Nanos};
 pub use datagrams::{Came, Clock, Datagrams};
-pub use endpoint::{Endpoint, EndpointCounts, EndpointSettings};
+pub use endpoint::{Endpoint, EndpointSettings};
 pub use guard::{End, Protection, Secret};
 pub use header::{Ack, HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, SegmentHead};
+pub use joined::Joined;
 pub use lane::{LaneError, RxLane, TxLane};
 pub use memory_lane::{MemoryRx, MemoryTx, memory_lanes};
 pub use queues::{Carrier, Queued, Sender, Served, queues};

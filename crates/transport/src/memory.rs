@@ -1,6 +1,6 @@
-//! Memory of a bucket: bytes on the heap, or a slot of a region that two processes map.
+//! Memory of a bucket: bytes on the heap, a slot of a region that two processes map, or a packet.
 //!
-//! A bucket moves from a worker to a sender and back, and its bytes stay where they are. Both kinds
+//! A bucket moves from a worker to a sender and back, and its bytes stay where they are. All kinds
 //! are a start and a length, so that a message is written without asking which one it is.
 //!
 //! **Invariant:** bytes are aligned to a cache line, and one `Memory` alone reaches them. Asserted
@@ -30,6 +30,8 @@ enum Owner {
     Slot {
         _region: Arc<Region>,
     },
+    #[cfg(feature = "dpdk")]
+    Packet(crate::dpdk::Packet),
 }
 
 /// Bytes of a bucket, with headers and all.
@@ -60,6 +62,32 @@ impl Memory {
         // SAFETY: the assertion keeps the offset inside the region.
         let start = unsafe { region.start().add(offset) };
         Self { start, bytes, owner: Owner::Slot { _region: region.clone() } }
+    }
+
+    /// Whether a device still sends what is in it.
+    pub(crate) fn is_held(&self) -> bool {
+        match &self.owner {
+            Owner::Heap | Owner::Slot { .. } => false,
+            #[cfg(feature = "dpdk")]
+            Owner::Packet(packet) => packet.is_held(),
+        }
+    }
+}
+
+#[cfg(feature = "dpdk")]
+impl Memory {
+    /// All bytes of a packet.
+    pub(crate) fn packet(packet: crate::dpdk::Packet) -> Self {
+        let (start, bytes) = packet.room();
+        Self { start, bytes, owner: Owner::Packet(packet) }
+    }
+
+    /// The packet, where it is one.
+    pub(crate) fn as_packet(&mut self) -> Option<&mut crate::dpdk::Packet> {
+        match &mut self.owner {
+            Owner::Packet(packet) => Some(packet),
+            Owner::Heap | Owner::Slot { .. } => None,
+        }
     }
 }
 

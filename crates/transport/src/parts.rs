@@ -30,6 +30,8 @@ struct Partial {
     seen: [u64; 4],
     /// From the head of the first segment, or 0.
     end: usize,
+    /// Where a segment ends that is shorter than others, as only the last one is; or 0.
+    short_end: usize,
 }
 
 impl Parts {
@@ -63,7 +65,7 @@ impl Parts {
             }
             let mut image = self.image();
             image.clear();
-            self.partial.insert(head.number, Partial { image, seen: [0; 4], end: 0 });
+            self.partial.insert(head.number, Partial { image, seen: [0; 4], end: 0, short_end: 0 });
         }
         let partial = self.partial.get_mut(&head.number)?;
         partial.add(self.segment_bytes, head, segment);
@@ -122,6 +124,14 @@ impl Partial {
             };
             self.end = header.end as usize;
         }
+        if segment.len() < segment_bytes {
+            if self.short_end != 0 && self.short_end != to {
+                return;
+            }
+            self.short_end = to;
+        } else if (from + 1..=to).contains(&self.short_end) {
+            self.short_end = 0;
+        }
         if self.image.len() < to {
             self.image.resize(to, 0);
         }
@@ -132,7 +142,8 @@ impl Partial {
     fn is_whole(&self, segment_bytes: usize) -> bool {
         let has = |index: usize| self.seen[index / 64] >> (index % 64) & 1 == 1;
         let segments = self.end.div_ceil(segment_bytes);
-        self.end > 0 && self.end <= self.image.len() && segments <= 256 && (0..segments).all(has)
+        let is_ended = self.end > 0 && [0, self.end].contains(&self.short_end);
+        is_ended && self.end <= self.image.len() && segments <= 256 && (0..segments).all(has)
     }
 }
 
@@ -166,6 +177,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Bytes that never came would be messages that nobody sent.
+    #[test]
+    fn a_segment_that_was_cut_is_missing() {
+        let mut bucket = Bucket::new(Layout { segment_bytes: 200, segments: 3 });
+        bucket.header = Header { number: 1, width: 8, ..Header::default() };
+        (0..40_u64).for_each(|i| assert!(bucket.push(&i.to_le_bytes())));
+        bucket.seal_heads();
+        let segments: Vec<&[u8]> = bucket.image().chunks(200).collect();
+        let head = |index: usize| SegmentHead::read(segments[index]).unwrap();
+        let mut parts = Parts::new(1, 200);
+        assert!(parts.add(head(1), &segments[1][..30]).is_none());
+        assert!(parts.add(head(2), segments[2]).is_none());
+        assert!(parts.add(head(0), segments[0]).is_none());
+        assert!(parts.add(head(1), segments[1]).is_none());
+        assert_eq!(parts.add(head(2), segments[2]).as_deref(), Some(bucket.image()));
     }
 
     #[test]

@@ -105,7 +105,8 @@ impl<L: TxLane> RingGroup<L> {
         ring.more += updates - (bytes / usize::from(self.width)) as u64;
     }
 
-    /// Sends one message of any length, in linked buckets if one is too short for it.
+    /// Sends one message of any length, in linked buckets if one is too short for it. The other end
+    /// puts it together with `Joined`.
     ///
     /// # Errors
     /// If the lane fails.
@@ -208,6 +209,7 @@ impl<L: TxLane> RingGroup<L> {
         };
         bucket.clear();
         bucket.header.width = self.width;
+        bucket.header.group = bucket.home.0;
         bucket.header.iteration = self.iteration;
         bucket.header.sub_range = self.rings[to].destination.sub_range;
         Ok(bucket)

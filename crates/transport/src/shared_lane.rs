@@ -41,6 +41,7 @@ struct Slots {
 #[derive(Default)]
 pub struct SharedTx {
     lanes: Vec<TxEnd>,
+    rank: u16,
 }
 
 struct TxEnd {
@@ -91,6 +92,11 @@ impl Slots {
 }
 
 impl SharedTx {
+    /// Lanes of this machine, of which there are none yet. Buckets say whose they are.
+    pub fn of(rank: u16) -> Self {
+        Self { lanes: Vec::new(), rank }
+    }
+
     /// Makes the lane to the next destination, of so many buckets.
     ///
     /// # Errors
@@ -134,6 +140,7 @@ impl TxLane for SharedTx {
         assert!(lane.is_open, "a bucket is committed once");
         lane.written += 1;
         bucket.header.number = lane.written;
+        bucket.header.rank = self.rank;
         bucket.seal_heads();
         drop(bucket);
         lane.is_open = false;

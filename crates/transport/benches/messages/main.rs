@@ -33,6 +33,9 @@ fn main() -> Result<(), LaneError> {
         table.row(&format!("TCP{name}"), &mut Lanes::new(tx, rx, none));
     }
 
+    #[cfg(feature = "dpdk")]
+    memif(&mut table)?;
+
     // Fewer buckets than a window has.
     let targets = random_targets(30 * datagram.messages(8));
     let mut table = Table::new("overheads of the paper, bucket of 1,408 bytes", &targets);
@@ -60,6 +63,29 @@ fn main() -> Result<(), LaneError> {
     for destinations in [1, 4, 16, 64] {
         let (singly, by_runs) = generation::rates(destinations, whole)?;
         println!("{destinations:>6} destinations {singly:>8.0} {by_runs:>8.0}");
+    }
+    Ok(())
+}
+
+/// DPDK's memif, by buckets of one datagram.
+#[cfg(feature = "dpdk")]
+fn memif(table: &mut Table<'_>) -> Result<(), LaneError> {
+    let large = |segment_bytes| Layout { segment_bytes, segments: 1 };
+    let layouts = [large(60 << 10), large(16 << 10), large(8 << 10), Layout::DATAGRAM];
+    for (number, layout) in layouts.into_iter().enumerate() {
+        // What a turn sends has to find room in the window.
+        let turn = random_targets((2 * Layout::WHOLE.messages(8)).min(30 * layout.messages(8)));
+        let mut turns = Table { targets: &turn, first: table.first };
+        for (seals, protection) in [Protection::Trusted, Protection::Sealed].into_iter().enumerate()
+        {
+            let (tx, rx) = lanes::memif(2 * number + seals, layout, protection)?;
+            let name = format!(
+                "DPDK memif, bucket of {}{}",
+                layout.segment_bytes,
+                ["", ", sealed",][seals]
+            );
+            turns.row(&name, &mut Lanes::new(tx, rx, Overheads::default()));
+        }
     }
     Ok(())
 }

@@ -6,6 +6,8 @@
 
 mod exchange;
 mod pagerank;
+mod seeds;
+mod sums;
 
 use std::net::{TcpListener, TcpStream};
 use std::thread;
