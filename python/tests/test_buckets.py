@@ -1,4 +1,4 @@
-"""Results in buckets: a store in this process, which speaks as much of S3 as is used."""
+"""Results and graphs in buckets: a store in this process, which speaks as much of S3 as is used."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Store(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     objects: dict[str, bytes]
     uploads: dict[str, dict[int, bytes]]
+    asked: list[str]
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -36,6 +37,7 @@ class Store(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         query = parse_qs(url.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.asked.append(f"{self.command} {url.path}")
         if url.path.startswith("/closed/"):
             self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         elif "uploads" in query:
@@ -53,11 +55,28 @@ class Store(BaseHTTPRequestHandler):
         elif self.command == "DELETE":
             self.uploads.pop("1", None)
             self._answer(204)
+        elif self.command in ("GET", "HEAD"):
+            self._read(url.path)
+        elif self.headers.get("If-None-Match") == "*" and url.path in self.objects:
+            self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
         else:
             self.objects[url.path] = body
             self._answer(200, ETag='"whole"')
 
-    do_PUT = do_POST = do_DELETE = _any
+    def _read(self, path: str) -> None:
+        if path not in self.objects:
+            self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+            return
+        whole, status, headers = self.objects[path], 200, {"ETag": '"whole"'}
+        headers["Last_Modified"] = "Thu, 26 Nov 2026 12:00:00 GMT"
+        if asked := self.headers.get("Range"):
+            first, last = (int(place) for place in asked.removeprefix("bytes=").split("-"))
+            last = min(last, len(whole) - 1)
+            headers["Content_Range"] = f"bytes {first}-{last}/{len(whole)}"
+            whole, status = whole[first : last + 1], 206
+        self._answer(status, whole, **headers)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _any
 
 
 @pytest.fixture
@@ -67,6 +86,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
     class Kept(Store):
         objects = {}
         uploads = {}
+        asked = []
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -97,4 +117,28 @@ def test_a_bucket_that_is_closed_is_an_error(store: type[Store]) -> None:
     with pytest.raises(welter.WelterError, match="s3://closed/r.csv: cannot create it") as caught:
         ranks.write("s3://closed/r.csv")
     assert "secret" not in str(caught.value) and "KEY" not in str(caught.value)
+    assert store.objects == {}
+
+
+def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> None:
+    sources = [place % 97 for place in range(3000)]
+    targets = [place * place % 89 for place in range(3000)]
+    held = welter.from_numpy(sources, targets)
+    held.save("s3://box/graph")
+    assert "/box/graph/manifest" in store.objects and store.uploads == {}
+    with pytest.raises(welter.WelterError, match="a graph is kept there already"):
+        held.save("s3://box/graph")
+    expected = welter.pagerank(held).to_numpy()["rank"]
+    assert (welter.pagerank("s3://box/graph").to_numpy()["rank"] == expected).all()
+    graph = welter.open("s3://box/graph")
+    cached = {"edge_cache": f"{tmp_path / 'cache'}:64MiB", "cache": 0}
+    for _ in range(2):
+        store.asked.clear()
+        assert (welter.pagerank(graph, **cached).to_numpy()["rank"] == expected).all()
+    assert not any("edges-0" in asked for asked in store.asked)
+
+
+def test_a_graph_that_is_not_there_is_an_error(store: type[Store]) -> None:
+    with pytest.raises(welter.WelterError, match="s3://box/none: no such object"):
+        welter.pagerank("s3://box/none")
     assert store.objects == {}

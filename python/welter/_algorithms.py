@@ -60,6 +60,7 @@ def pagerank(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -134,6 +135,8 @@ def pagerank(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -191,6 +194,7 @@ def pagerank(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -220,6 +224,7 @@ def bfs(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -273,6 +278,8 @@ def bfs(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -320,6 +327,7 @@ def bfs(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -352,6 +360,7 @@ def sssp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -415,6 +424,8 @@ def sssp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -464,6 +475,7 @@ def sssp(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -490,6 +502,7 @@ def wcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -538,6 +551,8 @@ def wcc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -582,6 +597,7 @@ def wcc(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -613,6 +629,7 @@ def spmv(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -674,6 +691,8 @@ def spmv(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -721,6 +740,7 @@ def spmv(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -748,6 +768,7 @@ def hyperball(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -801,6 +822,8 @@ def hyperball(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -843,6 +866,7 @@ def hyperball(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -867,6 +891,7 @@ def cdlp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -916,6 +941,8 @@ def cdlp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -958,6 +985,7 @@ def cdlp(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -981,6 +1009,7 @@ def kcore(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1028,6 +1057,8 @@ def kcore(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1067,6 +1098,7 @@ def kcore(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1090,6 +1122,7 @@ def triangles(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1137,6 +1170,8 @@ def triangles(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1176,6 +1211,7 @@ def triangles(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1199,6 +1235,7 @@ def lcc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1246,6 +1283,8 @@ def lcc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1287,6 +1326,7 @@ def lcc(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1311,6 +1351,7 @@ def mis(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1358,6 +1399,8 @@ def mis(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1398,6 +1441,7 @@ def mis(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1428,6 +1472,7 @@ def conductance(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1487,6 +1532,8 @@ def conductance(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1533,6 +1580,7 @@ def conductance(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1565,6 +1613,7 @@ def bp(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1635,6 +1684,8 @@ def bp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1683,6 +1734,7 @@ def bp(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1711,6 +1763,7 @@ def als(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1770,6 +1823,8 @@ def als(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1814,6 +1869,7 @@ def als(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1838,6 +1894,7 @@ def scc(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -1884,6 +1941,8 @@ def scc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -1926,6 +1985,7 @@ def scc(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,
@@ -1952,6 +2012,7 @@ def mcst(
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
     cache: int | str | None = None,
+    edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
     stripe_bits: int | None = None,
@@ -2008,6 +2069,8 @@ def mcst(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
         iterations [default: all that fit]
+    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+        machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
@@ -2050,6 +2113,7 @@ def mcst(
         "memory": memory,
         "scratch": scratch,
         "cache": cache,
+        "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
         "stripe_bits": stripe_bits,

@@ -87,6 +87,7 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
         ("--memory", resources.memory.is_some()),
         ("--threads", resources.threads.is_some()),
         ("--cache", resources.cache.is_some()),
+        ("--edge-cache", resources.edge_cache.is_some()),
         ("--encoding", resources.encoding.is_some()),
         ("--compression", resources.compression.is_some()),
         ("--read-size", resources.read_size.is_some()),

@@ -48,7 +48,7 @@ impl EdgeArgs {
 /// Does it.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     args.output.promise(&source, args.input.vertex_tables().cloned())?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
     let Loaded { edges, ids, readings, notes, undirected, .. } = session.load(&source, options)?;

@@ -17,7 +17,7 @@ use crate::stdout::print;
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
     let session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     print(&explained(algorithm, (&args.input, args.graph), &source, &session)?)
 }
 

@@ -121,7 +121,7 @@ impl Drop for Staging {
 /// Reads a graph into a directory.
 pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     refuse_to_replace(&args.output)?;
     if Location::of(&args.output).is_none() {
         interrupt::will_write(&args.output);

@@ -10,9 +10,10 @@ use welter_objects::{Location, Scheme};
 use welter_progress::FailureKind;
 use welter_store::StoreError;
 
-use crate::args::InputArgs;
+use crate::args::{EdgeCacheAt, InputArgs};
 use crate::elsewhere;
 use crate::failure::Failure;
+use crate::local;
 
 /// The kept graph among some inputs, if there is one, and how the user named it.
 ///
@@ -68,6 +69,22 @@ pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
         ));
     }
     Ok(Kept::open(directory, &io)?)
+}
+
+/// A graph in a bucket, read through what is kept of it in a directory of this machine.
+pub(crate) fn cached(kept: &Kept, cache: &EdgeCacheAt) -> Result<Kept, Failure> {
+    let EdgeCacheAt { directory, bytes } = cache;
+    let name = directory.display();
+    if kept.io().remote.is_none() {
+        let what = format!("--edge-cache: {} lies on this machine", kept.path().display());
+        return Err(Failure::usage(what).hint("leave --edge-cache out"));
+    }
+    local::only(directory, "edges are kept")?;
+    if kept::is_kept(directory) || directory.join("checkpoint").is_file() {
+        let what = format!("{name}: a graph or checkpoints are kept here");
+        return Err(Failure::output(what).hint("name another directory for --edge-cache"));
+    }
+    Ok(kept.clone().through_cache(directory, *bytes)?)
 }
 
 /// Refuses what is said of an input and a kept graph cannot follow any more.

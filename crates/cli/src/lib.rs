@@ -19,6 +19,7 @@ mod args;
 mod attempt;
 mod bars;
 mod beside;
+mod cache_figures;
 mod checkpoint;
 mod choice;
 mod cluster;

@@ -215,12 +215,14 @@ impl Graph {
                 }
                 return self.run_lasting(words, progress);
             }
+            let cached = self.source.cached(&resources)?;
+            let source = cached.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
             session.frames = tables;
             let input = self.directed(direction);
             algorithm.check(&input.shown())?;
             let graph = (&input, self.reading);
-            let found = run::find(&*algorithm, graph, &self.source, &session)?;
+            let found = run::find(&*algorithm, graph, source, &session)?;
             let files = table_files(algorithm.tables());
             Answer::of(found, &session, self.files.iter().cloned().chain(files).collect())
         })

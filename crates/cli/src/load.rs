@@ -14,7 +14,7 @@ use welter_model::ids::IdMap;
 use welter_objects::Location;
 use welter_progress::Progress;
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, ResourceArgs};
 use crate::beside::beside;
 use crate::failure::Failure;
 use crate::in_memory_edges::InMemoryEdges;
@@ -76,10 +76,34 @@ impl Source {
         }
     }
 
+    /// As [`Self::of`], read through what is kept of it on this machine, where that is wanted.
+    pub(crate) fn with(args: &InputArgs, resources: &ResourceArgs) -> Result<Self, Failure> {
+        let source = Self::of(args)?;
+        Ok(source.cached(resources)?.unwrap_or(source))
+    }
+
+    /// The source read through what is kept of it on this machine, where that is wanted.
+    pub(crate) fn cached(&self, resources: &ResourceArgs) -> Result<Option<Self>, Failure> {
+        let Some(cache) = &resources.edge_cache else { return Ok(None) };
+        let Self::Kept(name, kept) = self else {
+            let what = "--edge-cache: only graphs that are kept in a bucket are kept here too";
+            return Err(Failure::usage(what).hint("ingest it, or leave --edge-cache out"));
+        };
+        Ok(Some(Self::Kept(name.clone(), Box::new(kept::cached(kept, cache)?))))
+    }
+
     /// Names of the files that it is read from, with those that are read beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let Self::Files(paths) = self else { return Vec::new() };
-        paths.iter().flat_map(|path| std::iter::once(path.clone()).chain(beside(path))).collect()
+        match self {
+            Self::Files(paths) => {
+                let with_others = |path: &PathBuf| {
+                    std::iter::once(path.clone()).chain(beside(path)).collect::<Vec<_>>()
+                };
+                paths.iter().flat_map(with_others).collect()
+            }
+            Self::Kept(_, kept) => kept.cache_file().map(Path::to_owned).into_iter().collect(),
+            Self::Generator(..) | Self::InMemoryEdges(_) => Vec::new(),
+        }
     }
 
     /// Whether it can be read more than once, which a pipe cannot.

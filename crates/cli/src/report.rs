@@ -13,10 +13,12 @@ use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use crate::algorithms::{Answer, Chosen};
+use crate::cache_figures::CacheFigures;
 use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::line;
+use crate::load::Source;
 use crate::readings;
 use crate::session::{Origin, Session};
 use crate::text::counted;
@@ -37,6 +39,9 @@ pub(crate) struct Report {
     /// Where chunks are on storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     storage: Option<StorageFigures>,
+    /// Where a disk of this machine keeps a part of a graph that lies elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edge_cache: Option<CacheFigures>,
     /// Where the run can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointFigures>,
@@ -292,6 +297,7 @@ impl Report {
             },
             times,
             storage: StorageFigures::of(graph, session),
+            edge_cache: None,
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
@@ -321,6 +327,16 @@ impl Report {
                 "; iterations took {ratio:.2} times as long as expected"
             )),
         ))
+    }
+
+    /// And what came from a cache, if the graph was read through one.
+    pub(crate) fn cached(self, source: &Source) -> Self {
+        Self { edge_cache: CacheFigures::of(source), ..self }
+    }
+
+    /// A line on the cache, if there was one.
+    pub(crate) fn cache_line(&self) -> Option<String> {
+        self.edge_cache.as_ref().map(CacheFigures::line)
     }
 
     /// A line on checkpoints, if the run was resumed or wrote any.

@@ -36,7 +36,7 @@ pub(crate) fn run(
         return on_cluster(algorithm, args, cluster);
     }
     let mut session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     algorithm.check(&args.input.shown())?;
     let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
     let outputs = outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref());
@@ -197,7 +197,7 @@ pub(crate) fn find(
     let answer = algorithm.run(&ready, session)?;
     let processing = session.ended().saturating_duration_since(loaded_at);
     let LoadedGraph { graph, loaded, workers, .. } = ready;
-    let report = Report::of(algorithm, graph.used(), &loaded, &answer, session)?;
+    let report = Report::of(algorithm, graph.used(), &loaded, &answer, session)?.cached(source);
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",
@@ -261,7 +261,11 @@ pub(crate) fn lines(found: &RunResult, session: &Session, levels: bool) -> Vec<S
     let mut lines: Vec<String> = notes.map(|note| format!("note: {}", printable(&note))).collect();
     lines.extend(found.note.iter().map(|note| format!("note: {note}")));
     let report = &found.report;
-    lines.extend([report.storage_line(), report.checkpoints_line()].into_iter().flatten());
+    lines.extend(
+        [report.storage_line(), report.cache_line(), report.checkpoints_line()]
+            .into_iter()
+            .flatten(),
+    );
     let levels = found.levels.as_ref().filter(|_| levels);
     lines.extend(levels.map(|all| levels::line(all, edges)));
     lines.push(format!(

@@ -11,6 +11,7 @@ pub mod checksum;
 pub mod chunk;
 pub mod codec;
 pub mod durable;
+pub mod edge_cache;
 pub mod encoding;
 pub mod frame;
 #[doc(hidden)]

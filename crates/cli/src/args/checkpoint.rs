@@ -60,6 +60,7 @@ impl ResumeArgs {
         self.output.iter_mut().try_for_each(whole)?;
         self.report.iter_mut().try_for_each(whole)?;
         self.resources.scratch.iter_mut().try_for_each(whole)?;
+        self.resources.edge_cache.iter_mut().try_for_each(|cache| whole(&mut cache.directory))?;
         Ok(self)
     }
 

@@ -15,7 +15,9 @@ pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, Seat, TransportArg};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{ResourceArgs, RouteArg};
-pub(crate) use self::values::{above_zero, bytes, count, finite, not_negative, parsed, share};
+pub(crate) use self::values::{
+    EdgeCacheAt, above_zero, bytes, count, finite, not_negative, parsed, share,
+};
 
 /// Arguments of `run` beside the options of the algorithm.
 #[derive(Debug, Args)]

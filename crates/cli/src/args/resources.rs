@@ -8,7 +8,7 @@ use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 use welter_store::io::Requests;
 
-use super::values::{bytes, request_bytes};
+use super::values::{EdgeCacheAt, bytes, parsed, request_bytes};
 
 /// Resources of a run, and how it speaks.
 #[derive(Clone, Debug, Default, Args)]
@@ -35,6 +35,10 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = bytes_or_none)]
     pub(crate) cache: Option<u64>,
+    /// Keep so many bytes of a graph that lies in a bucket in a directory of this machine, where
+    /// later runs find them: docs/object-stores.md
+    #[arg(long, value_name = "DIR:SIZE", hide = true, value_parser = parsed::<EdgeCacheAt>)]
+    pub(crate) edge_cache: Option<EdgeCacheAt>,
     /// How edges are held [default: packed where all fit in memory, else what is foreseen to be
     /// fastest]
     #[arg(long, help_heading = "Advanced")]
@@ -163,6 +167,7 @@ impl ResourceArgs {
             then.scratch = self.scratch;
         }
         then.quiet |= self.quiet;
+        then.edge_cache = self.edge_cache.or(then.edge_cache.take());
         then.encoding = self.encoding.or(then.encoding);
         then.compression = self.compression.or(then.compression);
         then.read_size = self.read_size.or(then.read_size);

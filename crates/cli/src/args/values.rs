@@ -1,7 +1,9 @@
 //! Values of options, as people write them.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use welter_store::edge_cache::BYTES_LEAST;
 use welter_store::io::{REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST};
 
 /// Reads what has a parser of its own.
@@ -91,6 +93,30 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size.filter(|size| (1..1 << 60).contains(size)).ok_or_else(wrong)
 }
 
+/// A directory for edges that lie elsewhere, and how much of it may be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EdgeCacheAt {
+    /// The directory.
+    pub(crate) directory: PathBuf,
+    /// Bytes at most.
+    pub(crate) bytes: u64,
+}
+
+impl FromStr for EdgeCacheAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((directory, size)) = text.rsplit_once(':').filter(|(it, _)| !it.is_empty()) else {
+            return Err("expected a directory and a size, such as /tmp/cache:20GiB".to_owned());
+        };
+        let bytes = bytes(size)?;
+        if bytes < BYTES_LEAST {
+            return Err(format!("expected at least {} KiB", BYTES_LEAST >> 10));
+        }
+        Ok(Self { directory: directory.into(), bytes })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +129,15 @@ mod tests {
         assert_eq!(bytes("1000"), Ok(1000));
         for wrong in ["", "GiB", "4XB", "-4GiB", "1e9", "1.2.3k", "0", "99999999999TB", "4 4"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cache_of_edges_is_a_directory_and_a_size() {
+        let at = EdgeCacheAt { directory: "/a:b".into(), bytes: 2 << 30 };
+        assert_eq!("/a:b:2GiB".parse(), Ok(at));
+        for wrong in ["/a", ":2GiB", "/a:", "/a:100KiB", "/a:x"] {
+            assert!(wrong.parse::<EdgeCacheAt>().is_err(), "{wrong}");
         }
     }
 

@@ -114,7 +114,7 @@ fn check_outputs(args: &GraphalyticsArgs, sets: &[DataSet]) -> Result<(), Failur
 
 /// Runs an algorithm and validates what it found.
 fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
-    let source = Source::of(&job.options.input)?;
+    let source = Source::with(&job.options.input, &job.options.resources)?;
     job.algorithm.check(&job.options.input.shown())?;
     let found =
         run::find(&*job.algorithm, (&job.options.input, job.options.graph), &source, session)?;

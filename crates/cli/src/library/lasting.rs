@@ -39,7 +39,7 @@ impl Graph {
         let arguments = command(read, words)?;
         let (algorithm, options) =
             understood(&arguments).map_err(|error| usage::refusal(&error))?;
-        let source = Source::of(&options.input)?;
+        let source = Source::with(&options.input, &options.resources)?;
         algorithm.check(&options.input.shown())?;
         let mut session = Session::within(options.resources.clone(), progress)?;
         // A run that is kept goes on in the way in which it began.
@@ -69,7 +69,7 @@ pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result
         let begun =
             checkpoint::reopened(directory, there, |run| resources.put(&mut run.resources))?;
         let Begun { algorithm, options, checkpoints } = begun;
-        let source = Source::of(&options.input)?;
+        let source = Source::with(&options.input, &options.resources)?;
         let mut session = Session::within(options.resources.clone(), progress)?;
         session.checkpoints = Some(checkpoints);
         answer((&*algorithm, &options), &source, session, true)

@@ -9,7 +9,7 @@ use crate::objects::{command, must, refused, text};
 use crate::sandbox::Sandbox;
 
 /// Edges, the graph of them in a directory, and in a bucket.
-fn begin() -> (Sandbox, BucketServer) {
+pub(crate) fn begin() -> (Sandbox, BucketServer) {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
     let edge = |(number, line): (usize, &str)| format!("{line}\t{}\n", number % 5 + 1);
     let edges: String = text(30_000).lines().enumerate().map(edge).collect();
@@ -20,7 +20,7 @@ fn begin() -> (Sandbox, BucketServer) {
 }
 
 /// The file of a kind in the folder of the graph.
-fn object(server: &BucketServer, name: &str) -> String {
+pub(crate) fn object(server: &BucketServer, name: &str) -> String {
     let paths = server.paths();
     paths.into_iter().find(|path| path.ends_with(&format!("/{name}"))).unwrap()
 }

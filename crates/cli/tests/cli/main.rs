@@ -15,6 +15,7 @@ mod computers;
 mod corpus;
 mod csv;
 mod duplicates;
+mod edge_cache;
 mod formats;
 mod graphalytics;
 mod graphs;

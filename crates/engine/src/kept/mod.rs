@@ -21,6 +21,7 @@
 //! `a_kill_leaves_nothing_that_opens_and_the_next_ingest_clears_it`,
 //! `a_flipped_bit_is_found_wherever_it_is` and `files_of_another_graph_are_found`.
 
+mod cached;
 mod check;
 mod columns;
 mod directory;
@@ -39,6 +40,7 @@ use welter_store::sealed::offset_in_file;
 use welter_store::ChunkError;
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
+use welter_store::edge_cache::EdgeCache;
 use welter_store::frame::Compression;
 use welter_store::header::{CellId, Label};
 use welter_store::io::{IoOptions, Volume};
@@ -89,6 +91,8 @@ pub struct Kept {
     path: PathBuf,
     manifest: Manifest,
     io: IoOptions,
+    /// What its files are read through, if a disk of this machine keeps some of them.
+    cache: Option<Arc<EdgeCache>>,
 }
 
 /// Whether a path is a directory with a manifest in it.
@@ -119,7 +123,7 @@ impl Kept {
                 what,
             },
         )?;
-        Ok(Self { path: path.to_owned(), manifest, io: io.clone() })
+        Ok(Self { path: path.to_owned(), manifest, io: io.clone(), cache: None })
     }
 
     /// The description of the graph.
@@ -148,6 +152,8 @@ impl Kept {
         machine: &Machine,
     ) -> Result<Plan, EngineError> {
         let elsewhere = if self.io.remote.is_some() { ELSEWHERE_BYTES } else { 0 };
+        let threads = settings.threads.unwrap_or(machine.cores);
+        let elsewhere = elsewhere + self.cache_bytes(threads as u64);
         let held_bytes = settings.held_bytes + self.ids_bytes() + elsewhere;
         let settings = Settings { held_bytes, ..*settings };
         let plan = |in_flight, settings: &Settings| {

@@ -53,6 +53,10 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError::Remote`].
     fn delete(&self, file: &Path) -> Result<(), StoreError>;
+
+    /// Hears that a range of a file is not what was written: whatever is kept of it near by shall
+    /// not be handed over again.
+    fn distrust(&self, _file: &Path, _range: Range<u64>) {}
 }
 
 /// A file elsewhere that is being written. Dropped before its end, nothing is left of it.

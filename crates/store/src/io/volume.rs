@@ -283,6 +283,9 @@ impl Volume {
         if let Some(refusal) = self.lost.get() {
             return self.refused(*refusal);
         }
+        if let Some((remote, path)) = self.remote(place.file) {
+            remote.distrust(path, place.offset..place.offset + u64::from(place.bytes));
+        }
         StoreError::Damaged {
             file: self.files[usize::from(place.file)].path.clone(),
             offset: place.offset,

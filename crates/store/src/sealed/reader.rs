@@ -200,6 +200,9 @@ impl SealedReader {
         self.file.read(&self.path, offset, &mut self.block, (all, self.faults.as_ref()))?;
         let (block, sum) = self.block.split_at(bytes);
         if self.header.sum_of_block(number, block).to_le_bytes() != sum {
+            if let Source::Elsewhere(remote, ..) = &self.file {
+                remote.distrust(&self.path, offset..offset + self.block.len() as u64);
+            }
             let what = format!("the checksum of its block {number} is wrong");
             return Err(damaged(&self.path, offset, what));
         }

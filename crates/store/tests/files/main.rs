@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod edge_cache;
 mod errors;
 mod faults;
 mod probe;

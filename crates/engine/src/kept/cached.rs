@@ -1,0 +1,56 @@
+//! A kept graph in a bucket, of which a disk of this machine keeps a part.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use welter_store::StoreError;
+use welter_store::edge_cache::{Cached, EdgeCache, EdgeCacheStats};
+use welter_store::io::IoOptions;
+
+use super::Kept;
+
+/// Ranges that a worker reads at a time from elsewhere, at most.
+const READERS: u64 = 8;
+
+impl Kept {
+    /// Reads its files through a cache of at most so many bytes in a directory. A graph that lies
+    /// on this machine is as it was.
+    ///
+    /// # Errors
+    /// As [`EdgeCache::open`].
+    pub fn through_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
+        let Some(remote) = self.io.remote.clone() else { return Ok(self) };
+        let folder = self.folder();
+        let is_chunks = |name: &str| name.starts_with("edges-");
+        let of = |chunks: bool| {
+            let files = self.manifest.files.iter().filter(move |it| is_chunks(&it.name) == chunks);
+            let folder = &folder;
+            files.map(move |file| (folder.join(&file.name), file.bytes))
+        };
+        let files: Vec<(PathBuf, u64)> = of(true).chain(of(false)).collect();
+        let cached = Cached {
+            graph: self.manifest.graph,
+            generation: self.manifest.generation,
+            files,
+            chunk_files: of(true).count(),
+        };
+        let cache = Arc::new(EdgeCache::open(remote, (directory, bytes), &cached)?);
+        let io = IoOptions { remote: Some(Arc::clone(&cache) as _), ..self.io.clone() };
+        Ok(Self { io, cache: Some(cache), ..self })
+    }
+
+    /// What went through its cache, if it has one, and why that takes nothing more.
+    pub fn cache_stats(&self) -> Option<(EdgeCacheStats, Option<String>)> {
+        self.cache.as_ref().map(|cache| (cache.stats(), cache.trouble()))
+    }
+
+    /// The file of its cache, if it has one.
+    pub fn cache_file(&self) -> Option<&Path> {
+        self.cache.as_ref().map(|cache| cache.file())
+    }
+
+    /// Bytes of memory that its cache takes where so many threads read.
+    pub(super) fn cache_bytes(&self, threads: u64) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.memory_bytes(threads * READERS))
+    }
+}

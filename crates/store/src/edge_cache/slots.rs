@@ -1,0 +1,267 @@
+//! The file of a cache: a head that says of which graph it is, and slots.
+//!
+//! ```text
+//! 0        256 KiB      512 KiB      768 KiB
+//! [ head ] [ slot 0 ]   [ slot 1 ]   [ slot 2 ] ···
+//!           label, 64 bytes: magic, graph, generation, file, block, bytes, CRC-32C of all
+//!           the block
+//! ```
+//! Nothing is synced: a slot that did not reach the device whole is found by its checksum.
+//!
+//! Invariant: a file that is not of this kind is never written to. Checked in `Slots::opened`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::{LABEL_BYTES, SLOT_BYTES};
+use crate::{StoreError, checksum};
+
+/// Name of the file in its directory.
+pub const NAME: &str = "welter-edge-cache";
+const MAGIC: [u8; 8] = *b"WELTEREC";
+const SLOT_MAGIC: u64 = u64::from_le_bytes(*b"ECSLOT01");
+const VERSION: u32 = 1;
+/// A lock is asked for so often, with a pause in between.
+const LOCK_ATTEMPTS: u32 = 50;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Bytes of a label that its checksum covers.
+const LABELLED: usize = LABEL_BYTES as usize - 4;
+
+/// A slot of which nothing is known yet.
+const UNKNOWN: u8 = 0;
+/// A slot that has nothing of use.
+const EMPTY: u8 = 1;
+
+/// The beginning of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+struct Head {
+    magic: [u8; 8],
+    version: u32,
+    generation: u32,
+    graph: u64,
+    slots: u64,
+    checksum: u32,
+    zeros: [u8; 4],
+}
+
+const HEAD_BYTES: usize = size_of::<Head>();
+
+impl Head {
+    fn new(slots: u64, (graph, generation): (u64, u32)) -> Self {
+        let head =
+            Self { magic: MAGIC, version: VERSION, generation, graph, slots, ..Self::zeroed() };
+        Self { checksum: checksum::of(bytes_of(&head)), ..head }
+    }
+}
+
+/// Words that a slot says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Label {
+    magic: u64,
+    graph: u64,
+    block: u64,
+    generation: u32,
+    file: u32,
+    bytes: u32,
+    zeros: [u32; 6],
+    checksum: u32,
+}
+
+const _: () = assert!(size_of::<Label>() == LABEL_BYTES as usize);
+
+impl Label {
+    /// The label with the checksum of it and of the block.
+    fn sealed(self, block: &[u8]) -> Self {
+        let sum = checksum::of(&bytes_of(&self)[..LABELLED]);
+        Self { checksum: checksum::append(sum, block), ..self }
+    }
+}
+
+/// How a slot was found.
+pub(super) enum Found {
+    Whole,
+    Nothing,
+    Damaged,
+}
+
+/// The file, which is locked.
+#[derive(Debug)]
+pub(super) struct Slots {
+    file: File,
+    path: PathBuf,
+    graph: (u64, u32),
+    known: Vec<AtomicU8>,
+    /// Whether a write failed.
+    is_full: AtomicBool,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Slots {
+    /// Opens the file of a directory for so many slots, or begins it anew.
+    pub(super) fn open(
+        directory: &Path,
+        slots: u64,
+        graph: (u64, u32),
+    ) -> Result<Self, StoreError> {
+        if let Err(error) = fs::create_dir(directory)
+            && error.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(StoreError::create(directory, error));
+        }
+        let path = directory.join(NAME);
+        let file = Self::opened(&path, &Head::new(slots, graph))?;
+        let mut known = Vec::new();
+        known.try_reserve_exact(slots as usize).map_err(|_| StoreError::Memory(slots))?;
+        known.resize_with(slots as usize, || AtomicU8::new(UNKNOWN));
+        let (is_full, trouble) = (AtomicBool::new(false), Mutex::default());
+        Ok(Self { file, path, graph, known, is_full, trouble })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file with a shared lock and this head.
+    fn opened(path: &Path, head: &Head) -> Result<File, StoreError> {
+        let flags = OFlags::NOFOLLOW.bits() as i32;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.custom_flags(flags).open(path);
+        let file = file.map_err(|error| StoreError::create(path, error))?;
+        let failed = |what| move |error: io::Error| StoreError::io(what, path, error);
+        if !file.metadata().map_err(failed("look at"))?.is_file() {
+            return Err(foreign(path));
+        }
+        for _ in 0..LOCK_ATTEMPTS {
+            if flock(&file, FlockOperation::NonBlockingLockShared).is_ok()
+                && found(&file, path)? == Some(*head)
+            {
+                return Ok(file);
+            }
+            // Another graph or size, or nothing yet: who begins it anew must be alone.
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                if found(&file, path)? != Some(*head) {
+                    file.set_len(0).map_err(failed("empty"))?;
+                    file.write_all_at(bytes_of(head), 0).map_err(failed("write"))?;
+                }
+                continue;
+            }
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        let what = "lock it (does another run use it for another graph, or with another size?)";
+        Err(StoreError::io(what, path, io::Error::from(ErrorKind::WouldBlock)))
+    }
+
+    /// The label of a block of a file.
+    pub(super) fn label(&self, (file, block): (u32, u64), bytes: u32) -> Label {
+        let (graph, generation) = self.graph;
+        let zeroed = Label::zeroed();
+        Label { magic: SLOT_MAGIC, graph, block, generation, file, bytes, ..zeroed }
+    }
+
+    /// Whether blocks are put into it still.
+    pub(super) fn takes(&self) -> bool {
+        !self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Why not, if not.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads a slot that should have this label, which is put before its block.
+    pub(super) fn read(&self, slot: u64, label: &Label, buffer: &mut [u8]) -> Found {
+        let known = &self.known[slot as usize];
+        if known.load(Ordering::Relaxed) == EMPTY {
+            return Found::Nothing;
+        }
+        let bytes = LABEL_BYTES as usize + label.bytes as usize;
+        let read = filled(&self.file, &mut buffer[..bytes], offset(slot));
+        let (said, block) = buffer[..bytes].split_at(LABEL_BYTES as usize);
+        let said: Label = pod_read_unaligned(said);
+        if read.is_ok() && said == label.sealed(block) {
+            return Found::Whole;
+        }
+        known.store(EMPTY, Ordering::Relaxed);
+        // A hole in the file, and what lies behind its end, is nothing.
+        if said == Label::zeroed() { Found::Nothing } else { Found::Damaged }
+    }
+
+    /// Writes the block that lies behind the room for its label in a buffer. Whether it was done.
+    pub(super) fn write(&self, slot: u64, label: Label, buffer: &mut [u8]) -> bool {
+        if !self.takes() {
+            return false;
+        }
+        let buffer = &mut buffer[..LABEL_BYTES as usize + label.bytes as usize];
+        let (front, block) = buffer.split_at_mut(LABEL_BYTES as usize);
+        front.copy_from_slice(bytes_of(&label.sealed(block)));
+        if let Err(error) = self.file.write_all_at(buffer, offset(slot)) {
+            self.is_full.store(true, Ordering::Relaxed);
+            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+            trouble.get_or_insert_with(|| error.to_string());
+            return false;
+        }
+        self.known[slot as usize].store(UNKNOWN, Ordering::Relaxed);
+        true
+    }
+
+    /// Makes a slot empty.
+    pub(super) fn clear(&self, slot: u64) {
+        self.known[slot as usize].store(EMPTY, Ordering::Relaxed);
+        // A label that stays is right about bytes that are not: the graph itself is damaged then.
+        let _ = self.file.write_all_at(&[0; LABEL_BYTES as usize], offset(slot));
+    }
+}
+
+fn offset(slot: u64) -> u64 {
+    (slot + 1) * SLOT_BYTES
+}
+
+/// Fills a buffer from a place of a file, with zeros behind its end.
+fn filled(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                // What was there before is nothing of this slot.
+                buffer.fill(0xff);
+                return Err(error);
+            }
+        }
+    }
+    buffer[done..].fill(0);
+    Ok(())
+}
+
+/// The head of a file, if it has a whole one. One that is of another kind is an error.
+fn found(file: &File, path: &Path) -> Result<Option<Head>, StoreError> {
+    let mut bytes = [0; HEAD_BYTES];
+    let read = filled(file, &mut bytes, 0);
+    read.map_err(|error| StoreError::io("read", path, error))?;
+    let head: Head = pod_read_unaligned(&bytes);
+    if head.magic == MAGIC {
+        let is_whole = head == Head::new(head.slots, (head.graph, head.generation));
+        return Ok(is_whole.then_some(head));
+    }
+    let length = file.metadata().map_err(|error| StoreError::io("look at", path, error))?.len();
+    // A process that was killed as it began leaves an empty file.
+    if length == 0 { Ok(None) } else { Err(foreign(path)) }
+}
+
+fn foreign(path: &Path) -> StoreError {
+    let source = io::Error::new(ErrorKind::AlreadyExists, "it is there, and no cache of edges");
+    StoreError::Create { file: PathBuf::from(path), source }
+}

@@ -1,0 +1,225 @@
+//! A cache of edges that lie elsewhere: bytes are those of the files, whatever is in it, and it
+//! keeps to its size.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+use welter_store::StoreError;
+use welter_store::edge_cache::{BYTES_LEAST, Cached, EdgeCache, EdgeCacheStats, NAME};
+use welter_store::io::{Remote, RemoteWriter};
+
+const SLOT: u64 = 256 << 10;
+
+/// Files whose bytes are known, and how they were asked for.
+#[derive(Debug, Default)]
+struct Known {
+    asked: Mutex<Vec<(PathBuf, Range<u64>)>>,
+    lengths: AtomicU64,
+}
+
+fn byte(file: &Path, offset: u64) -> u8 {
+    (offset ^ offset >> 9 ^ offset >> 17) as u8 ^ file.as_os_str().len() as u8
+}
+
+impl Remote for Known {
+    fn bytes(&self, _: &Path) -> Result<u64, StoreError> {
+        self.lengths.fetch_add(1, Ordering::Relaxed);
+        Ok(7)
+    }
+
+    fn read(
+        &self,
+        file: &Path,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), StoreError> {
+        self.asked.lock().unwrap().push((file.to_owned(), range.clone()));
+        let bytes: Vec<u8> = range.map(|offset| byte(file, offset)).collect();
+        bytes.chunks(100_003).for_each(take);
+        Ok(())
+    }
+
+    fn create(&self, _: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
+        Err(StoreError::Request("read only".to_owned()))
+    }
+
+    fn put_new(&self, _: &Path, _: &[u8]) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn delete(&self, _: &Path) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl Known {
+    fn asked_bytes(&self) -> u64 {
+        self.asked.lock().unwrap().drain(..).map(|(_, range)| range.end - range.start).sum()
+    }
+}
+
+/// Two files of chunks and one of another kind.
+const FILES: [(&str, u64); 3] =
+    [("far://g/edges-0", 5 << 20), ("far://g/edges-1a", 2_000_001), ("far://g/degrees-1", 900_000)];
+const CHUNKS: u64 = FILES[0].1 + FILES[1].1;
+const ALL: u64 = CHUNKS + FILES[2].1;
+
+fn of(graph: u64) -> Cached {
+    let files = FILES.map(|(name, bytes)| (PathBuf::from(name), bytes)).into();
+    Cached { graph, generation: 0, files, chunk_files: 2 }
+}
+
+fn open(folder: &TempDir, bytes: u64, graph: u64) -> Result<(Arc<Known>, EdgeCache), StoreError> {
+    let known = Arc::new(Known::default());
+    let cache = EdgeCache::open(known.clone(), (folder.path(), bytes), &of(graph))?;
+    Ok((known, cache))
+}
+
+fn read(cache: &EdgeCache, file: usize, range: Range<u64>) {
+    let name = Path::new(FILES[file].0);
+    let mut found = Vec::new();
+    cache.read(name, range.clone(), &mut |bytes| found.extend_from_slice(bytes)).unwrap();
+    let expected: Vec<u8> = range.map(|offset| byte(name, offset)).collect();
+    assert!(found == expected);
+}
+
+/// Reads all files, in pieces that do not end where blocks do.
+fn read_all(cache: &EdgeCache) {
+    for (file, (_, bytes)) in FILES.iter().enumerate() {
+        for begin in (0..*bytes).step_by(700_001) {
+            read(cache, file, begin..(*bytes).min(begin + 700_001));
+        }
+    }
+}
+
+fn length(folder: &TempDir) -> u64 {
+    fs::metadata(folder.path().join(NAME)).unwrap().len()
+}
+
+#[test]
+fn a_second_reading_asks_for_what_is_not_pinned_alone() {
+    for slots in [1, 3, 8, 20, 29, 30, 40] {
+        let folder = TempDir::new().unwrap();
+        let bytes = (slots + 1) * SLOT + 77;
+        let (known, cache) = open(&folder, bytes, 7).unwrap();
+        read_all(&cache);
+        assert_eq!(known.asked_bytes(), ALL);
+        let first = cache.stats().bytes_cached;
+        read_all(&cache);
+        let EdgeCacheStats { bytes_pinned, bytes_kept, bytes_cached, damaged, .. } = cache.stats();
+        assert_eq!(bytes_cached - first, bytes_kept, "{slots}");
+        assert!(bytes_kept <= bytes_pinned && damaged == 0);
+        assert_eq!(known.asked_bytes(), ALL - bytes_kept, "{slots}");
+        assert!(length(&folder) <= bytes);
+        drop(cache);
+        // A later run finds it all.
+        let (known, cache) = open(&folder, bytes, 7).unwrap();
+        read_all(&cache);
+        assert_eq!(known.asked_bytes(), ALL - bytes_kept, "{slots}");
+        assert_eq!(cache.stats().bytes_cached, bytes_kept);
+        assert_eq!(cache.bytes(Path::new(FILES[1].0)).unwrap(), FILES[1].1);
+        assert_eq!(cache.bytes(Path::new("far://g/manifest")).unwrap(), 7);
+        assert_eq!(known.lengths.load(Ordering::Relaxed), 1);
+        // Chunks come first.
+        assert!(bytes_kept > 0 && (bytes_kept < CHUNKS || slots >= 29));
+        assert_eq!(bytes_kept == ALL, slots == 40);
+    }
+}
+
+#[test]
+fn damage_is_found_and_fetched_again() {
+    let folder = TempDir::new().unwrap();
+    let bytes = 40 * SLOT;
+    let (_, cache) = open(&folder, bytes, 7).unwrap();
+    read_all(&cache);
+    drop(cache);
+    let file = folder.path().join(NAME);
+    let whole = fs::read(&file).unwrap();
+    // A flipped bit in a label, in a block and in padding; a torn write; a file that was cut.
+    let mut torn = whole.clone();
+    let begin = 4 * SLOT as usize + 9000;
+    torn[begin..5 * SLOT as usize].fill(0);
+    let flipped = |at: u64| {
+        let mut bytes = whole.clone();
+        bytes[at as usize] ^= 4;
+        bytes
+    };
+    for (damaged, blocks) in [
+        (flipped(3 * SLOT + 20), 1),
+        (flipped(3 * SLOT + 5000), 1),
+        (torn, 1),
+        (whole[..whole.len() / 2 + 1000].to_vec(), 1),
+    ] {
+        fs::write(&file, damaged).unwrap();
+        let (known, cache) = open(&folder, bytes, 7).unwrap();
+        read_all(&cache);
+        assert_eq!(cache.stats().damaged, blocks);
+        assert!(known.asked_bytes() >= SLOT / 2);
+        read_all(&cache);
+        assert_eq!(known.asked_bytes(), 0);
+        drop(cache);
+        assert!(fs::read(&file).unwrap() == whole);
+    }
+    // Blocks whose content turned out to be wrong are not handed over again.
+    let (known, cache) = open(&folder, bytes, 7).unwrap();
+    cache.distrust(Path::new(FILES[0].0), SLOT - 10..2 * SLOT);
+    read_all(&cache);
+    assert!((2 * SLOT - 128..3 * SLOT).contains(&known.asked_bytes()));
+}
+
+#[test]
+fn another_graph_takes_it_over_and_two_at_a_time_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let (_, first) = open(&folder, 10 * SLOT, 7).unwrap();
+    read_all(&first);
+    // Two runs share it.
+    let (known, second) = open(&folder, 10 * SLOT, 7).unwrap();
+    read_all(&second);
+    assert!(known.asked_bytes() < ALL);
+    for (bytes, graph) in [(10 * SLOT, 8), (9 * SLOT, 7)] {
+        let error = open(&folder, bytes, graph).unwrap_err().to_string();
+        assert!(error.contains("another graph, or with another size"), "{error}");
+    }
+    drop((first, second));
+    let (known, other) = open(&folder, 6 * SLOT, 8).unwrap();
+    assert!(length(&folder) < SLOT);
+    read_all(&other);
+    assert!(known.asked_bytes() >= ALL && length(&folder) <= 6 * SLOT);
+}
+
+#[test]
+fn files_of_others_are_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join(NAME);
+    fs::write(&file, "mine").unwrap();
+    let error = open(&folder, BYTES_LEAST, 7).unwrap_err().to_string();
+    assert!(error.ends_with("it is there, and no cache of edges"), "{error}");
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("other"), &file).unwrap();
+    open(&folder, BYTES_LEAST, 7).unwrap_err();
+    assert!(!folder.path().join("other").exists());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_ranges_in_any_order_are_those_of_the_files(
+        slots in 1_u64..40,
+        ranges in prop::collection::vec((0..3_usize, any::<u64>(), any::<u64>()), 1..24),
+    ) {
+        let folder = TempDir::new().unwrap();
+        let (_, cache) = open(&folder, (slots + 1) * SLOT, 7).unwrap();
+        for (file, begin, bytes) in ranges {
+            let begin = begin % FILES[file].1;
+            read(&cache, file, begin..begin + bytes % (FILES[file].1 - begin + 1));
+        }
+        prop_assert!(length(&folder) <= (slots + 1) * SLOT);
+    }
+}
