@@ -12,6 +12,7 @@ too: ``welter.pagerank("links.tsv").top(20)``. :func:`find` finds algorithms by 
 them: ``welter.find("connected components")``.
 """
 
+from . import cluster
 from ._algorithms import *  # noqa: F403
 from ._algorithms import __all__ as _algorithms_all
 from ._errors import *  # noqa: F403
@@ -33,6 +34,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_graph",
+    "cluster",
     "find",
     "from_arrow",
     "from_networkx",

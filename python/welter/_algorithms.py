@@ -78,6 +78,7 @@ def pagerank(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """PageRank: the share of time that a random walk along the edges spends at each vertex.
@@ -153,6 +154,7 @@ def pagerank(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -204,6 +206,7 @@ def pagerank(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(pagerank, graph, options, progress)
 
@@ -242,6 +245,7 @@ def bfs(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Breadth-first search: the number of edges from the nearest source to each vertex.
@@ -296,6 +300,7 @@ def bfs(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -337,6 +342,7 @@ def bfs(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(bfs, graph, options, progress)
 
@@ -378,6 +384,7 @@ def sssp(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Single-source shortest paths: the length from the nearest source to each vertex.
@@ -442,6 +449,7 @@ def sssp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -485,6 +493,7 @@ def sssp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(sssp, graph, options, progress)
 
@@ -520,6 +529,7 @@ def wcc(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Weakly connected components: the vertices that paths join, whichever way edges point.
@@ -569,6 +579,7 @@ def wcc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -607,6 +618,7 @@ def wcc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(wcc, graph, options, progress)
 
@@ -647,6 +659,7 @@ def spmv(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Sparse matrix-vector product: the graph's matrix times a vector.
@@ -709,6 +722,7 @@ def spmv(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -750,6 +764,7 @@ def spmv(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(spmv, graph, options, progress)
 
@@ -786,6 +801,7 @@ def hyperball(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Centralities and distances by HyperBall: how near all vertices are to each, estimated.
@@ -840,6 +856,7 @@ def hyperball(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -876,6 +893,7 @@ def hyperball(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(hyperball, graph, options, progress)
 
@@ -909,6 +927,7 @@ def cdlp(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Community detection by label propagation, as LDBC Graphalytics defines it.
@@ -959,6 +978,7 @@ def cdlp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -995,6 +1015,7 @@ def cdlp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(cdlp, graph, options, progress)
 
@@ -1027,6 +1048,7 @@ def kcore(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Core numbers: the largest k whose k-core has the vertex.
@@ -1075,6 +1097,7 @@ def kcore(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1108,6 +1131,7 @@ def kcore(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(kcore, graph, options, progress)
 
@@ -1140,6 +1164,7 @@ def triangles(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Triangle counts: the pairs of neighbours of a vertex that are neighbours too.
@@ -1188,6 +1213,7 @@ def triangles(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1221,6 +1247,7 @@ def triangles(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(triangles, graph, options, progress)
 
@@ -1253,6 +1280,7 @@ def lcc(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Local clustering coefficients: the share of pairs of neighbours that an edge joins.
@@ -1301,6 +1329,7 @@ def lcc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1336,6 +1365,7 @@ def lcc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(lcc, graph, options, progress)
 
@@ -1369,6 +1399,7 @@ def mis(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Maximal independent set: no two are neighbours, every other vertex has one among them.
@@ -1417,6 +1448,7 @@ def mis(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1451,6 +1483,7 @@ def mis(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(mis, graph, options, progress)
 
@@ -1490,6 +1523,7 @@ def conductance(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Conductance of a cut: the share of the smaller side's edges that cross it.
@@ -1550,6 +1584,7 @@ def conductance(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1590,6 +1625,7 @@ def conductance(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(conductance, graph, options, progress)
 
@@ -1631,6 +1667,7 @@ def bp(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Belief propagation: which state each vertex is likely in, by its neighbours.
@@ -1702,6 +1739,7 @@ def bp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1744,6 +1782,7 @@ def bp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(bp, graph, options, progress)
 
@@ -1781,6 +1820,7 @@ def als(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Matrix factorisation by alternating least squares: users and items from ratings.
@@ -1841,6 +1881,7 @@ def als(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1879,6 +1920,7 @@ def als(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(als, graph, options, progress)
 
@@ -1912,6 +1954,7 @@ def scc(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Strongly connected components: which vertices reach each other along edges.
@@ -1959,6 +2002,7 @@ def scc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -1995,6 +2039,7 @@ def scc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(scc, graph, options, progress)
 
@@ -2030,6 +2075,7 @@ def mcst(
         "spill-plain",
     ]
     | None = None,
+    cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
     """Minimum spanning forest: the edges that connect each component and weigh least.
@@ -2087,6 +2133,7 @@ def mcst(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Returns
@@ -2123,5 +2170,6 @@ def mcst(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "cluster": cluster,
     }
     return run(mcst, graph, options, progress)

@@ -9,6 +9,7 @@ __all__ = [
     "DamagedError",
     "InputError",
     "InternalError",
+    "MachineError",
     "MissingError",
     "OutputError",
     "StorageError",
@@ -37,6 +38,12 @@ class WelterError(Exception):
         self.hint = hint
         if code is not None:
             self.code = code
+
+
+class MachineError(WelterError, ConnectionError):
+    """A machine of a cluster that did not come, or that is gone for good (75)."""
+
+    code = 75
 
 
 class UsageError(WelterError, ValueError):

@@ -15,6 +15,7 @@ from ._result import Result
 from ._sides import is_sided, placed
 from ._tables import Taken, taken
 from ._words import spoken, words
+from .cluster import chosen
 
 __all__ = ["Graph", "Path"]
 
@@ -97,7 +98,10 @@ class Graph:
         >>> welter.from_numpy([0, 1], [1, 2]).run("bfs", source=0).to_dict("depth")
         {0: 0, 1: 1, 2: 2}
         """
+        cluster = options.pop("cluster", None)
         said, tables = self._said(options)
+        if cluster is not None:
+            return chosen(cluster)._run(self, [algorithm, *words(said)], tables, progress)
         with ticking(progress) as tick:
             table = self._graph.run([algorithm, *words(said)], tables, tick)
         return Result(table, self._nodes)

@@ -7,7 +7,17 @@ import numpy as np
 _Tick = Callable[[str, str, int, int | None], None] | None
 _Ids = np.ndarray | list[str | None]
 _Tables = Sequence[tuple[str, Any, bool]] | None
-__all__ = ["Graph", "Table", "__version__", "command", "resume"]
+__all__ = [
+    "Graph",
+    "Table",
+    "__version__",
+    "cluster_absent",
+    "cluster_host",
+    "cluster_key",
+    "cluster_machine",
+    "command",
+    "resume",
+]
 
 __version__: str
 
@@ -17,6 +27,14 @@ def resume(
     directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None
 ) -> Table: ...
 
+_Seat = tuple[int, str, str | None, int]
+
+def cluster_key() -> str: ...
+def cluster_host(
+    words: Sequence[str], seat: _Seat, listening: Callable[[str], object], tick: _Tick = None
+) -> Table: ...
+def cluster_machine(words: Sequence[str], seat: _Seat, rank: int) -> None: ...
+def cluster_absent(seat: _Seat, rank: int, why: str) -> None: ...
 @final
 class Graph:
     @staticmethod
@@ -46,6 +64,7 @@ class Graph:
     def degrees(self, words: Sequence[str], tick: _Tick = None) -> Table: ...
     def vertices(self, tick: _Tick = None) -> int: ...
     def explain(self, words: Sequence[str]) -> str: ...
+    def command(self, words: Sequence[str]) -> list[str]: ...
     def keep(
         self, directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None
     ) -> list[str]: ...

@@ -113,8 +113,9 @@ def run(
         # The column is chosen when the graph is made.
         options.pop("weight", None)
         limits = {name: options.get(name) for name in ("memory", "threads", "scratch")}
-        if options.get("checkpoint") is not None and _is_path(graph):
-            # The run reads it, and a resumed run reads it again.
+        elsewhere = any(options.get(name) is not None for name in ("checkpoint", "cluster"))
+        if elsewhere and _is_path(graph):
+            # The run reads it, and a resumed run reads it again, or each machine of a cluster.
             graph = unread(graph, weight)
         else:
             graph = as_graph(graph, weight=weight, progress=progress, **limits)

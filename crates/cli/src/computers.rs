@@ -83,7 +83,7 @@ fn seating(args: &ClusterArgs, cluster: &Cluster) -> Result<Seating, Failure> {
         None => Trust::Loopback,
     };
     let patience = Duration::from_secs(args.patience.max(1));
-    Ok(Seating { rank, machines, first, port, trust, patience })
+    Ok(Seating { rank, machines, first, port, trust, patience, apart: false })
 }
 
 /// Number of machines and the first one, as the environment says.
@@ -128,13 +128,14 @@ pub(crate) fn take_part(
     }
 }
 
-fn verdict(done: &Result<(), Failure>) -> Verdict {
+/// A failure, or none, as machines tell it to each other.
+pub(crate) fn verdict<T>(done: &Result<T, Failure>) -> Verdict {
     let failure = done.as_ref().err()?;
     failure.kind().map(|kind| (kind, failure.message().to_owned()))
 }
 
 /// The run, as all machines know it.
-fn run_of(job: &Job) -> Result<(Run, Partitioning), Failure> {
+pub(crate) fn run_of(job: &Job) -> Result<(Run, Partitioning), Failure> {
     let (mut run, cut) = job.run()?;
     let mut config = (*run.config).clone();
     config.timing.patience = SILENCE;
@@ -144,7 +145,7 @@ fn run_of(job: &Job) -> Result<(Run, Partitioning), Failure> {
 }
 
 /// Is a machine until there is a verdict.
-fn be(
+pub(crate) fn be(
     job: &Job,
     (run, cut): (&Run, &Partitioning),
     seating: &Seating,
@@ -221,8 +222,7 @@ fn led(
     let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;
     let (run, cut) = run_of(&job)?;
     let mut seating = seating.clone();
-    let number = u64::from(std::process::id()) ^ nanos() << 20;
-    let peers = Peers::new(&seating, (Some(run.digest()), number), &session.progress)?;
+    let peers = Peers::new(&seating, (Some(run.digest()), number_of_run()), &session.progress)?;
     // Where a port of 0 was asked for, and by loopback where that is the way to itself.
     seating.first = own(&seating, &peers);
     let machines = seating.machines;
@@ -242,9 +242,10 @@ fn led(
     (ends.show)(algorithm, args, session, &found)
 }
 
-fn nanos() -> u64 {
+/// A number that no other run has.
+pub(crate) fn number_of_run() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |since| since.as_nanos() as u64)
+    u64::from(std::process::id()) ^ now.map_or(0, |since| since.as_nanos() as u64) << 20
 }
 
 /// The address by which rank 0 finds itself.

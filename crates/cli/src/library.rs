@@ -7,6 +7,7 @@
 mod answer;
 mod degrees;
 mod lasting;
+pub mod machines;
 mod panics;
 mod parameters;
 mod usage;

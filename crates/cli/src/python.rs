@@ -64,12 +64,13 @@ fn function(algorithm: &Described, of_runs: &[Parameter]) -> String {
         let line = format!("    {}: {kind} = {default},\n", parameter.name);
         text.push_str(&if line.len() > COLUMNS { opened(&line) } else { line });
     }
-    text.push_str("    progress: bool | None = None,\n) -> Result:\n");
+    text.push_str("    cluster: Any = None,\n    progress: bool | None = None,\n) -> Result:\n");
     text.push_str(&docstring(algorithm, &parameters));
     text.push_str("    options = {\n");
     for parameter in &parameters {
         let _ = writeln!(text, "        \"{0}\": {0},", parameter.name);
     }
+    text.push_str("        \"cluster\": cluster,\n");
     let name = algorithm.name;
     let _ = writeln!(text, "    }}\n    return run({name}, graph, options, progress)");
     text
@@ -94,6 +95,9 @@ fn docstring(algorithm: &Described, parameters: &[&Parameter]) -> String {
         let said = format!("{} : {help}", parameter.name);
         text.push_str(&wrapped(&said, 4, 8));
     }
+    text.push_str(
+        "    cluster : run on several machines: ``\"local:4\"``, or see :mod:`welter.cluster`\n",
+    );
     text.push_str("    progress : whether bars are drawn; None: on terminals and in notebooks\n");
     let columns = in_python(algorithm.columns, parameters);
     let columns = ["-1", "inf"].iter().fold(columns, |columns, missing| {

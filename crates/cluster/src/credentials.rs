@@ -87,16 +87,9 @@ impl Credentials {
     pub fn create(path: &Path) -> Result<(), ClusterError> {
         let wrong =
             |kind, what: String| ClusterError::Credentials { path: path.to_owned(), kind, what };
-        let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
-        let key = key.map_err(|_| {
+        let text = Self::fresh().ok_or_else(|| {
             wrong(FailureKind::Budget, "the system has no random numbers".to_owned())
         })?;
-        let mut text = format!("{TITLE} ");
-        for byte in key.as_ref() {
-            // A string takes everything.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text.push('\n');
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
             .map_err(|error| {
@@ -106,6 +99,18 @@ impl Credentials {
                 };
                 wrong(FailureKind::Output, what)
             })
+    }
+
+    /// The text of a new key, as a file has it; none where the system has no random numbers.
+    pub fn fresh() -> Option<String> {
+        let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).ok()?;
+        let mut text = format!("{TITLE} ");
+        for byte in key.as_ref() {
+            // A string takes everything.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.push('\n');
+        Some(text)
     }
 
     /// Reads a file.
@@ -130,7 +135,8 @@ impl Credentials {
         Self::of(&text).ok_or_else(none)
     }
 
-    fn of(text: &str) -> Option<Self> {
+    /// The key of such a text; none where it is another text.
+    pub fn of(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let (title, hex) = (words.next()?, words.next()?);
         if title != TITLE || words.next().is_some() || hex.len() % 2 == 1 {

@@ -186,7 +186,7 @@ impl Life {
         if write(&mut self.up, &listening).is_err() {
             return Ok(End::Again);
         }
-        let end = self.serve(&machine, &waiting)?;
+        let end = self.serve(&machine, seating, &waiting)?;
         drop(machine);
         if matches!(end, End::Verdict(_)) {
             // The result is what counts, and the name says what this is.
@@ -198,7 +198,7 @@ impl Life {
     /// The run of this number, at the address by which rank 0 is reached.
     fn run_of(&self, run: &Run, number: &str, seating: &Seating) -> Run {
         let mut at = SocketAddr::new(self.ends[0].ip(), seating.port);
-        if seating.rank == 0 && !matches!(seating.trust, Trust::Loopback) {
+        if seating.rank == 0 && !seating.apart && !matches!(seating.trust, Trust::Loopback) {
             // Others know it by an address that need not be the one by which it knows itself.
             at.set_ip(match at.ip() {
                 std::net::IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
@@ -212,6 +212,7 @@ impl Life {
     fn serve(
         &mut self,
         machine: &RunningMachine,
+        seating: &Seating,
         waiting: &std::sync::mpsc::Receiver<Heard>,
     ) -> Result<End, ClusterError> {
         let mut finished = None;
@@ -244,7 +245,7 @@ impl Life {
                     }
                     match Request::of(&line) {
                         Some(Request::Peer(peer, mut address)) => {
-                            if peer == 0 {
+                            if peer == 0 && !seating.apart {
                                 address.set_ip(self.ends[1].ip());
                             }
                             machine.locate(peer, address)?;

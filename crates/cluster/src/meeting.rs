@@ -62,6 +62,9 @@ pub struct Seating {
     pub trust: Trust,
     /// Time in which a machine must be there.
     pub patience: Duration,
+    /// Whether the host is a process of its own, beside all machines, and listens at the address of
+    /// `first` alone; it stands in the place of rank 0 there.
+    pub apart: bool,
 }
 
 impl Seating {

@@ -106,7 +106,7 @@ impl Peers {
         let socket = |source| ClusterError::Socket { what: "listen for machines", source };
         let mut address = seating.address().map_err(socket)?;
         seating.trust.check(address)?;
-        if !matches!(seating.trust, Trust::Loopback) {
+        if !seating.apart && !matches!(seating.trust, Trust::Loopback) {
             // A name of this computer may be one of loopback, here and nowhere else.
             address.set_ip(match address.ip() {
                 IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

@@ -118,6 +118,11 @@ impl Graph {
         working(py, None, |progress| self.graph.explain(&words, progress))
     }
 
+    /// Words of the command that does on a cluster what `words` say of this graph.
+    fn command(&self, py: Python<'_>, words: Vec<String>) -> PyResult<Vec<String>> {
+        library::machines::command(&self.graph, &words).map_err(|failure| raised(py, &failure))
+    }
+
     /// Keeps the graph in a directory.
     #[pyo3(signature = (directory, words, tick=None))]
     fn keep(

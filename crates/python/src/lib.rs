@@ -10,6 +10,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "functions of Python get what they are given")]
 
 mod arrays;
+mod cluster;
 mod graph;
 mod stream;
 mod table;
@@ -29,6 +30,8 @@ use crate::work::working;
 /// The module.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::cluster::{cluster_absent, cluster_host, cluster_key, cluster_machine};
     #[pymodule_export]
     use super::{Graph, Table, command, resume};
 

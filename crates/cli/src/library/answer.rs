@@ -12,6 +12,9 @@ use welter_output::{TableBatches, TableFormat, write_table};
 use welter_progress::{FailureKind, Progress};
 
 use super::panics::caught;
+use crate::algorithms::chosen::Chosen;
+use crate::cluster::Found;
+use crate::cluster_report;
 use crate::failure::{Failure, printable};
 use crate::promise::Outputs;
 use crate::run::{self, RunResult};
@@ -52,6 +55,26 @@ impl Answer {
         let misses = top == Top::Farthest;
         let report = Some(report);
         Ok(Self { table: TableBatches::new(table)?, top, report, said, note, misses, files })
+    }
+
+    /// The answer of a run on a cluster; `files`: those that its host knows of.
+    pub(super) fn of_cluster(
+        found: Found,
+        algorithm: &dyn Chosen,
+        session: &Session,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
+        let Found { table, finding, edges, machines, notes, top } = found;
+        let vertices = table.vertices.vertices();
+        let figures = (vertices, edges, session.started.elapsed().as_secs_f64());
+        let report = cluster_report::Report::of(algorithm, &machines, &finding, figures);
+        let report = serde_json::to_string(&report).map_err(Failure::bug)?;
+        let mut said = session.said();
+        said.extend(notes.iter().map(|note| format!("note: {note}")));
+        said.extend(cluster_report::lines(&machines));
+        let (misses, report) = (top == Top::Farthest, Some(report));
+        let (table, note) = (TableBatches::new(table)?, finding.note);
+        Ok(Self { table, top, report, said, note, misses, files })
     }
 
     /// A table that no algorithm made.

@@ -94,7 +94,7 @@ fn answer(
 
 /// The words of a command that reads what a graph was read from, as that was, and runs what `run`
 /// says.
-fn command(read: &[String], run: &[String]) -> Result<Vec<String>, Failure> {
+pub(super) fn command(read: &[String], run: &[String]) -> Result<Vec<String>, Failure> {
     let Some((name, options)) = run.split_first() else {
         return Err(Failure::usage("expected the name of an algorithm"));
     };

@@ -1,0 +1,71 @@
+//! Runs on a cluster whose machines are started by Python: its host, and its machines.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use welter_cli::library::machines::{self, Place};
+
+use crate::table::Table;
+use crate::work::{raised, working};
+
+/// Place of a process in a run: how many machines there are, where the host is, the key, and
+/// seconds in which a machine must come.
+type Seat = (usize, String, Option<String>, u64);
+
+fn place((machines, first, key, patience): Seat) -> Place {
+    Place { machines, first, key, patience }
+}
+
+/// A new key for a run.
+#[pyfunction]
+pub(crate) fn cluster_key(py: Python<'_>) -> PyResult<String> {
+    machines::key().map_err(|failure| raised(py, &failure))
+}
+
+/// Runs what words say on machines that come; `listening` is told where they come to.
+#[pyfunction]
+#[pyo3(signature = (words, seat, listening, tick=None))]
+pub(crate) fn cluster_host(
+    py: Python<'_>,
+    words: Vec<String>,
+    seat: Seat,
+    listening: Py<PyAny>,
+    tick: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Table> {
+    let place = place(seat);
+    let mut wrong = None;
+    let answer = working(py, tick, |progress| {
+        let tell = |address: std::net::SocketAddr| {
+            let told = Python::attach(|py| listening.call1(py, (address.to_string(),)));
+            if let Err(error) = told {
+                wrong = Some(error);
+                progress.cancel();
+            }
+        };
+        machines::host(&words, &place, tell, progress)
+    });
+    match wrong {
+        Some(error) => Err(error),
+        None => Ok(Table::of(Arc::new(answer?))),
+    }
+}
+
+/// Is the machine of a rank until the run ends.
+#[pyfunction]
+pub(crate) fn cluster_machine(
+    py: Python<'_>,
+    words: Vec<String>,
+    seat: Seat,
+    rank: usize,
+) -> PyResult<()> {
+    let place = place(seat);
+    working(py, None, |progress| machines::machine(&words, &place, rank, progress))
+}
+
+/// Tells the host that no machine of a rank will come any more.
+#[pyfunction]
+pub(crate) fn cluster_absent(py: Python<'_>, seat: Seat, rank: usize, why: String) -> PyResult<()> {
+    let place = place(seat);
+    let told = py.detach(|| machines::absent(&place, rank, &why));
+    told.map_err(|failure| raised(py, &failure))
+}

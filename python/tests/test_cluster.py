@@ -1,0 +1,139 @@
+"""Runs on machines that are processes of this computer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import welter
+from welter import _starters
+
+
+@pytest.fixture
+def roads(tmp_path):
+    """A file with weights that says how many vertices it has."""
+    path = tmp_path / "roads.mtx"
+    lines = [f"{1 + at} {1 + (at * 7 + 3) % 200} {1 + at % 9}" for at in range(200)]
+    lines += [f"{1 + at} {1 + (at + 1) % 200} {1 + at % 4}" for at in range(200)]
+    head = "%%MatrixMarket matrix coordinate real general\n200 200 400\n"
+    path.write_text(head + "\n".join(lines) + "\n")
+    return path
+
+
+def test_one_line_has_the_answer_of_one_process(roads, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ranks = welter.pagerank("roads.mtx", weight=False, cluster="local:3")
+    one = welter.pagerank(roads, weight=False)
+    assert ranks.to_dict().keys() == one.to_dict().keys()
+    assert np.allclose(ranks.to_numpy()["rank"], one.to_numpy()["rank"], rtol=1e-9)
+    report = ranks.report
+    assert len(report["cluster"]["machines"]) == 3 and report.algorithm == "pagerank"
+    paths = welter.sssp("roads.mtx", source=1, parents=True, cluster=welter.cluster.local(2))
+    assert paths.to_dict("distance") == welter.sssp(roads, source=1).to_dict("distance")
+
+
+def test_graphs_that_can_be_read_again_are(roads, tmp_path):
+    graph = welter.read_edges(roads, undirected=True)
+    groups = graph.run("wcc", cluster="local:2")
+    assert groups.to_dict() == welter.wcc(graph).to_dict()
+    made = welter.rmat(8, seed=3)
+    assert welter.bfs(made, source=0, cluster="local:2").to_dict() == welter.bfs(
+        made, source=0
+    ).to_dict()
+
+
+def test_what_a_cluster_cannot_do_is_an_error_of_its_kind(roads, tmp_path):
+    memory = welter.from_numpy([0, 1], [1, 2])
+    for graph, options, kind, words in [
+        (memory, {}, welter.UsageError, "this one is in memory"),
+        (roads, {"threads": 2}, welter.UsageError, "threads"),
+        (roads, {"teleport_from": {1: 1.0}}, welter.UsageError, "is in memory"),
+        (roads, {"cluster": "local:0"}, welter.UsageError, "machines"),
+        (roads, {"cluster": "locl:2"}, welter.UsageError, "expected local:N"),
+        (roads, {"cluster": 3}, welter.UsageError, "expected local:N"),
+        (tmp_path / "none.mtx", {}, welter.MissingError, "none.mtx"),
+    ]:
+        with pytest.raises(kind, match=words):
+            welter.pagerank(graph, **{"cluster": "local:2", **options})
+    broken = tmp_path / "broken.mtx"
+    broken.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n1 x\n")
+    with pytest.raises(welter.InputError, match="broken.mtx"):
+        welter.pagerank(broken, cluster="local:2")
+
+
+class Watched(_starters.Processes):
+    """Tells of the processes that it starts."""
+
+    started: list[subprocess.Popen[str]] = []
+
+    def _start(self, rank):
+        why = super()._start(rank)
+        self.started.append(self._children[rank])
+        return why
+
+
+@pytest.fixture
+def started(monkeypatch):
+    Watched.started = []
+    monkeypatch.setattr(_starters, "Processes", Watched)
+    return Watched.started
+
+
+def test_a_machine_that_is_killed_is_replaced(started):
+    def kill():
+        while len(started) < 2:
+            time.sleep(0.01)
+        time.sleep(0.7)
+        started[1].kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    graph = welter.rmat(12)
+    found = welter.pagerank(graph, iterations=60, cluster="local:2")
+    killer.join()
+    # It may have been over by then, or not begun.
+    restarts = found.report["cluster"]["restarts"]
+    assert restarts <= 1 and len(started) <= 3
+    one = welter.pagerank(graph, iterations=60)
+    assert np.allclose(found.to_numpy()["rank"], one.to_numpy()["rank"], rtol=1e-9)
+    assert all(child.poll() is not None for child in started)
+
+
+def test_a_machine_that_dies_again_and_again_ends_the_run(started, monkeypatch):
+    monkeypatch.setattr(_starters, "_PROGRAM", "import os; os._exit(9)")
+    begun = time.monotonic()
+    with pytest.raises(welter.MachineError, match="has died 9 times, the last time with code 9"):
+        welter.pagerank(welter.rmat(8), cluster="local:2")
+    assert time.monotonic() - begun < 50
+
+
+def test_ctrl_c_ends_all(tmp_path):
+    program = (
+        "import welter\n"
+        "try:\n"
+        "    welter.pagerank(welter.rmat(14), iterations=100000, cluster='local:2')\n"
+        "except KeyboardInterrupt as end:\n"
+        "    print('interrupted', end.args)\n"
+    )
+    line = [sys.executable, "-c", program]
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    child = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environ)
+
+    def machines():
+        return list(tmp_path.glob("welter-cluster-*"))
+
+    until = time.monotonic() + 60
+    while len(machines()) < 2:
+        assert child.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=40)
+    assert out == "interrupted ()\n"
+    assert not machines()
