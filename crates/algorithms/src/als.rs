@@ -213,6 +213,7 @@ impl<const K: usize, const N: usize> Program for Als<K, N> {
     type Total = Errors;
 
     const WEIGHTED: bool = true;
+    const WIDE: bool = true;
     /// The side that stands still is active.
     const FRONTIER: bool = true;
 

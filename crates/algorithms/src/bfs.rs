@@ -149,6 +149,7 @@ impl Program for Bfs {
     const MONOTONE: bool = true;
     const ANY_UPDATE_SUFFICES: bool = true;
     const ORDER_INDEPENDENT: bool = true;
+    const WIDE: bool = true;
 
     /// Out of step the depth itself must travel.
     #[inline(always)]

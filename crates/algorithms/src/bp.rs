@@ -198,6 +198,7 @@ impl<const K: usize> Program for BeliefPropagation<K> {
     type Total = Beliefs<K>;
 
     const WEIGHTED: bool = true;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Belief<K>, Beliefs<K>> {

@@ -174,6 +174,7 @@ impl<A: Amount> Program for Conductance<A> {
     type Total = Cut;
 
     const WEIGHTED: bool = A::WEIGHTED;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Across<A>, Cut> {

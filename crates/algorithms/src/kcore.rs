@@ -132,6 +132,7 @@ impl Group for KCore {
     type Total = Fallen;
 
     const SELECTIVE: bool = true;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> (Core, Fallen) {

@@ -141,6 +141,7 @@ impl<F: Float> Program for PageRank<F> {
     type Total = RankTotal;
 
     const WEIGHTED: bool = false;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Rank<F>, RankTotal> {

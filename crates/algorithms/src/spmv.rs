@@ -115,6 +115,7 @@ impl<F: Float> Program for Spmv<F> {
     type Total = ();
 
     const WEIGHTED: bool = true;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Element<F>, ()> {

@@ -93,6 +93,7 @@ impl<F: Float> Program for Sssp<F> {
     const MONOTONE: bool = true;
     const ORDER_INDEPENDENT: bool = true;
     const UPDATES_ARE_COMPLETE: bool = true;
+    const WIDE: bool = true;
 
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> Applied<Distance<F>, ()> {

@@ -208,6 +208,7 @@ impl Program for Walk {
     type Total = RankTotal;
 
     const WEIGHTED: bool = true;
+    const WIDE: bool = true;
 
     fn init(&self, vertex: Vertex) -> Applied<Place, RankTotal> {
         let said = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);

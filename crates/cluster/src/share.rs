@@ -15,9 +15,8 @@ use std::sync::Arc;
 
 use welter_engine::EngineError;
 use welter_model::edges::{EdgeStream, Reading};
-use welter_model::stream::Edge;
 use welter_protocol::Rank;
-use welter_worker::Input;
+use welter_worker::{Input, InputEdge};
 
 /// Some parts of a stream, whose slots are known beforehand.
 pub struct Share {
@@ -30,7 +29,7 @@ pub struct Share {
     /// Parts and members that are still to come.
     left: (Range<usize>, Range<u64>),
     /// Edges of the part at hand, and how many of them were handed out.
-    edges: Vec<Edge>,
+    edges: Vec<InputEdge>,
     at: usize,
 }
 
@@ -85,15 +84,15 @@ impl Share {
             let weights = batch.weights.filter(|_| *weighted);
             for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
                 let weight = weights.map_or(1.0, |weights| weights[edge]);
-                let [source, target] =
-                    if reading.reversed { [target, source] } else { [source, target] };
+                let ends = if reading.reversed { [target, source] } else { [source, target] };
+                let [source, target] = ends.map(u64::from);
                 if source == target && reading.drop_self_loops {
                     continue;
                 }
                 let [weight, back] = reading.weights(weight, source == target);
-                edges.push(Edge { source, target, weight });
+                edges.push(InputEdge { source, target, weight });
                 if reading.both_ways() && source != target {
-                    edges.push(Edge { source: target, target: source, weight: back });
+                    edges.push(InputEdge { source: target, target: source, weight: back });
                 }
             }
             true
@@ -111,10 +110,8 @@ impl Share {
                 continue;
             }
             let members = self.left.1.by_ref().take(edges_max);
-            self.edges.extend(members.map(|vertex| {
-                let vertex = vertex as u32;
-                Edge { source: vertex, target: vertex, weight: 1.0 }
-            }));
+            let member = |vertex| InputEdge { source: vertex, target: vertex, weight: 1.0 };
+            self.edges.extend(members.map(member));
         }
         Ok(())
     }
@@ -132,7 +129,7 @@ impl Input for Share {
         self.at = 0;
     }
 
-    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
         self.fill(edges_max)?;
         let start = self.at;
         self.at = self.edges.len().min(start + edges_max);
@@ -153,7 +150,7 @@ mod tests {
         loop {
             let (piece, is_last) = share.piece(edges_max).unwrap();
             assert!(piece.len() <= edges_max);
-            edges.extend(piece.iter().map(|edge| [edge.source, edge.target]));
+            edges.extend(piece.iter().map(|edge| [edge.source, edge.target].map(|end| end as u32)));
             if is_last {
                 return edges;
             }

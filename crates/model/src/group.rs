@@ -31,6 +31,9 @@ pub trait Group: Sync {
     /// Whether [`Self::is_affected_by`] says no to most of what it is asked.
     const SELECTIVE: bool = false;
 
+    /// As [`Program::WIDE`].
+    const WIDE: bool = false;
+
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
@@ -103,6 +106,7 @@ impl<G: Group> Program for Grouped<G> {
     const WEIGHTED: bool = false;
     const GROUPS: bool = true;
     const SELECTIVE: bool = G::SELECTIVE;
+    const WIDE: bool = G::WIDE;
 
     #[inline(always)]
     fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {

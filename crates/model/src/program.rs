@@ -229,6 +229,11 @@ pub trait Program: Sync {
     /// Follows from the others.
     const COMBINABLE: bool = !(Self::GROUPS || Self::ACCUM_FROM_VALUE);
 
+    /// Whether vertices may have numbers of more than 32 bits: no value, signal, update or
+    /// accumulator holds one in fewer bits. Graphs with wider numbers are refused where it is not
+    /// said.
+    const WIDE: bool = false;
+
     /// Whether [`Self::is_affected_by`] says no to most of what it is asked.
     const SELECTIVE: bool = false;
 

@@ -6,7 +6,11 @@
 //! partition p = vertices [bound(p), bound(p + 1))          master of p = machine p mod m
 //! even:         bound(p) = min(p w, V), w = ceil(V / P)
 //! by weight:    as [`Weights::cut`] makes them, so that each has about as many edges
+//! by ranges:    as they are told; numbers between two of them are those of no vertex
 //! ```
+//!
+//! Numbers take 64 bits and places in a partition 32, whatever a graph's size. What is kept for
+//! vertices is kept by partitions, so numbers may be far apart, and nothing lies between.
 //!
 //! **Invariant:** each vertex is in one partition, which fits, and each machine is the master of as
 //! many as any other:
@@ -17,8 +21,9 @@
 //! for all r < m:   |{ p : master of p = r }| = P / m
 //! ```
 //!
-//! Tested by `every_vertex_is_in_one_partition_and_no_smaller_multiple_does` and
-//! `every_vertex_is_in_one_partition_that_fits_whatever_the_weights`.
+//! Tested by `every_vertex_is_in_one_partition_and_no_smaller_multiple_does`,
+//! `every_vertex_is_in_one_partition_that_fits_whatever_the_weights` and
+//! `numbers_between_ranges_are_in_no_partition`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,6 +54,8 @@ pub struct Partitions {
     width: u64,
     /// Where they are not even: the first vertex of each, and the end of the last.
     bounds: Option<Arc<[u64]>>,
+    /// Where numbers are left out between them: the end of each.
+    ends: Option<Arc<[u64]>>,
 }
 
 impl Partitions {
@@ -63,16 +70,41 @@ impl Partitions {
         let multiple = vertices.div_ceil(fit).div_ceil(machines as u64).max(1);
         let count = u32::try_from(multiple * machines as u64).ok()?;
         let width = vertices.div_ceil(u64::from(count)).max(1);
-        Some(Self { machines, vertices, count, width, bounds: None })
+        Some(Self { machines, vertices, count, width, bounds: None, ends: None })
+    }
+
+    /// Partitions that are these ranges of numbers. None where they are not in ascending order, or
+    /// not as many for each machine.
+    ///
+    /// ```
+    /// use welter_protocol::partitions::Partitions;
+    ///
+    /// let cut = Partitions::of_ranges(2, &[5..9, 1 << 40..(1 << 40) + 2]).ok_or("disorder")?;
+    /// assert_eq!((cut.vertices(), cut.end()), (6, (1 << 40) + 2));
+    /// assert_eq!([4, 8, 9, 1 << 40].map(|number| cut.find(number)), [None, Some(0), None, Some(1)]);
+    /// # Ok::<(), &str>(())
+    /// ```
+    pub fn of_ranges(machines: usize, ranges: &[Range<u64>]) -> Option<Self> {
+        let count = u32::try_from(ranges.len()).ok()?;
+        let are_in_order = ranges.is_sorted_by(|one, next| one.end <= next.start)
+            && ranges.iter().all(|range| range.start <= range.end);
+        let are_shared = machines > 0 && ranges.len().is_multiple_of(machines);
+        let last = ranges.last().filter(|_| are_in_order && are_shared)?.end;
+        let widths = ranges.iter().map(|range| range.end - range.start);
+        let (vertices, width) = (widths.clone().sum(), widths.max().unwrap_or(0).max(1));
+        let bounds = ranges.iter().map(|range| range.start).chain([last]).collect();
+        let ends = ranges.iter().map(|range| range.end).collect();
+        Some(Self { machines, vertices, count, width, bounds: Some(bounds), ends: Some(ends) })
     }
 
     /// As many partitions, each with about as much weight as any other. None has more vertices than
     /// `widest`, or than these have, whichever is more.
     ///
     /// # Panics
-    /// When the weights are those of another number of vertices.
+    /// When the weights are those of another number of vertices, or numbers are left out.
     #[must_use]
     pub fn weighed(self, weights: &Weights, widest: u64) -> Self {
+        assert!(self.ends.is_none(), "weights are of numbers of which none is left out");
         assert_eq!(weights.vertices(), self.vertices, "weights are of the vertices that are cut");
         let bounds = weights.cut(self.count, widest.max(self.width));
         let widths = bounds.windows(2).map(|ends| ends[1] - ends[0]);
@@ -95,6 +127,11 @@ impl Partitions {
         self.vertices
     }
 
+    /// One past the largest number of a vertex.
+    pub fn end(&self) -> u64 {
+        self.bounds.as_ref().map_or(self.vertices, |bounds| bounds[bounds.len() - 1])
+    }
+
     /// Number of machines.
     pub fn machines(&self) -> usize {
         self.machines
@@ -111,7 +148,18 @@ impl Partitions {
             Some(bounds) => bounds[partition as usize],
             None => (partition * self.width).min(self.vertices),
         };
-        bound(partition.into())..bound(u64::from(partition) + 1)
+        let end = match &self.ends {
+            Some(ends) => ends[partition as usize],
+            None => bound(u64::from(partition) + 1),
+        };
+        bound(partition.into())..end
+    }
+
+    /// The partition that has a vertex of this number, if there is one.
+    pub fn find(&self, number: u64) -> Option<u32> {
+        let first = self.bounds.as_ref().map_or(0, |bounds| bounds[0]);
+        let partition = (first..self.end()).contains(&number).then(|| self.of(number))?;
+        self.range(partition).contains(&number).then_some(partition)
     }
 
     /// The partition of a vertex.
@@ -131,10 +179,9 @@ impl Partitions {
 
     /// Sum over the bounds of partitions that are not even; 0 of those that are.
     pub fn bounds_hash(&self) -> u64 {
-        let bytes = |bounds: &Arc<[u64]>| {
-            bounds.iter().flat_map(|bound| bound.to_le_bytes()).collect::<Vec<u8>>()
-        };
-        self.bounds.as_ref().map_or(0, |bounds| checksum(&bytes(bounds)))
+        let all = [&self.bounds, &self.ends].into_iter().flatten().flat_map(|some| some.iter());
+        let bytes: Vec<u8> = all.flat_map(|bound| bound.to_le_bytes()).collect();
+        if bytes.is_empty() { 0 } else { checksum(&bytes) }
     }
 
     /// The machine whose computation engine applies.
@@ -245,6 +292,42 @@ mod tests {
             assert!(cut.width() <= even.width().max(widest));
             assert_eq!(cut.count(), even.count());
             assert_ne!(cut.bounds_hash(), 0);
+        }
+    }
+
+    #[test]
+    fn numbers_between_ranges_are_in_no_partition() {
+        const WIDE: u64 = 1 << 32;
+        let random = &mut Random::new(2);
+        for _ in 0..500 {
+            let (machines, mut next) = (1 + random.below(3) as usize, random.below(2) * WIDE);
+            let ranges: Vec<Range<u64>> = (0..machines as u64 * (1 + random.below(3)))
+                .map(|_| {
+                    let start = next + random.below(2) * random.below(WIDE + 3);
+                    next = start + random.below(6);
+                    start..next
+                })
+                .collect();
+            let cut = Partitions::of_ranges(machines, &ranges).unwrap();
+            assert_eq!(cut.end(), next);
+            let all: Vec<u64> = ranges.iter().cloned().flatten().collect();
+            assert_eq!(cut.vertices(), all.len() as u64);
+            for (partition, range) in (0..).zip(&ranges) {
+                assert_eq!(&cut.range(partition), range);
+                for number in range.start.saturating_sub(2)..range.end + 2 {
+                    let found = cut.find(number);
+                    assert_eq!(found.is_some(), all.binary_search(&number).is_ok(), "{number}");
+                    assert!(found.is_none_or(|found| ranges[found as usize].contains(&number)));
+                }
+                for number in range.clone() {
+                    assert_eq!(cut.place(number), (partition, number - range.start));
+                }
+            }
+        }
+        let refused: [(usize, &[Range<u64>]); 4] =
+            [(2, &[0..1]), (1, &[]), (0, &[0..1]), (2, &[3..5, 4..9])];
+        for (machines, ranges) in refused {
+            assert_eq!(Partitions::of_ranges(machines, ranges), None);
         }
     }
 }

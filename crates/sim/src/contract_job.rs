@@ -60,7 +60,10 @@ impl<C: Contract + Send + 'static> Job for ContractJob<C> {
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let share = self.edges.share(&cut, rank);
-        let inner = ContractWorker::new(self.program.clone(), cut, self.edges.graph, share);
+        let inner = match ContractWorker::new(self.program.clone(), cut, self.edges.graph, share) {
+            Ok(inner) => inner,
+            Err(error) => unreachable!("numbers of vertices fit: {error}"),
+        };
         if bug == Some(Bug::EdgesNotMoved) {
             return Box::new(Unmoved { inner, cell: (0, 0) });
         }

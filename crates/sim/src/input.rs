@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use welter_engine::EngineError;
-use welter_model::stream::Edge;
 use welter_protocol::payload::checksum;
 use welter_protocol::weights::Weights;
 use welter_testing::graph::Graph;
-use welter_worker::{Input, weigh};
+use welter_worker::{Input, InputEdge, weigh};
 
 use crate::job::Partitioning;
 
 /// Edges that all machines read.
 pub(crate) struct Edges {
-    list: Vec<Edge>,
+    list: Vec<InputEdge>,
     pub(crate) vertices: u64,
     /// Number of the graph.
     pub(crate) graph: u64,
@@ -23,10 +22,21 @@ pub(crate) struct Edges {
 impl Edges {
     /// Of a graph whose slots are all vertices.
     pub(crate) fn of(graph: &Graph, weighted: bool) -> Arc<Self> {
+        Self::numbered(graph, weighted, u64::from)
+    }
+
+    /// As [`Self::of`], with a number for each slot.
+    pub(crate) fn numbered(
+        graph: &Graph,
+        weighted: bool,
+        number: impl Fn(u32) -> u64,
+    ) -> Arc<Self> {
         let weight = |edge| if weighted { graph.weight(edge) } else { 1.0 };
         let edges = graph.pairs.iter().enumerate();
-        let edges =
-            edges.map(|(edge, &[source, target])| Edge { source, target, weight: weight(edge) });
+        let edges = edges.map(|(edge, ends)| {
+            let [source, target] = ends.map(&number);
+            InputEdge { source, target, weight: weight(edge) }
+        });
         let graph_number = checksum(cast_slice(&graph.pairs));
         let vertices = graph.slots() as u64;
         Arc::new(Self { list: edges.collect(), vertices, graph: graph_number })
@@ -75,7 +85,7 @@ impl Input for Share {
         self.at = self.start;
     }
 
-    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
         let start = self.at;
         self.at = self.end.min(start + edges_max);
         Ok((&self.edges.list[start..self.at], self.at == self.end))

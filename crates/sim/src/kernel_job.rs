@@ -72,6 +72,26 @@ impl KernelJob {
         Self::of(kernel, name, graph, judge)
     }
 
+    /// A fold program on a graph whose vertices have these numbers, ascending, instead of its
+    /// slots. The interpreter says what the values are, by `plain`, which is the same program on
+    /// slots.
+    pub fn renumbered<P>(
+        name: &'static str,
+        (graph, numbers): (&Graph, &[u64]),
+        program: P,
+        plain: &P,
+    ) -> Self
+    where
+        P: Program + Send + 'static,
+    {
+        let expected = interpret(graph, plain);
+        let judge = move |values: &[_], iterations| judge(&expected, 1e-9, values, iterations);
+        let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
+        let weighted = kernel.shape().capabilities.weighted;
+        let edges = Edges::numbered(graph, weighted, |slot| numbers[slot as usize]);
+        Self::on(kernel, name, edges, Box::new(judge))
+    }
+
     /// An extended program on a graph as it is to be read. The interpreter says what the values
     /// are, within so much.
     pub fn extended<E>(error_max: f64, name: &'static str, graph: &Graph, program: E) -> Self
@@ -86,6 +106,15 @@ impl KernelJob {
 
     fn of<V: Value>(kernel: Kernel, name: &'static str, graph: &Graph, judge: Judge<V>) -> Self {
         let edges = Edges::of(graph, kernel.shape().capabilities.weighted);
+        Self::on(kernel, name, edges, judge)
+    }
+
+    fn on<V: Value>(
+        kernel: Kernel,
+        name: &'static str,
+        edges: Arc<Edges>,
+        judge: Judge<V>,
+    ) -> Self {
         let judge = move |values: &[u8], iterations| {
             let values = values.chunks_exact(size_of::<V>()).map(pod_read_unaligned);
             judge(&values.collect::<Vec<V>>(), iterations)
@@ -162,7 +191,10 @@ impl Job for KernelJob {
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
         let share = edges.share(&cut, rank);
-        let worker = |share| KernelWorker::new(kernel.clone(), cut, edges.graph, share);
+        let worker = |share| match KernelWorker::new(kernel.clone(), cut, edges.graph, share) {
+            Ok(worker) => worker,
+            Err(error) => unreachable!("numbers of vertices fit: {error}"),
+        };
         match (bug, kernel) {
             (Some(Bug::CombinedTwice), Kernel::Fold(kernel)) => {
                 Box::new(Tampered::new(worker(share), kernel.clone(), edges.graph))

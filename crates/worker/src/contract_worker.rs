@@ -16,6 +16,7 @@
 //! **Invariant:** an edge that is not of the cell that it was pulled for, and a chunk that has not
 //! as many bytes as its edges, are errors. Checked in `ContractWorker::edges`.
 
+use std::any::type_name;
 use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice, pod_read_unaligned};
@@ -28,8 +29,9 @@ use welter_protocol::work::{self, Filled};
 use welter_protocol::{Outcome, Payload, Work};
 
 use crate::bins::Bin;
+use crate::degrees::degrees;
 use crate::edge_bins::EdgeBins;
-use crate::ingest::{Ingest, Input, degrees};
+use crate::ingest::{Ingest, Input};
 use crate::partitioning::Partitioning;
 use crate::{Worker, other};
 
@@ -64,8 +66,17 @@ pub struct ContractWorker<C: Contract> {
 
 impl<C: Contract> ContractWorker<C> {
     /// The worker of a machine that reads this share of a graph of this number.
-    pub fn new(program: Arc<C>, cut: Partitioning, graph: u64, input: Box<dyn Input>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When numbers of vertices are wider than ends of rewritten edges.
+    pub fn new(
+        program: Arc<C>,
+        cut: Partitioning,
+        graph: u64,
+        input: Box<dyn Input>,
+    ) -> Result<Self, EngineError> {
+        cut.numbers_fit(type_name::<C>(), false)?;
+        Ok(Self {
             program,
             ingest: Ingest::new(input, cut.clone(), (graph, C::WEIGHTED), (true, None)),
             graph,
@@ -82,7 +93,7 @@ impl<C: Contract> ContractWorker<C> {
             rewrites: false,
             scratch: Scratch::default(),
             looked_at: 0,
-        }
+        })
     }
 
     /// The vertices of a partition.
@@ -108,7 +119,7 @@ impl<C: Contract> ContractWorker<C> {
     }
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
-        let degrees = degrees(counts, self.cut.vertices(partition))?;
+        let degrees = degrees(counts, &self.cut.partitions, partition)?;
         let first = self.cut.partitions.range(partition).start;
         let vertices = degrees.iter().zip(first..);
         let made = vertices
@@ -144,7 +155,7 @@ impl<C: Contract> ContractWorker<C> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
         let mut edges = Vec::with_capacity(payload.len() / ENDS_BYTES);
         if block.name.iteration == 0 {
-            let place = self.cut.chunk_cell(self.graph, cell);
+            let place = self.cut.chunk_cell(self.graph, cell, 0);
             place.open(payload)?.show(C::WEIGHTED, &mut self.scratch, |edge| {
                 let (source, target, data) =
                     (edge.source, edge.target, self.program.edge_data(edge));

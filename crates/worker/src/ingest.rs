@@ -3,10 +3,14 @@
 //!
 //! ```text
 //! chunk     of the store's format; then zeros for the states of edges, where the program keeps any
-//! rough     edges of a partition of destinations, as they came: source u32, target u32, and a
-//!           weight f64 where there are any
-//! degrees   u32 for each vertex of a partition; or one u64, its edges
+//! rough     edges of a partition of destinations: source u32, its place in a zone, target u32,
+//!           the low bits of its number, and a weight f64 where there are any; before them the
+//!           number of the zone u32, where there are several
 //! ```
+//!
+//! **Invariant:** no end of an edge is cut short: numbers of 64 bits become places that the
+//! partition or zone has. Checked in `Ingest::ends`. Tested by
+//! `ends_beyond_32_bits_come_back_from_chunks`.
 //!
 //! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
 //! there are more cells than bins may be open. Where more may, cells have several, by the part of
@@ -14,18 +18,18 @@
 
 use std::collections::BTreeMap;
 
-use bytemuck::{cast_slice, pod_read_unaligned};
+use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
 use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Cell, Phase};
-use welter_protocol::partitions::Partitions;
 use welter_protocol::work::{Filled, Rewritten};
-use welter_protocol::{Outcome, Payload, Work};
+use welter_protocol::{Outcome, Work};
 
+use crate::degrees::Counts;
 use crate::other;
-use crate::partitioning::Partitioning;
+use crate::partitioning::{Partitioning, in_zone};
 
 /// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
 /// have several tiles, and some that go on beyond their block.
@@ -34,6 +38,17 @@ const TILE_EDGES_LEAST: usize = 3;
 
 /// Chunks of so many edges are cut as the engine cuts its own.
 const CHUNK_EDGES: u32 = 1 << 16;
+
+/// An edge of the input, between numbers of vertices of the whole graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InputEdge {
+    /// The vertex that it leaves.
+    pub source: u64,
+    /// The vertex that it leads to.
+    pub target: u64,
+    /// Weight; 1 where there are none.
+    pub weight: f64,
+}
 
 /// The share of the edges that a machine reads.
 pub trait Input: Send {
@@ -44,60 +59,26 @@ pub trait Input: Send {
     ///
     /// # Errors
     /// When the input cannot be read.
-    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError>;
+    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError>;
 }
 
-/// Whether both ends of an edge are among so many vertices.
-pub(crate) fn is_there(edge: &Edge, vertices: u64) -> Result<(), EngineError> {
-    let Edge { source, target, .. } = edge;
-    if [source, target].iter().all(|&&end| u64::from(end) < vertices) {
-        return Ok(());
-    }
-    Err(other(format!("an edge from {source} to {target} in a graph of {vertices} vertices")))
+/// The error of an edge one of whose ends is no vertex of so many.
+pub(crate) fn no_vertex(edge: &InputEdge, vertices: u64) -> EngineError {
+    let InputEdge { source, target, .. } = edge;
+    other(format!("an edge from {source} to {target} in a graph of {vertices} vertices"))
 }
+
+/// The chunk that an edge belongs to: its cell, the zone of an end that is not in the partition
+/// of the cell, and the part of the source partition.
+type Bound = (Cell, u32, u64);
 
 /// Edges of a cell that wait for their chunk to be full.
 #[derive(Default)]
 struct Bin {
+    /// Their ends are places.
     edges: Vec<Edge>,
     /// Which ranges of the sources are there.
     sources: u64,
-}
-
-/// Edges that were read, by what they leave.
-enum Counts {
-    /// Each vertex.
-    Vertices(Vec<u32>),
-    /// Each partition, which takes no memory for vertices.
-    Partitions(Vec<u64>),
-}
-
-impl Counts {
-    fn begin(&mut self, partitions: &Partitions) {
-        match self {
-            Self::Vertices(counts) => *counts = vec![0; partitions.vertices() as usize],
-            Self::Partitions(counts) => *counts = vec![0; partitions.count() as usize],
-        }
-    }
-
-    fn count(&mut self, partitions: &Partitions, source: u32) {
-        match self {
-            Self::Vertices(counts) => counts[source as usize] += 1,
-            Self::Partitions(counts) => counts[partitions.of(source.into()) as usize] += 1,
-        }
-    }
-
-    /// Counts of a partition.
-    fn of(&self, partitions: &Partitions, partition: u32) -> Payload {
-        match self {
-            Self::Vertices(counts) => {
-                let range = partitions.range(partition);
-                let counts = &counts[range.start as usize..range.end as usize];
-                Payload::from(cast_slice::<u32, u8>(counts))
-            }
-            Self::Partitions(counts) => Payload::from(counts[partition as usize].to_le_bytes()),
-        }
-    }
 }
 
 /// How far a machine has read.
@@ -110,8 +91,7 @@ pub(crate) struct Ingest {
     by_cells: bool,
     state_bytes: Option<usize>,
     counts: Counts,
-    /// Of a cell, and of a part of its sources.
-    bins: BTreeMap<(Cell, u64), Bin>,
+    bins: BTreeMap<Bound, Bin>,
     /// Partition whose rough chunks are being split.
     split: Option<u32>,
     writer: EdgeWriter,
@@ -137,7 +117,7 @@ impl Ingest {
             Form { encoding: cut.encoding, block_bits, tile_edges_least }
         };
         let writer = EdgeWriter::new(form, weighted);
-        let (counts, bins) = (Counts::Vertices(Vec::new()), BTreeMap::new());
+        let (counts, bins) = (Counts::of_vertices(), BTreeMap::new());
         let (split, chunks) = (None, 0);
         Self {
             input,
@@ -156,7 +136,7 @@ impl Ingest {
 
     /// An ingest that counts the edges that leave partitions, not vertices.
     pub(crate) fn of_partitions(self) -> Self {
-        Self { counts: Counts::Partitions(Vec::new()), ..self }
+        Self { counts: Counts::of_partitions(), ..self }
     }
 
     /// Does what is asked, if edges are to be split.
@@ -188,37 +168,68 @@ impl Ingest {
         Ok(Some(outcome))
     }
 
-    /// The cell of an edge, in the first pass over it or the last.
-    fn cell(&self, edge: Edge, is_first: bool) -> Cell {
-        let [from, to] = [edge.source, edge.target].map(|end| self.cut.partitions.of(end.into()));
+    /// The partitions of the ends of an edge, and their places there.
+    ///
+    /// # Errors
+    /// When one is no vertex.
+    fn ends(&self, edge: &InputEdge) -> Result<[(u32, u64); 2], EngineError> {
+        let partitions = &self.cut.partitions;
+        let place = |end: u64| {
+            let partition = partitions.find(end)?;
+            Some((partition, end - partitions.range(partition).start))
+        };
+        let ends = place(edge.source).zip(place(edge.target));
+        let (source, target) = ends.ok_or_else(|| no_vertex(edge, partitions.vertices()))?;
+        Ok([source, target])
+    }
+
+    /// The chunk of an edge between these places, in the first pass over it or the last, and its
+    /// ends as they are written there.
+    fn bound(&self, edge: &InputEdge, ends: [(u32, u64); 2], is_first: bool) -> (Bound, Edge) {
+        let [(from, source), (to, target)] = ends;
+        // No partition has more vertices: see `Partitioning::numbers_fit`.
+        let [source, target] = [source as u32, target as u32];
+        let part = self.cut.part_of(ends[0], self.by_cells);
+        let edge_of = |source, target| Edge { source, target, weight: edge.weight };
         match (self.by_cells, is_first && self.cut.splits(self.by_cells)) {
-            (false, _) => Cell::all(from),
-            (true, true) => Cell::all(to),
-            (true, false) => Cell { partition: to, source: Some(from) },
+            (false, _) => {
+                let (zone, target) = in_zone(edge.target);
+                ((Cell::all(from), zone, part), edge_of(source, target))
+            }
+            // A rough chunk is not asked for by its sources.
+            (true, true) => {
+                let (zone, source) = in_zone(edge.source);
+                ((Cell::all(to), zone, 0), edge_of(source, edge.target as u32))
+            }
+            (true, false) => {
+                ((Cell { partition: to, source: Some(from) }, 0, part), edge_of(source, target))
+            }
         }
     }
 
     /// Puts an edge into the bin of its cell, and hands that out when it is full.
-    fn bin(&mut self, edge: Edge, is_first: bool) -> Result<Option<Filled>, EngineError> {
-        let cell = self.cell(edge, is_first);
-        // A rough chunk is not asked for by its sources.
-        let is_rough = cell.source.is_none() && self.by_cells;
-        let part = self.cut.part_of(edge.source.into(), self.by_cells);
-        let bin = self.bins.entry((cell, if is_rough { 0 } else { part })).or_default();
-        bin.edges.push(edge);
-        bin.sources |= self.cut.range_of(edge.source.into());
+    fn bin(
+        &mut self,
+        edge: &InputEdge,
+        ends: [(u32, u64); 2],
+        is_first: bool,
+    ) -> Result<Option<Filled>, EngineError> {
+        let (bound, placed) = self.bound(edge, ends, is_first);
+        let bin = self.bins.entry(bound).or_default();
+        bin.edges.push(placed);
+        bin.sources |= self.cut.range_at(ends[0]);
         if bin.edges.len() < self.cut.chunk_records as usize {
             return Ok(None);
         }
         let full = std::mem::take(bin);
-        self.chunk(cell, &full).map(Some)
+        self.chunk(bound, &full).map(Some)
     }
 
     /// Chunks of what is left in bins.
     fn rest(&mut self) -> Result<Vec<Filled>, EngineError> {
         let left = std::mem::take(&mut self.bins).into_iter();
         let left = left.filter(|(_, bin)| !bin.edges.is_empty());
-        left.map(|((cell, _), bin)| self.chunk(cell, &bin)).collect()
+        left.map(|(bound, bin)| self.chunk(bound, &bin)).collect()
     }
 
     /// Bins the edges of a rough chunk by their sources too.
@@ -229,24 +240,26 @@ impl Ingest {
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
         let mut filled = Vec::new();
-        let edges = self.smooth(payload);
+        let edges = self.smooth(partition, payload);
         *looked_at = edges.len() as u64;
-        for edge in edges {
-            let vertices = self.cut.partitions.vertices();
-            let outside = [edge.source, edge.target].iter().any(|&end| u64::from(end) >= vertices);
-            if outside || self.cut.partitions.of(edge.target.into()) != partition {
+        for edge in &edges {
+            let ends = self.ends(edge)?;
+            if ends[1].0 != partition {
                 let what =
                     format!("an edge to {} in a chunk of partition {partition}", edge.target);
                 return Err(other(what));
             }
-            filled.extend(self.bin(edge, false)?);
+            filled.extend(self.bin(edge, ends, false)?);
         }
         Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: Rewritten::Not, filled })
     }
 
     /// The bytes of a rough chunk.
-    fn rough(&self, edges: &[Edge]) -> Vec<u8> {
+    fn rough(&self, zone: u32, edges: &[Edge]) -> Vec<u8> {
         let mut bytes = Vec::new();
+        if self.cut.zones() > 1 {
+            bytes.extend(zone.to_le_bytes());
+        }
         for Edge { source, target, weight } in edges {
             bytes.extend([source, target].into_iter().flat_map(|end| end.to_le_bytes()));
             if self.weighted {
@@ -256,12 +269,22 @@ impl Ingest {
         bytes
     }
 
-    /// Edges of a rough chunk.
-    fn smooth(&self, bytes: &[u8]) -> Vec<Edge> {
+    /// Edges of a rough chunk, whose ends may still be anything.
+    fn smooth(&self, partition: u32, bytes: &[u8]) -> Vec<InputEdge> {
+        let head = if self.cut.zones() > 1 { size_of::<u32>() } else { 0 };
+        let (zone, bytes) = bytes.split_at(head.min(bytes.len()));
+        let zone = if zone.len() == head && head > 0 { pod_read_unaligned(zone) } else { 0 };
+        let (zone, first) = (self.cut.zone(zone), self.cut.partitions.range(partition).start);
         let edge = |bytes: &[u8]| {
-            let [source, target] = [0, 4].map(|at| pod_read_unaligned(&bytes[at..at + 4]));
+            let [source, target]: [u32; 2] =
+                [0, 4].map(|at| pod_read_unaligned(&bytes[at..at + 4]));
             let weight = bytes.get(8..).filter(|weight| !weight.is_empty());
-            Edge { source, target, weight: weight.map_or(1.0, pod_read_unaligned) }
+            InputEdge {
+                source: zone.start + u64::from(source),
+                // The one number of the partition with these low bits, if it has one.
+                target: first + u64::from(target.wrapping_sub(first as u32)),
+                weight: weight.map_or(1.0, pod_read_unaligned),
+            }
         };
         bytes.chunks_exact(if self.weighted { 16 } else { 8 }).map(edge).collect()
     }
@@ -276,7 +299,6 @@ impl Ingest {
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
         let (partitions, edges_max) = (self.cut.partitions.clone(), self.cut.piece_edges);
-        let vertices = partitions.vertices();
         if first {
             self.input.begin();
             self.counts.begin(&partitions);
@@ -285,31 +307,30 @@ impl Ingest {
         let (edges, is_last) = self.input.piece(edges_max)?;
         let edges = edges.to_vec();
         let mut filled = Vec::new();
-        for &edge in &edges {
-            is_there(&edge, vertices)?;
-            self.counts.count(&partitions, edge.source);
-            filled.extend(self.bin(edge, true)?);
+        for edge in &edges {
+            let ends = self.ends(edge)?;
+            self.counts.count(&partitions, ends[0]);
+            filled.extend(self.bin(edge, ends, true)?);
         }
         *looked_at = edges.len() as u64;
         let mut degrees = None;
         if is_last {
             filled.extend(self.rest()?);
-            let of = |partition| self.counts.of(&partitions, partition);
-            degrees = Some((0..partitions.count()).map(of).collect());
+            degrees = Some(self.counts.payloads());
         }
         Ok(Outcome::Ingested { read: *looked_at, filled, degrees })
     }
 
-    fn chunk(&mut self, cell: Cell, bin: &Bin) -> Result<Filled, EngineError> {
+    fn chunk(&mut self, (cell, zone, _): Bound, bin: &Bin) -> Result<Filled, EngineError> {
         let Cell { partition, source } = cell;
         let records = bin.edges.len() as u32;
         if source.is_none() && self.by_cells {
             // Rough: all of it is split.
-            let (sources, payload) = (u64::MAX, self.rough(&bin.edges).into());
+            let (sources, payload) = (u64::MAX, self.rough(zone, &bin.edges).into());
             return Ok(Filled { partition, source, records, combined: 0, sources, payload });
         }
         self.chunks += 1;
-        let place = self.cut.chunk_cell(self.graph, cell);
+        let place = self.cut.chunk_cell(self.graph, cell, zone);
         let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
         let payload = match self.state_bytes {
             Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
@@ -320,24 +341,5 @@ impl Ingest {
     }
 }
 
-/// The degrees of so many vertices of a partition, from what each machine has counted.
-///
-/// # Errors
-/// When counts are not those of so many vertices.
-pub(crate) fn degrees(counts: &[Payload], vertices: usize) -> Result<Vec<u32>, EngineError> {
-    let mut degrees = vec![0_u32; vertices];
-    for counts in counts {
-        if counts.len() != size_of_val(&degrees[..]) {
-            return Err(other(format!("{} bytes of {vertices} degrees", counts.len())));
-        }
-        for (degree, count) in degrees.iter_mut().zip(numbers(counts)) {
-            *degree = degree.saturating_add(count);
-        }
-    }
-    Ok(degrees)
-}
-
-/// Numbers of 32 bits.
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.chunks_exact(size_of::<u32>()).map(pod_read_unaligned)
-}
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,8 @@ use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
 
 use crate::bins::Bin;
-use crate::ingest::{Ingest, Input, degrees};
+use crate::degrees::degrees;
+use crate::ingest::{Ingest, Input};
 use crate::partitioning::Partitioning;
 use crate::vertices::{VertexSet, Wanted, vertex_bytes};
 use crate::{Worker, other};
@@ -54,8 +55,17 @@ pub struct KernelWorker {
 
 impl KernelWorker {
     /// The worker of a machine that reads this share of a graph of this number.
-    pub fn new(kernel: Kernel, cut: Partitioning, graph: u64, input: Box<dyn Input>) -> Self {
+    ///
+    /// # Errors
+    /// When numbers of vertices are wider than the program has room for.
+    pub fn new(
+        kernel: Kernel,
+        cut: Partitioning,
+        graph: u64,
+        input: Box<dyn Input>,
+    ) -> Result<Self, EngineError> {
         let shape = *kernel.shape();
+        cut.numbers_fit(shape.program, shape.capabilities.wide)?;
         let rewrites = matches!(kernel, Kernel::Extended(_));
         let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
         let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states));
@@ -63,7 +73,7 @@ impl KernelWorker {
             Kernel::Fold(_) => cut.partitions.count(),
             Kernel::Extended(_) => 0,
         };
-        Self {
+        Ok(Self {
             ingest,
             graph,
             cut,
@@ -80,7 +90,7 @@ impl KernelWorker {
             scratch: Scratch::default(),
             looked_at: 0,
             kernel,
-        }
+        })
     }
 
     /// Bytes of a vertex on storage.
@@ -90,7 +100,7 @@ impl KernelWorker {
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
         let Self { kernel, cut, own, .. } = self;
-        let degrees = degrees(counts, cut.vertices(partition))?;
+        let degrees = degrees(counts, &cut.partitions, partition)?;
         own.begin(kernel, degrees.len());
         let first = cut.partitions.range(partition).start;
         let made = init(kernel, first, &degrees, own.columns(kernel));

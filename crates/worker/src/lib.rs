@@ -6,7 +6,7 @@
 //!
 //! | work | done by |
 //! |---|---|
-//! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted |
+//! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted (`degrees`) |
 //! | bounds of partitions, before that | [`weigh`] |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |
@@ -29,6 +29,7 @@
 
 mod bins;
 mod contract_worker;
+mod degrees;
 mod edge_bins;
 mod ingest;
 mod kernel_worker;
@@ -42,7 +43,7 @@ use welter_engine::EngineError;
 use welter_protocol::{Outcome, Work};
 
 pub use contract_worker::ContractWorker;
-pub use ingest::Input;
+pub use ingest::{Input, InputEdge};
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
 pub use triangles::TriangleWorker;

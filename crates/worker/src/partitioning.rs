@@ -1,11 +1,35 @@
 //! How a graph is cut for a cluster: partitions, chunks and bins.
+//!
+//! An end of an edge is written in 32 bits, relative to where its partition begins, or, where
+//! edges were binned by their other end alone, to where its *zone* does:
+//!
+//! ```text
+//! zone w = numbers [w 2^31, (w + 1) 2^31)    as many as the low bits of a key can tell
+//! ```
+//!
+//! A graph of up to 2^31 numbers has one zone, which begins at 0.
 
-use welter_engine::chunks;
+use std::ops::Range;
+
+use welter_engine::{EngineError, chunks};
 use welter_protocol::Payload;
 use welter_protocol::config::Route;
 use welter_protocol::names::Cell;
 use welter_protocol::partitions::Partitions;
-use welter_store::header::{CellId, Encoding};
+use welter_store::header::{CellId, Encoding, KEY_BITS};
+
+use crate::other;
+
+/// Numbers of a zone, as a power of two.
+const ZONE_BITS: u32 = KEY_BITS - 1;
+
+/// Numbers of vertices are below this.
+const NUMBERS_MOST: u64 = 1 << 62;
+
+/// The zone of a number, and its place there.
+pub(crate) fn in_zone(number: u64) -> (u32, u32) {
+    ((number >> ZONE_BITS) as u32, (number & ((1 << ZONE_BITS) - 1)) as u32)
+}
 
 /// How a job is cut for a cluster.
 #[derive(Clone, Debug)]
@@ -41,37 +65,88 @@ impl Partitioning {
 
     /// Parts of a source partition that have bins of their own in the last pass over the input.
     fn parts(&self, by_cells: bool) -> u64 {
-        let partitions = self.partitions.count().into();
+        let partitions: u64 = self.partitions.count().into();
         let at_once = by_cells && !self.splits(by_cells);
-        let cells = if at_once { self.partitions.cells() } else { partitions };
+        let zones = if by_cells { 1 } else { self.zones().into() };
+        let cells = if at_once { self.partitions.cells() } else { partitions * zones };
         let most = (self.bins_open_max / cells).clamp(1, self.source_parts);
         // Whole ranges, so that no chunk has some of one and some of the next.
         1 << most.ilog2()
     }
 
-    /// The part of its partition that a source is in.
-    pub(crate) fn part_of(&self, source: u64, by_cells: bool) -> u64 {
-        let (partition, place) = self.partitions.place(source);
+    /// The part of its partition that a source at this place is in.
+    pub(crate) fn part_of(&self, (partition, place): (u32, u64), by_cells: bool) -> u64 {
         place * self.parts(by_cells) / self.vertices(partition) as u64
     }
 
     /// The bit of a vertex among the 64 ranges of its partition.
     pub(crate) fn range_of(&self, vertex: u64) -> u64 {
-        let (partition, place) = self.partitions.place(vertex);
+        self.range_at(self.partitions.place(vertex))
+    }
+
+    /// As [`Self::range_of`], of the vertex at a place of a partition.
+    pub(crate) fn range_at(&self, (partition, place): (u32, u64)) -> u64 {
         1 << (place * 64 / self.vertices(partition) as u64)
     }
 
-    /// A cell of a graph as chunks have it. Where edges are binned by their sources alone, one
-    /// stripe is as wide as the graph.
-    pub fn chunk_cell(&self, graph: u64, cell: Cell) -> chunks::Cell {
+    /// Zones that all numbers of vertices are cut into.
+    pub(crate) fn zones(&self) -> u32 {
+        self.partitions.end().div_ceil(1 << ZONE_BITS).max(1) as u32
+    }
+
+    /// Numbers of a zone.
+    pub(crate) fn zone(&self, zone: u32) -> Range<u64> {
+        let first = u64::from(zone) << ZONE_BITS;
+        first..self.partitions.end().min(first + (1 << ZONE_BITS))
+    }
+
+    /// A cell of a graph as chunks have it. Where edges are binned by their sources alone, a stripe
+    /// is a zone.
+    pub(crate) fn chunk_cell(&self, graph: u64, cell: Cell, zone: u32) -> chunks::Cell {
         let partitions = &self.partitions;
         let source_partition = cell.sources();
         let (stripe, targets) = match cell.source {
             Some(_) => (cell.partition, partitions.range(cell.partition)),
-            None => (0, 0..partitions.vertices()),
+            None => (zone, self.zone(zone)),
         };
         let sources = partitions.range(source_partition);
         chunks::Cell { graph, id: CellId { source_partition, stripe }, sources, targets }
+    }
+
+    /// The cell of a chunk that was pulled for one.
+    pub(crate) fn pulled_cell(
+        &self,
+        graph: u64,
+        cell: Cell,
+        payload: &[u8],
+    ) -> Result<chunks::Cell, EngineError> {
+        let first = self.chunk_cell(graph, cell, 0);
+        if cell.source.is_some() || self.zones() == 1 {
+            return Ok(first);
+        }
+        let zone = first.stripe_of(payload)?;
+        if zone < self.zones() {
+            return Ok(self.chunk_cell(graph, cell, zone));
+        }
+        Err(other(format!("a chunk of zone {zone} of {}", self.zones())))
+    }
+
+    /// Refuses a program that holds numbers of vertices in fewer bits than these have.
+    ///
+    /// # Errors
+    /// Says which program it is.
+    pub(crate) fn numbers_fit(&self, program: &str, is_wide: bool) -> Result<(), EngineError> {
+        let (end, width) = (self.partitions.end(), self.partitions.width());
+        // The largest number of 32 bits says "none" in some programs.
+        let what = if !is_wide && end > u32::MAX.into() {
+            format!("{program} holds vertices in 32 bits, and their numbers go on to {end} here")
+        } else if end > NUMBERS_MOST || width > 1 << ZONE_BITS {
+            let most = "vertices have numbers of 62 bits, and partitions 2^31 of them, at most";
+            format!("{most}, not {end} and {width}")
+        } else {
+            return Ok(());
+        };
+        Err(EngineError::Unsupported(what))
     }
 
     /// A vertex set, of vertices of so many bytes, as chunks: at least one.

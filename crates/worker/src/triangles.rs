@@ -98,7 +98,7 @@ impl TriangleWorker {
             let what = "rows of triangles travel as updates, which wait nowhere on route fold";
             return Err(EngineError::Unsupported(format!("{what}; take route spill")));
         }
-        if cut.partitions.vertices() > VERTICES_MOST {
+        if cut.partitions.end() > VERTICES_MOST {
             let what = "triangles take a graph of at most 2^31 vertices";
             return Err(EngineError::Unsupported(what.to_owned()));
         }

@@ -11,6 +11,7 @@ use welter_protocol::{Outcome, Payload};
 
 use crate::bins::Bin;
 use crate::kernel_worker::KernelWorker;
+use crate::other;
 use crate::vertices::VertexSet;
 
 /// The outcome of a chunk that made so many updates, and filled these buffers.
@@ -37,7 +38,7 @@ impl KernelWorker {
     /// Folds edges of the cell at work into accumulators.
     fn fold(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
-        let cell = self.cut.chunk_cell(self.graph, cell);
+        let cell = self.cut.chunk_cell(self.graph, cell, 0);
         let Self { sources: set, accums, told, scratch, .. } = self;
         let pulled = cell.open(payload)?;
         if kernel.shape().capabilities.combines {
@@ -52,19 +53,24 @@ impl KernelWorker {
 
     /// Scatters edges of the open partition into bins.
     fn scatter(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
-        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition));
+        let cell = self.cut.pulled_cell(self.graph, Cell::all(self.partition), payload)?;
         let (graph, at) = self.updates_for(0);
         let Self { cut, own, bins, scratch, .. } = self;
         let (partitions, most) = (&cut.partitions, cut.chunk_records);
         let width = kernel.shape().record();
         let combines = cut.combines && kernel.shape().capabilities.combines;
         let pulled = cell.open(payload)?;
-        let (mut made, mut filled) = (0, Vec::new());
+        let (mut made, mut filled, mut outside) = (0, Vec::new(), None);
+        let first_target = cell.targets.start;
         pulled.scatter(kernel, sources(kernel, own), scratch, |targets, records| {
             made += targets.len() as u64;
             for (&target, record) in targets.iter().zip(records.chunks_exact(width)) {
-                let stripe = partitions.of(target.into());
-                let target = (u64::from(target) - partitions.range(stripe).start) as u32;
+                let number = first_target + u64::from(target);
+                let Some(stripe) = partitions.find(number) else {
+                    outside = Some(number);
+                    continue;
+                };
+                let target = (number - partitions.range(stripe).start) as u32;
                 let bin = &mut bins[stripe as usize];
                 if combines {
                     bin.combine(kernel, target, record);
@@ -77,6 +83,9 @@ impl KernelWorker {
                 }
             }
         })?;
+        if let Some(number) = outside {
+            return Err(other(format!("an edge to {number}, which is no vertex")));
+        }
         self.looked_at = pulled.edges();
         Ok(streamed(made, filled))
     }
@@ -84,7 +93,7 @@ impl KernelWorker {
     /// Shows the edges of a chunk what their ends say, and keeps what these tell.
     fn rewrite(&mut self, kernel: &ExtendedKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
-        let cell = self.cut.chunk_cell(self.graph, cell);
+        let cell = self.cut.chunk_cell(self.graph, cell, 0);
         let (pulled, held) = states(kernel.shape().state, &cell, payload)?;
         self.states.clear();
         self.states.extend(held);

@@ -13,7 +13,7 @@
 use welter_engine::EngineError;
 use welter_protocol::weights::Weights;
 
-use crate::ingest::{Input, is_there};
+use crate::ingest::{Input, no_vertex};
 
 /// Adds the edges of a share of the input, of which `edges_max` are read at a time.
 ///
@@ -29,10 +29,12 @@ pub fn weigh(
     loop {
         let (edges, is_last) = input.piece(edges_max)?;
         for edge in edges {
-            is_there(edge, weights.vertices())?;
-            weights.count(edge.target.into());
+            if edge.source.max(edge.target) >= weights.vertices() {
+                return Err(no_vertex(edge, weights.vertices()));
+            }
+            weights.count(edge.target);
             if !by_cells {
-                weights.count(edge.source.into());
+                weights.count(edge.source);
             }
         }
         if is_last {
@@ -43,12 +45,11 @@ pub fn weigh(
 
 #[cfg(test)]
 mod tests {
-    use welter_model::stream::Edge;
-
     use super::*;
+    use crate::InputEdge;
 
     struct Listed {
-        edges: Vec<Edge>,
+        edges: Vec<InputEdge>,
         at: usize,
     }
 
@@ -57,7 +58,7 @@ mod tests {
             self.at = 0;
         }
 
-        fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+        fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
             let start = self.at;
             self.at = self.edges.len().min(start + edges_max);
             Ok((&self.edges[start..self.at], self.at == self.edges.len()))
@@ -65,7 +66,10 @@ mod tests {
     }
 
     fn listed(pairs: &[[u32; 2]]) -> Listed {
-        let edge = |&[source, target]: &[u32; 2]| Edge { source, target, weight: 1.0 };
+        let edge = |pair: &[u32; 2]| {
+            let [source, target] = pair.map(u64::from);
+            InputEdge { source, target, weight: 1.0 }
+        };
         Listed { edges: pairs.iter().map(edge).collect(), at: 0 }
     }
 

@@ -11,7 +11,6 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
-use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
@@ -21,7 +20,7 @@ use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
-use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, Worker};
+use welter_worker::{ContractWorker, Input, InputEdge, KernelWorker, Partitioning, Worker};
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
@@ -29,7 +28,7 @@ const PARTITIONS: u32 = 3;
 
 /// Edges in memory.
 struct Listed {
-    edges: Vec<Edge>,
+    edges: Vec<InputEdge>,
     at: usize,
 }
 
@@ -38,7 +37,7 @@ impl Input for Listed {
         self.at = 0;
     }
 
-    fn piece(&mut self, edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
         let start = self.at;
         self.at = self.edges.len().min(start + edges_max);
         Ok((&self.edges[start..self.at], self.at == self.edges.len()))
@@ -66,13 +65,13 @@ fn cut(route: Route) -> Partitioning {
 }
 
 fn worker(graph: &Graph, kernel: &Kernel, route: Route) -> KernelWorker {
-    let edge = |(edge, &[source, target]): (usize, &[u32; 2])| Edge {
-        source,
-        target,
-        weight: graph.weight(edge),
+    let edge = |(edge, ends): (usize, &[u32; 2])| {
+        let [source, target] = ends.map(u64::from);
+        InputEdge { source, target, weight: graph.weight(edge) }
     };
     let edges = graph.pairs.iter().enumerate().map(edge).collect();
-    KernelWorker::new(kernel.clone(), cut(route), GRAPH, Box::new(Listed { edges, at: 0 }))
+    let input = Box::new(Listed { edges, at: 0 });
+    KernelWorker::new(kernel.clone(), cut(route), GRAPH, input).expect("numbers fit")
 }
 
 /// A master and a stealer, and all that is on storage.
@@ -368,9 +367,9 @@ fn payloads_of_another_kind_are_errors() {
 fn edges_of_no_vertex_are_errors() {
     let kernel = Kernel::Fold(FoldKernel::of(Arc::new(Bfs::new(vec![0]))));
     for (source, target, is_one) in [(0, 41, true), (42, 0, false), (0, 42, false)] {
-        let input = Listed { edges: vec![Edge { source, target, weight: 1.0 }], at: 0 };
-        let mut worker =
-            KernelWorker::new(kernel.clone(), cut(Route::Fold), GRAPH, Box::new(input));
+        let input = Listed { edges: vec![InputEdge { source, target, weight: 1.0 }], at: 0 };
+        let worker = KernelWorker::new(kernel.clone(), cut(Route::Fold), GRAPH, Box::new(input));
+        let mut worker = worker.expect("numbers fit");
         assert_eq!(worker.work(&Work::Ingest { first: true }).is_ok(), is_one);
     }
 }
@@ -379,7 +378,8 @@ fn edges_of_no_vertex_are_errors() {
 fn rewritten_edges_of_another_cell_or_number_are_errors() {
     let input = Listed { edges: Vec::new(), at: 0 };
     let program = Arc::new(LocalContraction::new(1));
-    let mut worker = ContractWorker::new(program, cut(Route::Fold), GRAPH, Box::new(input));
+    let worker = ContractWorker::new(program, cut(Route::Fold), GRAPH, Box::new(input));
+    let mut worker = worker.expect("numbers fit");
     let step = Step { iteration: 1, phase: Phase::Fold };
     // Fourteen vertices of four numbers each; a total of two.
     let vertices = vec![Payload::from([0; 14 * 16])];

@@ -8,7 +8,6 @@ use welter_algorithms::{Lcc, Triangles};
 use welter_engine::EngineError;
 use welter_engine::chunks::IntersectKernel;
 use welter_model::intersect::Intersect;
-use welter_model::stream::Edge;
 use welter_protocol::config::Route;
 use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
@@ -17,18 +16,18 @@ use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::plain::closed;
-use welter_worker::{Input, Partitioning, TriangleWorker, Worker};
+use welter_worker::{Input, InputEdge, Partitioning, TriangleWorker, Worker};
 
 const VERTICES: usize = 90;
 const PARTITIONS: u32 = 3;
 
 /// Edges in memory, all in one piece.
-struct Listed(Vec<Edge>);
+struct Listed(Vec<InputEdge>);
 
 impl Input for Listed {
     fn begin(&mut self) {}
 
-    fn piece(&mut self, _edges_max: usize) -> Result<(&[Edge], bool), EngineError> {
+    fn piece(&mut self, _edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
         Ok((&self.0, true))
     }
 }
@@ -63,7 +62,10 @@ fn kernel<I: Intersect + Send + 'static>(program: I) -> IntersectKernel {
 }
 
 fn worker(kernel: &IntersectKernel, graph: &Graph, rows_bytes: u64) -> TriangleWorker {
-    let edge = |&[source, target]: &[u32; 2]| Edge { source, target, weight: 1.0 };
+    let edge = |ends: &[u32; 2]| {
+        let [source, target] = ends.map(u64::from);
+        InputEdge { source, target, weight: 1.0 }
+    };
     let input = Box::new(Listed(graph.pairs.iter().map(edge).collect()));
     let cut = cut(Route::Spill, VERTICES as u64);
     TriangleWorker::new(kernel.clone(), cut, (7, rows_bytes), input).expect("a worker")

@@ -235,7 +235,7 @@ impl ClusterProgram {
         let program = Arc::new(program);
         let sizes = (size_of::<C::Value>() as u64, Edges::Contracted);
         let worker: MakeWorker = Box::new(move |cut, graph, input| {
-            Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)))
+            Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)?))
         });
         let made = Self::new::<C::Value, C::Total>(sizes, worker, top, finding);
         Self { wanted: Wanted::BothWays, ..made }
@@ -296,7 +296,7 @@ impl ClusterProgram {
 
 fn of_kernel(kernel: Kernel) -> MakeWorker {
     Box::new(move |cut, graph, input| {
-        Ok(Box::new(KernelWorker::new(kernel.clone(), cut, graph, input)))
+        Ok(Box::new(KernelWorker::new(kernel.clone(), cut, graph, input)?))
     })
 }
 

@@ -162,11 +162,12 @@ impl<L: TxLane> Computing<L> {
             let (edges, is_last) = input.piece(PIECE_EDGES)?;
             for &edge in edges {
                 let end = edge.source.max(edge.target);
-                if u64::from(end) >= slots {
-                    return Err(EngineError::Vertex { vertex: end.into(), slots }.into());
+                if end >= slots {
+                    return Err(EngineError::Vertex { vertex: end, slots }.into());
                 }
-                let (partition, place) = self.cut.place(edge.source.into());
-                let record = &record(edge)[..edge_bytes];
+                let (partition, place) = self.cut.place(edge.source);
+                // Slots of the command take 32 bits, since its readers hand out such pairs.
+                let record = &record(edge.target as u32, edge.weight)[..edge_bytes];
                 let sent = self.messages.send(partition as usize, place as u32, record);
                 sent.map_err(|error| failed(&mut self.messages, error))?;
             }

@@ -30,10 +30,10 @@ pub(super) const fn record_bytes(weighted: bool) -> usize {
 }
 
 /// The record of an edge.
-pub(super) fn record(edge: Edge) -> [u8; record_bytes(true)] {
+pub(super) fn record(target: u32, weight: f64) -> [u8; record_bytes(true)] {
     let mut record = [0; record_bytes(true)];
-    record[..TARGET_BYTES].copy_from_slice(&edge.target.to_ne_bytes());
-    record[TARGET_BYTES..].copy_from_slice(&edge.weight.to_ne_bytes());
+    record[..TARGET_BYTES].copy_from_slice(&target.to_ne_bytes());
+    record[TARGET_BYTES..].copy_from_slice(&weight.to_ne_bytes());
     record
 }
 

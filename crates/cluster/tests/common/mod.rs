@@ -141,7 +141,8 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
             return job.clone().into();
         }
         let share = Share::new(edges.clone(), reading, (rank, machines));
-        let worker = KernelWorker::new(kernel.clone(), cut.clone(), 5, Box::new(share));
+        let worker = KernelWorker::new(kernel.clone(), cut.clone(), 5, Box::new(share))
+            .expect("numbers fit");
         Task::Chunks(Box::new(worker))
     };
     let judge = move |bytes: &[u8], iterations| {
@@ -180,7 +181,9 @@ fn contraction(graph: &Graph, machines: usize, route: Route) -> Job {
         let me = (rank, machines);
         let share = Share::new(edges.clone(), reading, me).with_members(vertices, me);
         let program = Arc::new(LocalContraction::new(3));
-        Task::Chunks(Box::new(ContractWorker::new(program, cut.clone(), 5, Box::new(share))))
+        Task::Chunks(Box::new(
+            ContractWorker::new(program, cut.clone(), 5, Box::new(share)).expect("numbers fit"),
+        ))
     };
     let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
     let judge = move |bytes: &[u8], _| {

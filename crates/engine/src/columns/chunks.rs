@@ -107,6 +107,16 @@ impl Cell {
         Ok(Pulled { cell: self, chunk })
     }
 
+    /// The stripe that a chunk says it is of, where it may be of several. Nothing else of it was
+    /// looked at then.
+    ///
+    /// # Errors
+    /// When the bytes are not those of a chunk.
+    pub fn stripe_of(&self, bytes: &[u8]) -> Result<u32, EngineError> {
+        let chunk = Chunk::open(bytes).map_err(|error| self.failed(error))?;
+        Ok(chunk.label().cell.stripe)
+    }
+
     fn failed(&self, error: ChunkError) -> EngineError {
         let CellId { source_partition, stripe } = self.id;
         EngineError::Pulled { source_partition, stripe, error }

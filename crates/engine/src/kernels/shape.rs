@@ -3,6 +3,8 @@
 //! Capabilities of programs are constants of their types, with rules among them. They become values
 //! here, and here alone these rules are checked, when a program is compiled.
 
+use std::any::type_name;
+
 use welter_model::extended::Extended;
 use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
@@ -14,6 +16,8 @@ use crate::kernels::records::RECORD_ALIGN;
 /// Widths and capabilities of a program, as values.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelShape {
+    /// Name of the program's type.
+    pub program: &'static str,
     /// Bytes of the value of a vertex.
     pub value: usize,
     /// Bytes of the signal of a vertex.
@@ -50,6 +54,8 @@ pub struct Capabilities {
     pub knows_target: bool,
     /// Whether updates may be merged before they meet an accumulator of their destination.
     pub combines: bool,
+    /// Whether numbers of vertices may have more than 32 bits.
+    pub wide: bool,
 }
 
 impl KernelShape {
@@ -85,6 +91,7 @@ impl KernelShape {
             );
         }
         Self {
+            program: type_name::<P>(),
             value: size_of::<P::Value>(),
             signal: size_of::<P::Signal>(),
             update: size_of::<P::Update>(),
@@ -100,6 +107,7 @@ impl KernelShape {
                 groups: P::GROUPS,
                 knows_target: P::ACCUM_FROM_VALUE,
                 combines: P::COMBINABLE,
+                wide: P::WIDE,
             },
         }
     }
@@ -116,6 +124,7 @@ impl KernelShape {
             assert!(size_of::<E::State>() > 0, "edges of an extended program have a state");
         }
         Self {
+            program: type_name::<E>(),
             value: size_of::<E::Value>(),
             signal: size_of::<E::Signal>(),
             update: size_of::<E::Update>(),
@@ -131,6 +140,8 @@ impl KernelShape {
                 groups: false,
                 knows_target: false,
                 combines: false,
+                // Edges are shown with ends of 32 bits.
+                wide: false,
             },
         }
     }

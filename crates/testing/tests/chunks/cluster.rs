@@ -79,6 +79,8 @@ pub(crate) fn chunks(graph: &Graph, way: Way, weighted: bool) -> Vec<(Cell, Vec<
             let edges: Vec<Edge> = inside
                 .map(|(edge, &[source, target])| {
                     let weight = if weighted { graph.weight(edge) } else { 1.0 };
+                    let [source, target] = [(source, &sources), (target, &targets)]
+                        .map(|(end, range)| end - range.start as u32);
                     Edge { source, target, weight }
                 })
                 .collect();

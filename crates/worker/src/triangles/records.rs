@@ -24,7 +24,7 @@ impl TriangleWorker {
 
     /// Tells what edges say.
     fn scatter(&mut self, payload: &[u8]) -> Result<(), EngineError> {
-        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition));
+        let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition), 0);
         let pulled = cell.open(payload)?;
         let mut scratch = std::mem::take(&mut self.scratch);
         let first = cell.sources.start as u32;

@@ -125,13 +125,14 @@ impl<'b> Pulled<'_, 'b> {
     /// Hands all edges to `show`, with their weights where these are looked at.
     ///
     /// # Errors
-    /// When one leads outside its cell. Some were shown then.
+    /// When one leads outside its cell, or to a number of more than 32 bits. Some were shown then.
     pub fn show(
         &self,
         weighted: bool,
         scratch: &mut Scratch,
         mut show: impl FnMut(Edge),
     ) -> Result<(), EngineError> {
+        self.is_narrow()?;
         let coding = Coding::weighted(self.chunk.label(), weighted);
         let lengths = [&self.cell.sources, &self.cell.targets]
             .map(|range| (range.end - range.start) as usize);
@@ -157,8 +158,8 @@ impl<'b> Pulled<'_, 'b> {
     /// sources and the destinations of the cell say.
     ///
     /// # Errors
-    /// When an edge leads outside these columns, or there are not as many states as edges. Some
-    /// were shown then.
+    /// When an edge leads outside these columns, or to a number of more than 32 bits, or there are
+    /// not as many states as edges. Some were shown then.
     pub fn extend(
         &self,
         kernel: &ExtendedKernel,
@@ -168,6 +169,7 @@ impl<'b> Pulled<'_, 'b> {
         mut put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
         let shape = kernel.shape();
+        self.is_narrow()?;
         self.has_states(shape.state, states)?;
         let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
         let lengths = [sources, targets].map(|signals| signals.len() / shape.signal);
@@ -191,6 +193,16 @@ impl<'b> Pulled<'_, 'b> {
             put(targets, updates);
             columns.outside()
         })
+    }
+
+    /// Whether ends of edges have numbers of 32 bits, as [`Edge`] has.
+    fn is_narrow(&self) -> Result<(), EngineError> {
+        let end = self.cell.sources.end.max(self.cell.targets.end);
+        if end <= 1 << u32::BITS {
+            return Ok(());
+        }
+        let what = format!("edges with ends of 32 bits are shown, and vertices go on to {end}");
+        Err(EngineError::Unsupported(what))
     }
 
     /// Hands each tile to `each`, with the place of its first source in a column of so many of the

@@ -1,4 +1,5 @@
-//! Edges of a cell as a chunk, cut into tiles as the ingest does it.
+//! Edges of a cell as a chunk, cut into tiles as the ingest does it. Their ends are places in the
+//! cell, of 32 bits, wherever that begins.
 
 use std::ops::Range;
 
@@ -52,7 +53,8 @@ impl EdgeWriter {
         Self { form, records, bytes: Vec::new() }
     }
 
-    /// The bytes of a chunk of these edges of a cell, in any order. `number`: of the chunk in it.
+    /// The bytes of a chunk of these edges of a cell, in any order, whose ends are places among its
+    /// sources and targets. `number`: of the chunk in it.
     ///
     /// # Errors
     /// When a cell is wider than keys can tell, or an edge not in it.
@@ -62,7 +64,7 @@ impl EdgeWriter {
         number: u32,
         edges: &[Edge],
     ) -> Result<&[u8], EngineError> {
-        let wide = |range: &Range<u64>| bits(range) >= KEY_BITS || range.end > 1 << u32::BITS;
+        let wide = |range: &Range<u64>| bits(range) >= KEY_BITS;
         if wide(&cell.sources) || wide(&cell.targets) {
             let what = format!("a cell from {:?} to {:?} is too wide", cell.sources, cell.targets);
             return Err(EngineError::Internal(what));
@@ -123,11 +125,11 @@ impl<R: Record> Cutter<R> {
         records.clear();
         for edge in edges {
             let [source, target] = [(edge.source, &cell.sources), (edge.target, &cell.targets)]
-                .map(|(end, range)| {
-                    range.contains(&end.into()).then(|| u64::from(end) - range.start)
+                .map(|(place, range)| {
+                    Some(u64::from(place)).filter(|place| *place < range.end - range.start)
                 });
             let Some((source, target)) = source.zip(target) else {
-                let what = format!("an edge from {} to {}", edge.source, edge.target);
+                let what = format!("an edge from place {} to {}", edge.source, edge.target);
                 return Err(EngineError::Internal(format!("{what} is not in its cell")));
             };
             records.push(R::new(source << target_bits | target, edge.weight));

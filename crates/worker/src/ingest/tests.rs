@@ -1,0 +1,150 @@
+//! Edges as they are read and as they come back from chunks, wherever numbers of vertices lie.
+
+use std::ops::Range;
+
+use welter_engine::chunks::Scratch;
+use welter_protocol::names::Step;
+use welter_protocol::partitions::Partitions;
+use welter_protocol::random::Random;
+use welter_store::header::Encoding;
+
+use super::*;
+
+struct Listed(Vec<InputEdge>);
+
+impl Input for Listed {
+    fn begin(&mut self) {}
+
+    fn piece(&mut self, _: usize) -> Result<(&[InputEdge], bool), EngineError> {
+        Ok((&self.0, true))
+    }
+}
+
+fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning {
+    Partitioning {
+        partitions: Partitions::of_ranges(1, ranges).unwrap(),
+        route,
+        encoding: Encoding::Compressed,
+        chunk_records: 5,
+        chunk_vertices: 4,
+        piece_edges: 1000,
+        bins_open_max,
+        source_parts: 1,
+        combines: false,
+    }
+}
+
+/// The ends of all edges that chunks have, after they were read and split.
+fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
+    let listed = Box::new(Listed(edges.to_vec()));
+    let mut ingest = Ingest::new(listed, cut.clone(), (7, true), (false, None));
+    let Outcome::Ingested { filled, .. } = ingest.piece(true, &mut 0).unwrap() else {
+        panic!("edges are read")
+    };
+    let is_rough = |chunk: &Filled| chunk.source.is_none() && cut.route == Route::Fold;
+    let (rough, mut chunks): (Vec<_>, Vec<_>) = filled.into_iter().partition(is_rough);
+    for Filled { partition, payload, .. } in rough {
+        let step = Step { iteration: 0, phase: Phase::Split };
+        let (vertices, control) = (Vec::new(), [].into());
+        let open = Work::Open { step, partition, vertices, control };
+        ingest.splits(&open, &mut 0).unwrap().unwrap();
+        let split = ingest.split(partition, &payload, &mut 0).unwrap();
+        let Outcome::Streamed { filled, .. } = split else { panic!("edges are split") };
+        chunks.extend(filled);
+        chunks.extend(ingest.rest().unwrap());
+    }
+    let mut ends = Vec::new();
+    for Filled { partition, source, payload, records, .. } in chunks {
+        let cell = cut.pulled_cell(7, Cell { partition, source }, &payload).unwrap();
+        let pulled = cell.open(&payload).unwrap();
+        assert_eq!(pulled.edges(), u64::from(records));
+        let [sources, targets] = [cell.sources.start, cell.targets.start];
+        let show = |source, target| {
+            ends.push([sources + u64::from(source), targets + u64::from(target)]);
+        };
+        pulled.pairs(&mut Scratch::default(), show).unwrap();
+    }
+    ends.sort_unstable();
+    ends
+}
+
+/// A route, and bins that may be open.
+const WAYS: [(Route, u64); 3] =
+    [(Route::Spill, u64::MAX), (Route::Fold, u64::MAX), (Route::Fold, 1)];
+
+#[test]
+fn ends_beyond_32_bits_come_back_from_chunks() {
+    let random = &mut Random::new(6);
+    for _ in 0..60 {
+        // Bounds near those of zones, and of 32 bits.
+        let mut next = 0;
+        let ranges: Vec<Range<u64>> = (0..1 + random.below(6))
+            .map(|_| {
+                let near = (random.below(6) << 31).saturating_sub(random.below(5));
+                let start = next.max(near);
+                next = start + 1 + random.below(9);
+                start..next
+            })
+            .collect();
+        let numbers: Vec<u64> = ranges.iter().cloned().flatten().collect();
+        let mut end = || *random.pick(&numbers);
+        let edges: Vec<InputEdge> =
+            (0..70).map(|_| InputEdge { source: end(), target: end(), weight: 1.0 }).collect();
+        let mut expected: Vec<[u64; 2]> =
+            edges.iter().map(|edge| [edge.source, edge.target]).collect();
+        expected.sort_unstable();
+        for (route, bins_open_max) in WAYS {
+            let cut = cut(&ranges, route, bins_open_max);
+            assert_eq!(written(&cut, &edges), expected, "{ranges:?}, {route:?}");
+        }
+    }
+}
+
+#[test]
+fn first_and_last_vertices_of_partitions_are_told_apart() {
+    for first in [(1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 61] {
+        let ranges = [
+            0..1,
+            first..first + 1,
+            first + 1..first + (1 << 31),
+            first + (1 << 31)..first + (1 << 31) + 2,
+        ];
+        let ends: Vec<u64> = ranges.iter().flat_map(|range| [range.start, range.end - 1]).collect();
+        let all = ends.iter().flat_map(|&source| ends.iter().map(move |&target| [source, target]));
+        let mut expected: Vec<[u64; 2]> = all.collect();
+        let edge = |&[source, target]: &[u64; 2]| InputEdge { source, target, weight: 1.0 };
+        let edges: Vec<InputEdge> = expected.iter().map(edge).collect();
+        expected.sort_unstable();
+        for (route, bins_open_max) in WAYS {
+            // Counts of this many vertices would be the most that there is here.
+            let mut cut = cut(&ranges, route, bins_open_max);
+            assert!(cut.numbers_fit("any", true).is_ok());
+            assert_eq!(cut.numbers_fit("some", false).is_ok(), cut.partitions.end() < 1 << 32);
+            assert_eq!(written(&cut, &edges), expected, "{first}, {route:?}");
+            cut.partitions = Partitions::of_ranges(1, &[first..first + (1 << 31) + 1]).unwrap();
+            assert!(cut.numbers_fit("any", true).is_err(), "a partition that no key can tell");
+        }
+    }
+}
+
+#[test]
+fn edges_of_no_vertex_are_errors_wherever_they_come_from() {
+    let ranges = [0..4, (1 << 32)..(1 << 32) + 4];
+    let cut = cut(&ranges, Route::Fold, 1);
+    let ingest =
+        || Ingest::new(Box::new(Listed(Vec::new())), cut.clone(), (7, false), (false, None));
+    let split = |partition, numbers: &[u32]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        ingest().split(partition, &bytes, &mut 0).is_ok()
+    };
+    // A zone, then a source there, and the low bits of a target.
+    assert!(split(0, &[0, 3, 3]) && split(1, &[2, 3, 3]) && split(1, &[]));
+    for (partition, numbers) in [(0, [0, 3, 4]), (0, [1, 3, 3]), (1, [2, 4, 3]), (1, [2, 3, 4])] {
+        assert!(!split(partition, &numbers), "{partition}, {numbers:?}");
+    }
+    for edge in [[4, 0], [0, 4], [(1 << 32) - 1, 0], [0, (1 << 32) + 4]] {
+        let [source, target] = edge;
+        let one = ingest().ends(&InputEdge { source, target, weight: 1.0 });
+        assert!(one.is_err(), "{edge:?}");
+    }
+}
