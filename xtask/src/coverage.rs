@@ -17,9 +17,12 @@ use crate::run::step;
 /// Set where this program is called by cargo in the place of the compiler.
 const AS_COMPILER: &str = "WELTER_COUNT_LINES";
 
+/// A package, a test of it, and a target with its test where that is of one target.
+type Replay = (&'static str, &'static str, Option<(&'static str, &'static str)>);
+
 /// A package and test that replay seeds, and which of its tests that is of one target; the others
 /// are called as their targets.
-const REPLAYS: [(&str, &str, Option<(&str, &str)>); 3] = [
+const REPLAYS: [Replay; 3] = [
     ("welter-store", "format", Some(("chunk", "seeds::seeds_and_their_changes"))),
     ("welter-transport", "lanes", Some(("bucket", "seeds::seeds_and_their_changes"))),
     ("welter-input", "seeds", None),

@@ -32,6 +32,7 @@ usage: cargo xtask TASK
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
+  ray               the Python package on a cluster of Ray, which it installs
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
   fuzz --coverage [TARGET]
@@ -62,6 +63,10 @@ fn main() -> ExitCode {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)
         }
+        ("ray", []) => step("ray", || {
+            let package = ["test", "--workspace", "--test", "package"];
+            cargo(&root()).args(package).env("WELTER_REQUIRE", "ray").finish()
+        }),
         ("powercuts", []) => powercuts::powercuts(&root()),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
         ("help" | "-h" | "--help", _) => {

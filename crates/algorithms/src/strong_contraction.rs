@@ -125,7 +125,7 @@ fn turned(stage: u16, ways: u32) -> u32 {
     if is_against(stage) { (ways & ALONG) << 1 | (ways & BACK) >> 1 } else { ways }
 }
 
-/// What a message says, or none.
+/// Words of a message, or of none.
 fn heard(told: Option<Message>) -> Heard {
     let Some(Message { label, marks }) = told else {
         return Heard { label: NONE, ..Heard::default() };

@@ -84,7 +84,7 @@ fn turned(stage: u16, [one, other]: [u32; 2]) -> [u32; 2] {
     if is_against(stage) { [other, one] } else { [one, other] }
 }
 
-/// What a vertex of a label heard from behind and from ahead.
+/// Words that a vertex of a label heard from behind and from ahead.
 #[inline(always)]
 fn heard(label: u32, [behind, ahead]: [u32; 2]) -> Heard {
     let reaches = ahead == largest(label);

@@ -79,7 +79,7 @@ pub(crate) fn limit() -> Limit {
     Limit::Proved { most, invariant }
 }
 
-/// What a vertex heard in an iteration, along the edges as its round sees them.
+/// Words that a vertex heard in an iteration, along the edges as its round sees them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Heard {
     /// An edge from an open vertex enters it.

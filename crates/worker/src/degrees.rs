@@ -214,7 +214,8 @@ mod tests {
     #[test]
     fn counts_of_other_vertices_are_errors() {
         let [near, far] = [0, 1 << 32].map(|first| {
-            let partitions = Partitions::of_ranges(1, &[first..first + 3]).unwrap();
+            let partitions =
+                Partitions::of_ranges(1, std::slice::from_ref(&(first..first + 3))).unwrap();
             move |numbers: &[u32]| {
                 let counts = Payload::from(cast_slice::<u32, u8>(numbers));
                 degrees(&[counts], &partitions, 0).ok()

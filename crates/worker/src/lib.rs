@@ -6,7 +6,7 @@
 //!
 //! | work | done by |
 //! |---|---|
-//! | ingest, split | `ingest`: edges are binned into chunks of their cells, and counted (`degrees`) |
+//! | ingest, split | `ingest`: edges are binned into chunks of cells, and counted (`degrees`) |
 //! | bounds of partitions, before that | [`weigh`] |
 //! | init, open, turn, apply, decide | [`KernelWorker`], `vertices` |
 //! | stream, flush, merge, hand over | [`KernelWorker`], `bins` |

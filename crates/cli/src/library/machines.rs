@@ -75,13 +75,13 @@ pub fn key() -> Result<String, Failure> {
 /// # Errors
 /// When the graph is in memory, where machines cannot read it.
 pub fn command(graph: &Graph, words: &[String]) -> Result<Vec<String>, Failure> {
-    panics::caught(|| match &graph.words {
-        Some(read) => lasting::command(read, words),
-        None => {
-            let what = "machines of a cluster read the graph, and this one is in memory";
-            let hint = "give files, or keep it with its method save and open it with welter.open";
-            Err(Failure::usage(what).hint(hint))
+    panics::caught(|| {
+        if let Some(read) = &graph.words {
+            return lasting::command(read, words);
         }
+        let what = "machines of a cluster read the graph, and this one is in memory";
+        let hint = "give files, or keep it with its method save and open it with welter.open";
+        Err(Failure::usage(what).hint(hint))
     })
 }
 
@@ -143,7 +143,7 @@ fn hosted(
     Answer::of_cluster(found, &*algorithm, &session, files)
 }
 
-/// What the machines of a run have in common: all words that they were given.
+/// Words of the command that all machines of a run were given.
 fn said(words: &[String], run: &str) -> String {
     format!("{words:?} {run}")
 }

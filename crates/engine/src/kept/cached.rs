@@ -39,7 +39,7 @@ impl Kept {
         Ok(Self { io, cache: Some(cache), ..self })
     }
 
-    /// What went through its cache, if it has one, and why that takes nothing more.
+    /// Bytes that went through its cache, if it has one, and why that takes nothing more.
     pub fn cache_stats(&self) -> Option<(EdgeCacheStats, Option<String>)> {
         self.cache.as_ref().map(|cache| (cache.stats(), cache.trouble()))
     }

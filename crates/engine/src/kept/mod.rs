@@ -91,7 +91,7 @@ pub struct Kept {
     path: PathBuf,
     manifest: Manifest,
     io: IoOptions,
-    /// What its files are read through, if a disk of this machine keeps some of them.
+    /// Cache through which its files are read, if a disk of this machine keeps some of them.
     cache: Option<Arc<EdgeCache>>,
 }
 

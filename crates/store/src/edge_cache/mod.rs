@@ -28,18 +28,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::selection::{FileNumber, Selection};
-use self::slots::{Found, Label, Slots};
+use self::slots::{BLOCK_BYTES, Found, LABEL_BYTES, Label, SLOT_BYTES, Slots};
 use crate::StoreError;
 use crate::io::{Remote, RemoteWriter};
 
 pub use self::slots::NAME;
 
-/// Bytes of a slot, and of the head of the file.
-const SLOT_BYTES: u64 = 256 << 10;
-/// Bytes of what a slot says of itself.
-const LABEL_BYTES: u64 = 64;
-/// Bytes of a block.
-const BLOCK_BYTES: u64 = SLOT_BYTES - LABEL_BYTES;
 /// Bytes of the smallest cache that holds anything.
 pub const BYTES_LEAST: u64 = 2 * SLOT_BYTES;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::BLOCK_BYTES;
+use super::slots::BLOCK_BYTES;
 
 /// Blocks of a group at most: 8 MiB, which object stores are quickest with.
 const GROUP_MAX: u64 = 32;

@@ -21,8 +21,14 @@ use std::time::Duration;
 use bytemuck::{Pod, Zeroable, bytes_of, pod_read_unaligned};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use super::{LABEL_BYTES, SLOT_BYTES};
 use crate::{StoreError, checksum};
+
+/// Bytes of a slot, and of the head of the file.
+pub(super) const SLOT_BYTES: u64 = 256 << 10;
+/// Bytes of what a slot says of itself.
+pub(super) const LABEL_BYTES: u64 = 64;
+/// Bytes of a block.
+pub(super) const BLOCK_BYTES: u64 = SLOT_BYTES - LABEL_BYTES;
 
 /// Name of the file in its directory.
 pub const NAME: &str = "welter-edge-cache";
