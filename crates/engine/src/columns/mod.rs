@@ -14,7 +14,7 @@
 //! Nothing here knows in which order edges are visited.
 //!
 //! Invariant: a stripe's part of a column belongs to one worker at a time. Checked in
-//! `State::parts`, by a lock on each.
+//! `State::parts`, which hands out each part once, as a slice of its own.
 
 pub mod chunks;
 pub(crate) mod edge_states;

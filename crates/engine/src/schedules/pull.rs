@@ -6,8 +6,8 @@
 //! breadth-first search", 2012.)
 //!
 //! Invariant: a range's vertices belong to one thread at a time, and sources are asked what they
-//! said when the iteration began. Checked in `updated::with`, by a lock on each range. Tested by
-//! `depths` and `trees`.
+//! said when the iteration began. Checked in `updated::with`, which takes a range as a slice of
+//! its own. Tested by `depths` and `trees`.
 
 use std::ops::ControlFlow;
 

@@ -5,8 +5,8 @@
 //! emptied every so often, so they stay in the cache. Signals and flags change only when all edges
 //! have been looked at, so what an iteration does depends on no order.
 //!
-//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, by a
-//! lock on each.
+//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, which
+//! takes a range as a slice of its own.
 
 use std::ops::{ControlFlow, Range};
 

@@ -3,8 +3,8 @@
 //! A monotone program lets accumulators be applied one after the other, so pushes and pulls keep
 //! none: an update changes its vertex as it arrives, and the vertex goes on a list.
 //!
-//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, by a
-//! lock on each.
+//! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, which
+//! takes a range as a slice of its own.
 
 use welter_model::program::{Applied, Program, Total};
 
