@@ -76,6 +76,7 @@ def pagerank(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -243,6 +244,7 @@ def bfs(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -382,6 +384,7 @@ def sssp(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -527,6 +530,7 @@ def wcc(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -657,6 +661,7 @@ def spmv(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -799,6 +804,7 @@ def hyperball(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -925,6 +931,7 @@ def cdlp(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1046,6 +1053,7 @@ def kcore(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1162,6 +1170,7 @@ def triangles(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1278,6 +1287,7 @@ def lcc(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1397,6 +1407,7 @@ def mis(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1521,6 +1532,7 @@ def conductance(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1665,6 +1677,7 @@ def bp(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1818,6 +1831,7 @@ def als(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -1952,6 +1966,7 @@ def scc(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,
@@ -2073,6 +2088,7 @@ def mcst(
         "spill-combined",
         "spill-fused",
         "spill-plain",
+        "send",
     ]
     | None = None,
     cluster: Any = None,

@@ -75,7 +75,8 @@ pub(super) struct Gathering {
     partition: u32,
     weighted: bool,
     writer: EdgeWriter,
-    /// Edges of each sub-range of destinations that wait for their chunk to be full.
+    /// Edges of each sub-range of destinations that wait for their chunk to be full. Ends are
+    /// places in the sub-ranges.
     bins: Vec<Vec<Edge>>,
     chunk_edges: usize,
     edges: Edges,
@@ -123,10 +124,9 @@ impl Gathering {
         };
         *degree = degree.saturating_add(1);
         self.edges.count += 1;
-        let source = self.cut.range(self.partition).start as u32 + place;
-        let to = self.cut.of(target.into());
+        let (to, target) = self.cut.place(target.into());
         let bin = &mut self.bins[to as usize];
-        bin.push(Edge { source, target, weight });
+        bin.push(Edge { source: place, target: target as u32, weight });
         if bin.len() >= self.chunk_edges {
             self.close(to)?;
         }
@@ -144,8 +144,8 @@ impl Gathering {
         let mut bytes = Column::default();
         bytes.extend(self.writer.write(&cell, number, &bin)?);
         cell.open(&bytes)?;
-        let (first, vertices) = (cell.sources.start, self.edges.degrees.len());
-        let places = bin.iter().map(|edge| (u64::from(edge.source) - first) as usize);
+        let vertices = self.edges.degrees.len();
+        let places = bin.iter().map(|edge| edge.source as usize);
         let sources = places.fold(0, |parts, place| parts | part_of(place, vertices));
         self.edges.chunks.push(EdgeChunk { target, sources, bytes });
         Ok(())
