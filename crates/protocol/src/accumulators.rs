@@ -40,6 +40,8 @@ pub(crate) struct Owned {
     received: VecDeque<Payload>,
     /// Bytes that were left at other engines when these said so last.
     left: BTreeMap<Rank, u64>,
+    /// A stealer has found nothing left to stream.
+    is_exhausted: bool,
 }
 
 /// A machine whose help was accepted.
@@ -77,8 +79,13 @@ impl Owned {
         *left = bytes.min(*left);
     }
 
-    /// `D`: bytes that are left of the partition on all engines, of which `here` on this one.
+    /// `D`: bytes that are left of the partition on all engines, of which `here` on this one. None
+    /// once a stealer found nothing: what engines said last may be older, and a machine that helps
+    /// whenever something is left would come again and again.
     pub(crate) fn remaining(&self, cx: &Context, here: u64) -> u64 {
+        if self.is_exhausted {
+            return 0;
+        }
         let own_alone = cx.config.has(Bug::OwnDiskAlone);
         let told = self.left.iter().filter(|(engine, _)| **engine != cx.rank && !own_alone);
         let known = told.map(|(engine, bytes)| (*engine, *bytes)).chain([(cx.rank, here)]);
@@ -121,6 +128,7 @@ impl Owned {
             |stealer: &&mut Stealer| (stealer.rank, stealer.help) == (from, Help::Streaming);
         let Some(stealer) = self.stealers.iter_mut().find(is_streaming) else { return };
         stealer.help = Help::Ended;
+        self.is_exhausted = true;
         let hands_over = !step.phase.stores() && cx.config.handover == Handover::Memory;
         if waits && hands_over && !cx.config.has(Bug::StealersStay) {
             cx.counters.count(Path::CollectedBefore);
@@ -253,6 +261,10 @@ mod tests {
         owned.told(2, 0);
         owned.told(3, 6);
         assert_eq!(owned.remaining(&cx, 4), 40, "all have said so");
+        let mut cx = cx;
+        owned.stealers.push(Stealer { rank: 3, help: Help::Streaming });
+        owned.ended(&mut cx, 3, (STEP, 0), false);
+        assert_eq!(owned.remaining(&cx, 4), 0, "a stealer found nothing");
     }
 
     #[test]
