@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use welter_engine::EngineError;
 use welter_protocol::payload::checksum;
 use welter_protocol::weights::Weights;
 use welter_testing::graph::Graph;
-use welter_worker::{Input, InputEdge, weigh};
+use welter_worker::{Input, InputEdge, Listed, weigh};
 
 use crate::job::Partitioning;
 
 /// Edges that all machines read.
 pub(crate) struct Edges {
-    list: Vec<InputEdge>,
+    list: Listed,
+    count: u64,
     pub(crate) vertices: u64,
     /// Number of the graph.
     pub(crate) graph: u64,
@@ -39,23 +39,19 @@ impl Edges {
         });
         let graph_number = checksum(cast_slice(&graph.pairs));
         let vertices = graph.slots() as u64;
-        Arc::new(Self { list: edges.collect(), vertices, graph: graph_number })
+        let list: Vec<_> = edges.collect();
+        let count = list.len() as u64;
+        Arc::new(Self { list: Listed::new(list), count, vertices, graph: graph_number })
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> u64 {
-        self.list.len() as u64
+        self.count
     }
 
     /// The share of a machine.
     pub(crate) fn share(self: &Arc<Self>, cut: &Partitioning, rank: usize) -> Box<dyn Input> {
-        Box::new(self.share_of(cut.partitions.machines(), rank))
-    }
-
-    fn share_of(self: &Arc<Self>, machines: usize, rank: usize) -> Share {
-        let first = |rank: usize| self.list.len() * rank / machines;
-        let (start, end) = (first(rank), first(rank + 1));
-        Share { edges: self.clone(), start, end, at: start }
+        Box::new(self.list.share(rank, cut.partitions.machines()))
     }
 
     /// Weights of the vertices, of which each machine counts its share.
@@ -63,31 +59,10 @@ impl Edges {
         let mut sum = Weights::new(self.vertices);
         for rank in 0..machines {
             let mut one = Weights::new(self.vertices);
-            let read = weigh(&mut self.share_of(machines, rank), 64, by_cells, &mut one);
+            let read = weigh(&mut self.list.share(rank, machines), 64, by_cells, &mut one);
             assert!(read.is_ok(), "all ends of edges are vertices");
             sum.add(&one);
         }
         sum
-    }
-}
-
-/// Some consecutive edges.
-struct Share {
-    edges: Arc<Edges>,
-    start: usize,
-    end: usize,
-    /// The next one.
-    at: usize,
-}
-
-impl Input for Share {
-    fn begin(&mut self) {
-        self.at = self.start;
-    }
-
-    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
-        let start = self.at;
-        self.at = self.end.min(start + edges_max);
-        Ok((&self.edges.list[start..self.at], self.at == self.end))
     }
 }

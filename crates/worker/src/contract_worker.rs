@@ -31,7 +31,8 @@ use welter_protocol::{Outcome, Payload, Work};
 use crate::bins::Bin;
 use crate::degrees::degrees;
 use crate::edge_bins::EdgeBins;
-use crate::ingest::{Ingest, Input};
+use crate::ingest::Ingest;
+use crate::input::Input;
 use crate::partitioning::Partitioning;
 use crate::{Worker, other};
 

@@ -28,6 +28,7 @@ use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Work};
 
 use crate::degrees::Counts;
+use crate::input::{Input, InputEdge};
 use crate::other;
 use crate::partitioning::{Partitioning, in_zone};
 
@@ -38,29 +39,6 @@ const TILE_EDGES_LEAST: usize = 3;
 
 /// Chunks of so many edges are cut as the engine cuts its own.
 const CHUNK_EDGES: u32 = 1 << 16;
-
-/// An edge of the input, between numbers of vertices of the whole graph.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputEdge {
-    /// The vertex that it leaves.
-    pub source: u64,
-    /// The vertex that it leads to.
-    pub target: u64,
-    /// Weight; 1 where there are none.
-    pub weight: f64,
-}
-
-/// The share of the edges that a machine reads.
-pub trait Input: Send {
-    /// Begins anew.
-    fn begin(&mut self);
-
-    /// The next edges, at most so many, and whether these were the last.
-    ///
-    /// # Errors
-    /// When the input cannot be read.
-    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError>;
-}
 
 /// The error of an edge one of whose ends is no vertex of so many.
 pub(crate) fn no_vertex(edge: &InputEdge, vertices: u64) -> EngineError {

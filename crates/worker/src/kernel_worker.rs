@@ -21,7 +21,8 @@ use welter_protocol::{Outcome, Payload, Work};
 
 use crate::bins::Bin;
 use crate::degrees::degrees;
-use crate::ingest::{Ingest, Input};
+use crate::ingest::Ingest;
+use crate::input::Input;
 use crate::partitioning::Partitioning;
 use crate::vertices::{VertexSet, Wanted, vertex_bytes};
 use crate::{Worker, other};

@@ -32,6 +32,7 @@ mod contract_worker;
 mod degrees;
 mod edge_bins;
 mod ingest;
+mod input;
 mod kernel_worker;
 pub mod partitioning;
 mod triangles;
@@ -43,7 +44,7 @@ use welter_engine::EngineError;
 use welter_protocol::{Outcome, Work};
 
 pub use contract_worker::ContractWorker;
-pub use ingest::{Input, InputEdge};
+pub use input::{Input, InputEdge, Listed};
 pub use kernel_worker::KernelWorker;
 pub use partitioning::Partitioning;
 pub use triangles::TriangleWorker;

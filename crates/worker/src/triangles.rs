@@ -48,7 +48,8 @@ use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
 use self::update_bins::{Record, UpdateBins};
 use self::vertices::{STATE_BYTES, VertexSet};
-use crate::ingest::{Ingest, Input};
+use crate::ingest::Ingest;
+use crate::input::Input;
 use crate::partitioning::Partitioning;
 use crate::{Worker, other};
 

@@ -13,7 +13,8 @@
 use welter_engine::EngineError;
 use welter_protocol::weights::Weights;
 
-use crate::ingest::{Input, no_vertex};
+use crate::ingest::no_vertex;
+use crate::input::Input;
 
 /// Adds the edges of a share of the input, of which `edges_max` are read at a time.
 ///
@@ -46,31 +47,14 @@ pub fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::InputEdge;
-
-    struct Listed {
-        edges: Vec<InputEdge>,
-        at: usize,
-    }
-
-    impl Input for Listed {
-        fn begin(&mut self) {
-            self.at = 0;
-        }
-
-        fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
-            let start = self.at;
-            self.at = self.edges.len().min(start + edges_max);
-            Ok((&self.edges[start..self.at], self.at == self.edges.len()))
-        }
-    }
+    use crate::{InputEdge, Listed};
 
     fn listed(pairs: &[[u32; 2]]) -> Listed {
         let edge = |pair: &[u32; 2]| {
             let [source, target] = pair.map(u64::from);
             InputEdge { source, target, weight: 1.0 }
         };
-        Listed { edges: pairs.iter().map(edge).collect(), at: 0 }
+        Listed::new(pairs.iter().map(edge).collect::<Vec<_>>())
     }
 
     #[test]

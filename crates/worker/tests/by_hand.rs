@@ -7,7 +7,6 @@ use std::sync::Arc;
 use welter_algorithms::bp::Potential;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{Bfs, Cdlp, LocalContraction, Spmv, SumProduct};
-use welter_engine::EngineError;
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
@@ -20,29 +19,11 @@ use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::interpreter::{interpret, interpret_extended};
 use welter_testing::reading::read_as;
-use welter_worker::{ContractWorker, Input, InputEdge, KernelWorker, Partitioning, Worker};
+use welter_worker::{ContractWorker, InputEdge, KernelWorker, Listed, Partitioning, Worker};
 
 const GRAPH: u64 = 7;
 const VERTICES: usize = 42;
 const PARTITIONS: u32 = 3;
-
-/// Edges in memory.
-struct Listed {
-    edges: Vec<InputEdge>,
-    at: usize,
-}
-
-impl Input for Listed {
-    fn begin(&mut self) {
-        self.at = 0;
-    }
-
-    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
-        let start = self.at;
-        self.at = self.edges.len().min(start + edges_max);
-        Ok((&self.edges[start..self.at], self.at == self.edges.len()))
-    }
-}
 
 /// A graph with a hub, loops, parallel edges and a vertex without any.
 fn graph() -> Graph {
@@ -69,8 +50,8 @@ fn worker(graph: &Graph, kernel: &Kernel, route: Route) -> KernelWorker {
         let [source, target] = ends.map(u64::from);
         InputEdge { source, target, weight: graph.weight(edge) }
     };
-    let edges = graph.pairs.iter().enumerate().map(edge).collect();
-    let input = Box::new(Listed { edges, at: 0 });
+    let edges: Vec<_> = graph.pairs.iter().enumerate().map(edge).collect();
+    let input = Box::new(Listed::new(edges));
     KernelWorker::new(kernel.clone(), cut(route), GRAPH, input).expect("numbers fit")
 }
 
@@ -367,7 +348,7 @@ fn payloads_of_another_kind_are_errors() {
 fn edges_of_no_vertex_are_errors() {
     let kernel = Kernel::Fold(FoldKernel::of(Arc::new(Bfs::new(vec![0]))));
     for (source, target, is_one) in [(0, 41, true), (42, 0, false), (0, 42, false)] {
-        let input = Listed { edges: vec![InputEdge { source, target, weight: 1.0 }], at: 0 };
+        let input = Listed::new(vec![InputEdge { source, target, weight: 1.0 }]);
         let worker = KernelWorker::new(kernel.clone(), cut(Route::Fold), GRAPH, Box::new(input));
         let mut worker = worker.expect("numbers fit");
         assert_eq!(worker.work(&Work::Ingest { first: true }).is_ok(), is_one);
@@ -376,7 +357,7 @@ fn edges_of_no_vertex_are_errors() {
 
 #[test]
 fn rewritten_edges_of_another_cell_or_number_are_errors() {
-    let input = Listed { edges: Vec::new(), at: 0 };
+    let input = Listed::new(Vec::new());
     let program = Arc::new(LocalContraction::new(1));
     let worker = ContractWorker::new(program, cut(Route::Fold), GRAPH, Box::new(input));
     let mut worker = worker.expect("numbers fit");

@@ -16,21 +16,10 @@ use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
 use welter_testing::graph::Graph;
 use welter_testing::plain::closed;
-use welter_worker::{Input, InputEdge, Partitioning, TriangleWorker, Worker};
+use welter_worker::{InputEdge, Listed, Partitioning, TriangleWorker, Worker};
 
 const VERTICES: usize = 90;
 const PARTITIONS: u32 = 3;
-
-/// Edges in memory, all in one piece.
-struct Listed(Vec<InputEdge>);
-
-impl Input for Listed {
-    fn begin(&mut self) {}
-
-    fn piece(&mut self, _edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
-        Ok((&self.0, true))
-    }
-}
 
 /// A graph with hubs, loops, edges both ways, parallel edges and vertices without any.
 fn graph() -> Graph {
@@ -50,7 +39,8 @@ fn cut(route: Route, vertices: u64) -> Partitioning {
         encoding: Encoding::Packed,
         chunk_records: 20,
         chunk_vertices: 7,
-        piece_edges: 50,
+        // All edges at once.
+        piece_edges: 10_000,
         bins_open_max: u64::MAX,
         source_parts: 1,
         combines: true,
@@ -66,7 +56,7 @@ fn worker(kernel: &IntersectKernel, graph: &Graph, rows_bytes: u64) -> TriangleW
         let [source, target] = ends.map(u64::from);
         InputEdge { source, target, weight: 1.0 }
     };
-    let input = Box::new(Listed(graph.pairs.iter().map(edge).collect()));
+    let input = Box::new(Listed::new(graph.pairs.iter().map(edge).collect::<Vec<_>>()));
     let cut = cut(Route::Spill, VERTICES as u64);
     TriangleWorker::new(kernel.clone(), cut, (7, rows_bytes), input).expect("a worker")
 }
@@ -275,7 +265,7 @@ fn what_cannot_travel_or_be_named_is_refused() {
         (Route::Spill, (1 << 31) + 1, Some("at most 2^31 vertices")),
         (Route::Fold, 9, Some("take route spill")),
     ] {
-        let input = Box::new(Listed(Vec::new()));
+        let input = Box::new(Listed::new(Vec::new()));
         let kernel = kernel(Triangles);
         let found = TriangleWorker::new(kernel, cut(route, vertices), (7, 100), input);
         match (found.map(|_| ()), says) {

@@ -15,29 +15,11 @@ use welter_protocol::random::Random;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
 use welter_store::header::Encoding;
-use welter_worker::{ContractWorker, Input, InputEdge, KernelWorker, Partitioning, Worker};
+use welter_worker::{ContractWorker, InputEdge, KernelWorker, Listed, Partitioning, Worker};
 
 const VERTICES: u64 = 1 << 33;
 const WIDTH: u64 = 1 << 18;
 const START: u64 = (1 << 32) + 1;
-
-/// Edges in memory.
-struct Listed {
-    edges: Vec<InputEdge>,
-    at: usize,
-}
-
-impl Input for Listed {
-    fn begin(&mut self) {
-        self.at = 0;
-    }
-
-    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
-        let start = self.at;
-        self.at = self.edges.len().min(start + edges_max);
-        Ok((&self.edges[start..self.at], self.at == self.edges.len()))
-    }
-}
 
 fn cut(route: Route, bins_open_max: u64) -> Partitioning {
     Partitioning {
@@ -92,7 +74,7 @@ struct Machine {
 impl Machine {
     /// Reads all edges, and makes first values where any ends.
     fn begin(kernel: &Kernel, cut: &Partitioning) -> Self {
-        let input = Box::new(Listed { edges: edges(), at: 0 });
+        let input = Box::new(Listed::new(edges()));
         let worker = KernelWorker::new(kernel.clone(), cut.clone(), 7, input);
         let (partitions, vertices) = (cut.partitions.clone(), BTreeMap::new());
         let (edges, totals, worker) = (Vec::new(), Vec::new(), worker.expect("numbers fit"));
@@ -299,7 +281,7 @@ fn ends_that_are_no_vertices_are_errors() {
     for (end, is_one) in [(VERTICES - 1, true), (VERTICES, false), (1 << 40, false)] {
         for [source, target] in [[end, 0], [0, end]] {
             let edges = vec![InputEdge { source, target, weight: 1.0 }];
-            let input = Box::new(Listed { edges, at: 0 });
+            let input = Box::new(Listed::new(edges));
             let cut = cut(Route::Spill, u64::MAX);
             let mut worker = KernelWorker::new(kernel.clone(), cut, 7, input).expect("they fit");
             assert_eq!(worker.work(&Work::Ingest { first: true }).is_ok(), is_one, "{end}");
@@ -309,7 +291,7 @@ fn ends_that_are_no_vertices_are_errors() {
 
 #[test]
 fn programs_that_hold_vertices_are_refused_by_name() {
-    let input = || Box::new(Listed { edges: Vec::new(), at: 0 });
+    let input = || Box::new(Listed::new(Vec::new()));
     let kernel = Kernel::Fold(FoldKernel::of(Arc::new(BfsTree::new(vec![0]))));
     for route in [Route::Fold, Route::Spill] {
         let cut = cut(route, u64::MAX);

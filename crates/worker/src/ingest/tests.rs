@@ -9,16 +9,7 @@ use welter_protocol::random::Random;
 use welter_store::header::Encoding;
 
 use super::*;
-
-struct Listed(Vec<InputEdge>);
-
-impl Input for Listed {
-    fn begin(&mut self) {}
-
-    fn piece(&mut self, _: usize) -> Result<(&[InputEdge], bool), EngineError> {
-        Ok((&self.0, true))
-    }
-}
+use crate::Listed;
 
 fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning {
     Partitioning {
@@ -36,7 +27,7 @@ fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning 
 
 /// The ends of all edges that chunks have, after they were read and split.
 fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
-    let listed = Box::new(Listed(edges.to_vec()));
+    let listed = Box::new(Listed::new(edges));
     let mut ingest = Ingest::new(listed, cut.clone(), (7, true), (false, None));
     let Outcome::Ingested { filled, .. } = ingest.piece(true, &mut 0).unwrap() else {
         panic!("edges are read")
@@ -134,7 +125,7 @@ fn edges_of_no_vertex_are_errors_wherever_they_come_from() {
     let ranges = [0..4, (1 << 32)..(1 << 32) + 4];
     let cut = cut(&ranges, Route::Fold, 1);
     let ingest =
-        || Ingest::new(Box::new(Listed(Vec::new())), cut.clone(), (7, false), (false, None));
+        || Ingest::new(Box::new(Listed::new(Vec::new())), cut.clone(), (7, false), (false, None));
     let split = |partition, numbers: &[u32]| {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         ingest().split(partition, &bytes, &mut 0).is_ok()
