@@ -4,58 +4,18 @@
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
 use welter_store::StoreError;
 use welter_store::edge_cache::{BYTES_LEAST, Cached, EdgeCache, EdgeCacheStats, NAME};
-use welter_store::io::{Remote, RemoteWriter};
+use welter_store::io::Remote;
+
+use crate::known::{Known, LENGTH, byte};
 
 const SLOT: u64 = 256 << 10;
-
-/// Files whose bytes are known, and how they were asked for.
-#[derive(Debug, Default)]
-struct Known {
-    asked: Mutex<Vec<(PathBuf, Range<u64>)>>,
-    lengths: AtomicU64,
-}
-
-fn byte(file: &Path, offset: u64) -> u8 {
-    (offset ^ offset >> 9 ^ offset >> 17) as u8 ^ file.as_os_str().len() as u8
-}
-
-impl Remote for Known {
-    fn bytes(&self, _: &Path) -> Result<u64, StoreError> {
-        self.lengths.fetch_add(1, Ordering::Relaxed);
-        Ok(7)
-    }
-
-    fn read(
-        &self,
-        file: &Path,
-        range: Range<u64>,
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), StoreError> {
-        self.asked.lock().unwrap().push((file.to_owned(), range.clone()));
-        let bytes: Vec<u8> = range.map(|offset| byte(file, offset)).collect();
-        bytes.chunks(100_003).for_each(take);
-        Ok(())
-    }
-
-    fn create(&self, _: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
-        Err(StoreError::Request("read only".to_owned()))
-    }
-
-    fn put_new(&self, _: &Path, _: &[u8]) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    fn delete(&self, _: &Path) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
 
 impl Known {
     fn asked_bytes(&self) -> u64 {
@@ -123,7 +83,7 @@ fn a_second_reading_asks_for_what_is_not_pinned_alone() {
         assert_eq!(known.asked_bytes(), ALL - bytes_kept, "{slots}");
         assert_eq!(cache.stats().bytes_cached, bytes_kept);
         assert_eq!(cache.bytes(Path::new(FILES[1].0)).unwrap(), FILES[1].1);
-        assert_eq!(cache.bytes(Path::new("far://g/manifest")).unwrap(), 7);
+        assert_eq!(cache.bytes(Path::new("far://g/manifest")).unwrap(), LENGTH);
         assert_eq!(known.lengths.load(Ordering::Relaxed), 1);
         // Chunks come first.
         assert!(bytes_kept > 0 && (bytes_kept < CHUNKS || slots >= 29));

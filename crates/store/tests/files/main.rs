@@ -5,6 +5,7 @@
 mod edge_cache;
 mod errors;
 mod faults;
+mod known;
 mod probe;
 mod remote;
 mod requests;

@@ -1,68 +1,20 @@
 //! Files that lie elsewhere: neighbours come by one request, and errors reach each of them.
 
-use std::ops::Range;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use welter_progress::FailureKind;
-use welter_store::StoreError;
-use welter_store::io::{
-    IoOptions, JOINED_BYTES, Memory, Pages, Place, Queue, Remote, RemoteWriter, Volume,
-};
+use welter_store::io::{IoOptions, JOINED_BYTES, Memory, Pages, Place, Queue, Remote, Volume};
+
+use crate::known::{Known, byte};
 
 const PLACE: u64 = 512 << 10;
+const AWAY: &str = "far://away";
 
-/// A file whose bytes are known, and the ranges that it was asked for.
-#[derive(Debug, Default)]
-struct Known {
-    asked: Mutex<Vec<Range<u64>>>,
-    broken: bool,
-}
-
-fn byte(offset: u64) -> u8 {
-    (offset ^ offset >> 9 ^ offset >> 17) as u8
-}
-
-impl Remote for Known {
-    fn bytes(&self, _: &Path) -> Result<u64, StoreError> {
-        Ok(1 << 40)
-    }
-
-    fn read(
-        &self,
-        file: &Path,
-        range: Range<u64>,
-        take: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), StoreError> {
-        self.asked.lock().unwrap().push(range.clone());
-        if self.broken {
-            let (file, what) = (file.to_owned(), "it broke".to_owned());
-            return Err(StoreError::Remote { file, what, kind: FailureKind::Storage });
-        }
-        let bytes: Vec<u8> = range.map(byte).collect();
-        // Pieces end anywhere.
-        bytes.chunks(100_003).for_each(take);
-        Ok(())
-    }
-
-    fn create(&self, _: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
-        Err(StoreError::Request("read only".to_owned()))
-    }
-
-    fn put_new(&self, _: &Path, _: &[u8]) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    fn delete(&self, _: &Path) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-fn begin(broken: bool) -> (Arc<Known>, Arc<Volume>, IoOptions) {
-    let known = Arc::new(Known { broken, ..Known::default() });
+fn begin(is_broken: bool) -> (Arc<Known>, Arc<Volume>, IoOptions) {
+    let known = Arc::new(Known { is_broken, ..Known::default() });
     let remote: Arc<dyn Remote> = known.clone();
     let io = IoOptions { remote: Some(remote), ..IoOptions::default() };
-    let volume = Volume::open(&["far://away".into()], &io).unwrap();
+    let volume = Volume::open(&[AWAY.into()], &io).unwrap();
     (known, Arc::new(volume), io)
 }
 
@@ -87,14 +39,16 @@ fn neighbours_come_by_one_request_and_gaps_are_left_out() {
     while let Some(done) = queue.wait().unwrap() {
         let place = places[done.tag as usize];
         let end = place.offset + u64::from(place.bytes);
-        let expected: Vec<u8> = (place.offset..end).map(byte).collect();
+        let expected: Vec<u8> =
+            (place.offset..end).map(|offset| byte(AWAY.as_ref(), offset)).collect();
         let (found, padding) = done.memory.bytes().split_at(place.bytes as usize);
         assert!(found == expected, "{place:?}");
         assert!(padding.iter().all(|byte| *byte == 0), "{place:?}");
         seen += 1;
     }
     assert_eq!(seen, places.len());
-    let mut asked = known.asked.lock().unwrap().clone();
+    let asked = std::mem::take(&mut *known.asked.lock().unwrap());
+    let mut asked: Vec<_> = asked.into_iter().map(|(_, range)| range).collect();
     asked.sort_by_key(|range| range.start);
     let whole = 1 + (JOINED_BYTES / PLACE);
     assert_eq!(
