@@ -40,8 +40,6 @@ pub(crate) struct Owned {
     received: VecDeque<Payload>,
     /// Bytes that were left at other engines when these said so last.
     left: BTreeMap<Rank, u64>,
-    /// A stealer has found nothing left to stream.
-    is_exhausted: bool,
 }
 
 /// A machine whose help was accepted.
@@ -83,7 +81,7 @@ impl Owned {
     /// once a stealer found nothing: what engines said last may be older, and a machine that helps
     /// whenever something is left would come again and again.
     pub(crate) fn remaining(&self, cx: &Context, here: u64) -> u64 {
-        if self.is_exhausted {
+        if self.stealers.iter().any(|stealer| stealer.help != Help::Streaming) {
             return 0;
         }
         let own_alone = cx.config.has(Bug::OwnDiskAlone);
@@ -128,7 +126,6 @@ impl Owned {
             |stealer: &&mut Stealer| (stealer.rank, stealer.help) == (from, Help::Streaming);
         let Some(stealer) = self.stealers.iter_mut().find(is_streaming) else { return };
         stealer.help = Help::Ended;
-        self.is_exhausted = true;
         let hands_over = !step.phase.stores() && cx.config.handover == Handover::Memory;
         if waits && hands_over && !cx.config.has(Bug::StealersStay) {
             cx.counters.count(Path::CollectedBefore);
