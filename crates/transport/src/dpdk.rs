@@ -313,7 +313,7 @@ impl Dpdk {
 
     fn poll_queue(&mut self, queue: usize) {
         let Self { shared, lane, arrived, counts, .. } = self;
-        // Whoever has it hands on what is ours.
+        // The thread that has the queue hands on packets of this lane.
         let Ok(mut receiving) = shared.receiving[queue].try_lock() else { return };
         let Receiving { queue, came, lanes } = &mut *receiving;
         queue.receive(came);

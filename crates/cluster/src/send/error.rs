@@ -16,7 +16,7 @@ pub(super) enum Stop {
     Failed { why: Exit, what: String },
     /// A machine is out of reach: the run may begin anew.
     Gone(String),
-    /// Somebody else has ended this thread, and knows why.
+    /// Another thread has ended this one, and knows why.
     Over,
 }
 

@@ -225,7 +225,7 @@ impl Stealing {
         let rank = scene.rank;
         let mut found = BTreeSet::new();
         for (&other, shelf) in &self.shelves {
-            // Who is in a later epoch has forgotten what it read in this one.
+            // A process of a later epoch has forgotten what it read in this one.
             let is_later = shelf.epoch > scene.epoch;
             if accepted && (is_later || shelf.failed == scene.epoch) {
                 return Ok(());

@@ -86,7 +86,7 @@ impl Selection {
         }
         let chunks = Section::new(blocks[0], slots, 0);
         let left = slots.saturating_sub(chunks.slots());
-        // What is left of a group is too little for anything.
+        // Slots that chunks leave are fewer than a group of them: too few for other files.
         let left = if chunks.slots() < blocks[0] { 0 } else { left };
         let sections = [chunks, Section::new(blocks[1], left, chunks.slots())];
         Self { names, files: known, sections }

@@ -242,7 +242,7 @@ fn filled(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
             Ok(count) => done += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // What was there before is nothing of this slot.
+                // Bytes from before are of another slot.
                 buffer.fill(0xff);
                 return Err(error);
             }

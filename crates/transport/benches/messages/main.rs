@@ -73,7 +73,7 @@ fn memif(table: &mut Table<'_>) -> Result<(), LaneError> {
     let large = |segment_bytes| Layout { segment_bytes, segments: 1 };
     let layouts = [large(60 << 10), large(16 << 10), large(8 << 10), Layout::DATAGRAM];
     for (number, layout) in layouts.into_iter().enumerate() {
-        // What a turn sends has to find room in the window.
+        // Messages of a turn must find room in the window.
         let turn = random_targets((2 * Layout::WHOLE.messages(8)).min(30 * layout.messages(8)));
         let mut turns = Table { targets: &turn, first: table.first };
         for (seals, protection) in [Protection::Trusted, Protection::Sealed].into_iter().enumerate()
