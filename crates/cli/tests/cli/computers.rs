@@ -65,14 +65,22 @@ const LINES: [&str; 3] =
 #[test]
 fn computers_find_what_one_does() {
     let sandbox = with_key();
-    for (number, line) in LINES.iter().enumerate() {
+    let trusted = "--insecure-trusted-network";
+    for (line, options) in [
+        (LINES[0], "--credentials key"),
+        (LINES[1], trusted),
+        (LINES[2], ""),
+        (LINES[0], "--credentials key --route send"),
+        (LINES[0], "--credentials key --route send --transport udp"),
+        (LINES[1], "--route send"),
+    ] {
         sandbox.must(&format!("run {line} -q -o one.csv"));
-        let options = ["--credentials key", "--insecure-trusted-network", ""][number];
         let line = format!("run {line} {options} -o many.csv --report r.json");
         let all = together(&sandbox, &line, 3);
         for (rank, ended) in all.iter().enumerate() {
             assert_eq!(ended.code, Some(0), "{line}, {rank}: {}", ended.stderr);
-            assert_eq!(ended.stderr.contains("prove nothing"), number == 1, "{}", ended.stderr);
+            let is_open = ended.stderr.contains("prove nothing");
+            assert_eq!(is_open, options == trusted, "{}", ended.stderr);
         }
         alike(&sandbox, ["one.csv", "many.csv"]);
         let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
@@ -134,11 +142,21 @@ fn machines_without_credentials_are_on_loopback() {
 
 #[test]
 fn a_machine_that_is_killed_comes_again_and_strangers_change_nothing() {
+    killed("");
+}
+
+#[test]
+fn a_run_by_messages_begins_anew_with_a_machine_that_comes_again() {
+    killed("--route send");
+}
+
+fn killed(route: &str) {
     let sandbox = with_key();
     // So many that the run is not over when a machine is killed, however fast it is.
     let line = "pagerank rmat:15 --iterations 300";
     sandbox.must(&format!("run {line} -q -o one.csv"));
-    let line = format!("run {line} --credentials key --scratch . -o many.csv --report r.json");
+    let options = format!("--credentials key {route} --scratch . -o many.csv --report r.json");
+    let line = format!("run {line} {options}");
     let port = free_port();
     let mut all = started((0..3).map(|rank| machine(&sandbox, &line, (rank, 3, port))).collect());
     let began = Instant::now();

@@ -124,7 +124,8 @@ impl State<'_> {
         self.fold_messages(bucket);
         let header = bucket.header();
         if header.last
-            && let Some(set) = self.sets.get_mut((header.iteration - self.iteration) as usize)
+            && let Some(ahead) = header.iteration.checked_sub(self.iteration)
+            && let Some(set) = self.sets.get_mut(ahead as usize)
         {
             set.ends += 1;
         }
