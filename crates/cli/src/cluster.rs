@@ -14,12 +14,16 @@ use std::sync::Arc;
 
 use welter_cluster::host::{self, Finished};
 use welter_cluster::send::{self, Transport};
-use welter_cluster::{ClusterError, Processes, Reach, Run, Settings, Share, Task, serve};
+use welter_cluster::{
+    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve,
+};
+use welter_engine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_input::WeightChoice;
-use welter_model::edges::{EdgeStream, Reading};
+use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::{Columns, Table, VertexColumn};
+use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 use welter_protocol::config::Route;
 use welter_store::durable;
@@ -27,12 +31,14 @@ use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
-use crate::args::{Cluster, RouteArg, RunOptions, Seat, TransportArg};
+use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat, TransportArg};
 use crate::cluster_report::Machines;
+use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
 use crate::line;
 use crate::load::Source;
+use crate::numbered::{Numbered, column};
 use crate::session::Session;
 use crate::text::counted;
 use crate::top::Top;
@@ -63,14 +69,30 @@ pub(crate) struct Found {
     pub(crate) top: Top,
 }
 
+/// Place of this process in a cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// Rank of its machine, if it is one.
+    pub(crate) rank: Option<usize>,
+    /// Whether it writes the result, with the ids of the vertices.
+    pub(crate) writes: bool,
+}
+
 /// A graph, and what is to be done with it.
 pub(crate) struct Job {
+    /// Edges of which this machine reads its share, or nothing but that.
     edges: Arc<dyn EdgeStream>,
+    /// Place of the share among so many.
+    share: (usize, usize),
+    /// Edges of the input.
+    count: u64,
+    /// Number of what was read, where machines are computers.
+    contents: u64,
     /// Whether their weights are looked at.
     weighted: bool,
     reading: Reading,
     vertices: u64,
-    ids: VertexColumn,
+    ids: IdMap,
     program: ClusterProgram,
     settings: Settings,
     /// Machines that send messages.
@@ -82,7 +104,6 @@ pub(crate) struct Job {
 pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
     let said = [
-        ("--drop-duplicates", args.graph.drop_duplicates.is_some()),
         ("--checkpoint", checkpoint.checkpoint.is_some()),
         ("--memory", resources.memory.is_some()),
         ("--threads", resources.threads.is_some()),
@@ -96,14 +117,13 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
         ("--io", resources.io.is_some()),
         ("--stripe-bits", resources.stripe_bits.is_some()),
         ("--block-bits", resources.block_bits.is_some()),
-        ("--bipartite", args.input.bipartite),
         ("--frontier", algorithm.frontier() != FrontierMode::Auto),
         ("--index", algorithm.index() != IndexMode::Auto),
     ];
     if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
         return Err(refused(option));
     }
-    if algorithm.tables().iter().any(|name| name == "-") {
+    if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {
         return Err(unfit("each machine reads the table, which standard input gives once"));
     }
     let sends = args.resources.route == Some(RouteArg::Send);
@@ -140,6 +160,13 @@ pub(crate) fn unfit(what: impl Into<String>) -> Failure {
     Failure::usage(what.into()).hint("leave --cluster out to run in this process")
 }
 
+/// Threads that read the input: machines that are processes of one computer share its cores.
+fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -> Option<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    (is_local && rank.is_some()).then_some((cores / machines).max(1))
+}
+
 /// Where updates wait. `must_wait`: whether the program has none that do not.
 fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
     match route {
@@ -159,20 +186,49 @@ impl Job {
         algorithm: &dyn Chosen,
         args: &RunOptions,
         (source, machines): (&Source, usize),
-        session: &Session,
+        (place, session): (Place, &Session),
     ) -> Result<Self, Failure> {
-        let mut options = args.input.options(algorithm.weights(), Some(1));
+        let threads = threads(args, place.rank, machines);
+        let mut options = args.input.options(algorithm.weights(), threads);
         let mut reading = Reading::from(args.graph);
         algorithm.read(&mut options, &mut reading);
         // A generator makes weights whether or not anybody looks at them.
         let weighs = algorithm.weighs() && options.weight != WeightChoice::Ignore;
         let loaded = session.load(source, options)?;
-        let (vertices, ids) = ids(&loaded.ids, loaded.edges.slots())?;
+        let Numbered { edges: listed, ids, vertices } = Numbered::of(loaded.edges, loaded.ids)?;
+        if vertices > VERTICES_MAX {
+            let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
+            return Err(unfit(what));
+        }
+        let count = listed.edges();
+        // Processes of one computer read the same files.
+        let contents = match args.cluster.cluster {
+            Some(Cluster::Local(_)) | None => 0,
+            Some(_) => contents::of(&*listed, &ids, &algorithm.tables())?,
+        };
         let reading = algorithm.ways().of(reading, loaded.undirected);
-        let edges: Arc<dyn EdgeStream> = loaded.edges.into();
-        let weighted = weighs && edges.weighted();
-        let (names, read) = (&loaded.ids, &edges);
-        let graph = ClusterGraph { ids: names, vertices, edges: read, weighted, reading, session };
+        // What an algorithm merges for itself it sees through on a cluster, which costs less.
+        let merged = args
+            .graph
+            .drop_duplicates
+            .and_then(|_| Merged::new(&listed, (reading, weighs), machines));
+        let weighted = match &merged {
+            Some(merged) => algorithm.weighs() && merged.weighted(),
+            None => weighs && listed.weighted(),
+        };
+        let edges: Arc<dyn EdgeStream> = match merged {
+            Some(merged) => Arc::new(merged),
+            None => listed.clone(),
+        };
+        let graph = ClusterGraph {
+            ids: &ids,
+            vertices,
+            listed: &listed,
+            edges: &edges,
+            weighted,
+            reading,
+            session,
+        };
         let program = algorithm.on_cluster(&graph)?;
         let route = route(args.resources.route, program.carries)?;
         let settings = Settings {
@@ -182,10 +238,26 @@ impl Job {
         };
         let reading = program.reading(reading);
         let notes = loaded.notes;
-        let messages = None;
-        let mut job =
-            Self { edges, weighted, reading, vertices, ids, program, settings, messages, notes };
-        if args.resources.route == Some(RouteArg::Send) {
+        let sends = args.resources.route == Some(RouteArg::Send);
+        // A machine that sends messages reads several shares of all edges.
+        let (edges, share) =
+            if sends { (edges, (0, 1)) } else { shared(edges, listed, (place.rank, machines))? };
+        let ids = if place.writes { ids } else { IdMap::default() };
+        let mut job = Self {
+            edges,
+            share,
+            count,
+            contents,
+            weighted,
+            reading,
+            vertices,
+            ids,
+            program,
+            settings,
+            messages: None,
+            notes,
+        };
+        if sends {
             job.messages = Some(job.sending(algorithm, sending(args))?);
         }
         Ok(job)
@@ -236,9 +308,10 @@ impl Job {
         } else {
             places.filter(|&at| !is_rank(at)).map(|at| &words[at]).collect()
         };
-        let words = format!("{shared:?} {} {:?}", self.edges.edges(), self.reading);
+        let words = format!("{shared:?} {} {:?}", self.count, self.reading);
         let reach = Reach::default();
-        Ok((Run { config, words, bounds: Settings::bounds(), reach }, cut))
+        let (bounds, contents) = (Settings::bounds(), self.contents);
+        Ok((Run { config, words, contents, bounds, reach }, cut))
     }
 
     /// The task of a machine, which reads its share.
@@ -246,7 +319,8 @@ impl Job {
         if let Some(job) = &self.messages {
             return Ok(job.clone().into());
         }
-        let share = Share::new(self.edges.clone(), self.reading, me).weighted(self.weighted);
+        let share =
+            Share::new(self.edges.clone(), self.reading, self.share).weighted(self.weighted);
         let share = share.with_members(self.members(), me);
         (self.program.worker)(cut, GRAPH, Box::new(share)).map(Task::from)
     }
@@ -257,7 +331,8 @@ impl Job {
         algorithm: &dyn Chosen,
         finished: Finished,
     ) -> Result<Found, Failure> {
-        let Self { edges, vertices, ids, program, settings, messages, mut notes, .. } = self;
+        let Self { count, vertices, ids, program, settings, messages, mut notes, .. } = self;
+        let ids = column(ids, vertices);
         notes.extend(restarts(&finished));
         let columns = program.columns(&finished.vertices());
         let made = Made { columns: &columns, vertices, decided: &finished.decided };
@@ -266,10 +341,14 @@ impl Job {
         if algorithm.weighs() || !algorithm.tables().is_empty() {
             finite::check(&columns, &ids, program.top)?;
         }
+        let columns: Box<dyn Columns> = match &ids {
+            VertexColumn::TwoKinds(ids) => Box::new(WithSides::new(columns, ids.sources())),
+            _ => columns,
+        };
         Ok(Found {
             table: Table { vertices: ids, columns },
             finding,
-            edges: edges.edges(),
+            edges: count,
             machines: Machines {
                 activities: finished.activities,
                 route: match (&messages, settings.route) {
@@ -293,24 +372,28 @@ impl Job {
     }
 }
 
-/// Number of vertices, and their ids, where all slots are vertices.
-fn ids(ids: &IdMap, slots: Option<u64>) -> Result<(u64, VertexColumn), Failure> {
-    let first = match ids {
-        IdMap::Declared => Some(0),
-        IdMap::Offset(first) => Some(*first),
-        _ => None,
+/// Edges, and the place of a machine's share of them among so many.
+type Shared = (Arc<dyn EdgeStream>, (usize, usize));
+
+/// The edges of which a machine reads its share; nothing but that share, where all were `listed` in
+/// memory, which others have then.
+fn shared(
+    edges: Arc<dyn EdgeStream>,
+    listed: Arc<dyn EdgeStream>,
+    (rank, machines): (Option<usize>, usize),
+) -> Result<Shared, Failure> {
+    let Some(rank) = rank else {
+        let none = EdgeList::new(edges.slots(), edges.weighted());
+        return Ok((Arc::new(none), (0, 1)));
     };
-    match (first, slots) {
-        (Some(_), Some(slots)) if slots > VERTICES_MAX => {
-            Err(unfit(format!("a cluster takes {VERTICES_MAX} vertices at most, not {slots}")))
-        }
-        (Some(first), Some(slots)) => Ok((slots, VertexColumn::Range(first..first + slots))),
-        _ => {
-            let what = "a cluster wants to know the vertices before it reads edges";
-            let hint = "say with --vertices N that these are 0 to N-1, or leave --cluster out";
-            Err(Failure::usage(what).hint(hint))
-        }
+    let held = listed.resident_bytes() >= listed.edges().saturating_mul(size_of::<Pair>() as u64);
+    if !held {
+        return Ok((edges, (rank, machines)));
     }
+    let own = own_edges(&*edges, (rank, machines)).map_err(Failure::read)?;
+    drop((edges, listed));
+    welter_engine::trim();
+    Ok((Arc::new(own), (0, 1)))
 }
 
 /// Whether a word says which rank this machine has.
@@ -333,7 +416,8 @@ pub(crate) fn run(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let job = Job::of(algorithm, args, (source, machines), session)?;
+    let place = Place { rank: None, writes: true };
+    let job = Job::of(algorithm, args, (source, machines), (place, session))?;
     let directory = Directory::new(&session.resources.scratch())?;
     let mut host = Processes::new(machines, &directory.0, Box::new(machine));
     let finished = host::run(&mut host, machines, &session.progress)?;
@@ -365,9 +449,14 @@ pub(crate) fn be(
     args: &RunOptions,
     (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {
-    let session = Session::within(args.resources.without_route(), &Progress::new())?;
+    // Machines share the memory of this computer.
+    let resources = args.resources.without_route();
+    let budget = resources.settings(0).budget(&Machine::detect());
+    let resources = ResourceArgs { memory: Some(budget / machines as u64), ..resources };
+    let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;
-    let job = Job::of(algorithm, args, (&source, machines), &session)?;
+    let place = Place { rank: Some(seat.rank), writes: false };
+    let job = Job::of(algorithm, args, (&source, machines), (place, &session))?;
     let (run, cut) = job.run()?;
     let task = job.task(cut, (seat.rank, machines))?;
     let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
@@ -398,27 +487,5 @@ impl Drop for Directory {
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
         Self::new(error.kind(), error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use welter_progress::FailureKind;
-
-    use super::*;
-
-    #[test]
-    fn ids_without_holes_are_known_beforehand() {
-        let range = |range| VertexColumn::Range(range);
-        assert_eq!(ids(&IdMap::Declared, Some(7)).unwrap(), (7, range(0..7)));
-        assert_eq!(ids(&IdMap::Offset(1), Some(7)).unwrap(), (7, range(1..8)));
-        for (map, slots) in [
-            (IdMap::Same, Some(7)),
-            (IdMap::Declared, None),
-            (IdMap::Sparse(vec![3]), Some(1)),
-            (IdMap::Declared, Some(VERTICES_MAX + 1)),
-        ] {
-            assert_eq!(ids(&map, slots).unwrap_err().kind(), Some(FailureKind::Usage));
-        }
     }
 }

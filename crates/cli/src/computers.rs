@@ -21,7 +21,7 @@ use welter_worker::Partitioning;
 
 use crate::algorithms::chosen::Chosen;
 use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
-use crate::cluster::{Found, Job, unfit};
+use crate::cluster::{Found, Job, Place, unfit};
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::session::Session;
@@ -170,7 +170,8 @@ fn follow(algorithm: &dyn Chosen, args: &RunOptions, seating: &Seating) -> Resul
     let session = Session::start(args.resources.without_route())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
-        let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;
+        let place = Place { rank: Some(seating.rank), writes: false };
+        let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
         let run = run_of(&job)?;
         Ok((job, run))
     })();
@@ -219,10 +220,15 @@ fn led(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let job = Job::of(algorithm, args, (&source, seating.machines), &session)?;
+    let place = Place { rank: Some(0), writes: true };
+    let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
     let (run, cut) = run_of(&job)?;
     let mut seating = seating.clone();
-    let peers = Peers::new(&seating, (Some(run.digest()), number_of_run()), &session.progress)?;
+    let peers = Peers::new(
+        &seating,
+        (Some([run.digest(), run.contents]), number_of_run()),
+        &session.progress,
+    )?;
     // Where a port of 0 was asked for, and by loopback where that is the way to itself.
     seating.first = own(&seating, &peers);
     let machines = seating.machines;

@@ -100,7 +100,7 @@ pub fn decline(seating: &Seating, verdict: &Verdict) {
     while Instant::now() < until {
         let said = connect(
             seating,
-            &Joining { digest: 0, rank: seating.rank, nonce: 0, way: Way::Failed },
+            &Joining { digest: 0, contents: 0, rank: seating.rank, nonce: 0, way: Way::Failed },
         )
         .and_then(|(mut stream, _)| {
             writeln!(stream, "{}", verdict_line(verdict))?;
@@ -138,7 +138,8 @@ struct Life {
 impl Life {
     fn begin(run: &Run, seating: &Seating, nonce: u64) -> std::io::Result<Self> {
         let rank = seating.rank;
-        let joining = |way| Joining { digest: run.digest(), rank, nonce, way };
+        let (digest, contents) = (run.digest(), run.contents);
+        let joining = |way| Joining { digest, contents, rank, nonce, way };
         let (down, ends) = connect(seating, &joining(Way::Down))?;
         let (up, _) = connect(seating, &joining(Way::Up))?;
         Ok(Self { down: Some(BufReader::new(down)), up, ends, has_begun: false })

@@ -31,7 +31,7 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Bytes of a line, at most.
 const LINE_BYTES_MAX: u64 = 2000;
 
-const TITLE: &str = "welter-join-1";
+const TITLE: &str = "welter-join-2";
 
 const KINDS: [FailureKind; 11] = [
     FailureKind::Usage,
@@ -93,6 +93,8 @@ const WAYS: [Way; 3] = [Way::Down, Way::Up, Way::Failed];
 pub(crate) struct Joining {
     /// Digest of what all agree on beforehand.
     pub(crate) digest: u64,
+    /// Number of the contents of its input.
+    pub(crate) contents: u64,
     pub(crate) rank: Rank,
     /// Number that the two connections of a process share.
     pub(crate) nonce: u64,
@@ -102,8 +104,8 @@ pub(crate) struct Joining {
 impl Joining {
     /// Says it.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let Self { digest, rank, nonce, way } = self;
-        writeln!(to, "{TITLE} {digest:016x} {rank} {nonce:016x} {way:?}")?;
+        let Self { digest, contents, rank, nonce, way } = self;
+        writeln!(to, "{TITLE} {digest:016x} {contents:016x} {rank} {nonce:016x} {way:?}")?;
         to.flush()
     }
 
@@ -114,11 +116,11 @@ impl Joining {
 
     fn of(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
-        let [TITLE, digest, rank, nonce, way] = words[..] else { return None };
+        let [TITLE, digest, contents, rank, nonce, way] = words[..] else { return None };
         let number = |hex| u64::from_str_radix(hex, 16).ok();
         let way = *WAYS.iter().find(|known| format!("{known:?}") == way)?;
-        let (digest, nonce) = (number(digest)?, number(nonce)?);
-        Some(Self { digest, rank: rank.parse().ok()?, nonce, way })
+        let [digest, contents, nonce] = [number(digest)?, number(contents)?, number(nonce)?];
+        Some(Self { digest, contents, rank: rank.parse().ok()?, nonce, way })
     }
 }
 
@@ -164,14 +166,14 @@ mod tests {
     #[test]
     fn lines_come_back_and_others_are_errors() {
         for way in WAYS {
-            let joining = Joining { digest: 7, rank: 3, nonce: u64::MAX, way };
+            let joining = Joining { digest: 7, contents: 9, rank: 3, nonce: u64::MAX, way };
             let mut bytes = Vec::new();
             joining.write(&mut bytes).unwrap();
             assert_eq!(Joining::read(&mut &bytes[..]).unwrap(), joining);
             assert!(Joining::read(&mut &bytes[..bytes.len() - 1]).is_err());
         }
         let long = "x".repeat(5000);
-        for wrong in ["", "\n", "welter-join-1 7 3 Up\n", "welter-join-1 7 3 7 Over\n", &long] {
+        for wrong in ["", "\n", "welter-join-2 7 9 3 Up\n", "welter-join-2 7 9 3 7 Over\n", &long] {
             assert!(Joining::read(&mut wrong.as_bytes()).is_err(), "{wrong}");
         }
         for kind in KINDS {

@@ -77,8 +77,8 @@ struct Seat {
 }
 
 struct Door {
-    /// Digest, where it is known, and number of machines.
-    expected: (Option<u64>, usize),
+    /// Digest of the run and number of its contents, where they are known, and of machines.
+    expected: (Option<[u64; 2]>, usize),
     trust: Trust,
     arrivals: Mutex<Sender<Arrival>>,
     halves: Mutex<BTreeMap<(Rank, u64), Half>>,
@@ -94,13 +94,13 @@ enum Half {
 }
 
 impl Peers {
-    /// A host for the machines of a run, of this digest, that is numbered `run`.
+    /// A host for the machines of a run, of this digest and contents, that is numbered `run`.
     ///
     /// # Errors
     /// When its place is not one of this computer, or machines would prove nothing there.
     pub fn new(
         seating: &Seating,
-        (digest, run): (Option<u64>, u64),
+        (expected, run): (Option<[u64; 2]>, u64),
         progress: &Progress,
     ) -> Result<Self, ClusterError> {
         let socket = |source| ClusterError::Socket { what: "listen for machines", source };
@@ -117,7 +117,7 @@ impl Peers {
         let address = listener.local_addr().map_err(socket)?;
         let (sender, arrivals) = channel();
         let door = Arc::new(Door {
-            expected: (digest, seating.machines),
+            expected: (expected, seating.machines),
             trust: seating.trust.clone(),
             arrivals: Mutex::new(sender),
             halves: Mutex::default(),
@@ -395,17 +395,25 @@ impl Door {
     fn hear(&self, stream: TcpStream) -> Option<()> {
         let stream = Stream::accepted(stream, &self.trust, HANDSHAKE).ok()?;
         let mut stream = BufReader::new(stream);
-        let Joining { digest, rank, nonce, way } = Joining::read(&mut stream).ok()?;
+        let Joining { digest, contents, rank, nonce, way } = Joining::read(&mut stream).ok()?;
         if way == Way::Failed && rank < self.expected.1 {
             let verdict = verdict_of(&line(&mut stream).ok()?)?;
             self.hand_on(Arrival::Failed { rank, verdict });
             return Some(());
         }
-        if self.expected.0.is_some_and(|known| known != digest) || rank >= self.expected.1 {
+        if self.expected.0.is_some_and(|[known, _]| known != digest) || rank >= self.expected.1 {
             let what = "this machine has another command, input or version than machine 0";
             let verdict = Some((FailureKind::Usage, what.to_owned()));
             say(stream.get_mut(), &format!("verdict {}\n", verdict_line(&verdict)));
             return None;
+        }
+        if self.expected.0.is_some_and(|[_, known]| known != contents) {
+            let what = "its copy of the input has other contents than that of machine 0";
+            let verdict = Some((FailureKind::Input, format!("machine {rank}: {what}")));
+            say(stream.get_mut(), &format!("verdict {}\n", verdict_line(&verdict)));
+            let verdict = Some((FailureKind::Input, what.to_owned()));
+            self.hand_on(Arrival::Failed { rank, verdict });
+            return Some(());
         }
         stream.get_mut().last_while(SILENCE).ok()?;
         let half =

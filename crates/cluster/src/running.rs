@@ -37,6 +37,9 @@ pub struct Run {
     pub config: Arc<Config>,
     /// Program, its options and the graph, in words: the same on all machines.
     pub words: String,
+    /// Number of the contents of the input as this machine has read it, by which machines of
+    /// several computers find out that one has another copy.
+    pub contents: u64,
     /// Bounds of what waits for peers.
     pub bounds: Bounds,
     /// Where machines are, and why they trust each other.

@@ -1,20 +1,24 @@
-//! A machine's share of the input: some parts of a stream of edges.
+//! A machine's share of the input: some edges of a stream, by their places in its order.
 //!
 //! ```text
-//! share(r) = parts [p r / m, p (r + 1) / m)    of p parts, among m machines
+//! share(r) = edges [e r / m, e (r + 1) / m)    of e edges, among m machines
+//!          = parts [p r / m, p (r + 1) / m)    of p parts, where a part does not know its edges
 //! ```
 //!
+//! How many edges a part has may depend on the memory of a machine, and their order does not; parts
+//! that do not know their edges are cut alike everywhere (raw records, generators, kept graphs).
 //! Edges are read one part at a time, so a part is in memory. Both ways of an edge, where the graph
 //! is read so, are one machine's.
 //!
 //! **Invariant:** the shares of all machines have each edge once, and a share that is begun anew
-//! hands out the same edges. Tested by `shares_are_all_edges_once_and_again`.
+//! hands out the same edges. Tested by `shares_are_all_edges_once_and_again` and
+//! `shares_do_not_depend_on_how_a_stream_is_cut`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use welter_engine::EngineError;
-use welter_model::edges::{EdgeStream, Reading};
+use welter_model::edges::{EdgeList, EdgeStream, Reading, StreamError};
 use welter_protocol::Rank;
 use welter_worker::{Input, InputEdge};
 
@@ -24,6 +28,10 @@ pub struct Share {
     reading: Reading,
     weighted: bool,
     parts: Range<usize>,
+    /// Edges of these parts that are its own, counted from the first one.
+    own: Range<u64>,
+    /// Edges of these parts that were passed.
+    passed: u64,
     /// Vertices that get a loop, where a program wants one at each, and no other.
     members: Range<u64>,
     /// Parts and members that are still to come.
@@ -39,22 +47,68 @@ fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
     first(rank)..first(rank + 1)
 }
 
+/// Parts that hold the share of a machine, and which of their edges are its own.
+fn parts(stream: &dyn EdgeStream, (rank, machines): (Rank, usize)) -> (Range<usize>, Range<u64>) {
+    let sizes: Option<Vec<u64>> = (0..stream.parts()).map(|part| stream.part_edges(part)).collect();
+    let Some(sizes) = sizes else {
+        let parts = range(stream.parts() as u64, rank, machines);
+        return (parts.start as usize..parts.end as usize, 0..u64::MAX);
+    };
+    let own = range(sizes.iter().sum(), rank, machines);
+    let (mut parts, mut before, mut begin) = (0..0, 0, 0);
+    for (part, size) in sizes.into_iter().enumerate() {
+        let end = begin + size;
+        if begin < own.end && own.start < end {
+            if parts.is_empty() {
+                (parts, before) = (part..part, begin);
+            }
+            parts.end = part + 1;
+        }
+        begin = end;
+    }
+    (parts, own.start.saturating_sub(before)..own.end.saturating_sub(before))
+}
+
+/// The edges of a machine alone, of a stream that is not needed any more then.
+///
+/// # Errors
+/// When the stream cannot be read.
+pub fn own_edges(stream: &dyn EdgeStream, me: (Rank, usize)) -> Result<EdgeList, StreamError> {
+    let mut list = EdgeList::new(stream.slots(), stream.weighted());
+    let (parts, own) = parts(stream, me);
+    let mut passed = 0;
+    for part in parts {
+        stream.read(part, &mut |batch| {
+            let within = own_of(&own, &mut passed, batch.pairs.len());
+            let weights = batch.weights.map_or(Vec::new(), |all| all[within.clone()].to_vec());
+            list.push(batch.pairs[within].to_vec(), weights);
+            passed < own.end
+        })?;
+    }
+    Ok(list)
+}
+
+/// The edges of a batch of so many that are a machine's own.
+fn own_of(own: &Range<u64>, passed: &mut u64, edges: usize) -> Range<usize> {
+    let place = |place: u64| place.saturating_sub(*passed).min(edges as u64) as usize;
+    let within = place(own.start)..place(own.end);
+    *passed += edges as u64;
+    within
+}
+
 impl Share {
     /// The share of a machine. Parallel edges are kept, whatever `reading.duplicates` is; with
     /// `Directions` their weights say which way each of them leads.
-    pub fn new(
-        stream: Arc<dyn EdgeStream>,
-        reading: Reading,
-        (rank, machines): (Rank, usize),
-    ) -> Self {
-        let parts = range(stream.parts() as u64, rank, machines);
-        let parts = parts.start as usize..parts.end as usize;
+    pub fn new(stream: Arc<dyn EdgeStream>, reading: Reading, me: (Rank, usize)) -> Self {
+        let (parts, own) = parts(&*stream, me);
         let left = (parts.clone(), 0..0);
         Self {
             stream,
             reading,
             weighted: true,
             parts,
+            own,
+            passed: 0,
             members: 0..0,
             left,
             edges: Vec::new(),
@@ -79,10 +133,11 @@ impl Share {
 
     /// Reads a part, with all that an edge of it stands for.
     fn read(&mut self, part: usize) -> Result<(), EngineError> {
-        let Self { stream, reading, edges, weighted, .. } = self;
+        let Self { stream, reading, edges, weighted, own, passed, .. } = self;
         stream.read(part, &mut |batch| {
             let weights = batch.weights.filter(|_| *weighted);
-            for (edge, &[source, target]) in batch.pairs.iter().enumerate() {
+            for edge in own_of(own, passed, batch.pairs.len()) {
+                let [source, target] = batch.pairs[edge];
                 let weight = weights.map_or(1.0, |weights| weights[edge]);
                 let ends = if reading.reversed { [target, source] } else { [source, target] };
                 let [source, target] = ends.map(u64::from);
@@ -95,7 +150,7 @@ impl Share {
                     edges.push(InputEdge { source: target, target: source, weight: back });
                 }
             }
-            true
+            *passed < own.end
         })?;
         Ok(())
     }
@@ -125,6 +180,7 @@ impl Share {
 impl Input for Share {
     fn begin(&mut self) {
         self.left = (self.parts.clone(), self.members.clone());
+        self.passed = 0;
         self.edges.clear();
         self.at = 0;
     }
@@ -217,6 +273,27 @@ mod tests {
                 found.sort_unstable();
                 assert_eq!(found, expected, "{machines} machines");
             }
+        }
+    }
+
+    #[test]
+    fn shares_do_not_depend_on_how_a_stream_is_cut() {
+        let pairs: Vec<[u32; 2]> = (0..50).map(|edge| [edge, edge % 5]).collect();
+        for machines in 1..8 {
+            let shares = [1, 3, 8, 50].map(|size| {
+                let mut list = EdgeList::new(Some(50), false);
+                pairs.chunks(size).for_each(|pairs| list.push(pairs.to_vec(), Vec::new()));
+                let stream: Arc<dyn EdgeStream> = Arc::new(list);
+                let share = |rank| Share::new(stream.clone(), Reading::default(), (rank, machines));
+                let shares: Vec<_> = (0..machines).map(|rank| all(&mut share(rank), 7)).collect();
+                for (rank, share) in shares.iter().enumerate() {
+                    let own = own_edges(&*stream, (rank, machines)).unwrap();
+                    assert_eq!(own.pairs().collect::<Vec<_>>(), *share);
+                }
+                shares
+            });
+            assert_eq!(shares[0].concat(), pairs);
+            assert!(shares.iter().all(|share| *share == shares[0]), "{machines} machines");
         }
     }
 }

@@ -62,6 +62,11 @@ pub trait EdgeStream: Send + Sync {
     /// Number of slots (vertex ids are `0..slots`) where the stream knows it without being read.
     fn slots(&self) -> Option<u64>;
 
+    /// Number of edges of a part, where that is known without reading it.
+    fn part_edges(&self, _part: usize) -> Option<u64> {
+        None
+    }
+
     /// Samples of the edges that were taken when the stream was made, if they were looked at then.
     fn look(&self) -> Option<&Look> {
         None
@@ -120,6 +125,10 @@ impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
 
     fn slots(&self) -> Option<u64> {
         (**self).slots()
+    }
+
+    fn part_edges(&self, part: usize) -> Option<u64> {
+        (**self).part_edges(part)
     }
 
     fn look(&self) -> Option<&Look> {
@@ -322,6 +331,10 @@ impl EdgeStream for EdgeList {
 
     fn slots(&self) -> Option<u64> {
         self.slots
+    }
+
+    fn part_edges(&self, part: usize) -> Option<u64> {
+        Some(self.parts[part].pairs.len() as u64)
     }
 
     fn resident_bytes(&self) -> u64 {

@@ -44,11 +44,13 @@ pub(crate) fn refused(option: &str) -> Failure {
 
 /// A graph that the machines of a cluster are about to read.
 pub(crate) struct ClusterGraph<'a> {
-    /// Ids by slot: they follow each other, and all slots are vertices.
+    /// Ids by slot: all slots are vertices.
     pub(crate) ids: &'a IdMap,
     /// Number of vertices.
     pub(crate) vertices: u64,
-    /// Edges.
+    /// Edges as they were listed.
+    pub(crate) listed: &'a Arc<dyn EdgeStream>,
+    /// Edges, without those that are dropped as duplicates.
     pub(crate) edges: &'a Arc<dyn EdgeStream>,
     /// Whether they have weights, and these are looked at.
     pub(crate) weighted: bool,
@@ -66,7 +68,7 @@ impl ClusterGraph<'_> {
 
     /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
     pub(super) fn ends(&self) -> Result<Ends, Failure> {
-        Ends::all(&**self.edges, self.reading.drop_self_loops).map_err(Failure::read)
+        Ends::all(&**self.listed, self.reading.drop_self_loops).map_err(Failure::read)
     }
 
     /// The sum of the weights of the edges that leave each vertex, times `scale`: one reading of

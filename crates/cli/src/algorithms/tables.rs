@@ -14,6 +14,7 @@ use welter_model::ids::IdMap;
 use welter_model::table::VertexColumn;
 
 use crate::failure::Failure;
+use crate::numbered;
 use crate::session::{LoadedGraph, Session};
 
 /// Begins the name of a table that a caller in this process has.
@@ -59,7 +60,7 @@ impl<'a> Known<'a> {
         Self { ids: &loaded.ids, slots: graph.slots(), session, graph: Some(graph) }
     }
 
-    /// All of so many slots, whose ids follow each other.
+    /// All of so many slots.
     pub(super) fn all((ids, slots): (&'a IdMap, u64), session: &'a Session) -> Self {
         Self { ids, slots, session, graph: None }
     }
@@ -76,8 +77,7 @@ impl<'a> Known<'a> {
 
     /// Their ids.
     pub(super) fn column(&self) -> VertexColumn {
-        let first = if let IdMap::Offset(first) = self.ids { *first } else { 0 };
-        let all = || VertexColumn::Range(first..first + self.slots);
+        let all = || numbered::column(self.ids.clone(), self.slots);
         self.graph.map_or_else(all, |graph| graph.vertex_column(self.ids))
     }
 

@@ -128,10 +128,12 @@ fn hosted(
     let (algorithm, args, source) = job(words)?;
     let session = Session::within(args.resources.clone(), progress)?;
     let machines = seating.machines;
-    let job = Job::of(&*algorithm, &args, (&source, machines), &session)?;
+    let here = cluster::Place { rank: None, writes: true };
+    let job = Job::of(&*algorithm, &args, (&source, machines), (here, &session))?;
     let (mut run, _) = computers::run_of(&job)?;
     run.words = said(words, &run.words);
-    let peers = Peers::new(seating, (Some(run.digest()), number_of_run()), progress)?;
+    let peers =
+        Peers::new(seating, (Some([run.digest(), run.contents]), number_of_run()), progress)?;
     listening(peers.address());
     let peers = told.insert(peers);
     peers.gather()?;
@@ -163,7 +165,8 @@ pub fn machine(
         let was = (|| {
             let (algorithm, args, source) = job(words)?;
             let session = Session::within(args.resources.clone(), progress)?;
-            let job = Job::of(&*algorithm, &args, (&source, seating.machines), &session)?;
+            let here = cluster::Place { rank: Some(rank), writes: false };
+            let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
             let (mut run, cut) = computers::run_of(&job)?;
             run.words = said(words, &run.words);
             Ok(computers::be(&job, (&run, &cut), &seating, &session)?)

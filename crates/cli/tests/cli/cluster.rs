@@ -227,7 +227,6 @@ fn a_cluster_refuses_what_it_cannot_do() {
         ("pagerank rmat:5 --checkpoint d", "--checkpoint"),
         ("pagerank rmat:5 --memory 1GiB", "--memory"),
         ("pagerank rmat:5 --compression zstd", "--compression"),
-        ("pagerank rmat:5 --drop-duplicates", "--drop-duplicates"),
         ("pagerank rmat:5 --route ranges", "routes fold, spill and send"),
         ("wcc rmat:5 --method union-find", "--method union-find"),
         ("scc rmat:5 --method passes", "--method passes"),
@@ -237,8 +236,8 @@ fn a_cluster_refuses_what_it_cannot_do() {
         ("bfs rmat:5 --source 1 --index rows", "--index"),
         ("bfs rmat:5 --sources-from -", "standard input"),
         ("triangles rmat:5 --route fold", "--route fold"),
-        ("als rmat:5,weights=2 --bipartite", "--bipartite"),
-        ("pagerank links.tsv", "--vertices N"),
+        ("pagerank links.tsv --vertices-from -", "standard input"),
+        ("pagerank links.tsv --vertices 3000000000", "2147483648 vertices at most"),
     ] {
         let ended = sandbox.run(&format!("run {line} --cluster local:2"));
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);

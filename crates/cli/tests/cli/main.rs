@@ -10,6 +10,7 @@ mod cases;
 mod cgroup;
 mod checkpoint;
 mod cluster;
+mod cluster_inputs;
 mod compression;
 mod computers;
 mod corpus;

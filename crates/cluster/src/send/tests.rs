@@ -37,7 +37,8 @@ fn ended(mut job: impl FnMut() -> Job + 'static) -> Result<Finished, ClusterErro
     let cut = settings.cut().unwrap();
     let config = Arc::new(settings.config(&cut));
     let bounds = crate::Settings::bounds();
-    let it = Run { config, words: "pagerank".to_owned(), bounds, reach: Reach::default() };
+    let (words, reach) = ("pagerank".to_owned(), Reach::default());
+    let it = Run { config, words, contents: 0, bounds, reach };
     let task = move |_| Ok(Task::from(job()));
     let mut host = Threads::new(it, directory.path(), Box::new(task));
     run(&mut host, MACHINES, &Progress::new())

@@ -87,7 +87,8 @@ fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> 
 
 fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     let config = Arc::new(settings.config(cut));
-    Run { config, words: words.to_owned(), bounds: Settings::bounds(), reach: Reach::default() }
+    let (bounds, reach) = (Settings::bounds(), Reach::default());
+    Run { config, words: words.to_owned(), contents: 0, bounds, reach }
 }
 
 /// PageRank, breadth-first search, or components by `labels` or by `contraction`.

@@ -107,6 +107,10 @@ impl EdgeStream for SpilledEdges {
         Some(self.slots)
     }
 
+    fn part_edges(&self, part: usize) -> Option<u64> {
+        Some(self.parts[part].len() as u64)
+    }
+
     fn resident_bytes(&self) -> u64 {
         self.parts.iter().map(Blob::resident_bytes).sum()
     }

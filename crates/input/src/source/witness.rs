@@ -118,6 +118,10 @@ impl EdgeStream for Watched {
         self.edges.slots()
     }
 
+    fn part_edges(&self, part: usize) -> Option<u64> {
+        self.edges.part_edges(part)
+    }
+
     fn look(&self) -> Option<&Look> {
         self.edges.look()
     }
