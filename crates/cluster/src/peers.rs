@@ -80,7 +80,8 @@ struct Door {
     /// Digest of the run and number of its contents, where they are known, and of machines.
     expected: (Option<[u64; 2]>, usize),
     trust: Trust,
-    arrivals: Mutex<Sender<Arrival>>,
+    /// Where arrivals go, and a rank whose machine is not waited for any more.
+    arrivals: Mutex<(Sender<Arrival>, Option<Rank>)>,
     halves: Mutex<BTreeMap<(Rank, u64), Half>>,
     guests: AtomicUsize,
     strangers: AtomicU64,
@@ -119,7 +120,7 @@ impl Peers {
         let door = Arc::new(Door {
             expected: (expected, seating.machines),
             trust: seating.trust.clone(),
-            arrivals: Mutex::new(sender),
+            arrivals: Mutex::new((sender, None)),
             halves: Mutex::default(),
             guests: AtomicUsize::new(0),
             strangers: AtomicU64::new(0),
@@ -231,8 +232,9 @@ impl Peers {
         }
     }
 
-    /// Lets the process of a rank end, whatever becomes of the others.
+    /// Lets the process of a rank end, whatever becomes of the others, also where it comes later.
     pub fn release(&mut self, rank: Rank) {
+        self.door.arrivals().1 = Some(rank);
         let line = format!("verdict {}\n", verdict_line(&None));
         self.beat();
         while let Ok(arrival) = self.arrivals.try_recv() {
@@ -435,9 +437,18 @@ impl Door {
         Some(())
     }
 
+    fn arrivals(&self) -> MutexGuard<'_, (Sender<Arrival>, Option<Rank>)> {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn hand_on(&self, arrival: Arrival) {
-        let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        // The host may be gone by now.
-        let _ = arrivals.send(arrival);
+        let arrivals = self.arrivals();
+        match arrival {
+            Arrival::Machine { rank, mut down, .. } if arrivals.1 == Some(rank) => {
+                say(&mut down, &format!("verdict {}\n", verdict_line(&None)));
+            }
+            // The host may be gone by now.
+            arrival => drop(arrivals.0.send(arrival)),
+        }
     }
 }
