@@ -73,7 +73,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Value, Vertex};
 use welter_model::stream::{
-    Again, ContractedEdge, Edge, Next, Rank as Ranked, StateView, StepStats, Stream,
+    ContractedEdge, Edge, Next, Rank as Ranked, RevisitPolicy, StateView, StepStats, Stream,
 };
 use welter_model::table::ColumnData;
 
@@ -383,8 +383,8 @@ impl Stream for Mcst {
     }
 
     /// Edges inside a component stay there.
-    fn again(&self, _: Step) -> Again {
-        Again::Never
+    fn revisit_policy(&self, _: Step) -> RevisitPolicy {
+        RevisitPolicy::Never
     }
 
     #[inline(always)]

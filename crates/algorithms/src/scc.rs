@@ -80,7 +80,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::edges::Pair;
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, Edge, Next, StateView, StepStats, Stream};
+use welter_model::stream::{Edge, Next, RevisitPolicy, StateView, StepStats, Stream};
 
 use crate::wcc::Label;
 
@@ -324,13 +324,13 @@ impl Stream for Scc {
             .then_some("each round decides the vertex of a colour or pivot at least")
     }
 
-    fn again(&self, step: Step) -> Again {
+    fn revisit_policy(&self, step: Step) -> RevisitPolicy {
         match step.stage {
-            Stage::Reach => Again::EitherChanged,
-            Stage::Forward => Again::SourceChanged,
-            Stage::Backward => Again::TargetChanged,
+            Stage::Reach => RevisitPolicy::EitherChanged,
+            Stage::Forward => RevisitPolicy::SourceChanged,
+            Stage::Backward => RevisitPolicy::TargetChanged,
             // What lies between two parts does so for good.
-            _ => Again::Never,
+            _ => RevisitPolicy::Never,
         }
     }
 

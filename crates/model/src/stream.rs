@@ -70,8 +70,8 @@ pub trait Stream: Sync {
     }
 
     /// When edges can be news again that are none in a step.
-    fn again(&self, _step: Self::Step) -> Again {
-        Again::Anytime
+    fn revisit_policy(&self, _step: Self::Step) -> RevisitPolicy {
+        RevisitPolicy::Anytime
     }
 
     /// Whether an edge between vertices with these cells can teach anything in this step, now or
@@ -201,7 +201,7 @@ pub struct StepStats<T> {
 
 /// When an edge can be news again that is none, or was shown and thus is none any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum RevisitPolicy {
     /// At any time.
     Anytime,
     /// Never, in this step or another. Edges that were news may be so again.

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use welter_model::stream::{Again, Edge};
+use welter_model::stream::{Edge, RevisitPolicy};
 
 /// Log2 of the vertices of a block.
 pub(crate) const BLOCK_BITS: u32 = 10;
@@ -32,17 +32,17 @@ impl ChangedBlocks {
 
     /// Notes that an edge changed one of its ends.
     #[inline(always)]
-    pub(crate) fn change(&self, edge: Edge, again: Again) {
+    pub(crate) fn change(&self, edge: Edge, again: RevisitPolicy) {
         let Edge { source, target, .. } = edge;
         match again {
-            Again::SourceChanged => self.change_block(target),
-            Again::TargetChanged => self.change_block(source),
+            RevisitPolicy::SourceChanged => self.change_block(target),
+            RevisitPolicy::TargetChanged => self.change_block(source),
             // Which of them it was is not said.
-            Again::EitherChanged => {
+            RevisitPolicy::EitherChanged => {
                 self.change_block(source);
                 self.change_block(target);
             }
-            Again::Anytime | Again::Never => {}
+            RevisitPolicy::Anytime | RevisitPolicy::Never => {}
         }
     }
 
@@ -68,11 +68,11 @@ mod tests {
     fn an_edge_changes_the_blocks_of_the_ends_that_a_step_speaks_of() {
         let edge = Edge { source: 5, target: 3 << BLOCK_BITS, weight: 1.0 };
         let cases = [
-            (Again::Anytime, [false, false]),
-            (Again::Never, [false, false]),
-            (Again::SourceChanged, [false, true]),
-            (Again::TargetChanged, [true, false]),
-            (Again::EitherChanged, [true, true]),
+            (RevisitPolicy::Anytime, [false, false]),
+            (RevisitPolicy::Never, [false, false]),
+            (RevisitPolicy::SourceChanged, [false, true]),
+            (RevisitPolicy::TargetChanged, [true, false]),
+            (RevisitPolicy::EitherChanged, [true, true]),
         ];
         for (again, [source, target]) in cases {
             let mut blocks = ChangedBlocks::new((3 << BLOCK_BITS) + 1);
@@ -82,6 +82,6 @@ mod tests {
             assert!(blocks.take().all(|changed| !changed));
         }
         // A damaged key names no block, or one that is none.
-        ChangedBlocks::new(1).change(edge, Again::SourceChanged);
+        ChangedBlocks::new(1).change(edge, RevisitPolicy::SourceChanged);
     }
 }

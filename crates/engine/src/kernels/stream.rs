@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use welter_model::lasting::KeptNext;
 use welter_model::limit::Limit;
-use welter_model::stream::{Again, ContractedEdge, Edge, Next, StepStats};
+use welter_model::stream::{ContractedEdge, Edge, Next, RevisitPolicy, StepStats};
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
@@ -66,7 +66,7 @@ pub(crate) trait StreamKernel: Sync {
     fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)>;
 
     /// The step that is under way, by when edges can be news again in it.
-    fn step(&self) -> Next<Again>;
+    fn step(&self) -> Next<RevisitPolicy>;
 
     /// Ends a step in which this was seen, and begins the next.
     fn end_step(&mut self, stats: StepStats<()>) -> Result<(), EngineError>;

@@ -10,7 +10,9 @@ use bytemuck::{bytes_of, pod_read_unaligned};
 use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
-use welter_model::stream::{Again, ContractedEdge, Edge, Next, StateView, StepStats, Stream};
+use welter_model::stream::{
+    ContractedEdge, Edge, Next, RevisitPolicy, StateView, StepStats, Stream,
+};
 
 use crate::EngineError;
 use crate::kernels::filter::filter_tile;
@@ -108,7 +110,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
         found: impl Fn(u32, u32, f64) + Copy,
     ) -> Shown {
         let (program, step, view) = (self.program, self.own_step(), self.view());
-        let again = program.again(step);
+        let again = program.revisit_policy(step);
         let (news, changes) = (Cell::new(0), Cell::new(0));
         self.filter_edges(
             edges,
@@ -168,8 +170,8 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
             .collect()
     }
 
-    fn step(&self) -> Next<Again> {
-        let again = |step| self.program.again(step);
+    fn step(&self) -> Next<RevisitPolicy> {
+        let again = |step| self.program.revisit_policy(step);
         match self.step {
             Next::Few(step) => Next::Few(again(step)),
             Next::Pass(step) => Next::Pass(again(step)),

@@ -30,7 +30,7 @@ use std::mem::take;
 
 use welter_model::lasting::Checkpointable;
 use welter_model::program::Value;
-use welter_model::stream::{Again, StepStats, Stream};
+use welter_model::stream::{RevisitPolicy, StepStats, Stream};
 use welter_progress::{Progress, Unit};
 
 use self::order::Share;
@@ -177,7 +177,7 @@ impl Passes for StreamRun<'_> {
         self.begun = few;
         let kernel = self.kernel.kernel();
         if let Some(contracted) = &self.contracted
-            && again == Again::Never
+            && again == RevisitPolicy::Never
         {
             let newer = self.pass_contracted(contracted)?.map(Newer::Contracted);
             self.end_pass(newer);

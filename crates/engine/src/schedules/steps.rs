@@ -9,7 +9,7 @@
 
 mod state;
 
-use welter_model::stream::{Again, Next, StepStats};
+use welter_model::stream::{Next, RevisitPolicy, StepStats};
 
 use crate::EngineError;
 use crate::kernels::stream::StreamKernel;
@@ -45,7 +45,7 @@ pub(crate) struct Ended {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
     /// When edges can be news again in it.
-    pub(crate) again: Again,
+    pub(crate) again: RevisitPolicy,
     /// Whether a few edges of each vertex are shown, and the others in the next pass.
     pub(crate) few: bool,
     /// Passes so far, with this one.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use welter_model::edges::Reading;
 use welter_model::limit::Limit;
 use welter_model::program::{Value, Vertex};
-use welter_model::stream::{self, Again, Edge, Next, StateView, Stream};
+use welter_model::stream::{self, Edge, Next, RevisitPolicy, StateView, Stream};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
@@ -188,8 +188,8 @@ impl Stream for Spread {
         Limit::Proved { most: |vertices| vertices, invariant: "a path visits a vertex once" }
     }
 
-    fn again(&self, (): ()) -> Again {
-        Again::SourceChanged
+    fn revisit_policy(&self, (): ()) -> RevisitPolicy {
+        RevisitPolicy::SourceChanged
     }
 
     fn news(&self, (): (), source: &AtomicU32, target: &AtomicU32) -> bool {

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use welter_model::edges::Duplicates;
-use welter_model::stream::{Again, Edge};
+use welter_model::stream::{Edge, RevisitPolicy};
 use welter_store::header::Label;
 use welter_store::io::Volume;
 use welter_store::weights::WeightKind;
@@ -54,9 +54,9 @@ const SHARE: u64 = 4;
 const GATHERED: usize = 1 << 14;
 
 /// Whether it would do any good that a pass writes what is left.
-pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
+pub(super) fn pays(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
     let may = !graph.plan.premises.settings.keeps_edges;
-    may && share == Share::All && again == Again::Never && graph.stored_bytes() > 0
+    may && share == Share::All && again == RevisitPolicy::Never && graph.stored_bytes() > 0
 }
 
 /// A new generation that is being written, as workers share it.

@@ -42,7 +42,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytemuck::bytes_of;
-use welter_model::stream::{Again, ContractedEdge, Edge};
+use welter_model::stream::{ContractedEdge, Edge, RevisitPolicy};
 use welter_store::checksum;
 use welter_store::io::Volume;
 
@@ -74,9 +74,9 @@ const TOGETHER: usize = 1 << 8;
 const EDGE_BYTES: u64 = size_of::<ContractedEdge>() as u64;
 
 /// Whether it would do any good that a pass contracts what is left.
-pub(super) fn pays(graph: &Graph, share: Share, again: Again) -> bool {
+pub(super) fn pays(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
     let may = !graph.plan.premises.settings.keeps_edges && graph.stored_bytes() > 0;
-    may && share == Share::All && again == Again::Never
+    may && share == Share::All && again == RevisitPolicy::Never
 }
 
 /// Graph that a pass reads, and the memory that it may use.

@@ -1,6 +1,6 @@
 //! In which order a pass takes stripes, chunks and tiles.
 
-use welter_model::stream::Again;
+use welter_model::stream::RevisitPolicy;
 
 use crate::edges::graph::Graph;
 use crate::kernels::gather::VisitOrder;
@@ -44,10 +44,10 @@ enum Way {
 
 impl<'g> Order<'g> {
     /// The order of pass number `pass`.
-    pub(super) fn new(graph: &'g Graph, share: Share, again: Again, pass: u64) -> Self {
+    pub(super) fn new(graph: &'g Graph, share: Share, again: RevisitPolicy, pass: u64) -> Self {
         let mut stripes: Vec<usize> = (0..graph.stripes.len()).collect();
         let way = match again {
-            Again::Anytime | Again::Never => {
+            RevisitPolicy::Anytime | RevisitPolicy::Never => {
                 // The longest first, so that no worker waits long for the last.
                 stripes.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
                 if share == Share::Few { Way::First } else { Way::Turned }
@@ -56,7 +56,9 @@ impl<'g> Order<'g> {
                 stripes.reverse();
                 Way::Down
             }
-            Again::SourceChanged | Again::TargetChanged | Again::EitherChanged => Way::Up,
+            RevisitPolicy::SourceChanged
+            | RevisitPolicy::TargetChanged
+            | RevisitPolicy::EitherChanged => Way::Up,
         };
         Self { graph, share, way, stripes }
     }

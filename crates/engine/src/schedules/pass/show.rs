@@ -1,6 +1,6 @@
 //! The chunks of a pass: which are shown, and what becomes of the edges in them that are news.
 
-use welter_model::stream::Again;
+use welter_model::stream::RevisitPolicy;
 use welter_store::chunk::Chunk;
 
 use super::compacted::{CompactedEdges, Writer};
@@ -169,7 +169,7 @@ impl StreamRun<'_> {
 pub(super) struct ChunkPass<'r, 'c> {
     graph: &'r Graph,
     stale: &'r Stale,
-    again: Again,
+    again: RevisitPolicy,
     order: &'r Order<'r>,
     /// Numbers of the stripe and of the chunk in it.
     place: (usize, usize),

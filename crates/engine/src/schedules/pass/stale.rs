@@ -16,7 +16,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use welter_model::stream::Again;
+use welter_model::stream::RevisitPolicy;
 
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::changes::{BLOCK_BITS, ChangedBlocks};
@@ -56,7 +56,7 @@ impl Stale {
         &self,
         graph: &Graph,
         (stripe, chunk): (usize, usize),
-        again: Again,
+        again: RevisitPolicy,
     ) -> bool {
         let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
         let is_first = shown < self.since;
@@ -67,10 +67,10 @@ impl Stale {
         };
         shown != FOR_GOOD
             && match again {
-                Again::Anytime | Again::Never => true,
-                Again::SourceChanged => is_first || changed(&chunks[chunk].sources),
-                Again::TargetChanged => is_first || changed(vertices),
-                Again::EitherChanged => {
+                RevisitPolicy::Anytime | RevisitPolicy::Never => true,
+                RevisitPolicy::SourceChanged => is_first || changed(&chunks[chunk].sources),
+                RevisitPolicy::TargetChanged => is_first || changed(vertices),
+                RevisitPolicy::EitherChanged => {
                     is_first || changed(vertices) || changed(&chunks[chunk].sources)
                 }
             }
@@ -81,11 +81,13 @@ impl Stale {
         &self,
         (stripe, chunk): (usize, usize),
         sources: &Range<u64>,
-        again: Again,
+        again: RevisitPolicy,
     ) -> bool {
         let shown = self.shown[stripe][chunk].load(Ordering::Relaxed);
         let changed = |block: usize| self.changed[block] >= shown || self.changing.has(block);
-        again != Again::SourceChanged || shown < self.since || self.blocks(sources).any(changed)
+        again != RevisitPolicy::SourceChanged
+            || shown < self.since
+            || self.blocks(sources).any(changed)
     }
 
     /// The blocks that some vertices lie in.
@@ -96,8 +98,8 @@ impl Stale {
     }
 
     /// Notes that a chunk was shown, and how many of its edges were news.
-    pub(super) fn show(&self, (stripe, chunk): (usize, usize), news: u64, again: Again) {
-        let is_over = news == 0 && again == Again::Never;
+    pub(super) fn show(&self, (stripe, chunk): (usize, usize), news: u64, again: RevisitPolicy) {
+        let is_over = news == 0 && again == RevisitPolicy::Never;
         let pass = if is_over { FOR_GOOD } else { self.pass };
         self.shown[stripe][chunk].store(pass, Ordering::Relaxed);
     }
