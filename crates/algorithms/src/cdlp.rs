@@ -145,7 +145,7 @@ impl Group for Cdlp {
     }
 
     #[inline(always)]
-    fn again(&self, _: &Community) -> Votes {
+    fn unchanged(&self, _: &Community) -> Votes {
         self.nothing()
     }
 

@@ -183,7 +183,7 @@ impl Group for KCore {
     }
 
     #[inline(always)]
-    fn again(&self, value: &Core) -> HIndex {
+    fn unchanged(&self, value: &Core) -> HIndex {
         HIndex { count: 0, index: value.0 }
     }
 

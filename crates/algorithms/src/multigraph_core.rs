@@ -115,7 +115,7 @@ impl Group for MultigraphCore {
     }
 
     #[inline(always)]
-    fn again(&self, value: &Bounded) -> Met {
+    fn unchanged(&self, value: &Bounded) -> Met {
         Met { index: value.core, ..self.nothing() }
     }
 

@@ -62,7 +62,7 @@ pub trait Group: Sync {
 
     /// The accumulator of a vertex of this value if it met the same updates as before: from it
     /// `apply` must make the same value, and the same total.
-    fn again(&self, value: &Self::Value) -> Self::Accum;
+    fn unchanged(&self, value: &Self::Value) -> Self::Accum;
 
     /// Whether a vertex of this value may come to another one because a neighbour, which said
     /// `before` when it got the value, now says `now`.
@@ -119,8 +119,8 @@ impl<G: Group> Program for Grouped<G> {
     }
 
     #[inline(always)]
-    fn again(&self, value: &G::Value) -> G::Accum {
-        self.0.again(value)
+    fn unchanged(&self, value: &G::Value) -> G::Accum {
+        self.0.unchanged(value)
     }
 
     #[inline(always)]

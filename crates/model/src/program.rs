@@ -257,7 +257,7 @@ pub trait Program: Sync {
 
     /// The accumulator of a vertex that meets the same updates as before, in a program that
     /// [groups](Self::GROUPS) them: `apply` leaves its value alone.
-    fn again(&self, _value: &Self::Value) -> Self::Accum {
+    fn unchanged(&self, _value: &Self::Value) -> Self::Accum {
         self.identity()
     }
 

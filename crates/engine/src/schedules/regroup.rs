@@ -130,7 +130,7 @@ impl<P: Program> Regroup<'_, P> {
                 });
                 groups.gather_row(self.program, value, row)
             } else {
-                self.program.again(value)
+                self.program.unchanged(value)
             };
         }
     }

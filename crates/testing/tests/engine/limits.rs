@@ -181,7 +181,7 @@ impl Group for Restless {
         accum.max(update + 1)
     }
 
-    fn again(&self, value: &One<u32>) -> u32 {
+    fn unchanged(&self, value: &One<u32>) -> u32 {
         value.0
     }
 
