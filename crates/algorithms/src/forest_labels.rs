@@ -274,7 +274,7 @@ impl Program for ForestLabels {
     }
 
     #[inline(always)]
-    fn begin(&self, value: &Member) -> Heard {
+    fn init_accum(&self, value: &Member) -> Heard {
         let &Member { best, vertex, component, joins, says, .. } = value;
         Heard { best, component, vertex, joins, says }
     }
@@ -363,7 +363,7 @@ mod tests {
         let updates = told
             .iter()
             .filter_map(|(teller, weight)| PROGRAM.scatter(PROGRAM.signal(teller), *weight));
-        updates.fold(PROGRAM.begin(&member), |heard, told| PROGRAM.gather(heard, told))
+        updates.fold(PROGRAM.init_accum(&member), |heard, told| PROGRAM.gather(heard, told))
     }
 
     #[test]
@@ -386,7 +386,7 @@ mod tests {
         let knows = |component, best| Member { best, ..member(9, component, SPREAD) };
         let told = [(knows(3, edge(0.1, 3, 4)), 1.0), (knows(2, edge(1.0, 8, 9)), 1.0)];
         assert_eq!(hears(at, &told).best, edge(1.0, 8, 9));
-        assert!(hears(at, &[(knows(2, RankedEdge::NONE), 1.0)]) == PROGRAM.begin(&at));
+        assert!(hears(at, &[(knows(2, RankedEdge::NONE), 1.0)]) == PROGRAM.init_accum(&at));
     }
 
     #[test]
@@ -410,7 +410,8 @@ mod tests {
     #[test]
     fn who_names_a_component_that_hooks_keeps_the_edge() {
         let ended = last(JOIN, 0);
-        let becomes = |member: Member| PROGRAM.apply(member, PROGRAM.begin(&member), &ended).value;
+        let becomes =
+            |member: Member| PROGRAM.apply(member, PROGRAM.init_accum(&member), &ended).value;
         let at = Member { best: edge(1.5, 3, 7), joins: 2, ..member(3, 3, JOIN) };
         let found = becomes(at);
         assert_eq!(
@@ -422,7 +423,7 @@ mod tests {
             assert!(!becomes(stays).is_listed());
         }
         let alone = member(3, 3, SPREAD);
-        let done = PROGRAM.apply(alone, PROGRAM.begin(&alone), &last(SPREAD, 0));
+        let done = PROGRAM.apply(alone, PROGRAM.init_accum(&alone), &last(SPREAD, 0));
         assert_eq!((done.value.says, done.total.open, done.active), (DONE, 0, false));
     }
 }

@@ -304,7 +304,7 @@ pub trait Program: Sync {
 
     /// The accumulator of a vertex that has met no update, in a program whose accumulators [know
     /// whom they are of](Self::ACCUM_FROM_VALUE).
-    fn begin(&self, _value: &Self::Value) -> Self::Accum {
+    fn init_accum(&self, _value: &Self::Value) -> Self::Accum {
         self.identity()
     }
 

@@ -83,7 +83,8 @@ pub fn interpret<P: Program>(graph: &Graph, program: &P) -> Answer<P::Value, P::
     while program.next(iterations, &total) == Next::Iterate && active.contains(&true) {
         within(program.limit(), iterations, values.len());
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
-        let mut accums: Vec<P::Accum> = values.iter().map(|value| program.begin(value)).collect();
+        let mut accums: Vec<P::Accum> =
+            values.iter().map(|value| program.init_accum(value)).collect();
         let mut groups = vec![Vec::new(); if P::GROUPS { values.len() } else { 0 }];
         for &edge in &edges {
             let [from, to] = ends(edge);

@@ -102,7 +102,9 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
 
 impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
     fn begin(&self, values: &[u8], accums: &mut [u8]) {
-        fill(elements_mut(accums), elements(values), |value: &P::Value| self.program.begin(value));
+        fill(elements_mut(accums), elements(values), |value: &P::Value| {
+            self.program.init_accum(value)
+        });
     }
 
     fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32> {

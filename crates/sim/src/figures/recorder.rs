@@ -71,7 +71,8 @@ fn count<P: Program>(name: &'static str, graph: &Graph, program: &P) -> Recorded
     let mut updates = Vec::new();
     while program.next(updates.len() as u64, &total) == Next::Iterate && active.contains(&true) {
         let signals: Vec<P::Signal> = values.iter().map(|value| program.signal(value)).collect();
-        let mut accums: Vec<P::Accum> = values.iter().map(|value| program.begin(value)).collect();
+        let mut accums: Vec<P::Accum> =
+            values.iter().map(|value| program.init_accum(value)).collect();
         let mut made = 0;
         for (edge, pair) in graph.pairs.iter().enumerate() {
             let [from, to] = pair.map(|slot| slot as usize);
