@@ -113,7 +113,7 @@ impl Group for Cdlp {
     }
 
     #[inline(always)]
-    fn tell(&self, value: &Community) -> u32 {
+    fn update(&self, value: &Community) -> u32 {
         value.0
     }
 

@@ -141,7 +141,7 @@ impl Group for KCore {
     }
 
     #[inline(always)]
-    fn tell(&self, value: &Core) -> Bound {
+    fn update(&self, value: &Core) -> Bound {
         Bound(value.0)
     }
 

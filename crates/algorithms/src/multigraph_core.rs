@@ -95,7 +95,7 @@ impl Group for MultigraphCore {
     }
 
     #[inline(always)]
-    fn tell(&self, value: &Bounded) -> Told {
+    fn update(&self, value: &Bounded) -> Told {
         Told { bound: value.core, vertex: value.vertex }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             for (at, value) in values.iter_mut().enumerate() {
                 let heard = both.iter().filter(|[_, target]| *target == at);
                 let mut heard: Vec<Told> =
-                    heard.map(|[source, _]| program.tell(&old[*source])).collect();
+                    heard.map(|[source, _]| program.update(&old[*source])).collect();
                 heard.sort_unstable();
                 let met =
                     heard.into_iter().fold(program.nothing(), |met, it| program.gather(met, it));

@@ -38,7 +38,7 @@ pub trait Group: Sync {
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
     /// The update that the vertex tells its neighbours.
-    fn tell(&self, value: &Self::Value) -> Self::Update;
+    fn update(&self, value: &Self::Value) -> Self::Update;
 
     /// The accumulator of no update.
     fn nothing(&self) -> Self::Accum;
@@ -136,7 +136,7 @@ impl<G: Group> Program for Grouped<G> {
 
     #[inline(always)]
     fn signal(&self, value: &G::Value) -> G::Update {
-        self.0.tell(value)
+        self.0.update(value)
     }
 
     #[inline(always)]

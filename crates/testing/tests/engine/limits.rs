@@ -169,7 +169,7 @@ impl Group for Restless {
         (One(0), ())
     }
 
-    fn tell(&self, value: &One<u32>) -> u32 {
+    fn update(&self, value: &One<u32>) -> u32 {
         value.0
     }
 
