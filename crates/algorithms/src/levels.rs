@@ -142,7 +142,7 @@ impl Stream for Levels {
         };
         match stats.kept {
             Some(edges) if edges <= REST || next.kept > KEPT_PASSES => {
-                Next::Rest(Step { rest: true, ..next })
+                Next::FinishInMemory(Step { rest: true, ..next })
             }
             _ => Next::Pass(next),
         }
@@ -168,7 +168,7 @@ impl Stream for Levels {
     fn settle(&self, _: Step, _: StateView<'_, Self>, _: u32) {}
 
     /// Level by level, from the vertices that were reached last.
-    fn rest(&self, view: StateView<'_, Self>, mut edges: Vec<Pair>) {
+    fn finish_in_memory(&self, view: StateView<'_, Self>, mut edges: Vec<Pair>) {
         edges.sort_unstable();
         let depth = |slot: u32| view.aux[slot as usize].load(Ordering::Relaxed);
         let sources = edges.chunk_by(|one, other| one[0] == other[0]).map(|row| row[0][0]);

@@ -235,7 +235,7 @@ impl Scc {
         if stats.changes == 0 {
             Next::Settle(Step { stage: then, ..step })
         } else if takes_long && self.has_room(step, stats) {
-            Next::Rest(Step { stage: Stage::Rest, ..step })
+            Next::FinishInMemory(Step { stage: Stage::Rest, ..step })
         } else {
             Next::Pass(step)
         }
@@ -277,7 +277,7 @@ impl Stream for Scc {
                 if step.live <= REST_EDGES.max(step.edges / REST_SHARE)
                     && self.has_room(step, stats) =>
             {
-                Next::Rest(to(Stage::Rest))
+                Next::FinishInMemory(to(Stage::Rest))
             }
             // Degrees are known in the first round.
             Stage::Trimmed if pivot >> 32 > 0 && decided < open => {
@@ -407,7 +407,7 @@ impl Stream for Scc {
         if cell.is_decided() { Counts::DECIDED } else { Counts::open(vertex, degree >> 2) }
     }
 
-    fn rest(&self, view: StateView<'_, Self>, edges: Vec<Pair>) {
+    fn finish_in_memory(&self, view: StateView<'_, Self>, edges: Vec<Pair>) {
         tarjan::decide(view.cells, edges);
     }
 

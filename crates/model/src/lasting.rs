@@ -39,7 +39,7 @@ pub fn encode<S: Checkpointable>(next: Next<S::Step>) -> KeptNext {
         Next::Few(step) => (1, Some(step)),
         Next::Pass(step) => (2, Some(step)),
         Next::Settle(step) => (3, Some(step)),
-        Next::Rest(step) => (4, Some(step)),
+        Next::FinishInMemory(step) => (4, Some(step)),
     };
     let mut kept = [kind; STEP_WORDS + 1];
     kept[1..].copy_from_slice(&step.map_or([0; STEP_WORDS], S::words));
@@ -56,7 +56,7 @@ pub fn decode<S: Checkpointable>([kind, words @ ..]: KeptNext) -> Option<Next<S:
         1 => Some(Next::Few(step)),
         2 => Some(Next::Pass(step)),
         3 => Some(Next::Settle(step)),
-        4 => Some(Next::Rest(step)),
+        4 => Some(Next::FinishInMemory(step)),
         _ => None,
     }
 }

@@ -114,7 +114,7 @@ pub trait Stream: Sync {
 
     /// Learns all that there is to learn from the edges that are still news, alone and at once.
     /// Called in steps [`Next::Rest`] only.
-    fn rest(&self, _known: StateView<'_, Self>, _edges: Vec<Pair>) {}
+    fn finish_in_memory(&self, _known: StateView<'_, Self>, _edges: Vec<Pair>) {}
 
     /// The value of a vertex after the last step.
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Self::Value;
@@ -177,7 +177,7 @@ pub enum Next<S> {
     Settle(S),
     /// All edges that are news are handed over at once ([`Stream::rest`]). There must be room for
     /// them ([`StepStats::room`]).
-    Rest(S),
+    FinishInMemory(S),
     /// The values are the result.
     Stop,
 }

@@ -57,9 +57,10 @@ impl<'p, S: Stream> Streaming<'p, S> {
     /// The program's own step.
     fn own_step(&self) -> S::Step {
         match self.step {
-            Next::Few(step) | Next::Pass(step) | Next::Settle(step) | Next::Rest(step) => {
-                Some(step)
-            }
+            Next::Few(step)
+            | Next::Pass(step)
+            | Next::Settle(step)
+            | Next::FinishInMemory(step) => Some(step),
             Next::Stop => None,
         }
         .expect("a step is under way")
@@ -176,7 +177,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
             Next::Few(step) => Next::Few(again(step)),
             Next::Pass(step) => Next::Pass(again(step)),
             Next::Settle(step) => Next::Settle(again(step)),
-            Next::Rest(step) => Next::Rest(again(step)),
+            Next::FinishInMemory(step) => Next::FinishInMemory(again(step)),
             Next::Stop => Next::Stop,
         }
     }
@@ -237,7 +238,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn rest(&self, edges: Vec<[u32; 2]>) {
-        self.program.rest(self.view(), edges);
+        self.program.finish_in_memory(self.view(), edges);
     }
 
     fn settle(&self, vertices: Range<usize>) {

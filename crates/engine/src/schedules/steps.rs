@@ -95,7 +95,7 @@ pub(crate) fn make_steps(
     let mut passes = before;
     loop {
         let step = run.kernel().step();
-        let is_pass = matches!(step, Next::Pass(_) | Next::Rest(_));
+        let is_pass = matches!(step, Next::Pass(_) | Next::FinishInMemory(_));
         if is_pass {
             check_limit(run.kernel().limit(), graph, passes)?;
             passes += 1;
@@ -103,7 +103,7 @@ pub(crate) fn make_steps(
         match step {
             Next::Few(again) => run.show(Showing { again, few: true, passes })?,
             Next::Pass(again) => run.show(Showing { again, few: false, passes })?,
-            Next::Rest(again) => run.rest(Showing { again, few: false, passes })?,
+            Next::FinishInMemory(again) => run.rest(Showing { again, few: false, passes })?,
             Next::Settle(_) => {
                 state::settle(run.kernel(), run.places(), (workers, progress))?;
                 run.settled();
