@@ -168,7 +168,7 @@ impl Stream for Wcc {
     }
 
     fn first(&self) -> stream::Next<Step> {
-        stream::Next::Few(Step::Few)
+        stream::Next::SamplePass(Step::Few)
     }
 
     fn next(&self, step: Step, _: &StepStats<()>) -> stream::Next<Step> {

@@ -36,7 +36,7 @@ pub trait Checkpointable: Stream {
 pub fn encode<S: Checkpointable>(next: Next<S::Step>) -> KeptNext {
     let (kind, step) = match next {
         Next::Stop => (0, None),
-        Next::Few(step) => (1, Some(step)),
+        Next::SamplePass(step) => (1, Some(step)),
         Next::Pass(step) => (2, Some(step)),
         Next::Settle(step) => (3, Some(step)),
         Next::FinishInMemory(step) => (4, Some(step)),
@@ -53,7 +53,7 @@ pub fn decode<S: Checkpointable>([kind, words @ ..]: KeptNext) -> Option<Next<S:
     }
     let step = S::step(words)?;
     match kind {
-        1 => Some(Next::Few(step)),
+        1 => Some(Next::SamplePass(step)),
         2 => Some(Next::Pass(step)),
         3 => Some(Next::Settle(step)),
         4 => Some(Next::FinishInMemory(step)),

@@ -170,7 +170,7 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<S> {
     /// A few edges of each vertex are shown. The next pass shows the others.
-    Few(S),
+    SamplePass(S),
     /// A pass: all edges are shown that can be news.
     Pass(S),
     /// All vertices are settled.

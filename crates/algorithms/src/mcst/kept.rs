@@ -59,9 +59,12 @@ mod tests {
         for step in
             [Step::Offer { growing }, Step::Hook { growing }, Step::Flatten { growing, rounds: 3 }]
         {
-            for next in
-                [Next::Few(step), Next::Pass(step), Next::Settle(step), Next::FinishInMemory(step)]
-            {
+            for next in [
+                Next::SamplePass(step),
+                Next::Pass(step),
+                Next::Settle(step),
+                Next::FinishInMemory(step),
+            ] {
                 assert_eq!(decode::<Mcst>(encode::<Mcst>(next)), Some(next));
             }
         }

@@ -57,7 +57,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
     /// The program's own step.
     fn own_step(&self) -> S::Step {
         match self.step {
-            Next::Few(step)
+            Next::SamplePass(step)
             | Next::Pass(step)
             | Next::Settle(step)
             | Next::FinishInMemory(step) => Some(step),
@@ -174,7 +174,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     fn step(&self) -> Next<RevisitPolicy> {
         let again = |step| self.program.revisit_policy(step);
         match self.step {
-            Next::Few(step) => Next::Few(again(step)),
+            Next::SamplePass(step) => Next::SamplePass(again(step)),
             Next::Pass(step) => Next::Pass(again(step)),
             Next::Settle(step) => Next::Settle(again(step)),
             Next::FinishInMemory(step) => Next::FinishInMemory(again(step)),

@@ -101,7 +101,7 @@ pub(crate) fn make_steps(
             passes += 1;
         }
         match step {
-            Next::Few(again) => run.show(Showing { again, few: true, passes })?,
+            Next::SamplePass(again) => run.show(Showing { again, few: true, passes })?,
             Next::Pass(again) => run.show(Showing { again, few: false, passes })?,
             Next::FinishInMemory(again) => run.rest(Showing { again, few: false, passes })?,
             Next::Settle(_) => {

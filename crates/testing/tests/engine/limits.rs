@@ -285,7 +285,7 @@ impl Stream for Wandering {
     }
 
     fn first(&self) -> stream::Next<()> {
-        stream::Next::Few(())
+        stream::Next::SamplePass(())
     }
 
     /// Nothing but the number of passes may end it, however passes and other steps follow.

@@ -73,7 +73,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     }
 
     fn first(&self) -> Next<Step> {
-        Next::Few(Step::Few)
+        Next::SamplePass(Step::Few)
     }
 
     fn next(&self, step: Step, _: &stream::StepStats<()>) -> Next<Step> {
