@@ -221,7 +221,7 @@ pub trait Program: Sync {
     const GROUPS: bool = false;
 
     /// Whether an accumulator knows whom it is of: it begins from the value of its vertex
-    /// ([`Self::begin`]), because what an update means depends on that. Then updates are told one
+    /// ([`Self::init_accum`]), because what an update means depends on that. Then updates are told one
     /// by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
     const ACCUM_FROM_VALUE: bool = false;
 

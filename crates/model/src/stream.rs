@@ -8,7 +8,7 @@
 //! A program is a small state machine. A [step](Next) shows it edges or lets it settle vertices,
 //! and what was [seen](StepStats) then says which step is the next. Before an edge is shown the
 //! program is asked whether it can be news, from two cells alone: most edges are none, and that is
-//! found out for many of them at once. Where none can be news [again](Again), edges are not even
+//! found out for many of them at once. Where none can be news [again](RevisitPolicy), edges are not even
 //! read.
 //!
 //! Invariant: the answer does not depend on the order of the edges, on who saw which when, or on
@@ -44,7 +44,7 @@ pub trait Stream: Sync {
     /// Whether edges may be contracted ([`ContractedEdge`]): vertices are in components, and of all
     /// edges between the same two only the best one matters, from any pass on. In passes of such a
     /// program edges are news that lie between two components, and none ever is that does not
-    /// ([`Again::Never`]).
+    /// ([`RevisitPolicy::Never`]).
     const CONTRACTS: bool = false;
 
     /// Number of passes, where that is known beforehand.
@@ -81,7 +81,7 @@ pub trait Stream: Sync {
 
     /// Learns from an edge between the vertices of two numbers, and says whether that taught it
     /// anything: an edge that did not could have been left out. In steps that hand on what changed
-    /// (see [`Again`]) it means a change of what other edges are checked against; in others it may
+    /// (see [`RevisitPolicy`]) it means a change of what other edges are checked against; in others it may
     /// be said of edges that taught nothing. The edge was news a moment ago; edges that were shown
     /// since may have made it none.
     fn edge(&self, step: Self::Step, view: StateView<'_, Self>, edge: Edge) -> bool;
@@ -113,7 +113,7 @@ pub trait Stream: Sync {
     fn settle(&self, step: Self::Step, view: StateView<'_, Self>, vertex: u32) -> Self::Total;
 
     /// Learns all that there is to learn from the edges that are still news, alone and at once.
-    /// Called in steps [`Next::Rest`] only.
+    /// Called in steps [`Next::FinishInMemory`] only.
     fn finish_in_memory(&self, _known: StateView<'_, Self>, _edges: Vec<Pair>) {}
 
     /// The value of a vertex after the last step.
@@ -123,7 +123,7 @@ pub trait Stream: Sync {
 /// A stream program that can do without numbers of vertices: on a graph that stays in its input,
 /// slots stand for them. Slots that are no vertices have cells, and are settled, like the others;
 /// degrees are not known, and an edge may be shown where it is none any more
-/// ([`Again`] is not asked).
+/// ([`RevisitPolicy`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// Whether edges that may be news in a later step are kept, as soon as there is room for all of
     /// them ([`StepStats::kept`]): what is read then is those, without weights, and not the input.
@@ -175,7 +175,7 @@ pub enum Next<S> {
     Pass(S),
     /// All vertices are settled.
     Settle(S),
-    /// All edges that are news are handed over at once ([`Stream::rest`]). There must be room for
+    /// All edges that are news are handed over at once ([`Stream::finish_in_memory`]). There must be room for
     /// them ([`StepStats::room`]).
     FinishInMemory(S),
     /// The values are the result.

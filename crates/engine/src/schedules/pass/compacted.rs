@@ -1,7 +1,7 @@
 //! Edges that are left, written anew (Chaos, section 3: edges that can no longer matter are
 //! dropped while others are read).
 //!
-//! What is no news in a pass of [`Again::Never`] never is again. So while such a pass reads a
+//! What is no news in a pass of [`RevisitPolicy::Never`] never is again. So while such a pass reads a
 //! graph of which chunks are on storage, what is news goes into a new, smaller generation of it,
 //! and later passes read that:
 //!
