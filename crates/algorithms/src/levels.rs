@@ -155,7 +155,7 @@ impl Stream for Levels {
     }
 
     #[inline(always)]
-    fn news(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
+    fn is_candidate(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
         let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
         (step.rest || source == mark(step.depth)) && target == NONE
     }

@@ -9,7 +9,8 @@
 //! That is Borůvka's algorithm. [`Mcst`] is a stream program: a pass shows each component its best
 //! edge, then components hook over theirs, and all vertices learn the label of the component that
 //! they are in now. Each pass at least halves the components that still grow, and an edge inside a
-//! component is never looked at as news again. Edges have no direction here: each is read once.
+//! component is never looked at as a candidate again. Edges have no direction here: each is read
+//! once.
 //!
 //! Edges may be contracted between passes ([`Stream::CONTRACTS`]): ends become components, an edge
 //! inside one is dropped, and of those between the same two only the least is left, since another
@@ -349,7 +350,7 @@ impl Stream for Mcst {
 
     fn next(&self, step: Step, stats: &StepStats<Counts>) -> Next<Step> {
         match step {
-            Step::Offer { .. } if stats.news == 0 => Next::Stop,
+            Step::Offer { .. } if stats.candidates == 0 => Next::Stop,
             Step::Offer { growing } => Next::Settle(Step::Hook { growing }),
             Step::Hook { .. } => {
                 Next::Settle(Step::Flatten { growing: stats.total.growing, rounds: 0 })
@@ -388,7 +389,7 @@ impl Stream for Mcst {
     }
 
     #[inline(always)]
-    fn news(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
+    fn is_candidate(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
         source.load(Relaxed) != target.load(Relaxed)
     }
 

@@ -30,7 +30,7 @@
 //!
 //! In the words of Chaos, whose `SCC` is of the extended model (edges are rewritten): *forward
 //! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back. Trimming
-//! drops edges: one between two parts, or with an end that is decided, is news never again
+//! drops edges: one between two parts, or with an end that is decided, is a candidate never again
 //! ([`Again::Never`]). When a pass that trims leaves few others, those are written anew, and it is
 //! gone; until then, and where edges are in memory, chunks without any others are not read again.
 //! No edge is rewritten to anything else: what it would be, between the labels of its ends, stands
@@ -90,7 +90,7 @@ const REST_SHARE: u64 = 16;
 /// Also when it has no more edges than this: a pass costs more than to be done with these.
 const REST_EDGES: u64 = 1 << 16;
 
-/// A round takes long when it has looked at so many times the edges that it may have news of.
+/// A round takes long when it has looked at so many times the edges that it may have candidates of.
 /// That costs about as much as Tarjan's algorithm does.
 const PATIENCE: u64 = 32;
 
@@ -267,7 +267,7 @@ impl Stream for Scc {
         let Counts { decided, open, pivot } = stats.total;
         match step.stage {
             Stage::Trim => {
-                let (edges, live) = (step.edges.max(stats.news), stats.news);
+                let (edges, live) = (step.edges.max(stats.candidates), stats.candidates);
                 Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
             }
             Stage::Trimmed | Stage::Part | Stage::Decide if open == 0 => {
@@ -335,7 +335,7 @@ impl Stream for Scc {
     }
 
     #[inline(always)]
-    fn news(&self, step: Step, source: &Cell, target: &Cell) -> bool {
+    fn is_candidate(&self, step: Step, source: &Cell, target: &Cell) -> bool {
         let [part, same] = [source, target].map(|cell| cell.part.load(Relaxed));
         let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
         part == same

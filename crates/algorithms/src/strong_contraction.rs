@@ -17,10 +17,10 @@
 //! The vertices with one label that do not reach it are a part of the next round: a component has
 //! one label, since its vertices reach each other.
 //!
-//! An edge between two parts, or at a vertex that is decided, is news never again. So it is dropped
-//! when edges are rewritten: with the first iteration of every round but the first, and whenever a
-//! quarter of the vertices that have edges are decided. Other iterations do not rewrite: they
-//! stream what sources have that have news.
+//! An edge between two parts, or at a vertex that is decided, is a candidate never again. So it is
+//! dropped when edges are rewritten: with the first iteration of every round but the first, and
+//! whenever a quarter of the vertices that have edges are decided. Other iterations do not rewrite:
+//! they stream what sources have that have something new to tell.
 //!
 //! Wants a graph that was read with [`Directions`](welter_model::edges::Duplicates::Directions):
 //! each edge both ways, once, with a weight that says which ways it leads; and without self-loops,
@@ -61,7 +61,8 @@ pub struct StrongContraction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Strong {
-    /// Its mark says whether it is open and has news; or decided, and may have edges.
+    /// Its mark says whether it is open and has something new to tell; or decided, and may have
+    /// edges.
     at: Labelled,
     /// The part in which it is open.
     part: u32,

@@ -185,7 +185,7 @@ impl Stream for Wcc {
 
     /// Nearly all edges join what hangs together, and most vertices know their root.
     #[inline(always)]
-    fn news(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
+    fn is_candidate(&self, _: Step, source: &AtomicU32, target: &AtomicU32) -> bool {
         source.load(Ordering::Relaxed) != target.load(Ordering::Relaxed)
     }
 

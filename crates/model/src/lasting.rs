@@ -1,7 +1,8 @@
 //! Stream programs of which something can be kept between passes, to continue from.
 //!
 //! States of vertices are shared between threads, and steps are what programs like; kept are plain
-//! data. Between two passes they are all that a run is: what is news is told by cells alone.
+//! data. Between two passes they are all that a run is: which edges are candidates is told by cells
+//! alone.
 
 use bytemuck::Pod;
 

@@ -7,9 +7,9 @@
 //!
 //! A program is a small state machine. A [step](Next) shows it edges or lets it settle vertices,
 //! and what was [seen](StepStats) then says which step is the next. Before an edge is shown the
-//! program is asked whether it can be news, from two cells alone: most edges are none, and that is
-//! found out for many of them at once. Where none can be news [again](RevisitPolicy), edges are not even
-//! read.
+//! program is asked whether it can be a candidate, from two cells alone: most edges are none, and
+//! that is found out for many of them at once. Where none can be candidates [again](RevisitPolicy),
+//! edges are not even read.
 //!
 //! Invariant: the answer does not depend on the order of the edges, on who saw which when, or on
 //! how many passes there were. Tested by `as_kruskal` and `components_are_those_of_a_search`, which
@@ -25,9 +25,9 @@ use crate::program::{Total, Value, Vertex};
 pub trait Stream: Sync {
     /// Result of a vertex.
     type Value: Value;
-    /// State of a vertex, as far as it takes part in telling news.
+    /// State of a vertex, as far as it takes part in telling candidates.
     type Cell: Zeroable + Send + Sync;
-    /// Further state of it, for edges that are news; `()` where there is no more.
+    /// Further state of it, for edges that are candidates; `()` where there is no more.
     type Aux: Zeroable + Send + Sync;
     /// Step of the program, with all that it must remember for that.
     type Step: Copy + Send + Sync;
@@ -37,13 +37,13 @@ pub trait Stream: Sync {
     /// Whether `edge` looks at weights. Where it does not, they are not read.
     const WEIGHTED: bool = false;
 
-    /// Whether cells are 32 bits, and edges news where those of their ends are unequal. Many edges
-    /// are looked at with one instruction then.
+    /// Whether cells are 32 bits, and edges candidates where those of their ends are unequal. Many
+    /// edges are looked at with one instruction then.
     const UNEQUAL: bool = false;
 
     /// Whether edges may be contracted ([`ContractedEdge`]): vertices are in components, and of all
     /// edges between the same two only the best one matters, from any pass on. In passes of such a
-    /// program edges are news that lie between two components, and none ever is that does not
+    /// program edges are candidates that lie between two components, and none ever is that does not
     /// ([`RevisitPolicy::Never`]).
     const CONTRACTS: bool = false;
 
@@ -69,21 +69,21 @@ pub trait Stream: Sync {
         None
     }
 
-    /// When edges can be news again that are none in a step.
+    /// When edges can be candidates again that are none in a step.
     fn revisit_policy(&self, _step: Self::Step) -> RevisitPolicy {
         RevisitPolicy::Anytime
     }
 
     /// Whether an edge between vertices with these cells can teach anything in this step, now or
-    /// later. What is no news is not shown. Asked of every edge: loads and comparisons, but no
+    /// later. What is no candidate is not shown. Asked of every edge: loads and comparisons, but no
     /// branches.
-    fn news(&self, step: Self::Step, source: &Self::Cell, target: &Self::Cell) -> bool;
+    fn is_candidate(&self, step: Self::Step, source: &Self::Cell, target: &Self::Cell) -> bool;
 
     /// Learns from an edge between the vertices of two numbers, and says whether that taught it
     /// anything: an edge that did not could have been left out. In steps that hand on what changed
-    /// (see [`RevisitPolicy`]) it means a change of what other edges are checked against; in others it may
-    /// be said of edges that taught nothing. The edge was news a moment ago; edges that were shown
-    /// since may have made it none.
+    /// (see [`RevisitPolicy`]) it means a change of what other edges are checked against; in others
+    /// it may be said of edges that taught nothing. The edge was a candidate a moment ago; edges
+    /// that were shown since may have made it none.
     fn edge(&self, step: Self::Step, view: StateView<'_, Self>, edge: Edge) -> bool;
 
     /// The component that a vertex with this cell is in, known by the number of a vertex. Where
@@ -112,8 +112,8 @@ pub trait Stream: Sync {
     /// their numbers.
     fn settle(&self, step: Self::Step, view: StateView<'_, Self>, vertex: u32) -> Self::Total;
 
-    /// Learns all that there is to learn from the edges that are still news, alone and at once.
-    /// Called in steps [`Next::FinishInMemory`] only.
+    /// Learns all that there is to learn from the edges that are still candidates, alone and at
+    /// once. Called in steps [`Next::FinishInMemory`] only.
     fn finish_in_memory(&self, _known: StateView<'_, Self>, _edges: Vec<Pair>) {}
 
     /// The value of a vertex after the last step.
@@ -125,15 +125,16 @@ pub trait Stream: Sync {
 /// degrees are not known, and an edge may be shown where it is none any more
 /// ([`RevisitPolicy`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
-    /// Whether edges that may be news in a later step are kept, as soon as there is room for all of
-    /// them ([`StepStats::kept`]): what is read then is those, without weights, and not the input.
+    /// Whether edges that may be candidates in a later step are kept, as soon as there is room for
+    /// all of them ([`StepStats::kept`]): what is read then is those, without weights, and not the
+    /// input.
     const KEEPS: bool = false;
 
     /// Whether [`Self::bits`] are looked at before cells are: they stay in the cache.
     const BITS: bool = false;
 
-    /// The slots that the edges begin at which can be news in the first pass, ascending, where they
-    /// are known: what was seen of these edges before is shown, and not the input.
+    /// The slots that the edges begin at which can be candidates in the first pass, ascending,
+    /// where they are known: what was seen of these edges before is shown, and not the input.
     fn begins(&self) -> Option<&[u64]> {
         None
     }
@@ -141,14 +142,14 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// A value with the numbers of vertices in the place of their slots.
     fn numbered(&self, value: Self::Value, number: impl Fn(u32) -> u32) -> Self::Value;
 
-    /// Whether an edge that is no news in a step may be in a later one. Asked of every edge, like
-    /// [`Stream::news`], where edges are kept.
+    /// Whether an edge that is no candidate in a step may be in a later one. Asked of every edge,
+    /// like [`Stream::is_candidate`], where edges are kept.
     fn later(&self, _step: Self::Step, _source: &Self::Cell, _target: &Self::Cell) -> bool {
         true
     }
 
-    /// Before a step: whether edges from a vertex with this cell can be news in it, and whether
-    /// edges to it can, in this step or a later one.
+    /// Before a step: whether edges from a vertex with this cell can be candidates in it, and
+    /// whether edges to it can, in this step or a later one.
     fn bits(&self, _step: Self::Step, _cell: &Self::Cell) -> [bool; 2] {
         [true; 2]
     }
@@ -171,12 +172,12 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
 pub enum Next<S> {
     /// A few edges of each vertex are shown. The next pass shows the others.
     SamplePass(S),
-    /// A pass: all edges are shown that can be news.
+    /// A pass: all edges are shown that can be candidates.
     Pass(S),
     /// All vertices are settled.
     Settle(S),
-    /// All edges that are news are handed over at once ([`Stream::finish_in_memory`]). There must be room for
-    /// them ([`StepStats::room`]).
+    /// All edges that are candidates are handed over at once ([`Stream::finish_in_memory`]). There
+    /// must be room for them ([`StepStats::room`]).
     FinishInMemory(S),
     /// The values are the result.
     Stop,
@@ -187,24 +188,25 @@ pub enum Next<S> {
 pub struct StepStats<T> {
     /// Edges that were looked at: all those of chunks that were read.
     pub looked: u64,
-    /// Edges that were news.
-    pub news: u64,
+    /// Edges that were candidates.
+    pub candidates: u64,
     /// Edges that changed something.
     pub changes: u64,
     /// Sum of what vertices said when they were settled.
     pub total: T,
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,
-    /// Edges that may be news in a later step, where all of them were kept ([`OverInput::KEEPS`]).
+    /// Edges that may be candidates in a later step, where all of them were kept
+    /// ([`OverInput::KEEPS`]).
     pub kept: Option<u64>,
 }
 
-/// When an edge can be news again that is none, or was shown and thus is none any more.
+/// When an edge can be a candidate again that is none, or was shown and thus is none any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisitPolicy {
     /// At any time.
     Anytime,
-    /// Never, in this step or another. Edges that were news may be so again.
+    /// Never, in this step or another. Edges that were candidates may be so again.
     Never,
     /// When its source changed, in passes that follow each other without another step in between.
     /// Edges say whether they changed their target.
@@ -251,9 +253,9 @@ impl ContractedEdge {
 
 /// State of all vertices, by their numbers.
 pub struct StateView<'a, S: Stream + ?Sized> {
-    /// Cells, which tell news.
+    /// Cells, which tell candidates.
     pub cells: &'a [S::Cell],
-    /// Further state, which edges that are news look at.
+    /// Further state, which edges that are candidates look at.
     pub aux: &'a [S::Aux],
 }
 

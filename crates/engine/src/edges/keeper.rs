@@ -1,5 +1,5 @@
-//! Edges that may still be news, kept while others are read (Chaos, section 3: edges that can no
-//! longer matter are dropped).
+//! Edges that may still be candidates, kept while others are read (Chaos, section 3: edges that can
+//! no longer matter are dropped).
 //!
 //! Workers keep what they meet in lists of their own. As soon as all together are more than there
 //! is room for, what was kept in this pass is thrown away, and nothing more is kept in it.

@@ -3,9 +3,9 @@
 //! are folded as well, into a table that the first-level cache keeps: a search of R-MAT 24 meets
 //! all edges for one source, for 97, and for 237 thousand.
 //!
-//! Invariant: bits are those of cells before a step, but for targets that no edge can be news to
-//! since: these may lose theirs. Cells may say no before that; they are asked again. Tested by
-//! `components_are_those_of_a_search` and `depths_are_those_of_a_queue`.
+//! Invariant: bits are those of cells before a step, but for targets into which no edge can be a
+//! candidate since: these may lose theirs. Cells may say no before that; they are asked again.
+//! Tested by `components_are_those_of_a_search` and `depths_are_those_of_a_queue`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

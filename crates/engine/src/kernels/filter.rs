@@ -1,10 +1,10 @@
-//! The kernel of stream programs: which edges of a tile are news.
+//! The kernel of stream programs: which edges of a tile are candidates.
 //!
-//! Mostly few are. So a run of edges is looked at first, and what is news is noted without a
-//! branch; R-MAT 22 has news in about one edge in 15 when components are joined, which no branch
-//! predictor foresees. Programs that hand on what they learn want every edge to know what the one
-//! before it changed, or a path takes as many passes as it has edges: their tiles are swept over an
-//! edge at a time.
+//! Mostly few are. So a run of edges is looked at first, and what is a candidate is noted without a
+//! branch; R-MAT 22 has candidates in about one edge in 15 when components are joined, which no
+//! branch predictor foresees. Programs that hand on what they learn want every edge to know what
+//! the one before it changed, or a path takes as many passes as it has edges: their tiles are swept
+//! over an edge at a time.
 //!
 //! Invariant: as in [`crate::kernels::kernel`], no key, right or wrong, leads outside the cells.
 //! Checked in `Cells::of`. Tested by `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside`.
@@ -23,21 +23,21 @@ use crate::machine::dispatch::dispatched;
 /// by. One of more edges than this is dense, and so short of long paths: it is swept upwards only.
 const DOWN_EDGES_MAX: usize = 4 * BUFFER;
 
-/// Hands those edges of a tile to `edge` whose cells are `news`: source and target, relative to
+/// Hands those edges of a tile to `edge` whose cells `is_candidate`: source and target, relative to
 /// the tile and the stripe, and weight.
 pub(crate) fn filter_tile<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
     endpoints: &Endpoints<'_, C>,
     scratch: &mut Scratch,
-    news: impl Fn(&C, &C) -> bool + Copy,
+    is_candidate: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {
     let target_bits = coding.target_bits;
     let is_long = coding.encoding == Encoding::Compressed && tile.edges > DOWN_EDGES_MAX;
     match endpoints.look {
         VisitOrder::Runs | VisitOrder::Unequal => {
-            filter_runs(tile, (coding, reach), endpoints, scratch, news, edge);
+            filter_runs(tile, (coding, reach), endpoints, scratch, is_candidate, edge);
         }
         VisitOrder::Down if !is_long => {
             for first in (0..tile.edges).step_by(BUFFER).rev() {
@@ -45,14 +45,14 @@ pub(crate) fn filter_tile<C>(
                 coding.runs(tile, edges, BUFFER, scratch, |keys, weights| {
                     let keys = reach.hold(keys, target_bits);
                     let places = (0..keys.keys().len()).rev();
-                    sweep(keys, weights, places, endpoints, news, edge);
+                    sweep(keys, weights, places, endpoints, is_candidate, edge);
                 });
             }
         }
         VisitOrder::Up | VisitOrder::Down => {
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let keys = reach.hold(keys, target_bits);
-                sweep(keys, weights, 0..keys.keys().len(), endpoints, news, edge);
+                sweep(keys, weights, 0..keys.keys().len(), endpoints, is_candidate, edge);
             });
         }
     }
@@ -64,13 +64,13 @@ fn sweep<C>(
     weights: Option<&[f64]>,
     places: impl Iterator<Item = usize>,
     endpoints: &Endpoints<'_, C>,
-    news: impl Fn(&C, &C) -> bool,
+    is_candidate: impl Fn(&C, &C) -> bool,
     edge: impl Fn(u32, u32, f64),
 ) {
     let cells = Cells::of(endpoints, keys);
     for place in places {
         let (key, source, target) = cells.at(place);
-        if news(source, target) {
+        if is_candidate(source, target) {
             let weight = weights.map_or(1.0, |weights| weights[place]);
             edge(key >> cells.target_bits, key & cells.mask, weight);
         }
@@ -116,7 +116,7 @@ fn filter_runs<C>(
     (coding, reach): (Coding, &impl Reach),
     endpoints: &Endpoints<'_, C>,
     scratch: &mut Scratch,
-    news: impl Fn(&C, &C) -> bool + Copy,
+    is_candidate: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {
     let mut found = [0; BUFFER];
@@ -129,7 +129,7 @@ fn filter_runs<C>(
                 let all = keys.keys().len();
                 for start in (0..all).step_by(BUFFER) {
                     let keys = keys.part(start..all.min(start + BUFFER));
-                    let count = filter_keys(keys, ahead, endpoints, news, &mut found);
+                    let count = filter_keys(keys, ahead, endpoints, is_candidate, &mut found);
                     let weights = weights.map(|weights| &weights[start..]);
                     for &place in &found[..count] {
                         let key = keys.keys()[place as usize];
@@ -142,13 +142,13 @@ fn filter_runs<C>(
     });
 }
 
-/// Notes the places of the keys whose cells are news, and says how many they are.
+/// Notes the places of the keys whose cells are candidates, and says how many they are.
 #[inline(always)]
 fn filter_keys<C>(
     keys: Keys<'_>,
     ahead: Ahead,
     endpoints: &Endpoints<'_, C>,
-    news: impl Fn(&C, &C) -> bool,
+    is_candidate: impl Fn(&C, &C) -> bool,
     found: &mut [u32; BUFFER],
 ) -> usize {
     assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
@@ -163,7 +163,7 @@ fn filter_keys<C>(
         // SAFETY: at most one more than before for each key, of which there are at most BUFFER.
         let room = unsafe { found.get_unchecked_mut(count) };
         *room = place as u32;
-        count += usize::from(news(source, target));
+        count += usize::from(is_candidate(source, target));
     }
     count
 }

@@ -1,8 +1,8 @@
 //! Comparing what two columns hold for many keys at once.
 //!
-//! AVX2 loads eight cells by one instruction. Of R-MAT 22 a pass over edges that are no news takes
-//! 0.66 ns an edge and core so, and 0.89 when cells are loaded one by one. AVX-512 loads sixteen
-//! and took 0.74.
+//! AVX2 loads eight cells by one instruction. Of R-MAT 22 a pass over edges that are no candidates
+//! takes 0.66 ns an edge and core so, and 0.89 when cells are loaded one by one. AVX-512 loads
+//! sixteen and took 0.74.
 //!
 //! Cells may be written by other threads meanwhile, which vector intrinsics leave undefined. So the
 //! loads are written as assembly: there each of the eight is a load of an aligned word, which the
@@ -25,7 +25,7 @@ pub(crate) struct Endpoints<'a, C> {
 pub(crate) enum VisitOrder {
     /// A run at a time.
     Runs,
-    /// Likewise, and they are news exactly where cells are unequal.
+    /// Likewise, and they are candidates exactly where cells are unequal.
     Unequal,
     /// One after the other, by rising sources.
     Up,

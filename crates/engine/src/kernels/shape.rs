@@ -154,7 +154,7 @@ pub(crate) struct StreamShape {
     pub(crate) value: usize,
     /// Whether edges look at their weights.
     pub(crate) weighted: bool,
-    /// Whether edges are news where the cells of their ends are unequal words.
+    /// Whether edges are candidates where the cells of their ends are unequal words.
     pub(crate) unequal: bool,
     /// Whether edges may be contracted.
     pub(crate) contracts: bool,

@@ -44,7 +44,7 @@ pub(crate) struct TilePass<'a> {
 /// Counts of edges that were shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    pub(crate) news: u64,
+    pub(crate) candidates: u64,
     pub(crate) changes: u64,
 }
 
@@ -65,13 +65,13 @@ pub(crate) trait StreamKernel: Sync {
     /// The state of all vertices, each part of it of so many and with the number of its first.
     fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)>;
 
-    /// The step that is under way, by when edges can be news again in it.
+    /// The step that is under way, by when edges can be candidates again in it.
     fn step(&self) -> Next<RevisitPolicy>;
 
     /// Ends a step in which this was seen, and begins the next.
     fn end_step(&mut self, stats: StepStats<()>) -> Result<(), EngineError>;
 
-    /// Shows the edges of a tile that are news, and adds them to `found`, if that is there.
+    /// Shows the edges of a tile that are candidates, and adds them to `found`, if that is there.
     fn show(
         &self,
         edges: &TilePass<'_>,
@@ -79,17 +79,17 @@ pub(crate) trait StreamKernel: Sync {
         found: Option<&mut Vec<Edge>>,
     ) -> Shown;
 
-    /// Adds the edges of a tile that are news to `found`.
+    /// Adds the edges of a tile that are candidates to `found`.
     fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>);
 
-    /// Adds edges that are news to `contracted`, between the components of their ends.
+    /// Adds edges that are candidates to `contracted`, between the components of their ends.
     fn contract(&self, edges: &[Edge], contracted: &mut Vec<ContractedEdge>);
 
     /// Shows contracted edges that lie between two components, and adds them to `found`, between
     /// these.
     fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown;
 
-    /// Learns what there is to learn from all edges that are news.
+    /// Learns what there is to learn from all edges that are candidates.
     fn rest(&self, edges: Vec<[u32; 2]>);
 
     /// Settles vertices.
@@ -120,7 +120,7 @@ pub(crate) trait ResumableKernel: StreamKernel {
 
 /// Calls that passes over the input make of a stream program. Slots stand for vertices there.
 pub(crate) trait InputKernel: StreamKernel {
-    /// Whether edges that may be news in a later step are kept.
+    /// Whether edges that may be candidates in a later step are kept.
     fn keeps(&self) -> bool;
 
     /// Whether bits are looked at before cells are.
@@ -130,13 +130,14 @@ pub(crate) trait InputKernel: StreamKernel {
     /// that have a bit as a source.
     fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64;
 
-    /// Shows the edges of a run that are news.
+    /// Shows the edges of a run that are candidates.
     fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown;
 
-    /// Notes the places of the edges of a run that are news. Number of these.
-    fn find_news(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;
+    /// Notes the places of the edges of a run that are candidates. Number of these.
+    fn find_candidates(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;
 
-    /// Notes the places of the edges that are no news, and may be in a later step. Number of these.
+    /// Notes the places of the edges that are no candidates, and may be in a later step. Number of
+    /// these.
     fn find_later(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;
 
     /// Whether more passes are to be feared than a graph is worth, after a step in which this was

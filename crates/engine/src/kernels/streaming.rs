@@ -68,11 +68,11 @@ impl<'p, S: Stream> Streaming<'p, S> {
 
     /// Counts of this step, with what vertices said that were settled.
     fn own_stats(&self, stats: StepStats<()>) -> StepStats<S::Total> {
-        let StepStats { looked, news, changes, room, kept, .. } = stats;
-        StepStats { looked, news, changes, total: *lock(&self.total), room, kept }
+        let StepStats { looked, candidates, changes, room, kept, .. } = stats;
+        StepStats { looked, candidates, changes, total: *lock(&self.total), room, kept }
     }
 
-    /// Hands the edges of a tile that are news to `edge`: source, target and weight.
+    /// Hands the edges of a tile that are candidates to `edge`: source, target and weight.
     ///
     /// Source, target and weight are three arguments: the words of an [`Edge`] are stored apart
     /// and were then loaded as one, so each load waited for both stores: strong components of
@@ -97,13 +97,13 @@ impl<'p, S: Stream> Streaming<'p, S> {
             &endpoints,
             scratch,
             #[inline(always)]
-            |source, target| program.news(step, source, target),
+            |source, target| program.is_candidate(step, source, target),
             #[inline(always)]
             |source, target, weight| edge(source_base + source, target_base + target, weight),
         );
     }
 
-    /// Shows the edges of a tile that are news to the program, and to `found`.
+    /// Shows the edges of a tile that are candidates to the program, and to `found`.
     fn show_each(
         &self,
         edges: &TilePass<'_>,
@@ -112,7 +112,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
     ) -> Shown {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let again = program.revisit_policy(step);
-        let (news, changes) = (Cell::new(0), Cell::new(0));
+        let (candidates, changes) = (Cell::new(0), Cell::new(0));
         self.filter_edges(
             edges,
             scratch,
@@ -120,14 +120,14 @@ impl<'p, S: Stream> Streaming<'p, S> {
             |source, target, weight| {
                 found(source, target, weight);
                 let edge = Edge { source, target, weight };
-                news.set(news.get() + 1);
+                candidates.set(candidates.get() + 1);
                 if program.edge(step, view, edge) {
                     changes.set(changes.get() + 1);
                     edges.changed.change(edge, again);
                 }
             },
         );
-        Shown { news: news.get(), changes: changes.get() }
+        Shown { candidates: candidates.get(), changes: changes.get() }
     }
 }
 
@@ -230,7 +230,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
             if one != other {
                 let edge = ContractedEdge::new(one, other, edge.rank);
                 found.push(edge);
-                shown.news += 1;
+                shown.candidates += 1;
                 shown.changes += u64::from(program.contracted_edge(step, view, edge));
             }
         }

@@ -13,8 +13,8 @@
 //! with one thread), 165 with the turned order, 63 with a few edges first as well (113). With a
 //! 32nd or an eighth of the edges first instead of a sixteenth it took 80 and 87; letting each
 //! stripe first spread the smallest number along its own edges, without joining anything, 64 to 77.
-//! First edges from about the diagonal instead of the same sources made 24 million edges news on
-//! R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
+//! First edges from about the diagonal instead of the same sources made 24 million edges candidates
+//! on R-MAT scrambled 24 instead of 10 million, of 8.9 million vertices.
 
 mod compacted;
 mod contract;
@@ -193,7 +193,7 @@ impl Passes for StreamRun<'_> {
             part.each_tile(kernel.shape(), |tile| {
                 let found = part.is_written.then_some(&mut tools.found);
                 let shown = kernel.show(tile, &mut tools.scratch, found);
-                sum.news += shown.news;
+                sum.candidates += shown.candidates;
                 sum.changes += shown.changes;
             });
             sum
@@ -211,7 +211,7 @@ impl Passes for StreamRun<'_> {
                 let found = tools.found.drain(..);
                 tools.rest.extend(found.map(|edge| [edge.source, edge.target]));
             });
-            Shown { news: (tools.rest.len() - before) as u64, changes: 0 }
+            Shown { candidates: (tools.rest.len() - before) as u64, changes: 0 }
         })?;
         self.stale.end_pass();
         let mut edges = Vec::new();

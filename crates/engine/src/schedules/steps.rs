@@ -28,8 +28,8 @@ pub(crate) const REST_BYTES: u64 = 64;
 pub struct Generation {
     /// How many.
     pub edges: u64,
-    /// Of contracted ones, edges that were still news and are not among these, because better ones
-    /// lie between the same two components; `None` where edges are as they were.
+    /// Of contracted ones, edges that were still candidates and are not among these, because better
+    /// ones lie between the same two components; `None` where edges are as they were.
     pub parallel: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Ended {
 /// A step in which edges are shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
-    /// When edges can be news again in it.
+    /// When edges can be candidates again in it.
     pub(crate) again: RevisitPolicy,
     /// Whether a few edges of each vertex are shown, and the others in the next pass.
     pub(crate) few: bool,
@@ -58,10 +58,10 @@ pub(crate) trait Passes {
 
     fn kernel_mut(&mut self) -> &mut dyn StreamKernel;
 
-    /// Shows edges that may be news.
+    /// Shows edges that may be candidates.
     fn show(&mut self, step: Showing) -> Result<(), EngineError>;
 
-    /// Hands over all edges that are news.
+    /// Hands over all edges that are candidates.
     fn rest(&mut self, step: Showing) -> Result<(), EngineError>;
 
     /// Places of vertices that are settled.

@@ -297,7 +297,7 @@ impl Stream for Wandering {
         limit()
     }
 
-    fn news(&self, (): (), _: &AtomicU32, _: &AtomicU32) -> bool {
+    fn is_candidate(&self, (): (), _: &AtomicU32, _: &AtomicU32) -> bool {
         true
     }
 

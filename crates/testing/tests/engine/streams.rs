@@ -1,5 +1,5 @@
-//! What a stream program is shown: every edge that may be news once, with its weight, and every
-//! vertex between two rounds.
+//! What a stream program is shown: every edge that may be a candidate once, with its weight, and
+//! every vertex between two rounds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -50,7 +50,7 @@ impl Value for Seen {
     }
 }
 
-/// Vertices are of three kinds, and edges from the second to the third are no news.
+/// Vertices are of three kinds, and edges from the second to the third are no candidates.
 fn kind(vertex: u32) -> u32 {
     vertex % 3
 }
@@ -88,7 +88,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
         Limit::Stated(1)
     }
 
-    fn news(&self, _: Step, source: &Kind, target: &Kind) -> bool {
+    fn is_candidate(&self, _: Step, source: &Kind, target: &Kind) -> bool {
         source.0 != 1 || target.0 != 2
     }
 
@@ -192,7 +192,7 @@ impl Stream for Spread {
         RevisitPolicy::SourceChanged
     }
 
-    fn news(&self, (): (), source: &AtomicU32, target: &AtomicU32) -> bool {
+    fn is_candidate(&self, (): (), source: &AtomicU32, target: &AtomicU32) -> bool {
         source.load(Ordering::Relaxed) < target.load(Ordering::Relaxed)
     }
 
@@ -211,7 +211,7 @@ impl Stream for Spread {
 
 #[test]
 fn what_cannot_be_news_is_not_looked_at() {
-    // All of many edges say their news in the first pass, and far away a path takes many passes,
+    // All of many edges say what is new in the first pass, and far away a path takes many passes,
     // because it goes to and fro.
     let (vertices, hub, places) = (1 << 16, 1 << 14, 200);
     let place = |step: u32| vertices - 1 - (step * 77 + 5) % places;

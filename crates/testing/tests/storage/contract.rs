@@ -57,13 +57,13 @@ fn passes(edges: &[Weighed], (_, slots): Size) -> Vec<(u64, u64)> {
     let mut labels: Vec<u32> = (0..slots).collect();
     let mut counts = Vec::new();
     loop {
-        let (mut news, mut pairs, mut best) = (0, BTreeSet::new(), BTreeMap::new());
+        let (mut candidates, mut pairs, mut best) = (0, BTreeSet::new(), BTreeMap::new());
         for &(ends, weight) in edges {
             let [one, other] = ends.map(|end| labels[end as usize]);
             if one == other {
                 continue;
             }
-            news += 1;
+            candidates += 1;
             pairs.insert([one.min(other), one.max(other)]);
             let key = |edge: Weighed| (edge.1, edge.0[0].min(edge.0[1]), edge.0[0].max(edge.0[1]));
             for component in [one, other] {
@@ -73,8 +73,8 @@ fn passes(edges: &[Weighed], (_, slots): Size) -> Vec<(u64, u64)> {
                 }
             }
         }
-        counts.push((news, pairs.len() as u64));
-        if news == 0 {
+        counts.push((candidates, pairs.len() as u64));
+        if candidates == 0 {
             return counts;
         }
         for (ends, _) in best.into_values() {

@@ -16,9 +16,10 @@ impl<S: OverInput> Streaming<'_, S> {
     fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let weights = run.weights.filter(|_| S::WEIGHTED);
-        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
-        let found = filter_pairs(view.cells, (run.bits, true), run.pairs, found, news);
-        let mut shown = Shown { news: found.len() as u64, changes: 0 };
+        let is_candidate =
+            |source: &S::Cell, target: &S::Cell| program.is_candidate(step, source, target);
+        let found = filter_pairs(view.cells, (run.bits, true), run.pairs, found, is_candidate);
+        let mut shown = Shown { candidates: found.len() as u64, changes: 0 };
         for &place in found {
             let [source, target] = run.pairs[place as usize];
             let weight = weights.map_or(1.0, |weights| weights[place as usize]);
@@ -56,12 +57,13 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
         )
     }
 
-    fn find_news(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
+    fn find_candidates(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
         let (program, step, cells) = (self.program, self.own_step(), &self.cells[..]);
-        let news = |source: &S::Cell, target: &S::Cell| program.news(step, source, target);
+        let is_candidate =
+            |source: &S::Cell, target: &S::Cell| program.is_candidate(step, source, target);
         dispatched(
             #[inline(always)]
-            || filter_pairs(cells, (run.bits, true), run.pairs, found, news).len(),
+            || filter_pairs(cells, (run.bits, true), run.pairs, found, is_candidate).len(),
         )
     }
 

@@ -1,9 +1,9 @@
 //! Stream programs on a graph that stays in its input: passes over the input itself.
 //!
-//! Cells are those of slots. The parts of the input are shared; each batch is filtered for news
-//! without a branch, as tiles are ([`crate::kernels::filter`]), and what is news is shown. A few
-//! edges of each vertex are those of the first parts: an input in no order has some of every vertex
-//! there, and one in the order of its sources what it has.
+//! Cells are those of slots. The parts of the input are shared; each batch is filtered for
+//! candidates without a branch, as tiles are ([`crate::kernels::filter`]), and what is a candidate
+//! is shown. A few edges of each vertex are those of the first parts: an input in no order has some
+//! of every vertex there, and one in the order of its sources what it has.
 
 use std::mem::{replace, take};
 use std::ops::Range;
@@ -52,8 +52,8 @@ pub fn pass_over<S: OverInput>(
     ended.map(Passed::of).transpose()
 }
 
-/// Runs a kernel. `begins`: the slots whose edges alone can be news in the first pass, where they
-/// are known.
+/// Runs a kernel. `begins`: the slots whose edges alone can be candidates in the first pass, where
+/// they are known.
 fn run(
     (graph, workers, progress): (&Graph, &Workers, &Progress),
     kernel: Box<dyn InputKernel + '_>,
@@ -85,9 +85,9 @@ struct InputRun<'a> {
     worker_states: PerWorker<WorkerState>,
     /// Parts that were shown already in this pass.
     shown: usize,
-    /// All that can be news in the first pass, where that was noted before.
+    /// All that can be candidates in the first pass, where that was noted before.
     begun: Option<&'a [Vec<Pair>]>,
-    /// The edges that may still be news, if there is room for them.
+    /// The edges that may still be candidates, if there is room for them.
     kept: Option<Vec<Vec<Pair>>>,
 }
 
@@ -225,7 +225,7 @@ impl Passes for InputRun<'_> {
         &mut *self.kernel
     }
 
-    /// Shows edges that may be news, and keeps those that may be later.
+    /// Shows edges that may be candidates, and keeps those that may be later.
     fn show(&mut self, Showing { few, .. }: Showing) -> Result<(), EngineError> {
         let parts = self.stream.parts();
         let end = if few { parts.div_ceil(FEW) } else { parts };
@@ -243,7 +243,7 @@ impl Passes for InputRun<'_> {
                 let bits = bits.map(|bits| (bits, looks.first(bits, run.pairs)));
                 let run = PairRun { bits, ..run };
                 let shown = kernel.show_run(run, found);
-                stats.news += shown.news;
+                stats.candidates += shown.candidates;
                 stats.changes += shown.changes;
                 if keeps && keeper.has_all() {
                     let later = kernel.find_later(run, found);
@@ -274,9 +274,9 @@ impl Passes for InputRun<'_> {
             &mut worker_states,
             |WorkerState { stats, edges, found, .. }, run| {
                 let run = PairRun { bits: bits.map(|bits| (bits, End::Target)), ..run };
-                let news = kernel.find_news(run, found);
-                stats.news += news as u64;
-                edges.extend(found[..news].iter().map(|&place| run.pairs[place as usize]));
+                let candidates = kernel.find_candidates(run, found);
+                stats.candidates += candidates as u64;
+                edges.extend(found[..candidates].iter().map(|&place| run.pairs[place as usize]));
             },
         )?;
         let mut edges = Vec::new();

@@ -1,9 +1,9 @@
 //! Edges that are left, written anew (Chaos, section 3: edges that can no longer matter are
 //! dropped while others are read).
 //!
-//! What is no news in a pass of [`RevisitPolicy::Never`] never is again. So while such a pass reads a
-//! graph of which chunks are on storage, what is news goes into a new, smaller generation of it,
-//! and later passes read that:
+//! An edge that is no candidate in a pass of [`RevisitPolicy::Never`] never is again. So while such
+//! a pass reads a graph of which chunks are on storage, the others go into a new, smaller
+//! generation of it, and later passes read that:
 //!
 //! ```text
 //! edges that are left <= edges that were looked at / SHARE, else the pass gives up
@@ -17,9 +17,9 @@
 //! programs that ask for all that is left at once. An older generation is dropped with its room on
 //! storage when a new one is whole; the graph itself stays.
 //!
-//! Invariants: a generation holds all edges that can still be news · nothing is written unless
-//! there is room for all of it before, on storage and for the buffers of all workers in memory;
-//! where there is none, passes read what they read before. Tested by
+//! Invariants: a generation holds all edges that can still be candidates · nothing is written
+//! unless there is room for all of it before, on storage and for the buffers of all workers in
+//! memory; where there is none, passes read what they read before. Tested by
 //! `what_is_left_is_written_and_less_is_read` and
 //! `no_run_takes_more_than_its_plan_and_its_budget_say`.
 

@@ -106,7 +106,7 @@ pub(super) struct Contraction<'g> {
     cache_bytes: u64,
     resident: AtomicU64,
     looked: AtomicU64,
-    news: AtomicU64,
+    candidates: AtomicU64,
     kept: AtomicU64,
     emptied: AtomicU64,
     is_over: AtomicBool,
@@ -138,7 +138,7 @@ impl<'g> Contraction<'g> {
             cache_bytes: room / 2,
             resident: AtomicU64::new(0),
             looked: AtomicU64::new(0),
-            news: AtomicU64::new(0),
+            candidates: AtomicU64::new(0),
             kept: AtomicU64::new(0),
             emptied: AtomicU64::new(0),
             is_over: false.into(),
@@ -156,12 +156,12 @@ impl<'g> Contraction<'g> {
 
     /// Notes how many edges there are more, and how many of all were in tables that were full. As
     /// many of these come with every edge that is looked at, so it is soon known whether they pay.
-    fn count(&self, [looked, news, kept, emptied]: [u64; 4]) {
+    fn count(&self, [looked, candidates, kept, emptied]: [u64; 4]) {
         let add = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed) + more;
         let looked = add(&self.looked, looked);
         let kept = add(&self.kept, kept);
         let emptied = add(&self.emptied, emptied);
-        self.news.fetch_add(news, Ordering::Relaxed);
+        self.candidates.fetch_add(candidates, Ordering::Relaxed);
         let foreseen = u128::from(emptied) * u128::from(self.reads.edges);
         let many = foreseen > u128::from(self.most) * u128::from(looked);
         if kept > self.most || emptied > self.most / 32 && many {
@@ -207,7 +207,7 @@ impl<'g> Contraction<'g> {
         if self.is_over() || needed > read {
             return Ok(None);
         }
-        let parallel = self.news.load(Ordering::Relaxed) - edges;
+        let parallel = self.candidates.load(Ordering::Relaxed) - edges;
         let storage = self.reads.storage.map(|storage| storage.io.clone());
         let stored = self.volume.clone().zip(storage);
         Ok(Some(Contracted { pieces, edges, parallel, stored, arena: self.reads.arena.clone() }))
@@ -231,7 +231,7 @@ impl<'c, 'g> Contractor<'c, 'g> {
         Ok(Self { contraction, table: Table::new(contraction.slots_most)?, outlet })
     }
 
-    /// Takes what is news among so many contracted edges.
+    /// Takes what is a candidate among so many contracted edges.
     pub(super) fn take(
         &mut self,
         looked: u64,
@@ -242,7 +242,7 @@ impl<'c, 'g> Contractor<'c, 'g> {
         })
     }
 
-    /// Takes what is news among so many edges, some at a time.
+    /// Takes what is a candidate among so many edges, some at a time.
     pub(super) fn take_edges(
         &mut self,
         kernel: &dyn StreamKernel,
@@ -260,10 +260,10 @@ impl<'c, 'g> Contractor<'c, 'g> {
         })
     }
 
-    /// Counts what `keep` keeps of the news among edges that were looked at.
+    /// Counts what `keep` keeps of the candidates among edges that were looked at.
     fn counted(
         &mut self,
-        [looked, news]: [u64; 2],
+        [looked, candidates]: [u64; 2],
         keep: impl FnOnce(&mut Self) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         if self.contraction.is_over() {
@@ -271,7 +271,7 @@ impl<'c, 'g> Contractor<'c, 'g> {
         }
         let (held, emptied) = (self.held(), self.outlet.edges());
         keep(self)?;
-        let more = [looked, news, self.held() - held, self.outlet.edges() - emptied];
+        let more = [looked, candidates, self.held() - held, self.outlet.edges() - emptied];
         self.contraction.count(more);
         Ok(())
     }

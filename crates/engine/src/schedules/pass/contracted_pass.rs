@@ -44,7 +44,7 @@ impl StreamRun<'_> {
                 let shown = kernel.show_contracted(edges, found);
                 let looked = edges.len() as u64;
                 tools.stats.looked += looked;
-                tools.stats.news += shown.news;
+                tools.stats.candidates += shown.candidates;
                 tools.stats.changes += shown.changes;
                 phase.add(looked);
                 if let Some(contractor) = contractor {

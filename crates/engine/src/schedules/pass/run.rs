@@ -21,7 +21,7 @@ pub(super) struct StreamRun<'a> {
     pub(super) kernel: AnyStream<'a>,
     pub(super) tools: Mutex<Vec<Tools>>,
     pub(super) stale: Stale,
-    /// Graph that is read instead of the first one, once few of its edges can be news.
+    /// Graph that is read instead of the first one, once few of its edges can be candidates.
     pub(super) newer: Option<Graph>,
     /// Contracted edges that are read instead of both, once few of them are not parallel.
     pub(super) contracted: Option<Contracted>,
@@ -41,7 +41,7 @@ pub(super) struct Tools {
     pub(super) stats: StepStats<()>,
     /// Edges that it found for the rest.
     pub(super) rest: Vec<Pair>,
-    /// Edges of a chunk that are news, where these are written.
+    /// Edges of a chunk that are candidates, where these are written.
     pub(super) found: Vec<Edge>,
 }
 

@@ -1,4 +1,5 @@
-//! The chunks of a pass: which are shown, and what becomes of the edges in them that are news.
+//! The chunks of a pass: which are shown, and what becomes of the edges in them that are
+//! candidates.
 
 use welter_model::stream::RevisitPolicy;
 use welter_store::chunk::Chunk;
@@ -49,8 +50,8 @@ impl Writes {
 }
 
 impl StreamRun<'_> {
-    /// Shows the chunks in which there may be news; `show` says how much there was. What is left is
-    /// a new generation, if it was written.
+    /// Shows the chunks in which there may be candidates; `show` says how much there was. What is
+    /// left is a new generation, if it was written.
     pub(super) fn each_chunk(
         &self,
         step: Showing,
@@ -90,10 +91,10 @@ impl StreamRun<'_> {
                     let part =
                         ChunkPass { graph, stale, again, order, place, stripe, chunk, is_written };
                     let shown = show(tools, &part);
-                    stale.show(place, shown.news, again);
+                    stale.show(place, shown.candidates, again);
                     let edges = part.chunk.edges();
                     tools.stats.looked += edges;
-                    tools.stats.news += shown.news;
+                    tools.stats.candidates += shown.candidates;
                     tools.stats.changes += shown.changes;
                     phase.add(edges);
                     if let Some(writer) = writer {
@@ -180,7 +181,7 @@ pub(super) struct ChunkPass<'r, 'c> {
 }
 
 impl ChunkPass<'_, '_> {
-    /// Shows the tiles in which there may be news.
+    /// Shows the tiles in which there may be candidates.
     pub(super) fn each_tile(&self, shape: &StreamShape, mut show: impl FnMut(&TilePass<'_>)) {
         let coding = Coding::weighted(self.chunk.label(), shape.weighted);
         let mut tiles: Vec<_> = self.graph.tiles_of(&self.chunk).collect();

@@ -1,4 +1,4 @@
-//! Which chunks and tiles a pass can leave out, because nothing in them can be news.
+//! Which chunks and tiles a pass can leave out, because no edge in them can be a candidate.
 //!
 //! Passes are numbered. Of each chunk it is known in which pass it was shown last, and of each
 //! block of vertices in which pass one of them changed last. What was shown in a pass has learnt
@@ -21,10 +21,10 @@ use welter_model::stream::RevisitPolicy;
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::changes::{BLOCK_BITS, ChangedBlocks};
 
-/// In place of the number of a pass: the chunk has no edge that can ever be news.
+/// In place of the number of a pass: the chunk has no edge that can ever be a candidate.
 const FOR_GOOD: u32 = u32::MAX;
 
-/// Chunks that earlier passes found without news.
+/// Chunks that earlier passes found without candidates.
 pub(super) struct Stale {
     /// By stripe and chunk, the pass in which it was shown last; [`FOR_GOOD`].
     shown: Vec<Vec<AtomicU32>>,
@@ -51,7 +51,7 @@ impl Stale {
         }
     }
 
-    /// Whether a chunk of a stripe of the graph may have news.
+    /// Whether a chunk of a stripe of the graph may have candidates.
     pub(super) fn wants(
         &self,
         graph: &Graph,
@@ -76,7 +76,7 @@ impl Stale {
             }
     }
 
-    /// Whether a tile of a chunk that is shown, with these sources, may have news.
+    /// Whether a tile of a chunk that is shown, with these sources, may have candidates.
     pub(super) fn wants_tile(
         &self,
         (stripe, chunk): (usize, usize),
@@ -97,9 +97,14 @@ impl Stale {
         ((vertices.start >> BLOCK_BITS) as usize).min(end)..end
     }
 
-    /// Notes that a chunk was shown, and how many of its edges were news.
-    pub(super) fn show(&self, (stripe, chunk): (usize, usize), news: u64, again: RevisitPolicy) {
-        let is_over = news == 0 && again == RevisitPolicy::Never;
+    /// Notes that a chunk was shown, and how many of its edges were candidates.
+    pub(super) fn show(
+        &self,
+        (stripe, chunk): (usize, usize),
+        candidates: u64,
+        again: RevisitPolicy,
+    ) {
+        let is_over = candidates == 0 && again == RevisitPolicy::Never;
         let pass = if is_over { FOR_GOOD } else { self.pass };
         self.shown[stripe][chunk].store(pass, Ordering::Relaxed);
     }

@@ -60,9 +60,9 @@ pub(crate) fn add_up<'a>(
 ) -> StepStats<()> {
     let mut sum = StepStats { room, ..StepStats::default() };
     for stats in stats {
-        let StepStats { looked, news, changes, .. } = std::mem::take(stats);
+        let StepStats { looked, candidates, changes, .. } = std::mem::take(stats);
         sum.looked += looked;
-        sum.news += news;
+        sum.candidates += candidates;
         sum.changes += changes;
     }
     sum
