@@ -165,7 +165,7 @@ impl Stream for Levels {
         reach(view, edge.target, step.depth + 1)
     }
 
-    fn settle(&self, _: Step, _: StateView<'_, Self>, _: u32) {}
+    fn finalize(&self, _: Step, _: StateView<'_, Self>, _: u32) {}
 
     /// Level by level, from the vertices that were reached last.
     fn finish_in_memory(&self, view: StateView<'_, Self>, mut edges: Vec<Pair>) {

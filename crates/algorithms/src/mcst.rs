@@ -254,7 +254,7 @@ pub enum Step {
 /// than there are vertices. One more finds out that nothing is left to do.
 const ROUNDS_MAX: u64 = u32::BITS as u64 + 1;
 
-/// Counts of vertices that are settled.
+/// Counts of vertices that are finalized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Counts {
@@ -351,12 +351,12 @@ impl Stream for Mcst {
     fn next(&self, step: Step, stats: &StepStats<Counts>) -> Next<Step> {
         match step {
             Step::Offer { .. } if stats.candidates == 0 => Next::Stop,
-            Step::Offer { growing } => Next::Settle(Step::Hook { growing }),
+            Step::Offer { growing } => Next::Finalize(Step::Hook { growing }),
             Step::Hook { .. } => {
-                Next::Settle(Step::Flatten { growing: stats.total.growing, rounds: 0 })
+                Next::Finalize(Step::Flatten { growing: stats.total.growing, rounds: 0 })
             }
             Step::Flatten { growing, rounds } if stats.total.moved > 0 => {
-                Next::Settle(Step::Flatten { growing, rounds: rounds + 1 })
+                Next::Finalize(Step::Flatten { growing, rounds: rounds + 1 })
             }
             // Components that had no edge out are trees, so there is none to a single one.
             Step::Flatten { growing: 0 | 1, .. } => Next::Stop,
@@ -421,7 +421,7 @@ impl Stream for Mcst {
         offer(between[0]) | offer(between[1])
     }
 
-    fn settle(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
+    fn finalize(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
         match step {
             Step::Offer { .. } => Counts::default(),
             Step::Hook { .. } => hook(view, vertex),

@@ -183,7 +183,7 @@ enum Stage {
     Name,
 }
 
-/// Counts of vertices that are settled.
+/// Counts of vertices that are finalized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Counts {
@@ -233,7 +233,7 @@ impl Scc {
         let step = Step { looked: step.looked + stats.looked, ..step };
         let takes_long = step.looked / PATIENCE > step.live;
         if stats.changes == 0 {
-            Next::Settle(Step { stage: then, ..step })
+            Next::Finalize(Step { stage: then, ..step })
         } else if takes_long && self.has_room(step, stats) {
             Next::FinishInMemory(Step { stage: Stage::Rest, ..step })
         } else {
@@ -268,10 +268,10 @@ impl Stream for Scc {
         match step.stage {
             Stage::Trim => {
                 let (edges, live) = (step.edges.max(stats.candidates), stats.candidates);
-                Next::Settle(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
+                Next::Finalize(Step { edges, live, looked: 0, ..to(Stage::Trimmed) })
             }
             Stage::Trimmed | Stage::Part | Stage::Decide if open == 0 => {
-                Next::Settle(to(Stage::Name))
+                Next::Finalize(to(Stage::Name))
             }
             Stage::Trimmed
                 if step.live <= REST_EDGES.max(step.edges / REST_SHARE)
@@ -281,18 +281,18 @@ impl Stream for Scc {
             }
             // Degrees are known in the first round.
             Stage::Trimmed if pivot >> 32 > 0 && decided < open => {
-                Next::Settle(Step { pivot: !(pivot as u32), ..to(Stage::Seed) })
+                Next::Finalize(Step { pivot: !(pivot as u32), ..to(Stage::Seed) })
             }
             Stage::Trimmed if decided * TRIM_PAYS >= open => Next::Pass(to(Stage::Trim)),
             Stage::Trimmed => {
                 // Any order will do that is a new one: always to begin with the first vertex would
                 // decide a path one by one.
-                Next::Settle(Step { pivot: colour(!step.pivot, 0), ..to(Stage::Colour) })
+                Next::Finalize(Step { pivot: colour(!step.pivot, 0), ..to(Stage::Colour) })
             }
             Stage::Seed => Next::Pass(to(Stage::Reach)),
             Stage::Reach => match self.after(step, stats, Stage::Part) {
                 Next::Pass(step) if step.looked / REACH_PATIENCE > step.live => {
-                    Next::Settle(Step { stage: Stage::Colour, looked: 0, ..step })
+                    Next::Finalize(Step { stage: Stage::Colour, looked: 0, ..step })
                 }
                 next => next,
             },
@@ -301,8 +301,8 @@ impl Stream for Scc {
             Stage::Split => Next::Pass(to(Stage::Backward)),
             Stage::Backward => self.after(step, stats, Stage::Decide),
             Stage::Part | Stage::Decide => Next::Pass(to(Stage::Trim)),
-            Stage::Rest => Next::Settle(to(Stage::Alone)),
-            Stage::Alone => Next::Settle(to(Stage::Name)),
+            Stage::Rest => Next::Finalize(to(Stage::Alone)),
+            Stage::Alone => Next::Finalize(to(Stage::Name)),
             Stage::Name => Next::Stop,
         }
     }
@@ -368,7 +368,7 @@ impl Stream for Scc {
         }
     }
 
-    fn settle(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
+    fn finalize(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
         let cell = &view.cells[vertex as usize];
         let value = cell.colour.load(Relaxed);
         if step.stage == Stage::Name {

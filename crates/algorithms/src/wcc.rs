@@ -173,7 +173,7 @@ impl Stream for Wcc {
 
     fn next(&self, step: Step, _: &StepStats<()>) -> stream::Next<Step> {
         match step {
-            Step::Few => stream::Next::Settle(Step::Tidy),
+            Step::Few => stream::Next::Finalize(Step::Tidy),
             Step::Tidy => stream::Next::Pass(Step::Others),
             Step::Others => stream::Next::Stop,
         }
@@ -200,11 +200,11 @@ impl Stream for Wcc {
         true
     }
 
-    /// One step towards the root. Numbers are settled in rising order, so the vertex that this one
-    /// points at has mostly made its own step, and one is enough; a loop whose end nobody foresees
-    /// took three times as long.
+    /// One step towards the root. Numbers are finalized in rising order, so the vertex that this
+    /// one points at has mostly made its own step, and one is enough; a loop whose end nobody
+    /// foresees took three times as long.
     #[inline(always)]
-    fn settle(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
+    fn finalize(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
         let forest = Forest(view.cells);
         forest.shorten(vertex, forest.parent(forest.parent(vertex)));
     }

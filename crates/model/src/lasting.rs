@@ -39,7 +39,7 @@ pub fn encode<S: Checkpointable>(next: Next<S::Step>) -> KeptNext {
         Next::Stop => (0, None),
         Next::SamplePass(step) => (1, Some(step)),
         Next::Pass(step) => (2, Some(step)),
-        Next::Settle(step) => (3, Some(step)),
+        Next::Finalize(step) => (3, Some(step)),
         Next::FinishInMemory(step) => (4, Some(step)),
     };
     let mut kept = [kind; STEP_WORDS + 1];
@@ -56,7 +56,7 @@ pub fn decode<S: Checkpointable>([kind, words @ ..]: KeptNext) -> Option<Next<S:
     match kind {
         1 => Some(Next::SamplePass(step)),
         2 => Some(Next::Pass(step)),
-        3 => Some(Next::Settle(step)),
+        3 => Some(Next::Finalize(step)),
         4 => Some(Next::FinishInMemory(step)),
         _ => None,
     }

@@ -5,7 +5,7 @@
 //! for components is the model. Cells are shared by all threads, so they must allow that by
 //! themselves.
 //!
-//! A program is a small state machine. A [step](Next) shows it edges or lets it settle vertices,
+//! A program is a small state machine. A [step](Next) shows it edges or lets it finalize vertices,
 //! and what was [seen](StepStats) then says which step is the next. Before an edge is shown the
 //! program is asked whether it can be a candidate, from two cells alone: most edges are none, and
 //! that is found out for many of them at once. Where none can be candidates [again](RevisitPolicy),
@@ -31,7 +31,7 @@ pub trait Stream: Sync {
     type Aux: Zeroable + Send + Sync;
     /// Step of the program, with all that it must remember for that.
     type Step: Copy + Send + Sync;
-    /// Sum of what vertices say when they are settled. It is the same in any order.
+    /// Sum of what vertices say when they are finalized. It is the same in any order.
     type Total: Total;
 
     /// Whether `edge` looks at weights. Where it does not, they are not read.
@@ -108,9 +108,9 @@ pub trait Stream: Sync {
         false
     }
 
-    /// Settles a vertex, in a step of its own. Others are settled meanwhile, in about the order of
-    /// their numbers.
-    fn settle(&self, step: Self::Step, view: StateView<'_, Self>, vertex: u32) -> Self::Total;
+    /// Finalizes a vertex, in a step of its own. Others are finalized meanwhile, in about the order
+    /// of their numbers.
+    fn finalize(&self, step: Self::Step, view: StateView<'_, Self>, vertex: u32) -> Self::Total;
 
     /// Learns all that there is to learn from the edges that are still candidates, alone and at
     /// once. Called in steps [`Next::FinishInMemory`] only.
@@ -121,7 +121,7 @@ pub trait Stream: Sync {
 }
 
 /// A stream program that can do without numbers of vertices: on a graph that stays in its input,
-/// slots stand for them. Slots that are no vertices have cells, and are settled, like the others;
+/// slots stand for them. Slots that are no vertices have cells, and are finalized, like the others;
 /// degrees are not known, and an edge may be shown where it is none any more
 /// ([`RevisitPolicy`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
@@ -174,8 +174,8 @@ pub enum Next<S> {
     SamplePass(S),
     /// A pass: all edges are shown that can be candidates.
     Pass(S),
-    /// All vertices are settled.
-    Settle(S),
+    /// All vertices are finalized.
+    Finalize(S),
     /// All edges that are candidates are handed over at once ([`Stream::finish_in_memory`]). There
     /// must be room for them ([`StepStats::room`]).
     FinishInMemory(S),
@@ -192,7 +192,7 @@ pub struct StepStats<T> {
     pub candidates: u64,
     /// Edges that changed something.
     pub changes: u64,
-    /// Sum of what vertices said when they were settled.
+    /// Sum of what vertices said when they were finalized.
     pub total: T,
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,

@@ -62,7 +62,7 @@ mod tests {
             for next in [
                 Next::SamplePass(step),
                 Next::Pass(step),
-                Next::Settle(step),
+                Next::Finalize(step),
                 Next::FinishInMemory(step),
             ] {
                 assert_eq!(decode::<Mcst>(encode::<Mcst>(next)), Some(next));

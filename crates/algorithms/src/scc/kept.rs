@@ -74,7 +74,7 @@ mod tests {
     fn steps_that_were_kept_are_restored_and_others_are_none() {
         for stage in STAGES {
             let step = Step { stage, pivot: u32::MAX, edges: 1, live: u64::MAX, looked: 3 };
-            for next in [Next::Pass(step), Next::Settle(step), Next::FinishInMemory(step)] {
+            for next in [Next::Pass(step), Next::Finalize(step), Next::FinishInMemory(step)] {
                 assert_eq!(decode::<Scc>(encode::<Scc>(next)), Some(next));
             }
         }

@@ -1,8 +1,8 @@
 //! The seam of stream programs.
 //!
 //! A kernel of a stream program has the state of all vertices, the step that is under way and what
-//! settled vertices add up to; a pass decides which edges it is shown, when and by which thread. It
-//! is called for a tile, a run of edges or of vertices: an edge calls nothing.
+//! finalized vertices add up to; a pass decides which edges it is shown, when and by which thread.
+//! It is called for a tile, a run of edges or of vertices: an edge calls nothing.
 //!
 //! | program | kernel |
 //! |---|---|
@@ -92,8 +92,8 @@ pub(crate) trait StreamKernel: Sync {
     /// Learns what there is to learn from all edges that are candidates.
     fn rest(&self, edges: Vec<[u32; 2]>);
 
-    /// Settles vertices.
-    fn settle(&self, vertices: Range<usize>);
+    /// Finalizes vertices.
+    fn finalize(&self, vertices: Range<usize>);
 
     /// Sets values of vertices, of which `first` is the number of the first one.
     fn values(&self, first: usize, values: &mut [u8]);

@@ -33,7 +33,7 @@ pub(crate) struct Streaming<'p, S: Stream> {
     cells: Buffer<S::Cell>,
     aux: Buffer<S::Aux>,
     step: Next<S::Step>,
-    /// Sum of what vertices said that were settled in this step.
+    /// Sum of what vertices said that were finalized in this step.
     total: Mutex<S::Total>,
 }
 
@@ -59,14 +59,14 @@ impl<'p, S: Stream> Streaming<'p, S> {
         match self.step {
             Next::SamplePass(step)
             | Next::Pass(step)
-            | Next::Settle(step)
+            | Next::Finalize(step)
             | Next::FinishInMemory(step) => Some(step),
             Next::Stop => None,
         }
         .expect("a step is under way")
     }
 
-    /// Counts of this step, with what vertices said that were settled.
+    /// Counts of this step, with what vertices said that were finalized.
     fn own_stats(&self, stats: StepStats<()>) -> StepStats<S::Total> {
         let StepStats { looked, candidates, changes, room, kept, .. } = stats;
         StepStats { looked, candidates, changes, total: *lock(&self.total), room, kept }
@@ -176,7 +176,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         match self.step {
             Next::SamplePass(step) => Next::SamplePass(again(step)),
             Next::Pass(step) => Next::Pass(again(step)),
-            Next::Settle(step) => Next::Settle(again(step)),
+            Next::Finalize(step) => Next::Finalize(again(step)),
             Next::FinishInMemory(step) => Next::FinishInMemory(again(step)),
             Next::Stop => Next::Stop,
         }
@@ -241,10 +241,10 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         self.program.finish_in_memory(self.view(), edges);
     }
 
-    fn settle(&self, vertices: Range<usize>) {
+    fn finalize(&self, vertices: Range<usize>) {
         let (program, step, view) = (self.program, self.own_step(), self.view());
-        let settled = vertices.map(|vertex| program.settle(step, view, vertex as u32));
-        let sum = settled.fold(S::Total::default(), S::Total::merge);
+        let totals = vertices.map(|vertex| program.finalize(step, view, vertex as u32));
+        let sum = totals.fold(S::Total::default(), S::Total::merge);
         let total = &mut *lock(&self.total);
         *total = total.merge(sum);
     }

@@ -226,7 +226,7 @@ impl Passes for StreamRun<'_> {
         self.context.graph.vertices() as usize
     }
 
-    fn settled(&mut self) {
+    fn finalized(&mut self) {
         self.stale.begin_anew();
     }
 

@@ -64,11 +64,11 @@ pub(crate) trait Passes {
     /// Hands over all edges that are candidates.
     fn rest(&mut self, step: Showing) -> Result<(), EngineError>;
 
-    /// Places of vertices that are settled.
+    /// Places of vertices that are finalized.
     fn places(&self) -> usize;
 
-    /// Hears that vertices were settled.
-    fn settled(&mut self) {}
+    /// Hears that vertices were finalized.
+    fn finalized(&mut self) {}
 
     /// Counts since they were asked for last.
     fn stats(&mut self) -> StepStats<()>;
@@ -104,9 +104,9 @@ pub(crate) fn make_steps(
             Next::SamplePass(again) => run.show(Showing { again, few: true, passes })?,
             Next::Pass(again) => run.show(Showing { again, few: false, passes })?,
             Next::FinishInMemory(again) => run.rest(Showing { again, few: false, passes })?,
-            Next::Settle(_) => {
-                state::settle(run.kernel(), run.places(), (workers, progress))?;
-                run.settled();
+            Next::Finalize(_) => {
+                state::finalize(run.kernel(), run.places(), (workers, progress))?;
+                run.finalized();
             }
             Next::Stop => return Ok(Some(passes)),
         }

@@ -290,7 +290,7 @@ impl Stream for Wandering {
 
     /// Nothing but the number of passes may end it, however passes and other steps follow.
     fn next(&self, (): (), stats: &StepStats<()>) -> stream::Next<()> {
-        if stats.looked > 0 { stream::Next::Settle(()) } else { stream::Next::Pass(()) }
+        if stats.looked > 0 { stream::Next::Finalize(()) } else { stream::Next::Pass(()) }
     }
 
     fn limit(&self) -> Limit {
@@ -306,7 +306,7 @@ impl Stream for Wandering {
         true
     }
 
-    fn settle(&self, (): (), _: StateView<'_, Self>, _: u32) {}
+    fn finalize(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> One<u32> {
         One(view.cells[vertex as usize].load(Ordering::Relaxed))

@@ -78,7 +78,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
 
     fn next(&self, step: Step, _: &stream::StepStats<()>) -> Next<Step> {
         match step {
-            Step::Few => Next::Settle(Step::Settle),
+            Step::Few => Next::Finalize(Step::Settle),
             Step::Settle => Next::Pass(Step::Others),
             Step::Others => Next::Stop,
         }
@@ -98,7 +98,7 @@ impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
         true
     }
 
-    fn settle(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
+    fn finalize(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
         view.aux[vertex as usize].settled.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -202,7 +202,7 @@ impl Stream for Spread {
         least < target.fetch_min(least, Ordering::Relaxed)
     }
 
-    fn settle(&self, (): (), _: StateView<'_, Self>, _: u32) {}
+    fn finalize(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Seen {
         Seen { sum: view.cells[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }

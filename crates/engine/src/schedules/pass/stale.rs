@@ -120,7 +120,7 @@ impl Stale {
         self.pass = (self.pass + 1).min(FOR_GOOD - 1);
     }
 
-    /// Forgets what was shown, but for what is over for good: vertices were settled.
+    /// Forgets what was shown, but for what is over for good: vertices were finalized.
     pub(super) fn begin_anew(&mut self) {
         self.since = self.pass;
     }

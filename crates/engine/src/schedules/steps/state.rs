@@ -8,7 +8,7 @@ use crate::EngineError;
 use crate::kernels::stream::StreamKernel;
 use crate::machine::workers::Workers;
 
-/// Vertices whose state is made or settled in one task.
+/// Vertices whose state is made or finalized in one task.
 pub(crate) const CELLS: usize = 1 << 16;
 
 /// Sets the state of all vertices to that before the first step. Vertices without a degree have no
@@ -25,8 +25,8 @@ pub(crate) fn init(
     })
 }
 
-/// Lets so many vertices be settled.
-pub(super) fn settle(
+/// Lets so many vertices be finalized.
+pub(super) fn finalize(
     kernel: &dyn StreamKernel,
     vertices: usize,
     (workers, progress): (&Workers, &Progress),
@@ -34,7 +34,7 @@ pub(super) fn settle(
     let tasks = vertices.div_ceil(CELLS);
     let mut idle = workers.per_worker(|| Ok(()))?;
     workers.for_each(0..tasks, progress, &mut idle, |(), task| {
-        kernel.settle(task * CELLS..vertices.min((task + 1) * CELLS));
+        kernel.finalize(task * CELLS..vertices.min((task + 1) * CELLS));
         Ok(())
     })
 }
