@@ -122,7 +122,7 @@ pub fn keep(
     let stream = Box::new(Watched { stream, negative: Arc::clone(&negative) });
     let held = ingest(stream, ids, reading, plan, Some(&keeping), workers, progress)?;
     volume.sync()?;
-    workers.settle();
+    workers.wait_for_closed_files();
     let mut manifest = Manifest {
         graph: number,
         generation: 0,

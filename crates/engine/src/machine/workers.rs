@@ -78,7 +78,7 @@ impl Workers {
     }
 
     /// Waits until the room of temporary files that are gone is free.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn wait_for_closed_files(&self) {
         self.storage.iter().for_each(|storage| storage.io.closing.wait());
     }
 

@@ -108,7 +108,7 @@ fn run(
 ) -> Result<Ended, EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
-        workers.settle();
+        workers.wait_for_closed_files();
     }
     let edges = kernel.kernel().shape().passes.map(|passes| passes * graph.edges());
     let phase = progress.phase("pass", Unit::Edges, edges);

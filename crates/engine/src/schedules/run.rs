@@ -132,7 +132,7 @@ fn by_route<V: Value, T: Pod>(
 ) -> Result<Outcome<V, T>, EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
-        workers.settle();
+        workers.wait_for_closed_files();
     }
     let phase = progress.phase("iterate", Unit::Iterations, stated);
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
@@ -149,7 +149,7 @@ fn by_route<V: Value, T: Pod>(
     };
     drop(own_cores);
     // Results may be written where bins and states of edges were.
-    workers.settle();
+    workers.wait_for_closed_files();
     let (reached, values) = ended?;
     Ok(reached.outcome(Values::of(values, graph).rows()?))
 }
