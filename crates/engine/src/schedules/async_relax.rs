@@ -308,7 +308,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
             let own = part.sources.start as usize..part.sources.end as usize;
             if flags[own].iter().any(|&flag| flag != 0) {
                 self.load(number, part)?;
-                self.settle(program, part, flags, block)?;
+                self.relax_to_fixpoint(program, part, flags, block)?;
             }
         }
         if parts[number].is_empty() {
@@ -373,7 +373,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
     }
 
     /// Relaxes the edges of a part until nothing changes.
-    fn settle(
+    fn relax_to_fixpoint(
         &mut self,
         program: &P,
         part: &Part,
