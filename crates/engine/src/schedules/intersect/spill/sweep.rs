@@ -83,7 +83,7 @@ impl TriangleRun<'_> {
             self.close_arrivals(waiting.take(ROWS, number), &here, &mut worker_states)?;
             self.tell_own(bins, &here, &mut worker_states)?;
             here.shut()?;
-            self.settle(2 * number as u32 + 1, waiting, &mut worker_states)?;
+            self.gather_counts(2 * number as u32 + 1, waiting, &mut worker_states)?;
         }
         for worker in &mut worker_states {
             let Outgoing { writer, counts, .. } = &mut worker.outgoing;
@@ -232,7 +232,7 @@ impl TriangleRun<'_> {
 
     /// Adds up what ranks were told where twice as much waits as there are ranks. `window`: one in
     /// which nothing else is written. No range is in memory.
-    fn settle(
+    fn gather_counts(
         &self,
         window: u32,
         waiting: &mut Waiting,
