@@ -16,7 +16,7 @@
 //! as `4 3` above three edges, is an edge, and a note says what else it may be.
 //!
 //! Invariant: whether a file has such a row can be known only at its end ([`super::counting`]).
-//! Checked in `Counting::settle`.
+//! Checked in `Counting::finish`.
 
 use super::allowed_ids::AllowedIds;
 use super::fields::parse_id;

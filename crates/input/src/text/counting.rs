@@ -1,8 +1,8 @@
 //! Rows below a first one that may count them: read without it, and it is put in front of them if
 //! it turns out to be an edge.
 //!
-//! Invariant: it is settled what the first row was once all others were read, and not before.
-//! Checked in `Counting::settle`.
+//! Invariant: it is decided what the first row was once all others were read, and not before.
+//! Checked in `Counting::finish`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +29,7 @@ pub(super) fn read(
     let counting = Counting::new(file, dialect);
     counting.state(collector)?;
     rows(&counting)?;
-    counting.settle(file, line, collector)
+    counting.finish(file, line, collector)
 }
 
 /// Rows after a first one that counts.
@@ -54,8 +54,8 @@ impl<'a> Counting<'a> {
         Ok(())
     }
 
-    /// Settles, after reading, what the first row was.
-    fn settle(self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
+    /// Decides, after reading, what the first row was.
+    fn finish(self, file: &str, line: u64, collector: &Collector) -> Result<(), InputError> {
         let (rows, max) = (self.rows.into_inner(), self.max.into_inner());
         let counted = self.dialect.counted;
         match counted {

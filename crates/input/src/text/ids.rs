@@ -11,7 +11,7 @@ use crate::options::{IdKind, ReadOptions};
 use crate::words::show;
 
 /// Kind of the ids, and how they may be written where they are integers.
-pub(super) fn settle(
+pub(super) fn decide(
     body: &[Row<'_>],
     columns: Columns,
     options: &ReadOptions,

@@ -2,8 +2,8 @@
 //!
 //! One sample is read once. Candidates of separators and quotes are scored over its rows
 //! ([`super::separator`]), then columns are looked at ([`super::kinds`]), then the first row
-//! ([`super::header`]), then columns are chosen ([`crate::columns`]) and ids settled. What the user
-//! says is never guessed. Each step ends in a choice that is certain, in one that is said in a
+//! ([`super::header`]), then columns are chosen ([`crate::columns`]) and how ids are read. What the
+//! user says is never guessed. Each step ends in a choice that is certain, in one that is said in a
 //! note, or in an error that names the options that decide.
 //!
 //! - **Comments** before the first row are left out, unless ids below begin with such a mark and
@@ -75,7 +75,7 @@ pub(super) fn guess(
     let chosen = choose(file, body, header.as_deref(), &ReadOptions { weight, ..options.clone() })?;
     let Chosen { mut columns, notes: more } = chosen;
     notes.extend(more);
-    let (ids, spelling) = ids::settle(body, columns, options, &mut notes);
+    let (ids, spelling) = ids::decide(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
     let heading = heading(header.as_deref(), body, columns, &mut notes);
     notes.extend(doubts::notes(body, columns, header.as_deref(), ids, options));
