@@ -12,7 +12,7 @@
 //! vertices that were reached. Where a search does not spread like that it gives up early, and is
 //! done on a graph instead ([`Bfs`](crate::Bfs), whose values these are).
 //!
-//! A cell tells only whether a vertex was reached, and whether its depth is odd: vertices two
+//! A state tells only whether a vertex was reached, and whether its depth is odd: vertices two
 //! levels ago are taken for new ones, but all that they lead to was reached since.
 //!
 //! Source: Roy, Mihailovic and Zwaenepoel, X-Stream (2013).
@@ -73,7 +73,7 @@ const FORESEES: u32 = 16;
 /// level is so many times as large as the one at half its depth then.
 const FILLS: u64 = 1 << 3;
 
-/// The cell of a vertex that was not reached.
+/// The state of a vertex that was not reached.
 const NONE: u8 = 0;
 
 /// The program.
@@ -105,7 +105,7 @@ pub struct Step {
     rest: bool,
 }
 
-/// The cell of a vertex of this depth.
+/// The state of a vertex of this depth.
 #[inline(always)]
 fn mark(depth: u32) -> u8 {
     1 + (depth % 2) as u8
@@ -113,15 +113,15 @@ fn mark(depth: u32) -> u8 {
 
 impl Stream for Levels {
     type Value = Depth;
-    type Cell = AtomicU8;
+    type VertexState = AtomicU8;
     type Aux = AtomicU32;
     type Step = Step;
     type Total = ();
 
-    fn cell(&self, vertex: Vertex) -> (AtomicU8, AtomicU32) {
-        let (cell, depth) =
+    fn init(&self, vertex: Vertex) -> (AtomicU8, AtomicU32) {
+        let (state, depth) =
             if self.sources.has(vertex.index) { (mark(0), 0) } else { (NONE, UNREACHED) };
-        (AtomicU8::new(cell), AtomicU32::new(depth))
+        (AtomicU8::new(state), AtomicU32::new(depth))
     }
 
     fn first(&self) -> Next<Step> {
@@ -156,7 +156,7 @@ impl Stream for Levels {
 
     #[inline(always)]
     fn is_candidate(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
-        let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
+        let [source, target] = [source, target].map(|state| state.load(Ordering::Relaxed));
         (step.rest || source == mark(step.depth)) && target == NONE
     }
 
@@ -194,8 +194,8 @@ impl Stream for Levels {
 /// Reaches a vertex, unless it was.
 #[inline(always)]
 fn reach(view: StateView<'_, Levels>, slot: u32, depth: u32) -> bool {
-    let (cell, relaxed) = (&view.cells[slot as usize], Ordering::Relaxed);
-    let new = cell.compare_exchange(NONE, mark(depth), relaxed, relaxed).is_ok();
+    let (state, relaxed) = (&view.states[slot as usize], Ordering::Relaxed);
+    let new = state.compare_exchange(NONE, mark(depth), relaxed, relaxed).is_ok();
     if new {
         view.aux[slot as usize].store(depth, relaxed);
     }
@@ -216,14 +216,14 @@ impl OverInput for Levels {
 
     #[inline(always)]
     fn later(&self, step: Step, source: &AtomicU8, target: &AtomicU8) -> bool {
-        let [source, target] = [source, target].map(|cell| cell.load(Ordering::Relaxed));
+        let [source, target] = [source, target].map(|state| state.load(Ordering::Relaxed));
         source != mark(step.depth) && target == NONE
     }
 
     #[inline(always)]
-    fn bits(&self, step: Step, cell: &AtomicU8) -> [bool; 2] {
-        let cell = cell.load(Ordering::Relaxed);
-        [step.rest || cell == mark(step.depth), cell == NONE]
+    fn bits(&self, step: Step, state: &AtomicU8) -> [bool; 2] {
+        let state = state.load(Ordering::Relaxed);
+        [step.rest || state == mark(step.depth), state == NONE]
     }
 
     fn should_fall_back(&self, step: Step, stats: &StepStats<()>) -> bool {

@@ -292,7 +292,7 @@ pub(crate) fn ends(ends: u64) -> [u32; 2] {
 /// The label of a vertex.
 #[inline(always)]
 fn label(view: StateView<'_, Mcst>, vertex: u32) -> u32 {
-    view.cells[vertex as usize].load(Relaxed)
+    view.states[vertex as usize].load(Relaxed)
 }
 
 /// Hooks a component over its best edge, unless it is the smaller one of two that share it.
@@ -311,7 +311,7 @@ fn hook(view: StateView<'_, Mcst>, component: u32) -> Counts {
     if over == component || is_shared() {
         return Counts { growing: 1, moved: 0 };
     }
-    view.cells[component as usize].store(over, Relaxed);
+    view.states[component as usize].store(over, Relaxed);
     Counts { growing: 0, moved: 1 }
 }
 
@@ -325,13 +325,13 @@ fn flatten(view: StateView<'_, Mcst>, vertex: u32) -> Counts {
     if over == farther {
         return Counts::default();
     }
-    view.cells[vertex as usize].store(farther, Relaxed);
+    view.states[vertex as usize].store(farther, Relaxed);
     Counts { growing: 0, moved: 1 }
 }
 
 impl Stream for Mcst {
     type Value = Branch;
-    type Cell = AtomicU32;
+    type VertexState = AtomicU32;
     type Aux = Best;
     type Step = Step;
     type Total = Counts;
@@ -340,7 +340,7 @@ impl Stream for Mcst {
     const UNEQUAL: bool = true;
     const CONTRACTS: bool = true;
 
-    fn cell(&self, vertex: Vertex) -> (AtomicU32, Best) {
+    fn init(&self, vertex: Vertex) -> (AtomicU32, Best) {
         (AtomicU32::new(vertex.index as u32), Best::none())
     }
 

@@ -34,7 +34,7 @@
 //! ([`Again::Never`]). When a pass that trims leaves few others, those are written anew, and it is
 //! gone; until then, and where edges are in memory, chunks without any others are not read again.
 //! No edge is rewritten to anything else: what it would be, between the labels of its ends, stands
-//! in their cells, where all edges look it up.
+//! in their states, where all edges look it up.
 //!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
 //! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed
@@ -66,12 +66,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cell;
 mod kept;
 mod tarjan;
+mod vertex_state;
 
-pub use self::cell::Cell;
-use self::cell::DECIDED;
+use self::vertex_state::DECIDED;
+pub use self::vertex_state::VertexState;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -248,14 +248,14 @@ impl Scc {
 
 impl Stream for Scc {
     type Value = Label;
-    type Cell = Cell;
+    type VertexState = VertexState;
     type Aux = ();
     type Step = Step;
     type Total = Counts;
 
-    fn cell(&self, vertex: Vertex) -> (Cell, ()) {
+    fn init(&self, vertex: Vertex) -> (VertexState, ()) {
         let degree = vertex.out_degree.min(u64::from(u32::MAX >> 2)) as u32;
-        (Cell { part: AtomicU32::new(0), colour: AtomicU32::new(degree << 2) }, ())
+        (VertexState { part: AtomicU32::new(0), colour: AtomicU32::new(degree << 2) }, ())
     }
 
     fn first(&self) -> Next<Step> {
@@ -335,9 +335,9 @@ impl Stream for Scc {
     }
 
     #[inline(always)]
-    fn is_candidate(&self, step: Step, source: &Cell, target: &Cell) -> bool {
-        let [part, same] = [source, target].map(|cell| cell.part.load(Relaxed));
-        let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
+    fn is_candidate(&self, step: Step, source: &VertexState, target: &VertexState) -> bool {
+        let [part, same] = [source, target].map(|state| state.part.load(Relaxed));
+        let [one, other] = [source, target].map(|state| state.colour.load(Relaxed));
         part == same
             && part != DECIDED
             && match step.stage {
@@ -350,10 +350,10 @@ impl Stream for Scc {
 
     #[inline(always)]
     fn edge(&self, step: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
-        let [source, target] = [edge.source, edge.target].map(|end| &view.cells[end as usize]);
+        let [source, target] = [edge.source, edge.target].map(|end| &view.states[end as usize]);
         match step.stage {
             Stage::Reach => {
-                let [one, other] = [source, target].map(|cell| cell.colour.load(Relaxed));
+                let [one, other] = [source, target].map(|state| state.colour.load(Relaxed));
                 (one & FORTH != 0 && target.mark(FORTH)) | (other & BACK != 0 && source.mark(BACK))
             }
             Stage::Forward => {
@@ -369,8 +369,8 @@ impl Stream for Scc {
     }
 
     fn finalize(&self, step: Step, view: StateView<'_, Self>, vertex: u32) -> Counts {
-        let cell = &view.cells[vertex as usize];
-        let value = cell.colour.load(Relaxed);
+        let state = &view.states[vertex as usize];
+        let value = state.colour.load(Relaxed);
         if step.stage == Stage::Name {
             let smallest = &named(view, vertex).part;
             if vertex < smallest.load(Relaxed) {
@@ -378,37 +378,37 @@ impl Stream for Scc {
             }
             return Counts::default();
         }
-        if cell.is_decided() {
+        if state.is_decided() {
             return Counts::default();
         }
         let (marks, degree) = (value & (LEAVES | ENTERS), value & !(LEAVES | ENTERS));
         match step.stage {
-            Stage::Trimmed if marks != LEAVES | ENTERS => cell.decide(vertex),
-            Stage::Trimmed => cell.colour.store(degree, Relaxed),
+            Stage::Trimmed if marks != LEAVES | ENTERS => state.decide(vertex),
+            Stage::Trimmed => state.colour.store(degree, Relaxed),
             Stage::Seed => {
-                cell.colour.store(if vertex == step.pivot { FORTH | BACK } else { 0 }, Relaxed);
+                state.colour.store(if vertex == step.pivot { FORTH | BACK } else { 0 }, Relaxed);
             }
-            Stage::Part if value == FORTH | BACK => cell.decide(step.pivot),
+            Stage::Part if value == FORTH | BACK => state.decide(step.pivot),
             Stage::Part => {
-                cell.part.store(value, Relaxed);
-                cell.colour.store(0, Relaxed);
+                state.part.store(value, Relaxed);
+                state.colour.store(0, Relaxed);
             }
-            Stage::Colour => cell.colour.store(colour(vertex, step.pivot), Relaxed),
+            Stage::Colour => state.colour.store(colour(vertex, step.pivot), Relaxed),
             Stage::Split => {
                 let root = vertex_of(value, step.pivot);
-                cell.part.store(root, Relaxed);
-                cell.colour.store(if root == vertex { REACHED } else { OTHER }, Relaxed);
+                state.part.store(root, Relaxed);
+                state.colour.store(if root == vertex { REACHED } else { OTHER }, Relaxed);
             }
-            Stage::Decide if value == REACHED => cell.decide(cell.part.load(Relaxed)),
-            Stage::Decide => cell.colour.store(0, Relaxed),
-            Stage::Alone => cell.decide(vertex),
+            Stage::Decide if value == REACHED => state.decide(state.part.load(Relaxed)),
+            Stage::Decide => state.colour.store(0, Relaxed),
+            Stage::Alone => state.decide(vertex),
             _ => {}
         }
-        if cell.is_decided() { Counts::DECIDED } else { Counts::open(vertex, degree >> 2) }
+        if state.is_decided() { Counts::DECIDED } else { Counts::open(vertex, degree >> 2) }
     }
 
     fn finish_in_memory(&self, view: StateView<'_, Self>, edges: Vec<Pair>) {
-        tarjan::decide(view.cells, edges);
+        tarjan::decide(view.states, edges);
     }
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Label {
@@ -416,11 +416,11 @@ impl Stream for Scc {
     }
 }
 
-/// The cell of the vertex that the component of another is known by.
-fn named(view: StateView<'_, Scc>, vertex: u32) -> &Cell {
-    let own = &view.cells[vertex as usize];
+/// The state of the vertex that the component of another is known by.
+fn named(view: StateView<'_, Scc>, vertex: u32) -> &VertexState {
+    let own = &view.states[vertex as usize];
     // Only a forged checkpoint leads to a vertex that is not there.
-    view.cells.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
+    view.states.get(own.colour.load(Relaxed) as usize).unwrap_or(own)
 }
 
 #[cfg(test)]

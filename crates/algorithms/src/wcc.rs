@@ -70,7 +70,7 @@ impl Value for Label {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wcc;
 
-/// A forest: each vertex points at a smaller one of its component, or at itself. A cell holds the
+/// A forest: each vertex points at a smaller one of its component, or at itself. A state holds the
 /// number that its vertex points at.
 ///
 /// Threads share it without locks. A root is hooked under a smaller one by compare-and-swap, so of
@@ -140,8 +140,8 @@ impl Forest<'_> {
     }
 }
 
-/// Steps of [`Wcc`], in this order. Cells are tidied up after a few edges of each vertex: what most
-/// other edges look for is one step away then.
+/// Steps of [`Wcc`], in this order. States are tidied up after a few edges of each vertex: what
+/// most other edges look for is one step away then.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A few edges join what they lie between.
@@ -154,7 +154,7 @@ pub enum Step {
 
 impl Stream for Wcc {
     type Value = Label;
-    type Cell = AtomicU32;
+    type VertexState = AtomicU32;
     type Aux = ();
     type Step = Step;
     type Total = ();
@@ -163,7 +163,7 @@ impl Stream for Wcc {
     const PASSES: Option<u64> = Some(1);
 
     #[inline(always)]
-    fn cell(&self, vertex: Vertex) -> (AtomicU32, ()) {
+    fn init(&self, vertex: Vertex) -> (AtomicU32, ()) {
         (AtomicU32::new(vertex.index as u32), ())
     }
 
@@ -192,7 +192,7 @@ impl Stream for Wcc {
     #[inline(always)]
     fn edge(&self, _: Step, view: StateView<'_, Self>, edge: Edge) -> bool {
         let Edge { source, target, .. } = edge;
-        let forest = Forest(view.cells);
+        let forest = Forest(view.states);
         let parents = (forest.parent(source), forest.parent(target));
         if parents.0 != parents.1 {
             forest.join((source, target), parents);
@@ -205,13 +205,13 @@ impl Stream for Wcc {
     /// foresees took three times as long.
     #[inline(always)]
     fn finalize(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {
-        let forest = Forest(view.cells);
+        let forest = Forest(view.states);
         forest.shorten(vertex, forest.parent(forest.parent(vertex)));
     }
 
     #[inline(always)]
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Label {
-        Label(Forest(view.cells).root(vertex))
+        Label(Forest(view.states).root(vertex))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Stream programs of which something can be kept between passes, to continue from.
 //!
 //! States of vertices are shared between threads, and steps are what programs like; kept are plain
-//! data. Between two passes they are all that a run is: which edges are candidates is told by cells
-//! alone.
+//! data. Between two passes they are all that a run is: which edges are candidates is told by
+//! states alone.
 
 use bytemuck::Pod;
 
@@ -16,15 +16,15 @@ pub type KeptNext = [u64; 1 + STEP_WORDS];
 
 /// A stream program that can be resumed.
 pub trait Checkpointable: Stream {
-    /// Form in which a vertex is kept: its cell and further state.
+    /// Form in which a vertex is kept: its state and further data.
     type Kept: Pod + Send + Sync;
 
     /// The kept form of a vertex.
-    fn kept(&self, cell: &Self::Cell, aux: &Self::Aux) -> Self::Kept;
+    fn kept(&self, state: &Self::VertexState, aux: &Self::Aux) -> Self::Kept;
 
-    /// The cell and further state of which this was kept; `None` if that is of no graph with so
+    /// The state and further data of which this was kept; `None` if that is of no graph with so
     /// many vertices.
-    fn restored(&self, kept: Self::Kept, vertices: u64) -> Option<(Self::Cell, Self::Aux)>;
+    fn restored(&self, kept: Self::Kept, vertices: u64) -> Option<(Self::VertexState, Self::Aux)>;
 
     /// The words that a step is kept in. Their meaning never changes.
     fn words(step: Self::Step) -> [u64; STEP_WORDS];

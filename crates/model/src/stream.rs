@@ -1,13 +1,13 @@
 //! The stream program: passes over the edges, each folded into a state of the whole graph.
 //!
 //! Where a fold program has an accumulator for each destination, a stream program sees edges in any
-//! order, and keeps what it learnt in a cell for each vertex, which others see at once: union-find
-//! for components is the model. Cells are shared by all threads, so they must allow that by
+//! order, and keeps what it learnt in a state for each vertex, which others see at once: union-find
+//! for components is the model. States are shared by all threads, so they must allow that by
 //! themselves.
 //!
 //! A program is a small state machine. A [step](Next) shows it edges or lets it finalize vertices,
 //! and what was [seen](StepStats) then says which step is the next. Before an edge is shown the
-//! program is asked whether it can be a candidate, from two cells alone: most edges are none, and
+//! program is asked whether it can be a candidate, from two states alone: most edges are none, and
 //! that is found out for many of them at once. Where none can be candidates [again](RevisitPolicy),
 //! edges are not even read.
 //!
@@ -26,8 +26,8 @@ pub trait Stream: Sync {
     /// Result of a vertex.
     type Value: Value;
     /// State of a vertex, as far as it takes part in telling candidates.
-    type Cell: Zeroable + Send + Sync;
-    /// Further state of it, for edges that are candidates; `()` where there is no more.
+    type VertexState: Zeroable + Send + Sync;
+    /// Further data of it, for edges that are candidates; `()` where there is no more.
     type Aux: Zeroable + Send + Sync;
     /// Step of the program, with all that it must remember for that.
     type Step: Copy + Send + Sync;
@@ -37,7 +37,7 @@ pub trait Stream: Sync {
     /// Whether `edge` looks at weights. Where it does not, they are not read.
     const WEIGHTED: bool = false;
 
-    /// Whether cells are 32 bits, and edges candidates where those of their ends are unequal. Many
+    /// Whether states are 32 bits, and edges candidates where those of their ends are unequal. Many
     /// edges are looked at with one instruction then.
     const UNEQUAL: bool = false;
 
@@ -51,7 +51,7 @@ pub trait Stream: Sync {
     const PASSES: Option<u64> = None;
 
     /// The state of a vertex before the first step.
-    fn cell(&self, vertex: Vertex) -> (Self::Cell, Self::Aux);
+    fn init(&self, vertex: Vertex) -> (Self::VertexState, Self::Aux);
 
     /// The first step.
     fn first(&self) -> Next<Self::Step>;
@@ -74,10 +74,15 @@ pub trait Stream: Sync {
         RevisitPolicy::Anytime
     }
 
-    /// Whether an edge between vertices with these cells can teach anything in this step, now or
+    /// Whether an edge between vertices with these states can teach anything in this step, now or
     /// later. What is no candidate is not shown. Asked of every edge: loads and comparisons, but no
     /// branches.
-    fn is_candidate(&self, step: Self::Step, source: &Self::Cell, target: &Self::Cell) -> bool;
+    fn is_candidate(
+        &self,
+        step: Self::Step,
+        source: &Self::VertexState,
+        target: &Self::VertexState,
+    ) -> bool;
 
     /// Learns from an edge between the vertices of two numbers, and says whether that taught it
     /// anything: an edge that did not could have been left out. In steps that hand on what changed
@@ -86,10 +91,10 @@ pub trait Stream: Sync {
     /// that were shown since may have made it none.
     fn edge(&self, step: Self::Step, view: StateView<'_, Self>, edge: Edge) -> bool;
 
-    /// The component that a vertex with this cell is in, known by the number of a vertex. Where
-    /// components become one, the cell of that vertex tells which. Asked where edges are contracted
-    /// only, like the next two.
-    fn component(&self, _cell: &Self::Cell) -> u32 {
+    /// The component that a vertex with this state is in, known by the number of a vertex. Where
+    /// components become one, the state of that vertex tells which. Asked where edges are
+    /// contracted only, like the next two.
+    fn component(&self, _state: &Self::VertexState) -> u32 {
         0
     }
 
@@ -121,8 +126,8 @@ pub trait Stream: Sync {
 }
 
 /// A stream program that can do without numbers of vertices: on a graph that stays in its input,
-/// slots stand for them. Slots that are no vertices have cells, and are finalized, like the others;
-/// degrees are not known, and an edge may be shown where it is none any more
+/// slots stand for them. Slots that are no vertices have states, and are finalized, like the
+/// others; degrees are not known, and an edge may be shown where it is none any more
 /// ([`RevisitPolicy`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// Whether edges that may be candidates in a later step are kept, as soon as there is room for
@@ -130,7 +135,7 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// input.
     const KEEPS: bool = false;
 
-    /// Whether [`Self::bits`] are looked at before cells are: they stay in the cache.
+    /// Whether [`Self::bits`] are looked at before states are: they stay in the cache.
     const BITS: bool = false;
 
     /// The slots that the edges begin at which can be candidates in the first pass, ascending,
@@ -144,13 +149,18 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
 
     /// Whether an edge that is no candidate in a step may be in a later one. Asked of every edge,
     /// like [`Stream::is_candidate`], where edges are kept.
-    fn later(&self, _step: Self::Step, _source: &Self::Cell, _target: &Self::Cell) -> bool {
+    fn later(
+        &self,
+        _step: Self::Step,
+        _source: &Self::VertexState,
+        _target: &Self::VertexState,
+    ) -> bool {
         true
     }
 
-    /// Before a step: whether edges from a vertex with this cell can be candidates in it, and
+    /// Before a step: whether edges from a vertex with this state can be candidates in it, and
     /// whether edges to it can, in this step or a later one.
-    fn bits(&self, _step: Self::Step, _cell: &Self::Cell) -> [bool; 2] {
+    fn bits(&self, _step: Self::Step, _state: &Self::VertexState) -> [bool; 2] {
         [true; 2]
     }
 
@@ -253,9 +263,9 @@ impl ContractedEdge {
 
 /// State of all vertices, by their numbers.
 pub struct StateView<'a, S: Stream + ?Sized> {
-    /// Cells, which tell candidates.
-    pub cells: &'a [S::Cell],
-    /// Further state, which edges that are candidates look at.
+    /// States, which tell candidates.
+    pub states: &'a [S::VertexState],
+    /// Further data, which edges that are candidates look at.
     pub aux: &'a [S::Aux],
 }
 

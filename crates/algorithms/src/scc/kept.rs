@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use welter_model::lasting::{Checkpointable, STEP_WORDS};
 
-use super::{Cell, DECIDED, Scc, Stage, Step};
+use super::{DECIDED, Scc, Stage, Step, VertexState};
 
 /// All stages; each is kept as its place here, so new ones come last.
 const STAGES: [Stage; 13] = [
@@ -28,15 +28,17 @@ impl Checkpointable for Scc {
     /// The part and the colour.
     type Kept = [u32; 2];
 
-    fn kept(&self, cell: &Cell, (): &()) -> [u32; 2] {
-        [cell.part.load(Relaxed), cell.colour.load(Relaxed)]
+    fn kept(&self, state: &VertexState, (): &()) -> [u32; 2] {
+        [state.part.load(Relaxed), state.colour.load(Relaxed)]
     }
 
     /// Colours of undecided vertices mean different things in each step, so they are looked at when
     /// they are used.
-    fn restored(&self, [part, colour]: [u32; 2], vertices: u64) -> Option<(Cell, ())> {
+    fn restored(&self, [part, colour]: [u32; 2], vertices: u64) -> Option<(VertexState, ())> {
         let is_there = part != DECIDED || u64::from(colour) < vertices;
-        is_there.then(|| (Cell { part: AtomicU32::new(part), colour: AtomicU32::new(colour) }, ()))
+        is_there.then(|| {
+            (VertexState { part: AtomicU32::new(part), colour: AtomicU32::new(colour) }, ())
+        })
     }
 
     fn words(Step { stage, pivot, edges, live, looked }: Step) -> [u64; STEP_WORDS] {
@@ -62,7 +64,7 @@ mod tests {
     #[test]
     fn no_vertex_is_decided_to_be_of_a_component_that_is_not_there() {
         let again = |kept| {
-            Scc::default().restored(kept, 9).map(|(cell, ())| Scc::default().kept(&cell, &()))
+            Scc::default().restored(kept, 9).map(|(state, ())| Scc::default().kept(&state, &()))
         };
         for kept in [[DECIDED, 8], [8, 0], [3, u32::MAX]] {
             assert_eq!(again(kept), Some(kept));

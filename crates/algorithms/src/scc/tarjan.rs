@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use welter_model::edges::Pair;
 
-use super::cell::Cell;
+use super::vertex_state::VertexState;
 
 /// Number of vertices that were not visited.
 const NEW: u32 = 0;
@@ -17,11 +17,11 @@ const CLOSED: u32 = u32::MAX;
 
 /// Decides the components of all vertices that some of these edges leave. Who is not among them has
 /// no edge within its part, and is decided by nobody here.
-pub(super) fn decide(cells: &[Cell], mut edges: Vec<Pair>) {
+pub(super) fn decide(states: &[VertexState], mut edges: Vec<Pair>) {
     edges.sort_unstable();
-    let rows = Rows::of(cells, &edges);
+    let rows = Rows::of(states, &edges);
     let mut search = Search {
-        cells,
+        states,
         edges: &edges,
         numbers: vec![NEW; rows.vertices.len()],
         low: vec![0; rows.vertices.len()],
@@ -42,12 +42,12 @@ struct Rows {
 }
 
 impl Rows {
-    /// Finds them in sorted edges. A cell keeps the row of its vertex.
-    fn of(cells: &[Cell], edges: &[Pair]) -> Self {
+    /// Finds them in sorted edges. A state keeps the row of its vertex.
+    fn of(states: &[VertexState], edges: &[Pair]) -> Self {
         let (mut vertices, mut starts) = (Vec::new(), Vec::new());
         for (place, &[source, _]) in edges.iter().enumerate() {
             if vertices.last() != Some(&source) {
-                cells[source as usize].colour.store(vertices.len() as u32, Relaxed);
+                states[source as usize].colour.store(vertices.len() as u32, Relaxed);
                 vertices.push(source);
                 starts.push(place);
             }
@@ -57,14 +57,14 @@ impl Rows {
     }
 
     /// The row of a vertex that is not decided, if it has one.
-    fn find(&self, cells: &[Cell], vertex: u32) -> Option<usize> {
-        let row = cells[vertex as usize].colour.load(Relaxed) as usize;
+    fn find(&self, states: &[VertexState], vertex: u32) -> Option<usize> {
+        let row = states[vertex as usize].colour.load(Relaxed) as usize;
         (self.vertices.get(row) == Some(&vertex)).then_some(row)
     }
 }
 
 struct Search<'a> {
-    cells: &'a [Cell],
+    states: &'a [VertexState],
     edges: &'a [Pair],
     rows: &'a Rows,
     /// By row; [`NEW`], [`CLOSED`].
@@ -91,7 +91,7 @@ impl Search<'_> {
                 continue;
             }
             // Of a decided vertex, which no edge of a part leads to, the row would be another's.
-            let Some(there) = self.rows.find(self.cells, self.edges[edge][1]) else { continue };
+            let Some(there) = self.rows.find(self.states, self.edges[edge][1]) else { continue };
             if self.numbers[there] == NEW {
                 self.enter(there);
             } else {
@@ -120,7 +120,7 @@ impl Search<'_> {
         let root = self.rows.vertices[row];
         while let Some(member) = self.open.pop() {
             self.numbers[member as usize] = CLOSED;
-            self.cells[self.rows.vertices[member as usize] as usize].decide(root);
+            self.states[self.rows.vertices[member as usize] as usize].decide(root);
             if member as usize == row {
                 break;
             }

@@ -1,10 +1,10 @@
-//! What cells say of the ends of edges, as bits: those of 16 million slots are 2 MiB, which a core
-//! keeps in its second-level cache, where their cells would be 16 MiB or more. Of few sources they
+//! What states say of the ends of edges, as bits: those of 16 million slots are 2 MiB, which a core
+//! keeps in its second-level cache, where their states would be 16 MiB or more. Of few sources they
 //! are folded as well, into a table that the first-level cache keeps: a search of R-MAT 24 meets
 //! all edges for one source, for 97, and for 237 thousand.
 //!
-//! Invariant: bits are those of cells before a step, but for targets into which no edge can be a
-//! candidate since: these may lose theirs. Cells may say no before that; they are asked again.
+//! Invariant: bits are those of states before a step, but for targets into which no edge can be a
+//! candidate since: these may lose theirs. States may say no before that; they are asked again.
 //! Tested by `components_are_those_of_a_search` and `depths_are_those_of_a_queue`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -81,15 +81,15 @@ pub(crate) struct BitsPart<'a> {
 }
 
 impl BitsPart<'_> {
-    /// Asks all cells, and says how many have a bit as a source.
+    /// Asks all states, and says how many have a bit as a source.
     #[inline(always)]
-    pub(crate) fn ask<C>(&mut self, cells: &[C], bits: impl Fn(&C) -> [bool; 2]) -> u64 {
+    pub(crate) fn ask<C>(&mut self, states: &[C], bits: impl Fn(&C) -> [bool; 2]) -> u64 {
         let mut count = 0;
         let words = self.sources.iter_mut().zip(self.targets.iter_mut());
-        for ((source, target), cells) in words.zip(cells.chunks(64)) {
+        for ((source, target), states) in words.zip(states.chunks(64)) {
             let mut both = [0_u64; 2];
-            for (place, cell) in cells.iter().enumerate() {
-                let [one, other] = bits(cell).map(u64::from);
+            for (place, state) in states.iter().enumerate() {
+                let [one, other] = bits(state).map(u64::from);
                 both[0] |= one << place;
                 both[1] |= other << place;
             }

@@ -6,9 +6,9 @@
 //! the one before it changed, or a path takes as many passes as it has edges: their tiles are swept
 //! over an edge at a time.
 //!
-//! Invariant: as in [`crate::kernels::kernel`], no key, right or wrong, leads outside the cells.
+//! Invariant: as in [`crate::kernels::kernel`], no key, right or wrong, leads outside the states.
 //! Checked in `Cells::of`. Tested by `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside`.
-#![expect(unsafe_code, reason = "indexes cells that keys lead nowhere outside of")]
+#![expect(unsafe_code, reason = "indexes states that keys lead nowhere outside of")]
 
 use welter_store::chunk::Tile;
 use welter_store::header::Encoding;
@@ -23,8 +23,8 @@ use crate::machine::dispatch::dispatched;
 /// by. One of more edges than this is dense, and so short of long paths: it is swept upwards only.
 const DOWN_EDGES_MAX: usize = 4 * BUFFER;
 
-/// Hands those edges of a tile to `edge` whose cells `is_candidate`: source and target, relative to
-/// the tile and the stripe, and weight.
+/// Hands those edges of a tile to `edge` whose states `is_candidate`: source and target, relative
+/// to the tile and the stripe, and weight.
 pub(crate) fn filter_tile<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
@@ -67,18 +67,18 @@ fn sweep<C>(
     is_candidate: impl Fn(&C, &C) -> bool,
     edge: impl Fn(u32, u32, f64),
 ) {
-    let cells = Cells::of(endpoints, keys);
+    let states = EndpointStates::of(endpoints, keys);
     for place in places {
-        let (key, source, target) = cells.at(place);
+        let (key, source, target) = states.at(place);
         if is_candidate(source, target) {
             let weight = weights.map_or(1.0, |weights| weights[place]);
-            edge(key >> cells.target_bits, key & cells.mask, weight);
+            edge(key >> states.target_bits, key & states.mask, weight);
         }
     }
 }
 
-/// The cells that keys lead to.
-struct Cells<'a, 'k, C> {
+/// The states that keys lead to.
+struct EndpointStates<'a, 'k, C> {
     sources: &'a [C],
     targets: &'a [C],
     keys: &'k [u32],
@@ -86,7 +86,7 @@ struct Cells<'a, 'k, C> {
     mask: u32,
 }
 
-impl<'a, 'k, C> Cells<'a, 'k, C> {
+impl<'a, 'k, C> EndpointStates<'a, 'k, C> {
     #[inline(always)]
     fn of(endpoints: &Endpoints<'a, C>, keys: Keys<'k>) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl<'a, 'k, C> Cells<'a, 'k, C> {
         }
     }
 
-    /// The key at a place, and the cells that it leads to.
+    /// The key at a place, and the states that it leads to.
     #[inline(always)]
     fn at(&self, place: usize) -> (u32, &'a C, &'a C) {
         let key = self.keys[place];
@@ -142,7 +142,7 @@ fn filter_runs<C>(
     });
 }
 
-/// Notes the places of the keys whose cells are candidates, and says how many they are.
+/// Notes the places of the keys whose states are candidates, and says how many they are.
 #[inline(always)]
 fn filter_keys<C>(
     keys: Keys<'_>,
@@ -152,14 +152,14 @@ fn filter_keys<C>(
     found: &mut [u32; BUFFER],
 ) -> usize {
     assert!(keys.keys().len() <= BUFFER, "no more places than can be noted");
-    let cells = Cells::of(endpoints, keys);
+    let states = EndpointStates::of(endpoints, keys);
     let (mut count, looked) = if endpoints.look == VisitOrder::Unequal {
         gather::unequal(keys, ahead, endpoints, found)
     } else {
         (0, 0)
     };
     for place in looked..keys.keys().len() {
-        let (_, source, target) = cells.at(place);
+        let (_, source, target) = states.at(place);
         // SAFETY: at most one more than before for each key, of which there are at most BUFFER.
         let room = unsafe { found.get_unchecked_mut(count) };
         *room = place as u32;

@@ -1,18 +1,18 @@
 //! Comparing what two columns hold for many keys at once.
 //!
-//! AVX2 loads eight cells by one instruction. Of R-MAT 22 a pass over edges that are no candidates
-//! takes 0.66 ns an edge and core so, and 0.89 when cells are loaded one by one. AVX-512 loads
+//! AVX2 loads eight states by one instruction. Of R-MAT 22 a pass over edges that are no candidates
+//! takes 0.66 ns an edge and core so, and 0.89 when states are loaded one by one. AVX-512 loads
 //! sixteen and took 0.74.
 //!
-//! Cells may be written by other threads meanwhile, which vector intrinsics leave undefined. So the
-//! loads are written as assembly: there each of the eight is a load of an aligned word, which the
-//! processor does as a whole.
-#![expect(unsafe_code, reason = "loads cells by a vector instruction, at places that keys bound")]
+//! States may be written by other threads meanwhile, which vector intrinsics leave undefined. So
+//! the loads are written as assembly: there each of the eight is a load of an aligned word, which
+//! the processor does as a whole.
+#![expect(unsafe_code, reason = "loads states by a vector instruction, at places that keys bound")]
 
 use crate::kernels::kernel::{Ahead, BUFFER, LINE};
 use crate::kernels::keys::Keys;
 
-/// Cells of a stream program for the sources and targets of a tile: from the tile's first source
+/// States of a stream program for the sources and targets of a tile: from the tile's first source
 /// on, and from the stripe's first target on.
 pub(crate) struct Endpoints<'a, C> {
     pub(crate) sources: &'a [C],
@@ -25,7 +25,7 @@ pub(crate) struct Endpoints<'a, C> {
 pub(crate) enum VisitOrder {
     /// A run at a time.
     Runs,
-    /// Likewise, and they are candidates exactly where cells are unequal.
+    /// Likewise, and they are candidates exactly where states are unequal.
     Unequal,
     /// One after the other, by rising sources.
     Up,
@@ -33,7 +33,7 @@ pub(crate) enum VisitOrder {
     Down,
 }
 
-/// Notes the places of keys whose cells are unequal, and says how many they are and how many keys
+/// Notes the places of keys whose states are unequal, and says how many they are and how many keys
 /// were looked at: all but the last few, or none where the processor has no such instruction.
 pub(crate) fn unequal<C>(
     keys: Keys<'_>,
@@ -160,10 +160,10 @@ mod tests {
     use crate::kernels::gather::VisitOrder;
     use crate::kernels::keys::{Reach, Width};
 
-    /// Cells of which one in so many is unlike the others.
-    fn cells(length: u32, one_in: u32) -> Vec<AtomicU32> {
-        let cell = |place| if (place + 1) % one_in == 0 { place } else { u32::MAX };
-        (0..length).map(|place| AtomicU32::new(cell(place))).collect()
+    /// States of which one in so many is unlike the others.
+    fn states(length: u32, one_in: u32) -> Vec<AtomicU32> {
+        let state = |place| if (place + 1) % one_in == 0 { place } else { u32::MAX };
+        (0..length).map(|place| AtomicU32::new(state(place))).collect()
     }
 
     #[test]
@@ -174,8 +174,9 @@ mod tests {
             (0..1000).map(|n| key(n * 31 % 4096, n * 7919 % (1 << 20))).collect();
         keys.extend([key(1, 1), key(4095, 0), key(0, (1 << 20) - 1), u32::MAX, 0, 5, key(5, 5)]);
         for one_in in [1, 2, 3, 64] {
-            let (sources, targets) = (cells(1 << 12, one_in), cells(1 << 20, one_in));
-            let value = |cells: &[AtomicU32], place| cells[place as usize].load(Ordering::Relaxed);
+            let (sources, targets) = (states(1 << 12, one_in), states(1 << 20, one_in));
+            let value =
+                |states: &[AtomicU32], place| states[place as usize].load(Ordering::Relaxed);
             let differ = |key: &u32| {
                 value(&sources, key >> target_bits) != value(&targets, key & ((1 << 20) - 1))
             };

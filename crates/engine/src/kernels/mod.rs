@@ -12,7 +12,7 @@
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `scan`, `buckets` | kernels of input scans, and updates by range of slots |
 //! | `filter` | edges of a tile that a predicate selects |
-//! | `pairs`, `bits` | edges of the input that one selects, and bits of cells |
+//! | `pairs`, `bits` | edges of the input that one selects, and bits of states |
 //! | `changes` | blocks of vertices in which a pass changes something |
 //! | `triangles` | kernels of programs over triangles |
 //! | `radix` | records in the order of their keys |

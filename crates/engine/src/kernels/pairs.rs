@@ -1,4 +1,4 @@
-//! Runs of edges of the input, and which of them a rule of two cells holds for.
+//! Runs of edges of the input, and which of them a rule of two states holds for.
 //!
 //! As tiles are ([`crate::kernels::filter`]), a run is looked at without a branch, and the places
 //! of edges that are found are noted.
@@ -13,22 +13,22 @@ use crate::kernels::kernel::BUFFER;
 pub(crate) struct PairRun<'a> {
     pub(crate) pairs: &'a [Pair],
     pub(crate) weights: Option<&'a [f64]>,
-    /// Bits of cells, where the program has such, and the end that is looked at first.
+    /// Bits of states, where the program has such, and the end that is looked at first.
     pub(crate) bits: Option<(&'a Bits, End)>,
 }
 
-/// Notes the places of the edges that a rule of two cells holds for, without a branch. Where there
+/// Notes the places of the edges that a rule of two states holds for, without a branch. Where there
 /// are bits, that is asked only of targets with a bit whose sources have one, or have none; the end
 /// that fewer have is looked at first, since each look may be a miss of the cache.
 #[inline(always)]
 pub(crate) fn filter_pairs<'f, C>(
-    cells: &[C],
+    states: &[C],
     (bits, from): (Option<(&Bits, End)>, bool),
     pairs: &[Pair],
     found: &'f mut [u32; BUFFER],
     rule: impl Fn(&C, &C) -> bool,
 ) -> &'f [u32] {
-    let rule = |[source, target]: Pair| rule(&cells[source as usize], &cells[target as usize]);
+    let rule = |[source, target]: Pair| rule(&states[source as usize], &states[target as usize]);
     let Some((bits, first)) = bits else { return note(pairs, found, rule) };
     let has = |end, [source, target]: Pair| match end {
         End::Source => bits.has(end, source) == from,
@@ -90,31 +90,31 @@ mod tests {
         #[test]
         fn finds_what_a_plain_loop_finds(
             pairs in prop::collection::vec([0..SLOTS as u32, 0..SLOTS as u32], 0..300),
-            cells in prop::collection::vec(0_u8..8, SLOTS),
+            states in prop::collection::vec(0_u8..8, SLOTS),
             from: bool,
             has_bits: bool,
             first_target: bool,
         ) {
-            let asked = |cell: &u8| [cell.is_multiple_of(3), cell.is_multiple_of(2)];
+            let asked = |state: &u8| [state.is_multiple_of(3), state.is_multiple_of(2)];
             let mut bits = Bits::new(SLOTS).unwrap();
             let mut count = 0;
-            for (part, cells) in bits.parts(128).zip(cells.chunks(128)) {
+            for (part, states) in bits.parts(128).zip(states.chunks(128)) {
                 let mut part = part;
-                count += part.ask(cells, asked);
+                count += part.ask(states, asked);
             }
-            prop_assert_eq!(count, cells.iter().filter(|cell| asked(cell)[0]).count() as u64);
+            prop_assert_eq!(count, states.iter().filter(|state| asked(state)[0]).count() as u64);
             bits.fold(count);
             let first = if first_target { End::Target } else { End::Source };
             let rule = |source: &u8, target: &u8| source < target;
             let expected = (0..pairs.len()).filter(|&place| {
-                let [source, target] = pairs[place].map(|slot| &cells[slot as usize]);
+                let [source, target] = pairs[place].map(|slot| &states[slot as usize]);
                 let may = asked(source)[0] == from && asked(target)[1];
                 rule(source, target) && (may || !has_bits)
             });
             let expected: Vec<u32> = expected.map(|place| place as u32).collect();
             let bits = has_bits.then_some((&bits, first));
             let mut found = [0; BUFFER];
-            prop_assert_eq!(filter_pairs(&cells, (bits, from), &pairs, &mut found, rule), expected);
+            prop_assert_eq!(filter_pairs(&states, (bits, from), &pairs, &mut found, rule), expected);
         }
     }
 }

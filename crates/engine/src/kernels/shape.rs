@@ -154,7 +154,7 @@ pub(crate) struct StreamShape {
     pub(crate) value: usize,
     /// Whether edges look at their weights.
     pub(crate) weighted: bool,
-    /// Whether edges are candidates where the cells of their ends are unequal words.
+    /// Whether edges are candidates where the states of their ends are unequal words.
     pub(crate) unequal: bool,
     /// Whether edges may be contracted.
     pub(crate) contracts: bool,
@@ -168,8 +168,9 @@ impl StreamShape {
         const {
             assert!(size_of::<S::Value>() > 0, "values have a width");
             assert!(
-                !S::UNEQUAL || size_of::<S::Cell>() == 4 && align_of::<S::Cell>() == 4,
-                "cells that are compared by words are words"
+                !S::UNEQUAL
+                    || size_of::<S::VertexState>() == 4 && align_of::<S::VertexState>() == 4,
+                "states that are compared by words are words"
             );
         }
         Self {

@@ -10,7 +10,7 @@
 //! | `model::lasting::Checkpointable` | [`ResumableKernel`], likewise |
 //! | `model::stream::OverInput` | [`InputKernel`], likewise |
 //!
-//! Cells are the kernel's own and no column of bytes, unlike values of other programs: threads
+//! States are the kernel's own and no column of bytes, unlike values of other programs: threads
 //! write them while others read them, so they are atomic, and no slice of bytes may lie over such.
 //! What is kept of a vertex, and its value, are bytes of a known width.
 
@@ -123,10 +123,10 @@ pub(crate) trait InputKernel: StreamKernel {
     /// Whether edges that may be candidates in a later step are kept.
     fn keeps(&self) -> bool;
 
-    /// Whether bits are looked at before cells are.
+    /// Whether bits are looked at before states are.
     fn has_bits(&self) -> bool;
 
-    /// Asks the cells of slots for their bits, of which `first` is the first one. Number of slots
+    /// Asks the states of slots for their bits, of which `first` is the first one. Number of slots
     /// that have a bit as a source.
     fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64;
 

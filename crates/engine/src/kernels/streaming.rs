@@ -30,7 +30,7 @@ pub(crate) struct Streaming<'p, S: Stream> {
     program: &'p S,
     shape: StreamShape,
     /// One a vertex, and what a damaged key may name behind them.
-    cells: Buffer<S::Cell>,
+    states: Buffer<S::VertexState>,
     aux: Buffer<S::Aux>,
     step: Next<S::Step>,
     /// Sum of what vertices said that were finalized in this step.
@@ -43,7 +43,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
         Ok(Self {
             program,
             shape: StreamShape::of::<S>(),
-            cells: Buffer::zeroed(places)?,
+            states: Buffer::zeroed(places)?,
             aux: Buffer::zeroed(places)?,
             step: program.first(),
             total: Mutex::default(),
@@ -51,7 +51,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
     }
 
     fn view(&self) -> StateView<'_, S> {
-        StateView { cells: &self.cells, aux: &self.aux }
+        StateView { states: &self.states, aux: &self.aux }
     }
 
     /// The program's own step.
@@ -85,10 +85,10 @@ impl<'p, S: Stream> Streaming<'p, S> {
     ) {
         let TilePass { tile, coding, target_base, look, .. } = *edges;
         let (program, step, source_base) = (self.program, self.own_step(), tile.source as u32);
-        let cells = &self.cells[..];
+        let states = &self.states[..];
         let endpoints = Endpoints {
-            sources: &cells[source_base as usize..],
-            targets: &cells[target_base as usize..],
+            sources: &states[source_base as usize..],
+            targets: &states[target_base as usize..],
             look,
         };
         filter_tile(
@@ -131,20 +131,20 @@ impl<'p, S: Stream> Streaming<'p, S> {
     }
 }
 
-/// Cells and further state of some vertices before the first step.
+/// States and further data of some vertices before the first step.
 struct VertexPart<'k, S: Stream> {
     program: &'k S,
     first: u64,
-    cells: &'k mut [S::Cell],
+    states: &'k mut [S::VertexState],
     aux: &'k mut [S::Aux],
 }
 
 impl<S: Stream> StatePart for VertexPart<'_, S> {
     fn init(&mut self, degrees: &[u32]) {
         let degrees = degrees.iter().copied().chain(std::iter::repeat(0));
-        let state = self.cells.iter_mut().zip(self.aux.iter_mut());
-        for (index, ((cell, aux), degree)) in (self.first..).zip(state.zip(degrees)) {
-            (*cell, *aux) = self.program.cell(Vertex { index, out_degree: degree.into() });
+        let state = self.states.iter_mut().zip(self.aux.iter_mut());
+        for (index, ((state, aux), degree)) in (self.first..).zip(state.zip(degrees)) {
+            (*state, *aux) = self.program.init(Vertex { index, out_degree: degree.into() });
         }
     }
 }
@@ -159,13 +159,13 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)> {
-        let Self { program, cells, aux, .. } = self;
-        let parts = cells.chunks_mut(vertices).zip(aux.chunks_mut(vertices));
+        let Self { program, states, aux, .. } = self;
+        let parts = states.chunks_mut(vertices).zip(aux.chunks_mut(vertices));
         parts
             .enumerate()
-            .map(|(number, (cells, aux))| {
+            .map(|(number, (states, aux))| {
                 let first = number * vertices;
-                let part = VertexPart::<S> { program: *program, first: first as u64, cells, aux };
+                let part = VertexPart::<S> { program: *program, first: first as u64, states, aux };
                 (first, Box::new(part) as Box<dyn StatePart>)
             })
             .collect()
@@ -214,7 +214,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     }
 
     fn contract(&self, edges: &[Edge], contracted: &mut Vec<ContractedEdge>) {
-        let component = |end: u32| self.program.component(&self.cells[end as usize]);
+        let component = |end: u32| self.program.component(&self.states[end as usize]);
         contracted.extend(edges.iter().map(|&edge| {
             let [one, other] = [edge.source, edge.target].map(component);
             ContractedEdge::new(one, other, self.program.rank(edge))
@@ -225,7 +225,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let mut shown = Shown::default();
         for edge in edges {
-            let component = |end: u32| program.component(&view.cells[end as usize]);
+            let component = |end: u32| program.component(&view.states[end as usize]);
             let [one, other] = edge.between.map(component);
             if one != other {
                 let edge = ContractedEdge::new(one, other, edge.rank);
@@ -263,18 +263,18 @@ impl<S: Checkpointable> ResumableKernel for Streaming<'_, S> {
     }
 
     fn keep(&self, first: usize, kept: &mut [u8]) {
-        let state = self.cells[first..].iter().zip(&self.aux[first..]);
-        for (kept, (cell, aux)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
-            kept.copy_from_slice(bytes_of(&self.program.kept(cell, aux)));
+        let state = self.states[first..].iter().zip(&self.aux[first..]);
+        for (kept, (state, aux)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
+            kept.copy_from_slice(bytes_of(&self.program.kept(state, aux)));
         }
     }
 
     fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool {
-        let Self { program, cells, aux, .. } = self;
-        let state = cells[first..].iter_mut().zip(&mut aux[first..]);
-        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (cell, aux))| {
+        let Self { program, states, aux, .. } = self;
+        let state = states[first..].iter_mut().zip(&mut aux[first..]);
+        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (state, aux))| {
             let restored = program.restored(pod_read_unaligned(kept), vertices);
-            restored.map(|restored| (*cell, *aux) = restored).is_some()
+            restored.map(|restored| (*state, *aux) = restored).is_some()
         })
     }
 

@@ -33,7 +33,7 @@ impl InputScanCost {
     /// The memory of a stream program.
     pub fn of_stream<S: OverInput>() -> Self {
         // Two bits are less than a byte.
-        let slot = (size_of::<S::Cell>() + size_of::<S::Aux>()) as u64 + u64::from(S::BITS);
+        let slot = (size_of::<S::VertexState>() + size_of::<S::Aux>()) as u64 + u64::from(S::BITS);
         Self { always: S::PASSES == Some(1), slot, update: 0 }
     }
 }
@@ -177,7 +177,7 @@ impl Layout {
     /// The layout of a stream program.
     pub fn of_stream<S: Stream>() -> Self {
         let kind = ProgramKind::Stream {
-            cell: size_of::<S::Cell>() as u64,
+            cell: size_of::<S::VertexState>() as u64,
             aux: size_of::<S::Aux>() as u64,
             rewrites: S::PASSES != Some(1),
             contracts: S::CONTRACTS,

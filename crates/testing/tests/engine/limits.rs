@@ -275,12 +275,12 @@ struct Wandering;
 
 impl Stream for Wandering {
     type Value = One<u32>;
-    type Cell = AtomicU32;
+    type VertexState = AtomicU32;
     type Aux = ();
     type Step = ();
     type Total = ();
 
-    fn cell(&self, _: Vertex) -> (AtomicU32, ()) {
+    fn init(&self, _: Vertex) -> (AtomicU32, ()) {
         (AtomicU32::new(0), ())
     }
 
@@ -302,14 +302,14 @@ impl Stream for Wandering {
     }
 
     fn edge(&self, (): (), view: StateView<'_, Self>, edge: Edge) -> bool {
-        view.cells[edge.target as usize].fetch_add(1, Ordering::Relaxed);
+        view.states[edge.target as usize].fetch_add(1, Ordering::Relaxed);
         true
     }
 
     fn finalize(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> One<u32> {
-        One(view.cells[vertex as usize].load(Ordering::Relaxed))
+        One(view.states[vertex as usize].load(Ordering::Relaxed))
     }
 }
 

@@ -61,14 +61,14 @@ fn addend(source: u32, weight: f64) -> u64 {
 
 impl<const WEIGHTED: bool> Stream for Census<WEIGHTED> {
     type Value = Seen;
-    type Cell = Kind;
+    type VertexState = Kind;
     type Aux = Note;
     type Step = Step;
     type Total = ();
 
     const WEIGHTED: bool = WEIGHTED;
 
-    fn cell(&self, vertex: Vertex) -> (Kind, Note) {
+    fn init(&self, vertex: Vertex) -> (Kind, Note) {
         (Kind(kind(vertex.index as u32)), Note { settled: 0.into(), sum: 0.into() })
     }
 
@@ -166,12 +166,12 @@ struct Spread {
 
 impl Stream for Spread {
     type Value = Seen;
-    type Cell = AtomicU32;
+    type VertexState = AtomicU32;
     type Aux = ();
     type Step = ();
     type Total = ();
 
-    fn cell(&self, vertex: Vertex) -> (AtomicU32, ()) {
+    fn init(&self, vertex: Vertex) -> (AtomicU32, ()) {
         (AtomicU32::new(vertex.index as u32), ())
     }
 
@@ -197,7 +197,7 @@ impl Stream for Spread {
     }
 
     fn edge(&self, (): (), view: StateView<'_, Self>, edge: Edge) -> bool {
-        let [source, target] = [edge.source, edge.target].map(|end| &view.cells[end as usize]);
+        let [source, target] = [edge.source, edge.target].map(|end| &view.states[end as usize]);
         let least = source.load(Ordering::Relaxed);
         least < target.fetch_min(least, Ordering::Relaxed)
     }
@@ -205,7 +205,7 @@ impl Stream for Spread {
     fn finalize(&self, (): (), _: StateView<'_, Self>, _: u32) {}
 
     fn value(&self, view: StateView<'_, Self>, vertex: u32) -> Seen {
-        Seen { sum: view.cells[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }
+        Seen { sum: view.states[vertex as usize].load(Ordering::Relaxed).into(), settled: 0 }
     }
 }
 

@@ -16,18 +16,19 @@ impl<S: OverInput> Streaming<'_, S> {
     fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let weights = run.weights.filter(|_| S::WEIGHTED);
-        let is_candidate =
-            |source: &S::Cell, target: &S::Cell| program.is_candidate(step, source, target);
-        let found = filter_pairs(view.cells, (run.bits, true), run.pairs, found, is_candidate);
+        let is_candidate = |source: &S::VertexState, target: &S::VertexState| {
+            program.is_candidate(step, source, target)
+        };
+        let found = filter_pairs(view.states, (run.bits, true), run.pairs, found, is_candidate);
         let mut shown = Shown { candidates: found.len() as u64, changes: 0 };
         for &place in found {
             let [source, target] = run.pairs[place as usize];
             let weight = weights.map_or(1.0, |weights| weights[place as usize]);
             let changes = program.edge(step, view, Edge { source, target, weight });
             shown.changes += u64::from(changes);
-            // A target that no edge can change any more loses its bit, so that its cells are left.
+            // A target that no edge can change any more loses its bit, so that its states are left.
             if let Some((bits, _)) = run.bits.filter(|_| changes)
-                && let [_, false] = program.bits(step, &view.cells[target as usize])
+                && let [_, false] = program.bits(step, &view.states[target as usize])
             {
                 bits.done(target);
             }
@@ -47,7 +48,7 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
 
     fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64 {
         let (program, step) = (self.program, self.own_step());
-        bits.ask(&self.cells[first..], |cell| program.bits(step, cell))
+        bits.ask(&self.states[first..], |state| program.bits(step, state))
     }
 
     fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
@@ -58,21 +59,23 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
     }
 
     fn find_candidates(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
-        let (program, step, cells) = (self.program, self.own_step(), &self.cells[..]);
-        let is_candidate =
-            |source: &S::Cell, target: &S::Cell| program.is_candidate(step, source, target);
+        let (program, step, states) = (self.program, self.own_step(), &self.states[..]);
+        let is_candidate = |source: &S::VertexState, target: &S::VertexState| {
+            program.is_candidate(step, source, target)
+        };
         dispatched(
             #[inline(always)]
-            || filter_pairs(cells, (run.bits, true), run.pairs, found, is_candidate).len(),
+            || filter_pairs(states, (run.bits, true), run.pairs, found, is_candidate).len(),
         )
     }
 
     fn find_later(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize {
-        let (program, step, cells) = (self.program, self.own_step(), &self.cells[..]);
-        let later = |source: &S::Cell, target: &S::Cell| program.later(step, source, target);
+        let (program, step, states) = (self.program, self.own_step(), &self.states[..]);
+        let later =
+            |source: &S::VertexState, target: &S::VertexState| program.later(step, source, target);
         dispatched(
             #[inline(always)]
-            || filter_pairs(cells, (run.bits, false), run.pairs, found, later).len(),
+            || filter_pairs(states, (run.bits, false), run.pairs, found, later).len(),
         )
     }
 

@@ -1,6 +1,6 @@
 //! Stream programs on a graph that stays in its input: passes over the input itself.
 //!
-//! Cells are those of slots. The parts of the input are shared; each batch is filtered for
+//! States are those of slots. The parts of the input are shared; each batch is filtered for
 //! candidates without a branch, as tiles are ([`crate::kernels::filter`]), and what is a candidate
 //! is shown. A few edges of each vertex are those of the first parts: an input in no order has some
 //! of every vertex there, and one in the order of its sources what it has.
@@ -80,7 +80,7 @@ struct InputRun<'a> {
     stream: &'a dyn EdgeStream,
     reading: Reading,
     kernel: Box<dyn InputKernel + 'a>,
-    /// Bits of the cells of a step, where the program has such.
+    /// Bits of the states of a step, where the program has such.
     bits: Option<Bits>,
     worker_states: PerWorker<WorkerState>,
     /// Parts that were shown already in this pass.

@@ -1,10 +1,10 @@
 //! Checkpoints between the passes of a stream program.
 //!
 //! A checkpoint is that of other programs ([`crate::checkpoint`]): values are what is kept of
-//! cells and notes, and the totals, of which there is one to begin with and one of each pass, are
+//! states and notes, and the totals, of which there is one to begin with and one of each pass, are
 //! what the program does next. That is all there is to know:
 //!
-//! - Candidates are told by cells, so a run that goes on reads the graph, and not what was left of
+//! - Candidates are told by states, so a run that goes on reads the graph, and not what was left of
 //!   it (`compacted`): there are more edges to look at, and none that are candidates.
 //! - Which chunks hold no candidates (`stale`) is forgotten: all of them are looked at once more.
 //!

@@ -11,7 +11,7 @@ pub(super) const DECIDED: u32 = u32::MAX;
 /// State of a vertex.
 #[derive(Zeroable)]
 #[repr(C)]
-pub struct Cell {
+pub struct VertexState {
     /// Its part, or [`DECIDED`]; at the end, of the vertices that components are known by, the
     /// smallest of their component.
     pub(super) part: AtomicU32,
@@ -21,7 +21,7 @@ pub struct Cell {
     pub(super) colour: AtomicU32,
 }
 
-impl Cell {
+impl VertexState {
     pub(super) fn is_decided(&self) -> bool {
         self.part.load(Relaxed) == DECIDED
     }
