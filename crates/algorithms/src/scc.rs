@@ -66,7 +66,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod kept;
+mod snapshot;
 mod tarjan;
 mod vertex_state;
 

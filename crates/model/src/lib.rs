@@ -3,6 +3,7 @@
 //! Invariant: nothing in this crate knows a file, a socket, a clock or a thread. Checked in
 //! `layers::check_source`, a rule of the project's own, and by clippy.
 
+pub mod checkpointable;
 pub mod contract;
 pub mod edges;
 pub mod extended;
@@ -11,7 +12,6 @@ pub mod id;
 pub mod ids;
 pub mod input_scan;
 pub mod intersect;
-pub mod lasting;
 pub mod limit;
 pub mod look;
 pub mod marked;

@@ -7,7 +7,7 @@
 //! | program | kernel |
 //! |---|---|
 //! | `model::stream::Stream` | [`StreamKernel`], by [`streaming`](super::streaming) |
-//! | `model::lasting::Checkpointable` | [`ResumableKernel`], likewise |
+//! | `model::checkpointable::Checkpointable` | [`ResumableKernel`], likewise |
 //! | `model::stream::OverInput` | [`InputKernel`], likewise |
 //!
 //! States are the kernel's own and no column of bytes, unlike values of other programs: threads
@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use welter_model::lasting::KeptNext;
+use welter_model::checkpointable::EncodedStep;
 use welter_model::limit::Limit;
 use welter_model::stream::{ContractedEdge, Edge, Next, RevisitPolicy, StepStats};
 use welter_store::chunk::Tile;
@@ -102,20 +102,20 @@ pub(crate) trait StreamKernel: Sync {
 /// Calls that checkpoints make of a stream program.
 pub(crate) trait ResumableKernel: StreamKernel {
     /// Bytes in which a vertex is kept.
-    fn kept_bytes(&self) -> usize;
+    fn snapshot_bytes(&self) -> usize;
 
     /// Sets bytes to what is kept of vertices, of which `first` is the number of the first one.
-    fn keep(&self, first: usize, kept: &mut [u8]);
+    fn snapshot(&self, first: usize, kept: &mut [u8]);
 
     /// Sets the state of vertices to what was kept of them. Whether that can be, in a graph of so
     /// many `vertices`.
     fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool;
 
     /// The step that is under way, to be kept.
-    fn kept_step(&self) -> KeptNext;
+    fn encoded_step(&self) -> EncodedStep;
 
     /// Begins the step of which this was kept. Whether there is one.
-    fn resume(&mut self, kept: KeptNext) -> bool;
+    fn resume(&mut self, kept: EncodedStep) -> bool;
 }
 
 /// Calls that passes over the input make of a stream program. Slots stand for vertices there.

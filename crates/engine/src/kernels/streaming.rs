@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use bytemuck::{bytes_of, pod_read_unaligned};
-use welter_model::lasting::{Checkpointable, KeptNext, decode, encode};
+use welter_model::checkpointable::{Checkpointable, EncodedStep, decode, encode};
 use welter_model::limit::Limit;
 use welter_model::program::{Total, Vertex};
 use welter_model::stream::{
@@ -258,31 +258,31 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
 }
 
 impl<S: Checkpointable> ResumableKernel for Streaming<'_, S> {
-    fn kept_bytes(&self) -> usize {
-        size_of::<S::Kept>()
+    fn snapshot_bytes(&self) -> usize {
+        size_of::<S::Snapshot>()
     }
 
-    fn keep(&self, first: usize, kept: &mut [u8]) {
+    fn snapshot(&self, first: usize, kept: &mut [u8]) {
         let state = self.states[first..].iter().zip(&self.aux[first..]);
-        for (kept, (state, aux)) in kept.chunks_exact_mut(size_of::<S::Kept>()).zip(state) {
-            kept.copy_from_slice(bytes_of(&self.program.kept(state, aux)));
+        for (kept, (state, aux)) in kept.chunks_exact_mut(size_of::<S::Snapshot>()).zip(state) {
+            kept.copy_from_slice(bytes_of(&self.program.snapshot(state, aux)));
         }
     }
 
     fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool {
         let Self { program, states, aux, .. } = self;
         let state = states[first..].iter_mut().zip(&mut aux[first..]);
-        kept.chunks_exact(size_of::<S::Kept>()).zip(state).all(|(kept, (state, aux))| {
+        kept.chunks_exact(size_of::<S::Snapshot>()).zip(state).all(|(kept, (state, aux))| {
             let restored = program.restored(pod_read_unaligned(kept), vertices);
             restored.map(|restored| (*state, *aux) = restored).is_some()
         })
     }
 
-    fn kept_step(&self) -> KeptNext {
+    fn encoded_step(&self) -> EncodedStep {
         encode::<S>(self.step)
     }
 
-    fn resume(&mut self, kept: KeptNext) -> bool {
+    fn resume(&mut self, kept: EncodedStep) -> bool {
         decode::<S>(kept).map(|step| self.step = step).is_some()
     }
 }

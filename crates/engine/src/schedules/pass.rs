@@ -28,7 +28,7 @@ mod stale;
 
 use std::mem::take;
 
-use welter_model::lasting::Checkpointable;
+use welter_model::checkpointable::Checkpointable;
 use welter_model::program::Value;
 use welter_model::stream::{RevisitPolicy, StepStats, Stream};
 use welter_progress::{Progress, Unit};

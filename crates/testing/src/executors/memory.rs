@@ -8,12 +8,12 @@ use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
     extend_resumable, intersect, pass, pass_over, pass_resumable, peel, run_resumable,
 };
+use welter_model::checkpointable::Checkpointable;
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
 use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
 use welter_model::input_scan::InputScan;
 use welter_model::intersect::Intersect;
-use welter_model::lasting::Checkpointable;
 use welter_model::program::{Program, Value};
 use welter_model::stream::{OverInput, Stream};
 use welter_model::table::VertexColumn;

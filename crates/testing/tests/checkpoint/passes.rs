@@ -7,7 +7,7 @@ use welter_algorithms::mcst::Cost;
 use welter_algorithms::{Mcst, Scc};
 use welter_engine::plan::{Settings, StorageMode};
 use welter_engine::{Checkpoints, EngineError};
-use welter_model::lasting::Checkpointable;
+use welter_model::checkpointable::Checkpointable;
 use welter_store::io::{Call, Fault, Faults};
 use welter_testing::executors::{Executor, Folder, Memory};
 use welter_testing::graph::Graph;

@@ -15,7 +15,7 @@
 use std::path::Path;
 
 use bytemuck::bytes_of;
-use welter_model::lasting::KeptNext;
+use welter_model::checkpointable::EncodedStep;
 
 use super::run::{KeptRun, StreamRun};
 use crate::EngineError;
@@ -38,10 +38,10 @@ impl StreamRun<'_> {
             return Ok(0);
         };
         let (kernel, directory) = (&mut **kernel, checkpoints.directory());
-        let widths = [kernel.kept_bytes(), size_of::<KeptNext>()];
+        let widths = [kernel.snapshot_bytes(), size_of::<EncodedStep>()];
         let shape = Shape::of_widths(graph, widths, false);
         checkpoints.check_space_of(&shape)?;
-        let first = kernel.kept_step();
+        let first = kernel.encoded_step();
         let state = VertexState { graph, kernel: &mut *kernel, directory };
         let reached = restore_columns(checkpoints, graph, shape, state)?;
         let reached = reached.unwrap_or_else(|| RunProgress::begun(bytes_of(&first)));
@@ -60,8 +60,8 @@ impl StreamRun<'_> {
         };
         let (kernel, KeptRun { checkpoints, shape, reached }) = (&**kernel, kept);
         let vertices = self.context.graph.vertices();
-        let bytes = vertices * kernel.kept_bytes() as u64;
-        reached.note(bytes_of(&kernel.kept_step()));
+        let bytes = vertices * kernel.snapshot_bytes() as u64;
+        reached.note(bytes_of(&kernel.encoded_step()));
         if self.begun || !checkpoints.is_due_of(passes, bytes) {
             return Ok(());
         }
@@ -80,11 +80,11 @@ fn each_kept(
     vertices: usize,
     visit: &mut Visit<'_>,
 ) -> Result<(), EngineError> {
-    let width = kernel.kept_bytes();
+    let width = kernel.snapshot_bytes();
     let mut piece = vec![0; PIECE * width];
     for first in (0..vertices).step_by(PIECE) {
         let kept = &mut piece[..PIECE.min(vertices - first) * width];
-        kernel.keep(first, kept);
+        kernel.snapshot(first, kept);
         visit(kept)?;
     }
     Ok(())
@@ -107,7 +107,7 @@ impl Settable for VertexState<'_> {
     fn values(&mut self, stripe: usize, fill: &mut Fill<'_>) -> Result<(), EngineError> {
         let Self { graph, kernel, directory } = self;
         let Stripe { vertices, .. } = &graph.stripes[stripe];
-        let width = kernel.kept_bytes();
+        let width = kernel.snapshot_bytes();
         let mut piece = vec![0; PIECE * width];
         let mut first = vertices.start as usize;
         while first < vertices.end as usize {

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use welter_model::lasting::{Checkpointable, STEP_WORDS};
+use welter_model::checkpointable::{Checkpointable, STEP_WORDS};
 
 use super::{DECIDED, Scc, Stage, Step, VertexState};
 
@@ -26,9 +26,9 @@ const STAGES: [Stage; 13] = [
 
 impl Checkpointable for Scc {
     /// The part and the colour.
-    type Kept = [u32; 2];
+    type Snapshot = [u32; 2];
 
-    fn kept(&self, state: &VertexState, (): &()) -> [u32; 2] {
+    fn snapshot(&self, state: &VertexState, (): &()) -> [u32; 2] {
         [state.part.load(Relaxed), state.colour.load(Relaxed)]
     }
 
@@ -41,14 +41,14 @@ impl Checkpointable for Scc {
         })
     }
 
-    fn words(Step { stage, pivot, edges, live, looked }: Step) -> [u64; STEP_WORDS] {
+    fn encode_step(Step { stage, pivot, edges, live, looked }: Step) -> [u64; STEP_WORDS] {
         let place = STAGES.iter().position(|other| *other == stage);
         // A stage that has no place is none when it is restored.
         let place = place.unwrap_or(STAGES.len()) as u64;
         [place, pivot.into(), edges, live, looked]
     }
 
-    fn step([place, pivot, edges, live, looked]: [u64; STEP_WORDS]) -> Option<Step> {
+    fn decode_step([place, pivot, edges, live, looked]: [u64; STEP_WORDS]) -> Option<Step> {
         let stage = *STAGES.get(usize::try_from(place).ok()?)?;
         Some(Step { stage, pivot: u32::try_from(pivot).ok()?, edges, live, looked })
     }
@@ -56,7 +56,7 @@ impl Checkpointable for Scc {
 
 #[cfg(test)]
 mod tests {
-    use welter_model::lasting::{decode, encode};
+    use welter_model::checkpointable::{decode, encode};
     use welter_model::stream::Next;
 
     use super::*;
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn no_vertex_is_decided_to_be_of_a_component_that_is_not_there() {
         let again = |kept| {
-            Scc::default().restored(kept, 9).map(|(state, ())| Scc::default().kept(&state, &()))
+            Scc::default().restored(kept, 9).map(|(state, ())| Scc::default().snapshot(&state, &()))
         };
         for kept in [[DECIDED, 8], [8, 0], [3, u32::MAX]] {
             assert_eq!(again(kept), Some(kept));

@@ -3,15 +3,15 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use welter_model::lasting::{Checkpointable, STEP_WORDS};
+use welter_model::checkpointable::{Checkpointable, STEP_WORDS};
 
 use super::{BUSY, Best, Mcst, NO_EDGE, Step, ends};
 
 impl Checkpointable for Mcst {
     /// The label, and the rank of the best edge.
-    type Kept = [u64; 3];
+    type Snapshot = [u64; 3];
 
-    fn kept(&self, label: &AtomicU32, best: &Best) -> [u64; 3] {
+    fn snapshot(&self, label: &AtomicU32, best: &Best) -> [u64; 3] {
         let (weight, ends) = best.get();
         [label.load(Relaxed).into(), weight, ends]
     }
@@ -28,7 +28,7 @@ impl Checkpointable for Mcst {
             .then(|| (AtomicU32::new(label as u32), best))
     }
 
-    fn words(step: Step) -> [u64; STEP_WORDS] {
+    fn encode_step(step: Step) -> [u64; STEP_WORDS] {
         match step {
             Step::Offer { growing } => [0, growing, 0, 0, 0],
             Step::Hook { growing } => [1, growing, 0, 0, 0],
@@ -36,7 +36,7 @@ impl Checkpointable for Mcst {
         }
     }
 
-    fn step(words: [u64; STEP_WORDS]) -> Option<Step> {
+    fn decode_step(words: [u64; STEP_WORDS]) -> Option<Step> {
         match words {
             [0, growing, 0, 0, 0] => Some(Step::Offer { growing }),
             [1, growing, 0, 0, 0] => Some(Step::Hook { growing }),
@@ -48,7 +48,7 @@ impl Checkpointable for Mcst {
 
 #[cfg(test)]
 mod tests {
-    use welter_model::lasting::{decode, encode};
+    use welter_model::checkpointable::{decode, encode};
     use welter_model::stream::Next;
 
     use super::*;
@@ -77,7 +77,7 @@ mod tests {
     fn what_was_kept_is_restored_and_what_is_of_another_graph_is_not() {
         let program = Mcst::default();
         let again =
-            |kept| program.restored(kept, 9).map(|(label, best)| program.kept(&label, &best));
+            |kept| program.restored(kept, 9).map(|(label, best)| program.snapshot(&label, &best));
         let edge = |one: u64, other: u64| one << 32 | other;
         for kept in [[8, 7, edge(0, 8)], [0, NO_EDGE, edge(9, 9)]] {
             assert_eq!(again(kept), Some(kept));
