@@ -137,10 +137,10 @@ impl Stream for Levels {
             level: stats.changes,
             reached: step.reached + stats.changes,
             half: if (step.depth + 1).is_power_of_two() { stats.changes } else { step.half },
-            kept: step.kept + u32::from(stats.kept.is_some()),
+            kept: step.kept + u32::from(stats.retained.is_some()),
             rest: false,
         };
-        match stats.kept {
+        match stats.retained {
             Some(edges) if edges <= REST || next.kept > KEPT_PASSES => {
                 Next::FinishInMemory(Step { rest: true, ..next })
             }
@@ -203,7 +203,7 @@ fn reach(view: StateView<'_, Levels>, slot: u32, depth: u32) -> bool {
 }
 
 impl OverInput for Levels {
-    const KEEPS: bool = true;
+    const RETAINS: bool = true;
     const BITS: bool = true;
 
     fn begins(&self) -> Option<&[u64]> {
@@ -228,7 +228,7 @@ impl OverInput for Levels {
 
     fn should_fall_back(&self, step: Step, stats: &StepStats<()>) -> bool {
         let Step { depth, level, reached, rest, .. } = step;
-        if rest || stats.changes == 0 || stats.kept.is_some() {
+        if rest || stats.changes == 0 || stats.retained.is_some() {
             return false;
         }
         let spreads = depth < 2

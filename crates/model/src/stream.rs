@@ -131,9 +131,9 @@ pub trait Stream: Sync {
 /// ([`RevisitPolicy`] is not asked).
 pub trait OverInput: Stream<Value: bytemuck::Pod> {
     /// Whether edges that may be candidates in a later step are kept, as soon as there is room for
-    /// all of them ([`StepStats::kept`]): what is read then is those, without weights, and not the
-    /// input.
-    const KEEPS: bool = false;
+    /// all of them ([`StepStats::retained`]): what is read then is those, without weights, and not
+    /// the input.
+    const RETAINS: bool = false;
 
     /// Whether [`Self::bits`] are looked at before states are: they stay in the cache.
     const BITS: bool = false;
@@ -193,7 +193,7 @@ pub enum Next<S> {
     Stop,
 }
 
-/// Counts of a step. All but `total`, `room` and `kept` is 0 where no edges were shown.
+/// Counts of a step. All but `total`, `room` and `retained` is 0 where no edges were shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepStats<T> {
     /// Edges that were looked at: all those of chunks that were read.
@@ -207,8 +207,8 @@ pub struct StepStats<T> {
     /// Edges that there is room for in memory, to hand them over at once.
     pub room: u64,
     /// Edges that may be candidates in a later step, where all of them were kept
-    /// ([`OverInput::KEEPS`]).
-    pub kept: Option<u64>,
+    /// ([`OverInput::RETAINS`]).
+    pub retained: Option<u64>,
 }
 
 /// When an edge can be a candidate again that is none, or was shown and thus is none any more.

@@ -68,8 +68,8 @@ impl<'p, S: Stream> Streaming<'p, S> {
 
     /// Counts of this step, with what vertices said that were finalized.
     fn own_stats(&self, stats: StepStats<()>) -> StepStats<S::Total> {
-        let StepStats { looked, candidates, changes, room, kept, .. } = stats;
-        StepStats { looked, candidates, changes, total: *lock(&self.total), room, kept }
+        let StepStats { looked, candidates, changes, room, retained: kept, .. } = stats;
+        StepStats { looked, candidates, changes, total: *lock(&self.total), room, retained: kept }
     }
 
     /// Hands the edges of a tile that are candidates to `edge`: source, target and weight.

@@ -39,7 +39,7 @@ impl<S: OverInput> Streaming<'_, S> {
 
 impl<S: OverInput> InputKernel for Streaming<'_, S> {
     fn keeps(&self) -> bool {
-        S::KEEPS
+        S::RETAINS
     }
 
     fn has_bits(&self) -> bool {

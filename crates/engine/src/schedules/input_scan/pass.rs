@@ -297,7 +297,7 @@ impl Passes for InputRun<'_> {
         let kept = self.kept.as_ref().map(|lists| lists.iter().map(|list| list.len() as u64).sum());
         let room = self.room();
         let stats = self.worker_states.iter_mut().map(|worker| &mut worker.stats);
-        StepStats { kept, ..add_up(stats, room) }
+        StepStats { retained: kept, ..add_up(stats, room) }
     }
 
     fn falls_back(&mut self, stats: &StepStats<()>, passes: u64) -> Result<bool, EngineError> {
