@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use crate::edges::StreamError;
 pub use crate::id::Id;
-use crate::marked::RankSelectBitmap;
 use crate::names::Names;
 use crate::non_compact::NonCompact;
+use crate::rank_select::RankSelectBitmap;
 use crate::two_kinds::{Side, TwoKinds};
 
 /// The ids of the rows.

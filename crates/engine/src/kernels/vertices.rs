@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use welter_model::ids::IdMap;
-use welter_model::marked::RankSelectBitmap;
+use welter_model::rank_select::RankSelectBitmap;
 use welter_model::table::VertexColumn;
 
 pub(crate) use welter_model::look::SEGMENT_BITS;
