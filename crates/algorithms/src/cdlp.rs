@@ -43,11 +43,11 @@
 //! ```
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::frequency::FrequencyTable;
 use welter_model::group::Group;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
-use welter_model::tally::Tally;
 
 /// The program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +134,9 @@ impl Group for Cdlp {
 
     /// A few are sorted, many are counted.
     #[inline(always)]
-    fn gather_all(&self, _: &Community, labels: &mut [u32], tally: &mut Tally) -> Votes {
+    fn gather_all(&self, _: &Community, labels: &mut [u32], table: &mut FrequencyTable) -> Votes {
         if labels.len() > FEW
-            && let Some((most, most_count)) = tally.most_frequent(labels)
+            && let Some((most, most_count)) = table.most_frequent(labels)
         {
             return Votes { label: most, count: most_count, most, most_count };
         }
@@ -176,7 +176,8 @@ mod tests {
             let votes =
                 labels.iter().fold(Votes::default(), |votes, &it| program.gather(votes, it));
             let mut turned: Vec<u32> = labels.iter().rev().copied().collect();
-            let at_once = program.gather_all(&Community(9), &mut turned, &mut Tally::default());
+            let at_once =
+                program.gather_all(&Community(9), &mut turned, &mut FrequencyTable::default());
             let found = [votes, at_once].map(|it| program.apply(Community(9), it, &Changed(0)).0.0);
             assert_eq!(found[0], found[1], "{labels:?}");
             found[0]

@@ -49,11 +49,11 @@
 use std::cmp::{Ordering, Reverse};
 
 use bytemuck::{Pod, Zeroable};
+use welter_model::frequency::FrequencyTable;
 use welter_model::group::Group;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Value, Vertex};
 use welter_model::table::ColumnData;
-use welter_model::tally::Tally;
 
 /// The program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,14 +159,14 @@ impl Group for KCore {
     /// A bound stays where as many neighbours have bounds that are no smaller: one look tells. Else
     /// those that are larger than the old bound are as good as that, so bounds are counted.
     #[inline(always)]
-    fn gather_all(&self, value: &Core, bounds: &mut [Bound], tally: &mut Tally) -> HIndex {
+    fn gather_all(&self, value: &Core, bounds: &mut [Bound], table: &mut FrequencyTable) -> HIndex {
         let (old, count) = (value.0, bounds.len() as u32);
         let as_large = bounds.iter().map(|bound| u32::from(bound.0 >= old)).sum::<u32>();
         if as_large >= old {
             return HIndex { count, index: old };
         }
         let most = old.min(count);
-        let counters = if bounds.len() > FEW { tally.counters(most as usize + 1) } else { None };
+        let counters = if bounds.len() > FEW { table.counters(most as usize + 1) } else { None };
         let Some(counters) = counters else {
             bounds.sort_unstable();
             return bounds.iter().fold(self.nothing(), |index, &bound| self.gather(index, bound));
@@ -226,7 +226,7 @@ mod tests {
             bounds.sort();
             for old in 0..10 {
                 let HIndex { index, .. } =
-                    KCore.gather_all(&Core(old), &mut bounds, &mut Tally::default());
+                    KCore.gather_all(&Core(old), &mut bounds, &mut FrequencyTable::default());
                 let all =
                     bounds.iter().fold(HIndex::default(), |index, it| KCore.gather(index, *it));
                 assert_eq!(index.min(old), all.index.min(old), "{bounds:?}");

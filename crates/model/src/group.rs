@@ -13,9 +13,9 @@ use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
+use crate::frequency::FrequencyTable;
 use crate::limit::Limit;
 use crate::program::{Applied, Next, Program, Total, Value, Vertex};
-use crate::tally::Tally;
 
 /// A group program.
 pub trait Group: Sync {
@@ -48,13 +48,13 @@ pub trait Group: Sync {
 
     /// Gathers all updates of a vertex of this value. Where a look at them is enough to tell what
     /// will come of it, they need not be sorted: it must make the same new value, and the same
-    /// total. `tally`: to count in.
+    /// total. `table`: to count in.
     #[inline(always)]
     fn gather_all(
         &self,
         _value: &Self::Value,
         updates: &mut [Self::Update],
-        _tally: &mut Tally,
+        _table: &mut FrequencyTable,
     ) -> Self::Accum {
         updates.sort_unstable();
         updates.iter().fold(self.nothing(), |accum, &update| self.gather(accum, update))
@@ -114,8 +114,13 @@ impl<G: Group> Program for Grouped<G> {
     }
 
     #[inline(always)]
-    fn group(&self, value: &G::Value, updates: &mut [G::Update], tally: &mut Tally) -> G::Accum {
-        self.0.gather_all(value, updates, tally)
+    fn group(
+        &self,
+        value: &G::Value,
+        updates: &mut [G::Update],
+        table: &mut FrequencyTable,
+    ) -> G::Accum {
+        self.0.gather_all(value, updates, table)
     }
 
     #[inline(always)]

@@ -97,9 +97,9 @@ use std::cmp::Ordering;
 
 use bytemuck::Pod;
 
+use crate::frequency::FrequencyTable;
 use crate::limit::Limit;
 use crate::table::ColumnData;
-use crate::tally::Tally;
 
 /// Facts of a vertex that an engine tells a program when the run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,8 +221,8 @@ pub trait Program: Sync {
     const GROUPS: bool = false;
 
     /// Whether an accumulator knows whom it is of: it begins from the value of its vertex
-    /// ([`Self::init_accum`]), because what an update means depends on that. Then updates are told one
-    /// by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
+    /// ([`Self::init_accum`]), because what an update means depends on that. Then updates are told
+    /// one by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
     const ACCUM_FROM_VALUE: bool = false;
 
     /// Whether updates may be merged before they meet the accumulator of their destination.
@@ -249,7 +249,7 @@ pub trait Program: Sync {
         &self,
         _value: &Self::Value,
         updates: &mut [Self::Update],
-        _tally: &mut Tally,
+        _table: &mut FrequencyTable,
     ) -> Self::Accum {
         updates.sort_unstable_by(|left, right| self.order(left, right));
         updates.iter().fold(self.identity(), |accum, &update| self.gather(accum, update))

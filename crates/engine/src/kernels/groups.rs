@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice_mut};
+use welter_model::frequency::FrequencyTable;
 use welter_model::program::Program;
-use welter_model::tally::Tally;
 
 use crate::EngineError;
 use crate::kernels::kernel::{Sources, fetch};
@@ -32,7 +32,7 @@ pub(crate) struct Groups {
     /// Where the next update of each destination of the piece goes.
     cursors: Buffer<u32>,
     piece: Range<usize>,
-    tally: Tally,
+    table: FrequencyTable,
 }
 
 /// Destinations of a piece, and where their updates go.
@@ -51,7 +51,7 @@ impl Groups {
     ) -> Result<Self, EngineError> {
         let bytes = room.saturating_mul(width);
         let (updates, cursors) = (Buffer::zeroed(bytes)?, Buffer::zeroed(destinations)?);
-        Ok(Self { updates, room, cursors, piece: 0..0, tally: Tally::default() })
+        Ok(Self { updates, room, cursors, piece: 0..0, table: FrequencyTable::default() })
     }
 
     /// Cuts a stripe into pieces whose updates fit. `degrees`: of its destinations.
@@ -122,7 +122,7 @@ impl Groups {
         let own = accums[self.piece.clone()].iter_mut().zip(&values[self.piece.clone()]);
         let own = own.zip(&degrees[self.piece.clone()]).zip(&*self.cursors);
         let updates: &mut [P::Update] = cast_slice_mut(&mut self.updates);
-        let tally = &mut self.tally;
+        let table = &mut self.table;
         dispatched(
             #[inline(always)]
             || {
@@ -133,7 +133,7 @@ impl Groups {
                         let what = "a vertex of so many edges gets no more updates";
                         return Err(EngineError::Invariant(what));
                     }
-                    *accum = program.group(value, &mut updates[start..found], tally);
+                    *accum = program.group(value, &mut updates[start..found], table);
                     start = end;
                 }
                 Ok(())
@@ -156,7 +156,7 @@ impl Groups {
             *place = update;
             found += 1;
         }
-        program.group(value, &mut updates[..found], &mut self.tally)
+        program.group(value, &mut updates[..found], &mut self.table)
     }
 }
 

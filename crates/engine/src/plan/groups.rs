@@ -1,6 +1,6 @@
 //! What group programs take.
 
-use welter_model::tally::Tally;
+use welter_model::frequency::FrequencyTable;
 
 use super::account::MemoryAccount;
 use super::premises::Premises;
@@ -39,7 +39,7 @@ impl Premises {
         if !self.program.groups() {
             return 0;
         }
-        self.gathered_bytes() + Tally::BYTES as u64
+        self.gathered_bytes() + FrequencyTable::BYTES as u64
     }
 
     /// Bytes of the rows that are met in a program over triangles, of what they are made with, and

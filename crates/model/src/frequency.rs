@@ -12,11 +12,11 @@ const SLOTS: usize = 1 << 16;
 
 /// Counters, and a table of numbers that were counted. Nothing is remembered between uses.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct FrequencyTable {
     slots: Vec<[u32; 2]>,
 }
 
-impl Tally {
+impl FrequencyTable {
     /// Bytes that it takes, once it was used.
     pub const BYTES: usize = SLOTS * size_of::<[u32; 2]>();
 
@@ -88,7 +88,7 @@ mod tests {
             }
             let most = counts.values().max();
             let expected = counts.iter().find(|(_, count)| Some(*count) == most);
-            let mut tally = Tally::default();
+            let mut tally = FrequencyTable::default();
             tally.counters(5).unwrap().fill(7);
             let found = tally.most_frequent(&numbers);
             prop_assert_eq!(found, expected.map(|(number, count)| (*number, *count)));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn too_many_are_not_counted() {
-        let mut tally = Tally::default();
+        let mut tally = FrequencyTable::default();
         assert_eq!(tally.most_frequent(&vec![3; SLOTS / 4]), Some((3, SLOTS as u32 / 4)));
         assert_eq!(tally.most_frequent(&vec![3; SLOTS / 2]), None);
         assert_eq!(tally.counters(2 * SLOTS).map(|counters| counters.len()), Some(2 * SLOTS));
