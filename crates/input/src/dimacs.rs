@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::collect::{Collector, Stated};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample};
+use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::reading::PassedOver;
@@ -68,7 +68,7 @@ impl Reader for Dimacs {
         let weighted = columns::fixed(source.name(), arcs, context.options)?;
         collector.state(Stated::Range { first: 1, count: problem.vertices })?;
         let listed = if arcs { 1 } else { 2 };
-        let tally = Tally::new(problem.edges.saturating_mul(listed));
+        let tally = BoundedCount::new(problem.edges.saturating_mul(listed));
         let passed = AtomicU64::new(0);
         let challenge = Challenge { problem, weighted, tally, passed, file: source.name() };
         workers::read(source, &challenge, context, collector)?;
@@ -154,7 +154,7 @@ struct Challenge<'a> {
     /// Whether weights are kept.
     weighted: bool,
     /// Rows found so far.
-    tally: Tally,
+    tally: BoundedCount,
     /// Lines that describe vertices.
     passed: AtomicU64,
     file: &'a str,

@@ -98,12 +98,12 @@ pub(crate) fn plausible(
 ///
 /// Invariant: no more of them are kept than were stated, up to a part a thread, so that a small
 /// file that stands for a large one takes no more memory than its header may claim.
-pub(crate) struct Tally {
+pub(crate) struct BoundedCount {
     most: u64,
     found: AtomicU64,
 }
 
-impl Tally {
+impl BoundedCount {
     /// None found yet, and at most so many to come.
     pub(crate) fn new(most: u64) -> Self {
         Self { most, found: AtomicU64::new(0) }

@@ -32,7 +32,7 @@ use self::banner::{Field, Symmetry, begins, parse_banner, type_values};
 use crate::collect::{Collector, Ids, Part, Stated};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample};
+use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -87,7 +87,7 @@ impl Reader for MatrixMarket {
         }
         let entries = header.entries;
         let file = source.name();
-        let matrix = Matrix { header, weighted, tally: Tally::new(entries), file };
+        let matrix = Matrix { header, weighted, tally: BoundedCount::new(entries), file };
         workers::read(source, &matrix, context, collector)?;
         let found = matrix.tally.found();
         if found != entries {
@@ -225,7 +225,7 @@ struct Matrix<'a> {
     /// Whether values are kept as weights.
     weighted: bool,
     /// Entries found so far.
-    tally: Tally,
+    tally: BoundedCount,
     file: &'a str,
 }
 

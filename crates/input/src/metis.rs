@@ -29,7 +29,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample};
+use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::scratch::parts::Aside;
@@ -74,7 +74,7 @@ impl Reader for Metis {
         collector.state(Stated::Range { first: 1, count: header.vertices })?;
         collector.state_undirected(false);
         let sizes = if header.ambiguous { header.vertices } else { 0 };
-        let arcs = Tally::new(header.edges.saturating_mul(2).saturating_add(sizes));
+        let arcs = BoundedCount::new(header.edges.saturating_mul(2).saturating_add(sizes));
         let file = source.name();
         let graph = Graph { header, weighted, arcs, file, parts: Mutex::default() };
         workers::read(source, &graph, context, collector)?;
@@ -155,7 +155,7 @@ struct Graph<'a> {
     /// Whether weights are kept.
     weighted: bool,
     /// Arcs found so far.
-    arcs: Tally,
+    arcs: BoundedCount,
     file: &'a str,
     /// Parts that were read: their numbers, lines, and arcs from vertices that count from 1.
     parts: Mutex<Vec<(u64, u64, Aside)>>,

@@ -15,7 +15,7 @@
 
 use crate::collect::{Collector, Stated};
 use crate::error::InputError;
-use crate::head::{Head, Tally, plausible, sample};
+use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::Source;
@@ -58,7 +58,7 @@ impl Reader for Tntp {
         let header = header(source, context.options)?;
         collector.state(Stated::Range { first: 1, count: header.nodes })?;
         collector.state_undirected(false);
-        let tally = Tally::new(header.links);
+        let tally = BoundedCount::new(header.links);
         let network = Network { header, tally, file: source.name() };
         workers::read(source, &network, context, collector)?;
         let (stated, found) = (network.header.links, network.tally.found());
@@ -184,7 +184,7 @@ fn weight(
 struct Network<'a> {
     header: Header,
     /// Links found so far.
-    tally: Tally,
+    tally: BoundedCount,
     file: &'a str,
 }
 
