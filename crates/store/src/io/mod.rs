@@ -50,7 +50,7 @@ pub use queue::Queue;
 pub use remote::{JOINED_BYTES, Remote, RemoteWriter};
 pub use request::Done;
 pub use requests::{IN_FLIGHT_MOST, REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST, Requests};
-pub use stats::{Tally, VolumeStats};
+pub use stats::{IoTotals, VolumeStats};
 pub use volume::Volume;
 
 use crate::StoreError;

@@ -6,7 +6,7 @@ use super::closing::Closing;
 use super::faults::Faults;
 use super::remote::Remote;
 use super::requests::Requests;
-use super::stats::Tally;
+use super::stats::IoTotals;
 
 /// How requests are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,14 +37,14 @@ pub struct IoOptions {
     /// Where files to be read lie, if not on this machine.
     pub remote: Option<Arc<dyn Remote>>,
     /// Bytes and requests of all volumes that were opened with these options, or copies of them.
-    pub tally: Tally,
+    pub tally: IoTotals,
     /// Volumes that are being closed meanwhile.
     pub closing: Closing,
 }
 
 impl Default for IoOptions {
     fn default() -> Self {
-        let (tally, closing) = (Tally::default(), Closing::default());
+        let (tally, closing) = (IoTotals::default(), Closing::default());
         let (mode, requests) = (IoMode::Auto, Requests::default());
         Self { mode, direct: true, requests, faults: None, remote: None, tally, closing }
     }

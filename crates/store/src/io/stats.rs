@@ -37,9 +37,9 @@ impl VolumeStats {
 /// Bytes and requests to and from all volumes that were opened with the same options, those that
 /// are gone included.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(Arc<Counters>);
+pub struct IoTotals(Arc<Counters>);
 
-impl Tally {
+impl IoTotals {
     /// All of it, up to now.
     pub fn stats(&self) -> VolumeStats {
         self.0.read()
@@ -55,16 +55,16 @@ pub(crate) struct Counters {
     writes: AtomicU64,
     waited_nanos: AtomicU64,
     /// Where the same is counted once more.
-    tally: Option<Tally>,
+    totals: Option<IoTotals>,
 }
 
 impl Counters {
-    pub(crate) fn new(tally: &Tally) -> Self {
-        Self { tally: Some(tally.clone()), ..Self::default() }
+    pub(crate) fn new(tally: &IoTotals) -> Self {
+        Self { totals: Some(tally.clone()), ..Self::default() }
     }
 
     pub(crate) fn moved(&self, bytes: usize, wrote: bool) {
-        if let Some(Tally(all)) = &self.tally {
+        if let Some(IoTotals(all)) = &self.totals {
             all.moved(bytes, wrote);
         }
         let (requests, moved) = if wrote {
@@ -77,7 +77,7 @@ impl Counters {
     }
 
     pub(crate) fn waited(&self, time: Duration) {
-        if let Some(Tally(all)) = &self.tally {
+        if let Some(IoTotals(all)) = &self.totals {
             all.waited(time);
         }
         self.waited_nanos.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
