@@ -25,7 +25,7 @@ const RARE: [(&str, u64); 4] =
 
 /// Results of many seeds, added up.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct CampaignTotals {
     /// Schedules that were run.
     pub schedules: u64,
     /// Number of seeds among them that ran twice.
@@ -46,7 +46,7 @@ pub struct Tally {
     pub ends: BTreeMap<String, u64>,
 }
 
-impl Default for Tally {
+impl Default for CampaignTotals {
     fn default() -> Self {
         Self {
             schedules: 0,
@@ -62,7 +62,7 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
+impl CampaignTotals {
     /// Runs the seeds of a range one by one.
     pub fn of(seeds: impl Iterator<Item = u64>, wishes: &Overrides) -> Self {
         let mut tally = Self::default();
@@ -181,18 +181,18 @@ impl Tally {
 
 /// Runs seeds on so many threads.
 #[expect(clippy::disallowed_methods, reason = "threads run whole schedules, each alone in one")]
-pub fn run(first: u64, count: u64, threads: usize, wishes: &Overrides) -> Tally {
+pub fn run(first: u64, count: u64, threads: usize, wishes: &Overrides) -> CampaignTotals {
     let next = AtomicU64::new(first);
     let part = || {
         let claim = || {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             (seed < first + count).then_some(seed)
         };
-        Tally::of(std::iter::from_fn(claim), wishes)
+        CampaignTotals::of(std::iter::from_fn(claim), wishes)
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
-        let mut tally = Tally::default();
+        let mut tally = CampaignTotals::default();
         for worker in workers {
             // Schedules that panic are caught, so this is a bug of the campaign's own.
             tally.add(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

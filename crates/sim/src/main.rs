@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use welter_protocol::planted::ARE_PLANTED;
-use welter_sim::campaign::{RELEASE, Tally, run};
+use welter_sim::campaign::{CampaignTotals, RELEASE, run};
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
 use welter_sim::replay::{arguments as arguments_of, command, wishes};
@@ -90,7 +90,7 @@ fn main() -> ExitCode {
     clippy::disallowed_types,
     reason = "how long it took is told to people, and to no machine"
 )]
-fn many([first, count, threads]: [u64; 3], wishes: &Overrides, commit: &str) -> Tally {
+fn many([first, count, threads]: [u64; 3], wishes: &Overrides, commit: &str) -> CampaignTotals {
     let began = std::time::Instant::now();
     let tally = run(first, count, threads as usize, wishes);
     println!("{}", tally.table());
@@ -102,7 +102,7 @@ fn many([first, count, threads]: [u64; 3], wishes: &Overrides, commit: &str) -> 
 }
 
 /// Says whether all was as it should be, at the end, where it is seen.
-fn verdict(tally: &Tally, never: &[String], rare: &[String]) -> ExitCode {
+fn verdict(tally: &CampaignTotals, never: &[String], rare: &[String]) -> ExitCode {
     for path in never {
         println!("never happened: {path}");
     }
