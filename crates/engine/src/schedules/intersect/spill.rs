@@ -34,7 +34,7 @@ use std::sync::Arc;
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
 
-use self::boxes::{COUNTS, ENTRIES, Ledger, ROWS, VALUES, Waiting};
+use self::boxes::{COUNTS, ENTRIES, ROWS, RecordAudit, VALUES, Waiting};
 use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
@@ -100,16 +100,16 @@ pub(super) fn run(
     };
     let places = [run.bins.len(), run.bins.len(), run.bins.len(), graph.stripes.len()];
     let mut waiting = Waiting::new(places);
-    let mut ledger = run.orient(&mut waiting)?;
+    let mut audit = run.orient(&mut waiting)?;
     let ranges = run.ranges(&waiting);
-    ledger.add(run.sweep(&ranges, &mut waiting)?);
-    ledger.check(ENTRIES)?;
-    ledger.check(ROWS)?;
-    ledger.add(run.tell(&mut waiting)?);
-    ledger.check(COUNTS)?;
+    audit.add(run.sweep(&ranges, &mut waiting)?);
+    audit.check(ENTRIES)?;
+    audit.check(ROWS)?;
+    audit.add(run.tell(&mut waiting)?);
+    audit.check(COUNTS)?;
     let (values, read) = run.values(kernel, degrees, &mut waiting)?;
-    ledger.add(read);
-    ledger.check(VALUES)?;
+    audit.add(read);
+    audit.check(VALUES)?;
     Ok(values)
 }
 
@@ -140,8 +140,8 @@ impl TriangleRun<'_> {
 }
 
 /// Adds up what workers wrote and read.
-fn sum<B>(worker_states: &mut PerWorker<B>, of: impl Fn(&mut B) -> Ledger) -> Ledger {
-    let mut all = Ledger::default();
+fn sum<B>(worker_states: &mut PerWorker<B>, of: impl Fn(&mut B) -> RecordAudit) -> RecordAudit {
+    let mut all = RecordAudit::default();
     for worker in worker_states {
         all.add(of(worker));
     }

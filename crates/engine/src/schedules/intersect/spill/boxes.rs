@@ -27,12 +27,12 @@ const TURNS: usize = 4;
 
 /// How much of each turn was written and read: entries, rows, and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ledger {
+pub(super) struct RecordAudit {
     pub(super) produced: [u64; TURNS],
     pub(super) gathered: [u64; TURNS],
 }
 
-impl Ledger {
+impl RecordAudit {
     pub(super) fn add(&mut self, other: Self) {
         for turn in 0..TURNS {
             self.produced[turn] += other.produced[turn];
@@ -239,13 +239,13 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_an_error() {
-        let mut ledger = Ledger::default();
-        ledger.add(Ledger { produced: [3, 4, 5, 6], gathered: [1, 4, 2, 6] });
-        ledger.add(Ledger { produced: [0; TURNS], gathered: [2, 0, 2, 0] });
+        let mut audit = RecordAudit::default();
+        audit.add(RecordAudit { produced: [3, 4, 5, 6], gathered: [1, 4, 2, 6] });
+        audit.add(RecordAudit { produced: [0; TURNS], gathered: [2, 0, 2, 0] });
         for turn in [ENTRIES, ROWS, VALUES] {
-            ledger.check(turn).unwrap();
+            audit.check(turn).unwrap();
         }
-        let error = ledger.check(COUNTS).unwrap_err().to_string();
+        let error = audit.check(COUNTS).unwrap_err().to_string();
         assert_eq!(error, "broken invariant: 5 counts were produced, and 4 gathered");
     }
 

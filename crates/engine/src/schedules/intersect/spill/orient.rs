@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use welter_store::chunk::Chunk;
 
-use super::boxes::{ENTRIES, Ledger, RowBuckets, Waiting};
+use super::boxes::{ENTRIES, RecordAudit, RowBuckets, Waiting};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
@@ -30,7 +30,7 @@ struct WorkerState<'g> {
 
 impl TriangleRun<'_> {
     /// Makes an entry of each edge whose source ranks above its target.
-    pub(super) fn orient(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
+    pub(super) fn orient(&self, waiting: &mut Waiting) -> Result<RecordAudit, EngineError> {
         let graph = self.graph;
         let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
@@ -69,9 +69,9 @@ impl TriangleRun<'_> {
             return Err(EngineError::Internal(what));
         }
         Ok(sum(&mut worker_states, |worker| {
-            let mut ledger = Ledger::default();
-            ledger.produced[ENTRIES as usize] = worker.entries.take_produced();
-            ledger
+            let mut audit = RecordAudit::default();
+            audit.produced[ENTRIES as usize] = worker.entries.take_produced();
+            audit
         }))
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::block::CurrentRange;
-use super::boxes::{COUNTS, Ledger, ROWS, RowBuckets, Waiting};
+use super::boxes::{COUNTS, ROWS, RecordAudit, RowBuckets, Waiting};
 use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -49,7 +49,7 @@ impl TriangleRun<'_> {
         &self,
         ranges: &[Range<usize>],
         waiting: &mut Waiting,
-    ) -> Result<Ledger, EngineError> {
+    ) -> Result<RecordAudit, EngineError> {
         let arena = &self.graph.arena;
         let mut worker_states = self.workers.per_worker(|| {
             let bytes = self.plan.box_bytes;
@@ -63,7 +63,7 @@ impl TriangleRun<'_> {
                     rows: RowBuckets::new(ROWS, ranges.len(), bytes),
                     counts: RowBuckets::new(COUNTS, self.bins.len(), bytes),
                 },
-                gathered: Ledger::default(),
+                gathered: RecordAudit::default(),
             })
         })?;
         let mut here = CurrentRange::new(ranges)?;
@@ -91,10 +91,10 @@ impl TriangleRun<'_> {
             waiting.put(writer.finish()?);
         }
         Ok(sum(&mut worker_states, |worker| {
-            let mut ledger = worker.gathered;
-            ledger.produced[ROWS as usize] = worker.outgoing.rows.take_produced();
-            ledger.produced[COUNTS as usize] = worker.outgoing.counts.take_produced();
-            ledger
+            let mut audit = worker.gathered;
+            audit.produced[ROWS as usize] = worker.outgoing.rows.take_produced();
+            audit.produced[COUNTS as usize] = worker.outgoing.counts.take_produced();
+            audit
         }))
     }
 

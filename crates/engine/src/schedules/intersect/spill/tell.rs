@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{COUNTS, Ledger, RowBuckets, VALUES, Waiting};
+use super::boxes::{COUNTS, RecordAudit, RowBuckets, VALUES, Waiting};
 use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -27,7 +27,7 @@ struct WorkerState<'g> {
 impl TriangleRun<'_> {
     /// Tells the vertices what was counted of their ranks: for as many ranks as fit in memory at a
     /// time, all stripes look which of these they have.
-    pub(super) fn tell(&self, waiting: &mut Waiting) -> Result<Ledger, EngineError> {
+    pub(super) fn tell(&self, waiting: &mut Waiting) -> Result<RecordAudit, EngineError> {
         let graph = self.graph;
         let bytes = |bin| TOLD_BYTES * self.bins.ranks(bin).len() as u64;
         let windows = together((0..self.bins.len()).map(bytes), self.plan.rows_bytes);
@@ -80,10 +80,10 @@ impl TriangleRun<'_> {
             return Err(EngineError::Internal(what));
         }
         Ok(sum(&mut worker_states, |worker| {
-            let mut ledger = Ledger::default();
-            ledger.gathered[COUNTS as usize] = worker.gathered;
-            ledger.produced[VALUES as usize] = worker.told.take_produced();
-            ledger
+            let mut audit = RecordAudit::default();
+            audit.gathered[COUNTS as usize] = worker.gathered;
+            audit.produced[VALUES as usize] = worker.told.take_produced();
+            audit
         }))
     }
 
@@ -123,7 +123,7 @@ impl TriangleRun<'_> {
         kernel: &dyn TriangleKernel,
         degrees: &StoredColumn,
         waiting: &mut Waiting,
-    ) -> Result<(StoredColumn, Ledger), EngineError> {
+    ) -> Result<(StoredColumn, RecordAudit), EngineError> {
         let graph = self.graph;
         let Some(storage) = self.workers.storage() else {
             let what = "the plan keeps values on storage, and the workers were given none";
@@ -159,12 +159,12 @@ impl TriangleRun<'_> {
         for worker in &mut worker_states {
             worker.2.finish()?;
         }
-        let ledger = sum(&mut worker_states, |worker| {
-            let mut ledger = Ledger::default();
-            ledger.gathered[VALUES as usize] = worker.4;
-            ledger
+        let audit = sum(&mut worker_states, |worker| {
+            let mut audit = RecordAudit::default();
+            audit.gathered[VALUES as usize] = worker.4;
+            audit
         });
         drop(worker_states);
-        Ok((stored, ledger))
+        Ok((stored, audit))
     }
 }

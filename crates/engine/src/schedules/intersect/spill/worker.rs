@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{COUNTS, Ledger, RowBuckets};
+use super::boxes::{COUNTS, RecordAudit, RowBuckets};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
 use crate::schedules::intersect::counts::Counts;
@@ -17,7 +17,7 @@ pub(super) struct WorkerState {
     /// Its words before they are put in its place.
     pub(super) packing: Vec<u32>,
     pub(super) outgoing: Outgoing,
-    pub(super) gathered: Ledger,
+    pub(super) gathered: RecordAudit,
 }
 
 /// Records that a worker has on its way elsewhere.
