@@ -1,10 +1,10 @@
 //! What a worker counts in while it meets the updates of a vertex.
 //!
 //! ```
-//! use welter_model::tally::Tally;
+//! use welter_model::frequency::FrequencyTable;
 //!
-//! let mut tally = Tally::default();
-//! assert_eq!(tally.most_frequent(&[7, 3, 9, 3, 7]), Some((3, 2)));
+//! let mut table = FrequencyTable::default();
+//! assert_eq!(table.most_frequent(&[7, 3, 9, 3, 7]), Some((3, 2)));
 //! ```
 
 /// Places that are counted in, of 8 bytes each: what fits in half of a second-level cache.
@@ -88,20 +88,20 @@ mod tests {
             }
             let most = counts.values().max();
             let expected = counts.iter().find(|(_, count)| Some(*count) == most);
-            let mut tally = FrequencyTable::default();
-            tally.counters(5).unwrap().fill(7);
-            let found = tally.most_frequent(&numbers);
+            let mut table = FrequencyTable::default();
+            table.counters(5).unwrap().fill(7);
+            let found = table.most_frequent(&numbers);
             prop_assert_eq!(found, expected.map(|(number, count)| (*number, *count)));
         }
     }
 
     #[test]
     fn too_many_are_not_counted() {
-        let mut tally = FrequencyTable::default();
-        assert_eq!(tally.most_frequent(&vec![3; SLOTS / 4]), Some((3, SLOTS as u32 / 4)));
-        assert_eq!(tally.most_frequent(&vec![3; SLOTS / 2]), None);
-        assert_eq!(tally.counters(2 * SLOTS).map(|counters| counters.len()), Some(2 * SLOTS));
-        assert_eq!(tally.counters(2 * SLOTS + 1), None);
-        assert_eq!(tally.counters(3), Some(&mut [0; 3][..]));
+        let mut table = FrequencyTable::default();
+        assert_eq!(table.most_frequent(&vec![3; SLOTS / 4]), Some((3, SLOTS as u32 / 4)));
+        assert_eq!(table.most_frequent(&vec![3; SLOTS / 2]), None);
+        assert_eq!(table.counters(2 * SLOTS).map(|counters| counters.len()), Some(2 * SLOTS));
+        assert_eq!(table.counters(2 * SLOTS + 1), None);
+        assert_eq!(table.counters(3), Some(&mut [0; 3][..]));
     }
 }

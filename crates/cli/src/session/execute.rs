@@ -142,7 +142,7 @@ impl Session {
 
     /// Notes what goes to and from storage meanwhile, and when it has ended.
     fn measured<T>(&self, workers: &Workers, run: impl FnOnce() -> T) -> T {
-        let stats = || workers.storage().map(|storage| storage.io.tally.stats());
+        let stats = || workers.storage().map(|storage| storage.io.totals.stats());
         let before = stats();
         let done = run();
         self.ended.set(Instant::now());

@@ -67,7 +67,7 @@ impl Storage {
         let begun = Instant::now();
         loop {
             let free = volume.free_bytes()?;
-            let has_written = self.io.tally.stats().bytes_written > 0;
+            let has_written = self.io.totals.stats().bytes_written > 0;
             if free >= need || !has_written || begun.elapsed() > PATIENCE {
                 return Ok(free);
             }

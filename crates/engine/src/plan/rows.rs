@@ -14,15 +14,15 @@ use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD, SLACK, TOLD
 
 /// Bytes of the rows of a range, at least, unless a user says so.
 const ROWS_LEAST: u64 = 1 << 20;
-/// The most bins: each has a box of each worker.
+/// The most bins: each has a bucket of each worker.
 const BINS_MOST: u64 = 1 << 10;
 /// Bins that a range has, about, if rows were as long as they may be: workers take one each.
 const BINS_A_RANGE: u64 = 4;
-/// Bytes of a box, unless a user says how many rows are to be in memory. Many small requests are
-/// slow, and many large boxes have no place.
+/// Bytes of a bucket, unless a user says how many rows are to be in memory. Many small requests are
+/// slow, and many large buckets have no place.
 const BOX_LEAST: u64 = 4 << 10;
 const BOX_MOST: u64 = 64 << 10;
-/// Bytes of the smallest box.
+/// Bytes of the smallest bucket.
 const BOX_TINY: u64 = 128;
 /// Bytes of a record: an entry of a row, or what a rank is told.
 const RECORD_BYTES: u64 = 8;
@@ -43,7 +43,7 @@ pub struct RowsPlan {
     /// The highest ranks, whose counts are in memory all along.
     pub top: u64,
     /// Bytes that wait for each place before they are written.
-    pub box_bytes: usize,
+    pub bucket_bytes: usize,
 }
 
 impl RowsPlan {
@@ -63,7 +63,7 @@ impl RowsPlan {
         });
         let widths = std::iter::once(least).chain(wider.take_while(|bytes| bytes / 5 * 4 < most));
         let all: Vec<Self> = widths.map(of).collect();
-        // Narrow ranges have small boxes, and of what waits in these there are long lists.
+        // Narrow ranges have small buckets, and of what waits in these there are long lists.
         let widest = all.iter().rev().find(|rows| rows.bytes(premises) <= spare);
         let least = || all.iter().min_by_key(|rows| rows.bytes(premises));
         widest.or_else(least).copied().unwrap_or_else(|| of(most))
@@ -76,7 +76,7 @@ impl RowsPlan {
         let bin_bytes = (rows_bytes / BINS_A_RANGE).max(2 * bound / bins);
         let ranges = 2 * all_rows(premises) / rows_bytes + 1;
         let share = rows_bytes / (4 * threads * (bins + ranges));
-        let box_bytes = match premises.settings.group_bytes {
+        let bucket_bytes = match premises.settings.group_bytes {
             Some(bytes) => (bytes / 64).clamp(BOX_TINY, BOX_MOST),
             None => share.clamp(BOX_LEAST, BOX_MOST.max(row_bytes(premises)).min(1 << 17)),
         };
@@ -87,7 +87,7 @@ impl RowsPlan {
             bins: bins + 1,
             ranges,
             top: if combined { vertices.min(rows_bytes / 16) } else { 0 },
-            box_bytes: box_bytes as usize,
+            bucket_bytes: bucket_bytes as usize,
         }
     }
 
@@ -99,7 +99,7 @@ impl RowsPlan {
     /// Bytes of state in memory, but for what is read ahead.
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
         let (bits, vertices) = (premises.edges.stripe_bits, premises.vertices);
-        let boxes = |places: u64| places * self.box_bytes as u64;
+        let buckets = |places: u64| places * self.bucket_bytes as u64;
         let columns = |bytes: u64| footprint::column_io(bytes, bits);
         let phase = MemoryAccount::new(premises.threads);
         let written = phase
@@ -111,12 +111,12 @@ impl RowsPlan {
                 self.sources.min(vertices).max(1 << bits) * 4
                     + footprint::piece_reader(4, &premises.settings.requests),
             )
-            .each_worker(columns(4) + boxes(self.bins));
+            .each_worker(columns(4) + buckets(self.bins));
         let sweep = written
             .shared(self.rows_bytes)
             .each_worker(premises.marks_bytes() + 4 * row_bytes(premises))
-            .each_worker(boxes(self.bins + self.ranges + 2));
-        let tell = written.shared(self.rows_bytes).each_worker(columns(4) + boxes(1));
+            .each_worker(buckets(self.bins + self.ranges + 2));
+        let tell = written.shared(self.rows_bytes).each_worker(columns(4) + buckets(1));
         let values = phase.each_worker(columns(4 + premises.program.value) + (TOLD_BYTES << bits));
         let phases = [order, orient, sweep, tell, values].map(MemoryAccount::bytes);
         let listed = footprint::chunk_lists(self.chunks(premises));
@@ -127,17 +127,17 @@ impl RowsPlan {
     /// are told.
     fn waiting(&self, premises: &Premises) -> [u64; 4] {
         let threads = premises.threads as u64;
-        // Heads and what little a box lacks.
-        let full = |bytes: u64| bytes.div_ceil(self.box_bytes as u64 * 15 / 16);
+        // Heads and what little a bucket lacks.
+        let full = |bytes: u64| bytes.div_ceil(self.bucket_bytes as u64 * 15 / 16);
         let ends = threads * self.bins;
         let entries = full(pairs(premises) * RECORD_BYTES) + ends;
-        // Of two boxes of rows one may be nearly empty; of counts half of each is.
+        // Of two buckets of rows one may be nearly empty; of counts half of each is.
         let rows = 2 * full(travelling(premises)) + threads;
         let counts = if self.top >= premises.vertices {
             0
         } else {
             let settled =
-                2 * premises.vertices * RECORD_BYTES + self.bins * SLACK * self.box_bytes as u64;
+                2 * premises.vertices * RECORD_BYTES + self.bins * SLACK * self.bucket_bytes as u64;
             2 * full(settled + pairs(premises) * RECORD_BYTES) + 3 * ends
         };
         let windows = 2 * TOLD_BYTES * premises.vertices / self.rows_bytes + 1;
@@ -154,7 +154,7 @@ impl RowsPlan {
 
     /// Bytes of storage that is taken at a time by what waits, at most.
     pub(super) fn room(&self, premises: &Premises) -> u64 {
-        let chunk = self.box_bytes as u64 + CHUNK_FRAME_BYTES;
+        let chunk = self.bucket_bytes as u64 + CHUNK_FRAME_BYTES;
         let row = row_bytes(premises) + 4 * ROW_HEAD as u64 + CHUNK_FRAME_BYTES;
         let piece = chunk.max(row).next_multiple_of(ALIGN as u64);
         // Entries and values are put into pieces one after the other, and two pieces have more than

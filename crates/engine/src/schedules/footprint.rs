@@ -57,7 +57,7 @@ pub(crate) const LISTED_BYTES: u64 = 8;
 
 /// Iterations look vertices up by rows when these have fewer than one in so many of all edges.
 pub(crate) const PUSH_BELOW: u64 = 16;
-/// Updates that wait in boxes at a time, about: 8 MiB of them.
+/// Updates that wait in buckets at a time, about: 8 MiB of them.
 pub(crate) const PUSH_WAITING: usize = 1 << 20;
 /// Bytes of a worker's buffers while edges are contracted: slabs that are filled or being written,
 /// the edges of a chunk, and the least that a table takes.

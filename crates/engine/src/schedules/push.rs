@@ -1,9 +1,9 @@
 //! A push iteration: active vertices tell their neighbours, by rows.
 //!
 //! With few edges one thread does it all. With more, workers share the edges and put each update
-//! into a box for the range of vertices that it is meant for; then they share the ranges. Boxes are
-//! emptied every so often, so they stay in the cache. Signals and flags change only when all edges
-//! have been looked at, so what an iteration does depends on no order.
+//! into a bucket for the range of vertices that it is meant for; then they share the ranges.
+//! Buckets are emptied every so often, so they stay in the cache. Signals and flags change only
+//! when all edges have been looked at, so what an iteration does depends on no order.
 //!
 //! Invariant: a range's vertices belong to one thread at a time. Checked in `updated::with`, which
 //! takes a range as a slice of its own.
@@ -124,7 +124,7 @@ fn signal<P: Program>(
     if P::ANY_UPDATE_SUFFICES { program.signal(&values[source as usize]) } else { said[place] }
 }
 
-/// All workers: boxes of updates first, then the ranges of vertices that they are meant for.
+/// All workers: buckets of updates first, then the ranges of vertices that they are meant for.
 fn together<P: Program>(
     (context, program): (&Context<'_>, &P),
     rows: View<'_>,
@@ -137,8 +137,8 @@ fn together<P: Program>(
     let range_bits = count.div_ceil(RANGES).next_power_of_two().ilog2();
     let tasks = count.div_ceil(1 << range_bits);
     let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
-    let boxes = || Ok((0..tasks).map(|_| Vec::new()).collect::<Vec<Vec<(u32, P::Update)>>>());
-    let mut outboxes = workers.per_worker(boxes)?;
+    let buckets = || Ok((0..tasks).map(|_| Vec::new()).collect::<Vec<Vec<(u32, P::Update)>>>());
+    let mut outgoing = workers.per_worker(buckets)?;
     let mut idle = workers.per_worker(|| Ok(()))?;
     let (mut done, mut pushed) = (0, 0);
     while done < sources.len() {
@@ -147,14 +147,14 @@ fn together<P: Program>(
         pushed += edges;
         let values = &state.values[..];
         let tasks = 0..batch.tasks(rows, sources);
-        workers.for_each(tasks, progress, &mut outboxes, |outbox, task| {
+        workers.for_each(tasks, progress, &mut outgoing, |bucket, task| {
             batch.each(rows, sources, task, |place, edges| {
                 let signal = signal(program, values, sources[place], said, place);
                 rows.visit(edges, P::WEIGHTED, |target, weight| {
                     if !program.settled(&values[target as usize], last)
                         && let Some(update) = program.scatter(signal, weight)
                     {
-                        outbox[(target >> range_bits) as usize].push((target, update));
+                        bucket[(target >> range_bits) as usize].push((target, update));
                     }
                     ControlFlow::Continue(())
                 });
@@ -164,21 +164,21 @@ fn together<P: Program>(
         let parts = ranges(state.values, 1 << range_bits, &mut lists).enumerate();
         workers.for_each(parts, progress, &mut idle, |(), (number, part)| {
             with(part, |range| {
-                for outbox in &outboxes {
-                    for &(target, update) in &outbox[number] {
+                for bucket in &outgoing {
+                    for &(target, update) in &bucket[number] {
                         range.receive(program, target as usize - range.base, update, last);
                     }
                 }
             });
             Ok(())
         })?;
-        outboxes.iter_mut().flatten().for_each(Vec::clear);
+        outgoing.iter_mut().flatten().for_each(Vec::clear);
     }
     let (total, changed) = List::concat(&lists);
     Ok((total, changed, pushed))
 }
 
-/// Edges that are pushed before boxes are emptied.
+/// Edges that are pushed before buckets are emptied.
 enum Batch {
     /// All edges of some sources, by their places in the list.
     Sources(Range<usize>),

@@ -37,15 +37,15 @@ pub struct IoOptions {
     /// Where files to be read lie, if not on this machine.
     pub remote: Option<Arc<dyn Remote>>,
     /// Bytes and requests of all volumes that were opened with these options, or copies of them.
-    pub tally: IoTotals,
+    pub totals: IoTotals,
     /// Volumes that are being closed meanwhile.
     pub closing: Closing,
 }
 
 impl Default for IoOptions {
     fn default() -> Self {
-        let (tally, closing) = (IoTotals::default(), Closing::default());
+        let (totals, closing) = (IoTotals::default(), Closing::default());
         let (mode, requests) = (IoMode::Auto, Requests::default());
-        Self { mode, direct: true, requests, faults: None, remote: None, tally, closing }
+        Self { mode, direct: true, requests, faults: None, remote: None, totals, closing }
     }
 }

@@ -59,8 +59,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn new(tally: &IoTotals) -> Self {
-        Self { totals: Some(tally.clone()), ..Self::default() }
+    pub(crate) fn new(totals: &IoTotals) -> Self {
+        Self { totals: Some(totals.clone()), ..Self::default() }
     }
 
     pub(crate) fn moved(&self, bytes: usize, wrote: bool) {

@@ -166,7 +166,7 @@ impl Volume {
             writable,
             poisoned: AtomicBool::new(false),
             lost: OnceLock::new(),
-            counters: Counters::new(&options.tally),
+            counters: Counters::new(&options.totals),
             faults: options.faults.clone(),
             requests: options.requests,
         })

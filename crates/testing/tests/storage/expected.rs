@@ -18,9 +18,9 @@ fn moved(way: &Way, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
         let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
         expected = graph.plan().traffic_expected();
         let ranks = PageRank::<f32>::new(graph.vertices(), 0.85, count, 0.0, Dangling::Spread);
-        let before = way.io.tally.stats();
+        let before = way.io.totals.stats();
         welter_engine::run(&graph, &ranks, &workers, &progress).unwrap();
-        all.push(way.io.tally.stats().since(before));
+        all.push(way.io.totals.stats().since(before));
     }
     (expected, all[1].since(all[0]))
 }

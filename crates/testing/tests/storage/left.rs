@@ -47,7 +47,7 @@ pub(crate) fn run_on(way: &Way, task: Task, input: EdgeList) -> Result<Found, En
     }
     let progress = Progress::new();
     let (graph, workers) = way.ingest(task, Box::new(input), &progress)?;
-    let tally = &workers.storage().unwrap().io.tally;
+    let tally = &workers.storage().unwrap().io.totals;
     let before = tally.stats();
     let (answer, left) = match task {
         Task::Strong => told(pass(&graph, &Scc::with_rest(0), &workers, &progress)?)?,

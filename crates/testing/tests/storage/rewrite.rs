@@ -14,7 +14,7 @@ fn states_move_once_there_and_once_back() {
     let input = || Box::new(edges(EDGES, 100_000, false));
     let progress = Progress::new();
     let (graph, workers) = way.ingest(Task::Rewritten, input(), &progress).unwrap();
-    let tally = &workers.storage().unwrap().io.tally;
+    let tally = &workers.storage().unwrap().io.totals;
     let before = tally.stats();
     Task::Rewritten.run(&graph, &workers, &progress).unwrap();
     let moved = tally.stats().since(before);
@@ -40,7 +40,7 @@ fn signals_move_once_to_each_stripe() {
         let input = Box::new(edges(EDGES, 100_000, false));
         let progress = Progress::new();
         let (graph, workers) = way.ingest(Task::Rewritten, input, &progress).unwrap();
-        let tally = &workers.storage().unwrap().io.tally;
+        let tally = &workers.storage().unwrap().io.totals;
         let before = tally.stats();
         Task::Rewritten.run(&graph, &workers, &progress).unwrap();
         let moved = tally.stats().since(before);

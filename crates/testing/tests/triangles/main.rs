@@ -167,8 +167,8 @@ fn rows_travel_where_there_is_more_than_one_of_everything() {
         assert!(made.bin_bytes <= made.rows_bytes / 3, "{made:?}");
         assert!(made.sources < graph.slots() as u64 / 2, "{made:?}");
         assert!(8 * graph.slots() as u64 > 3 * made.rows_bytes, "{made:?}");
-        let boxes = made.bins * made.box_bytes as u64;
-        assert!(8 * graph.pairs.len() as u64 / 2 > 2 * boxes, "{made:?}");
+        let buckets = made.bins * made.bucket_bytes as u64;
+        assert!(8 * graph.pairs.len() as u64 / 2 > 2 * buckets, "{made:?}");
         assert!(made.top < graph.slots() as u64 / 4);
         seen += 1;
     }

@@ -21,11 +21,11 @@
 //! `what_is_missing_is_an_error`.
 
 mod block;
-pub(crate) mod boxes;
+pub(crate) mod buckets;
+pub(crate) mod counts_to_vertices;
 pub(crate) mod order;
 mod orient;
 pub(crate) mod sweep;
-pub(crate) mod tell;
 mod worker;
 
 use std::ops::Range;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
 
-use self::boxes::{COUNTS, ENTRIES, ROWS, RecordAudit, VALUES, Waiting};
+use self::buckets::{COUNTS, ENTRIES, ROWS, RecordAudit, VALUES, Waiting};
 use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
@@ -113,9 +113,9 @@ pub(super) fn run(
     Ok(values)
 }
 
-/// Bytes of the places that chunks lie in: a box fills one, or the longest row does.
+/// Bytes of the places that chunks lie in: a bucket fills one, or the longest row does.
 fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
-    let room = plan.box_bytes;
+    let room = plan.bucket_bytes;
     let widest = chunk_bytes(8, room / 12).max(chunk_bytes(4, room / 8));
     let piece = chunk_bytes(0, (room / 4).max(ROW_HEAD + longest)).max(widest);
     let piece = piece.next_multiple_of(ALIGN);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::TriangleRun;
-use super::boxes::{ENTRIES, Waiting};
+use super::buckets::{ENTRIES, Waiting};
 use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use welter_store::chunk::Chunk;
 
-use super::boxes::{ENTRIES, RecordAudit, RowBuckets, Waiting};
+use super::buckets::{ENTRIES, RecordAudit, RowBuckets, Waiting};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
@@ -38,7 +38,7 @@ impl TriangleRun<'_> {
                 chunks: ReadAhead::new(graph)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                entries: RowBuckets::new(ENTRIES, self.bins.len(), self.plan.box_bytes),
+                entries: RowBuckets::new(ENTRIES, self.bins.len(), self.plan.bucket_bytes),
                 visited: 0,
             })
         })?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::block::CurrentRange;
-use super::boxes::{COUNTS, ROWS, RecordAudit, RowBuckets, Waiting};
+use super::buckets::{COUNTS, ROWS, RecordAudit, RowBuckets, Waiting};
 use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -52,7 +52,7 @@ impl TriangleRun<'_> {
     ) -> Result<RecordAudit, EngineError> {
         let arena = &self.graph.arena;
         let mut worker_states = self.workers.per_worker(|| {
-            let bytes = self.plan.box_bytes;
+            let bytes = self.plan.bucket_bytes;
             Ok(WorkerState {
                 reader: Reader::new(&self.pool, arena)?,
                 marks: Marks::new(self.graph.vertices() as usize, self.directed)?,
@@ -238,7 +238,7 @@ impl TriangleRun<'_> {
         waiting: &mut Waiting,
         worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
-        let slack = SLACK * self.plan.box_bytes as u64 / 8;
+        let slack = SLACK * self.plan.bucket_bytes as u64 / 8;
         let Some(worker) = worker_states.iter_mut().next() else {
             return Err(EngineError::internal("there is no worker"));
         };

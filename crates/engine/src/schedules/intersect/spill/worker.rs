@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{COUNTS, RecordAudit, RowBuckets};
+use super::buckets::{COUNTS, RecordAudit, RowBuckets};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
 use crate::schedules::intersect::counts::Counts;

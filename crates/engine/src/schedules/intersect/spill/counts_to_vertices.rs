@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{COUNTS, RecordAudit, RowBuckets, VALUES, Waiting};
+use super::buckets::{COUNTS, RecordAudit, RowBuckets, VALUES, Waiting};
 use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
@@ -39,7 +39,7 @@ impl TriangleRun<'_> {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                told: RowBuckets::new(VALUES, stripes, self.plan.box_bytes),
+                told: RowBuckets::new(VALUES, stripes, self.plan.bucket_bytes),
                 visited: 0,
                 gathered: 0,
             })

@@ -8,7 +8,7 @@
 //! VALUES   a stripe             vertex of the stripe      all that it was told, 8 bytes
 //! ```
 //!
-//! A worker has an open *box* for each place where something may go, and writes it as a chunk of
+//! A worker has an open *bucket* for each place where something may go, and writes it as a chunk of
 //! updates once it is full.
 
 use bytemuck::Pod;
@@ -93,12 +93,12 @@ struct Open<A> {
     updates: u64,
 }
 
-/// A worker's open boxes of one turn.
+/// A worker's open buckets of one turn.
 pub(super) struct RowBuckets<A> {
     turn: u64,
     /// Which of the places that are written again and again this is for.
     pub(super) window: u32,
-    /// Records of a box.
+    /// Records of a bucket.
     room: usize,
     open: Vec<Open<A>>,
     produced: u64,
@@ -106,13 +106,13 @@ pub(super) struct RowBuckets<A> {
 
 impl<A: Pod> RowBuckets<A> {
     /// Boxes for so many places, each of so many bytes at most.
-    pub(super) fn new(turn: u64, places: usize, box_bytes: usize) -> Self {
-        let room = box_bytes / (4 + size_of::<A>());
+    pub(super) fn new(turn: u64, places: usize, bucket_bytes: usize) -> Self {
+        let room = bucket_bytes / (4 + size_of::<A>());
         let none = |_| Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };
         Self { turn, window: 0, room, open: (0..places).map(none).collect(), produced: 0 }
     }
 
-    /// Puts a record into the box of a place.
+    /// Puts a record into the bucket of a place.
     #[inline(always)]
     pub(super) fn put(
         &mut self,
@@ -148,7 +148,7 @@ impl<A: Pod> RowBuckets<A> {
         Ok(())
     }
 
-    /// Writes a box out, and gives up its memory.
+    /// Writes a bucket out, and gives up its memory.
     pub(super) fn close(&mut self, place: usize, writer: &mut Writer) -> Result<(), EngineError> {
         self.write(place, writer)?;
         self.open[place] = Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };
@@ -167,7 +167,7 @@ impl<A: Pod> RowBuckets<A> {
 }
 
 impl RowBuckets<u32> {
-    /// Puts what a target is told into the box of a place, where it meets what others told it.
+    /// Puts what a target is told into the bucket of a place, where it meets what others told it.
     #[inline(always)]
     pub(super) fn tell(
         &mut self,
@@ -207,7 +207,7 @@ impl RowBuckets<u32> {
 }
 
 impl RowBuckets<()> {
-    /// Puts a row that travels into the box of a range. One that does not fit any is written alone.
+    /// Puts a row that travels into the bucket of a range. One that does not fit any is written alone.
     pub(super) fn put_row(
         &mut self,
         range: usize,
@@ -251,12 +251,12 @@ mod tests {
 
     #[test]
     fn what_the_same_rank_is_told_is_added_up() {
-        let mut boxes = RowBuckets::<u32>::new(COUNTS, 2, 64);
+        let mut buckets = RowBuckets::<u32>::new(COUNTS, 2, 64);
         let told = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
         let (targets, accums) = told.into_iter().unzip();
-        boxes.open[1] = Open { targets, accums, updates: 6 };
-        boxes.merge(1);
-        let Open { targets, accums, updates } = &boxes.open[1];
+        buckets.open[1] = Open { targets, accums, updates: 6 };
+        buckets.merge(1);
+        let Open { targets, accums, updates } = &buckets.open[1];
         assert_eq!(targets[..], [2, 2, 3, 7]);
         assert_eq!(accums[..], [1, u32::MAX, 9, 8]);
         assert_eq!(*updates, 4);
