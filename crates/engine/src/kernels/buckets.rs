@@ -53,7 +53,7 @@ pub(crate) trait UpdateBuckets: Send + Sync {
     fn put(&mut self, reading: Reading, batch: &Batch<'_>);
 
     /// Tells the slots of a range what is in its bucket, in the order in which it was put there.
-    fn tell(&self, range: usize, accums: &mut [u8]);
+    fn deliver(&self, range: usize, accums: &mut [u8]);
 
     /// Empties all buckets, and adds to `totals` what their edges add to the totals.
     fn empty(&mut self, totals: &mut Vec<u8>);
@@ -162,7 +162,7 @@ impl<P: InputScan> UpdateBuckets for Buckets<'_, P> {
         }
     }
 
-    fn tell(&self, range: usize, accums: &mut [u8]) {
+    fn deliver(&self, range: usize, accums: &mut [u8]) {
         let accums = elements_mut::<P::Accum>(accums);
         let first = (range as u32) << self.cut.bits;
         for place in self.places.iter().skip(range).step_by(self.cut.ranges) {

@@ -102,7 +102,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
         );
     }
 
-    fn tell(
+    fn scatter_edges(
         &self,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
         ends: Ends<'_>,

@@ -154,7 +154,7 @@ pub(crate) trait ExtendedKernel: Kernel {
 
     /// Shows edges with as many states, which they may change, and fills a run with what each tells
     /// its target. Number of records.
-    fn tell(
+    fn scatter_edges(
         &self,
         edges: (Keys<'_>, Option<&[f64]>),
         ends: Ends<'_>,

@@ -232,7 +232,7 @@ fn run<P: Program>(
             let Range { start, end } = graph.stripes[number].vertices;
             let own: &[u8] = cast_slice(&worker.column[..(end - start) as usize]);
             values[start as usize * width..end as usize * width].copy_from_slice(own);
-            news.told(number, &mut worker.changed, worker.waiting);
+            news.note_changes(number, &mut worker.changed, worker.waiting);
             pass.active += std::mem::take(&mut worker.active);
             pass.edges += std::mem::take(&mut worker.edges);
         }

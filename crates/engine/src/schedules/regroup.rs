@@ -99,7 +99,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         let news: u64 = news.into_iter().sum();
         self.all = !P::SELECTIVE && news > graph.edges() / TOLD_BELOW;
         if !self.all && news > 0 {
-            self.tell(context, &mut state.elements())?;
+            self.mark_affected(context, &mut state.elements())?;
         }
         let edges =
             worker_states.iter_mut().map(|worker| std::mem::take(&mut worker.reader.edges)).sum();
@@ -136,7 +136,11 @@ impl<P: Program> Regroup<'_, P> {
     }
 
     /// Tells the neighbours of those who say something new.
-    fn tell(&self, context: &Context<'_>, state: &mut Elements<'_, P>) -> Result<(), EngineError> {
+    fn mark_affected(
+        &self,
+        context: &Context<'_>,
+        state: &mut Elements<'_, P>,
+    ) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
         let Elements { values, signals: [now, before], order, .. } = state;
         let (values, now, before) = (&**values, &**now, &**before);

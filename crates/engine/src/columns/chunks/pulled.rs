@@ -185,8 +185,12 @@ impl<'b> Pulled<'_, 'b> {
                 let (states, left) = std::mem::take(&mut rest).split_at_mut(own);
                 rest = left;
                 let keys = columns.hold(keys, coding.target_bits);
-                let told =
-                    kernel.0.tell((keys, weights), ends, states, records.room(keys.keys().len()));
+                let told = kernel.0.scatter_edges(
+                    (keys, weights),
+                    ends,
+                    states,
+                    records.room(keys.keys().len()),
+                );
                 records.keep(told);
             });
             let (targets, updates) = records.part(0, records.len());

@@ -88,7 +88,7 @@ impl<'g> DirtyBlocks<'g> {
 
     /// A stripe has been visited. `changed`, which is cleared: of which blocks, from that of its
     /// first vertex on, a vertex changed; `waiting`: whether some have not been told to itself.
-    pub(super) fn told(&mut self, stripe: usize, changed: &mut [bool], waiting: bool) {
+    pub(super) fn note_changes(&mut self, stripe: usize, changed: &mut [bool], waiting: bool) {
         self.heard[stripe] = self.wave - 1;
         self.waiting[stripe] = waiting;
         let first = self.graph.stripes[stripe].vertices.start >> self.graph.layout.block_bits;

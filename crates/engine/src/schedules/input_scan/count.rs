@@ -101,7 +101,7 @@ fn scan(
         let ranges = accums.chunks_mut(cut.width() * shape.accum).enumerate();
         workers.for_each(ranges, progress, &mut idle, |(), (range, accums)| {
             for buckets in full {
-                buckets.tell(range, accums);
+                buckets.deliver(range, accums);
             }
             Ok(())
         })?;

@@ -9,14 +9,14 @@ use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 
 /// Counters at the corners of triangles.
-pub(super) trait Tell {
+pub(super) trait CornerSink {
     /// Tells a rank of so many edges on its far side.
-    fn tell(&mut self, rank: usize, more: u64);
+    fn add_closed(&mut self, rank: usize, more: u64);
 }
 
-impl Tell for &Counts {
+impl CornerSink for &Counts {
     #[inline(always)]
-    fn tell(&mut self, rank: usize, more: u64) {
+    fn add_closed(&mut self, rank: usize, more: u64) {
         self.add(rank, more);
     }
 }

@@ -1,6 +1,6 @@
 //! The row that is closed, as marks on ranks.
 
-use super::counts::{Counts, Tell};
+use super::counts::{CornerSink, Counts};
 use super::rows::{Row, Rows, Word};
 use crate::EngineError;
 use crate::machine::arena::Buffer;
@@ -56,7 +56,7 @@ impl Marks {
         rank: usize,
         row: (&[u32], usize),
         rows: &Rows,
-        closed: &mut impl Tell,
+        closed: &mut impl CornerSink,
     ) {
         if row.0.len() < 2 {
             return;
@@ -73,7 +73,7 @@ impl Marks {
         rank: usize,
         (row, middles): (&[u32], usize),
         rows: &Rows,
-        closed: &mut impl Tell,
+        closed: &mut impl CornerSink,
     ) {
         let mut places = 0;
         for &entry in row {
@@ -104,7 +104,7 @@ impl Marks {
             let hits = &mut self.hits[64 * self.places[top / 64] as usize + top % 64];
             let hits = std::mem::take(hits);
             if hits > 0 {
-                closed.tell(top, hits.into());
+                closed.add_closed(top, hits.into());
             }
         }
     }
@@ -116,7 +116,7 @@ impl Marks {
         rank: usize,
         row: &[u32],
         rows: &Rows,
-        closed: &mut impl Tell,
+        closed: &mut impl CornerSink,
     ) {
         let mut own = 0;
         for (place, &entry) in row.iter().enumerate() {
@@ -132,11 +132,11 @@ impl Marks {
             let (told, far) = self.intersect::<DIRECTED>(others, 1 + (entry & 1));
             own += far;
             if told > 0 {
-                closed.tell(middle, told);
+                closed.add_closed(middle, told);
             }
         }
         if own > 0 {
-            closed.tell(rank, own);
+            closed.add_closed(rank, own);
         }
     }
 

@@ -105,7 +105,7 @@ pub(super) fn run(
     audit.add(run.sweep(&ranges, &mut waiting)?);
     audit.check(ENTRIES)?;
     audit.check(ROWS)?;
-    audit.add(run.tell(&mut waiting)?);
+    audit.add(run.counts_to_vertices(&mut waiting)?);
     audit.check(COUNTS)?;
     let (values, read) = run.values(kernel, degrees, &mut waiting)?;
     audit.add(read);

@@ -127,7 +127,7 @@ impl SpillSchedule<'_> {
                     let (first, mut done) = ((tile.source, coding.target_bits), Ok(()));
                     coding.keys(&tile, 0..tile.edges, scratch, |keys, _| {
                         if done.is_ok() {
-                            done = teller.tell(keys, first, &mut sink);
+                            done = teller.send_own(keys, first, &mut sink);
                         }
                     });
                     done?;

@@ -45,7 +45,7 @@ impl<'a> SignalWriter<'a> {
 
     /// Makes records of what those sources of some keys say that are the partition's own. `first`:
     /// the source that keys count from.
-    pub(super) fn tell(
+    pub(super) fn send_own(
         &mut self,
         mut keys: &[u32],
         (first, target_bits): (u64, u32),

@@ -169,7 +169,7 @@ impl<A: Pod> RowBuckets<A> {
 impl RowBuckets<u32> {
     /// Puts what a target is told into the bucket of a place, where it meets what others told it.
     #[inline(always)]
-    pub(super) fn tell(
+    pub(super) fn put_merged(
         &mut self,
         place: usize,
         (target, more): (u32, u32),
@@ -207,7 +207,8 @@ impl RowBuckets<u32> {
 }
 
 impl RowBuckets<()> {
-    /// Puts a row that travels into the bucket of a range. One that does not fit any is written alone.
+    /// Puts a row that travels into the bucket of a range. One that does not fit any is written
+    /// alone.
     pub(super) fn put_row(
         &mut self,
         range: usize,

@@ -27,7 +27,10 @@ struct WorkerState<'g> {
 impl TriangleRun<'_> {
     /// Tells the vertices what was counted of their ranks: for as many ranks as fit in memory at a
     /// time, all stripes look which of these they have.
-    pub(super) fn tell(&self, waiting: &mut Waiting) -> Result<RecordAudit, EngineError> {
+    pub(super) fn counts_to_vertices(
+        &self,
+        waiting: &mut Waiting,
+    ) -> Result<RecordAudit, EngineError> {
         let graph = self.graph;
         let bytes = |bin| TOLD_BYTES * self.bins.ranks(bin).len() as u64;
         let windows = together((0..self.bins.len()).map(bytes), self.plan.rows_bytes);

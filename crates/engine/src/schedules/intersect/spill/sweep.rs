@@ -10,7 +10,7 @@ use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
 use crate::machine::per_worker::PerWorker;
 use crate::schedules::footprint::{ROW_HEAD, SLACK};
-use crate::schedules::intersect::counts::{Counts, Tell};
+use crate::schedules::intersect::counts::{CornerSink, Counts};
 use crate::schedules::intersect::marks::Marks;
 
 /// Ranks whose rows are a task.
@@ -28,9 +28,9 @@ struct CornerCounts<'a, 'd> {
     written: Result<(), EngineError>,
 }
 
-impl Tell for CornerCounts<'_, '_> {
+impl CornerSink for CornerCounts<'_, '_> {
     #[inline(always)]
-    fn tell(&mut self, rank: usize, more: u64) {
+    fn add_closed(&mut self, rank: usize, more: u64) {
         if rank >= self.run.line {
             self.run.top.add(rank - self.run.line, more);
         } else if self.here.ranks.contains(&rank) {
@@ -38,7 +38,7 @@ impl Tell for CornerCounts<'_, '_> {
         } else if rank < self.here.ranks.start {
             self.carried += more;
         } else if self.written.is_ok() {
-            self.written = self.run.told(rank, more, self.outgoing);
+            self.written = self.run.put_count(rank, more, self.outgoing);
         }
     }
 }
@@ -167,10 +167,10 @@ impl TriangleRun<'_> {
         let CornerCounts { mut carried, written, .. } = corners;
         written?;
         let Some([next, _, ..]) = row.get(middles..) else {
-            return self.told(rank, carried, outgoing);
+            return self.put_count(rank, carried, outgoing);
         };
         if carried > u32::MAX.into() {
-            self.told(rank, carried - u64::from(u32::MAX), outgoing)?;
+            self.put_count(rank, carried - u64::from(u32::MAX), outgoing)?;
             carried = u32::MAX.into();
         }
         let range = here.range_of[self.bins.of(next >> 1)];
@@ -183,7 +183,12 @@ impl TriangleRun<'_> {
     }
 
     /// Tells a rank that has its counter elsewhere, or nobody where that is nothing.
-    fn told(&self, rank: usize, mut more: u64, outgoing: &mut Outgoing) -> Result<(), EngineError> {
+    fn put_count(
+        &self,
+        rank: usize,
+        mut more: u64,
+        outgoing: &mut Outgoing,
+    ) -> Result<(), EngineError> {
         if rank >= self.line {
             self.top.add(rank - self.line, more);
             return Ok(());
@@ -193,7 +198,7 @@ impl TriangleRun<'_> {
         let target = (rank - self.bins.ranks(bin).start) as u32;
         while more > 0 {
             let part = more.min(u32::MAX.into()) as u32;
-            counts.tell(bin, (target, part), writer)?;
+            counts.put_merged(bin, (target, part), writer)?;
             more -= u64::from(part);
         }
         Ok(())
@@ -224,7 +229,7 @@ impl TriangleRun<'_> {
     ) -> Result<(), EngineError> {
         self.workers.for_each(bins.clone(), self.progress, worker_states, |worker, bin| {
             for rank in self.bins.ranks(bin) {
-                self.told(rank, here.own.of(rank - here.ranks.start), &mut worker.outgoing)?;
+                self.put_count(rank, here.own.of(rank - here.ranks.start), &mut worker.outgoing)?;
             }
             Ok(())
         })
@@ -251,7 +256,7 @@ impl TriangleRun<'_> {
             worker.outgoing.counts.window = window;
             worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
             for rank in ranks.clone() {
-                self.told(rank, told.of(rank - ranks.start), &mut worker.outgoing)?;
+                self.put_count(rank, told.of(rank - ranks.start), &mut worker.outgoing)?;
             }
             let Outgoing { writer, counts, .. } = &mut worker.outgoing;
             counts.write(bin, writer)?;
