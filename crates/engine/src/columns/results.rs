@@ -74,7 +74,7 @@ impl<V: Pod + Send> Values<V> {
         }
         self.count = match &mut self.place {
             Place::Memory(values) => list(values, self.count, V::is_listed),
-            Place::Storage(shelf) => shelf.list(self.count, V::is_listed)?,
+            Place::Storage(results) => results.list(self.count, V::is_listed)?,
         };
         Ok(self)
     }
@@ -104,7 +104,7 @@ impl<V: Pod + Send> Values<V> {
     pub fn storage_stats(&self) -> Option<VolumeStats> {
         match &self.place {
             Place::Memory(_) => None,
-            Place::Storage(shelf) => Some(shelf.stored.stats()),
+            Place::Storage(results) => Some(results.stored.stats()),
         }
     }
 
@@ -136,7 +136,7 @@ impl<V: Pod + Send> Values<V> {
                 visit(&values[vertices]);
                 Ok(())
             }
-            Place::Storage(shelf) => shelf.read(vertices, visit),
+            Place::Storage(results) => results.read(vertices, visit),
         }
     }
 

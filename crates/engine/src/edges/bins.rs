@@ -79,11 +79,11 @@ pub(crate) type StripeBins = Vec<Bin>;
 
 /// All edges from one group of sources to one stripe of destinations.
 pub(crate) struct Bin {
-    /// Parts that each worker put here, in the order of the input.
-    parts: Vec<Part>,
+    /// Runs that each worker put here, in the order of the input.
+    runs: Vec<BinRun>,
 }
 
-pub(crate) struct Part {
+pub(crate) struct BinRun {
     /// The slabs of the worker's bin group.
     pub(crate) slabs: Arc<SpilledSlabs>,
     pub(crate) segments: Segments,
@@ -91,19 +91,19 @@ pub(crate) struct Part {
 
 impl Bin {
     /// A bin of what the workers put there, in their order.
-    pub(crate) fn new(parts: Vec<Part>) -> Self {
-        Self { parts }
+    pub(crate) fn new(parts: Vec<BinRun>) -> Self {
+        Self { runs: parts }
     }
 
     /// Number of edges.
     pub(crate) fn edges(&self) -> usize {
-        let segments = self.parts.iter().flat_map(|part| &*part.segments);
+        let segments = self.runs.iter().flat_map(|part| &*part.segments);
         segments.map(|segment| segment.edges as usize).sum()
     }
 
-    /// Shelves that the bin is on, one of each worker.
-    pub(crate) fn shelves(&self) -> impl Iterator<Item = &Arc<SpilledSlabs>> {
-        self.parts.iter().map(|part| &part.slabs)
+    /// Slabs that the bin lies in, some of each worker.
+    pub(crate) fn spilled_slabs(&self) -> impl Iterator<Item = &Arc<SpilledSlabs>> {
+        self.runs.iter().map(|part| &part.slabs)
     }
 
     /// The bin, read where it is stored.
@@ -111,8 +111,8 @@ impl Bin {
         &'a self,
         source: Option<Source<'a>>,
     ) -> Result<OpenBin<'a>, EngineError> {
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
+        let mut parts = Vec::with_capacity(self.runs.len());
+        for part in &self.runs {
             let slabs = match part.slabs.apart() {
                 Some(slabs) => Slabs::SkewedBins(SkewedBins { slabs, source }),
                 None => Slabs::Read(part.slabs.slabs(source)?),
@@ -125,19 +125,19 @@ impl Bin {
 
 /// Leaves the slabs of bin groups with more bytes than this where they are.
 pub(crate) fn leave_large_bin_groups(bins: &[StripeBins], bin_groups: &BinGroups, bytes_most: u64) {
-    let mut shelves: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); bin_groups.count()];
+    let mut of_group: Vec<Vec<&Arc<SpilledSlabs>>> = vec![Vec::new(); bin_groups.count()];
     for (number, bin) in bins.iter().flatten().enumerate() {
-        let bin_group = &mut shelves[bin_groups.of(number)];
-        for shelf in bin.shelves() {
-            if !bin_group.iter().any(|other| Arc::ptr_eq(other, shelf)) {
-                bin_group.push(shelf);
+        let bin_group = &mut of_group[bin_groups.of(number)];
+        for slabs in bin.spilled_slabs() {
+            if !bin_group.iter().any(|other| Arc::ptr_eq(other, slabs)) {
+                bin_group.push(slabs);
             }
         }
     }
-    for bin_group in shelves {
-        if bin_group.iter().map(|shelf| shelf.bytes()).sum::<u64>() > bytes_most {
-            for shelf in bin_group {
-                shelf.leave();
+    for bin_group in of_group {
+        if bin_group.iter().map(|slabs| slabs.bytes()).sum::<u64>() > bytes_most {
+            for slabs in bin_group {
+                slabs.leave();
             }
         }
     }

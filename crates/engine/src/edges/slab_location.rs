@@ -124,18 +124,18 @@ impl Window {
 /// thread has dropped in the meantime is not read. A worker that needs what could not be read tries
 /// again and learns why.
 pub(crate) fn read_ahead(
-    shelves: Vec<Weak<SpilledSlabs>>,
+    spilled: Vec<Weak<SpilledSlabs>>,
     source: Source<'_>,
     window: &Arc<Window>,
 ) {
-    for shelf in shelves {
+    for slabs in spilled {
         if !window.enter() {
             return;
         }
-        match shelf.upgrade() {
-            Some(shelf) if shelf.is_stored() => {
-                let _ = shelf.window.set(Arc::clone(window));
-                let _ = shelf.slabs(Some(source));
+        match slabs.upgrade() {
+            Some(slabs) if slabs.is_stored() => {
+                let _ = slabs.window.set(Arc::clone(window));
+                let _ = slabs.slabs(Some(source));
             }
             _ => window.leave(),
         }

@@ -40,7 +40,7 @@ pub(crate) struct TileWriter<R> {
     weights: Vec<f64>,
     builder: ChunkBuilder,
     bytes: Vec<u8>,
-    shelf: SlabPacker,
+    packer: SlabPacker,
 }
 
 impl<R: Record> TileWriter<R> {
@@ -53,7 +53,7 @@ impl<R: Record> TileWriter<R> {
             weights: Vec::new(),
             builder: ChunkBuilder::new(R::WEIGHTED),
             bytes: Vec::new(),
-            shelf: SlabPacker::new(keep)?,
+            packer: SlabPacker::new(keep)?,
         })
     }
 
@@ -93,7 +93,7 @@ impl<R: Record> TileWriter<R> {
         }
         self.buffers().close(&mut label, recipe)?;
         if let Some(keep) = recipe.keep {
-            self.shelf.close(Some(keep), recipe.arena)?;
+            self.packer.close(Some(keep), recipe.arena)?;
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl<R: Record> TileWriter<R> {
             weights: &mut self.weights,
             builder: &mut self.builder,
             bytes: &mut self.bytes,
-            shelf: &mut self.shelf,
+            packer: &mut self.packer,
         };
         let mut degrees = lock(&group.degrees);
         out.tiles(records, numbers, label, recipe, |source| degrees[source as usize] += 1)
@@ -220,7 +220,7 @@ impl<R: Record> TileWriter<R> {
             weights: &mut self.weights,
             builder: &mut self.builder,
             bytes: &mut self.bytes,
-            shelf: &mut self.shelf,
+            packer: &mut self.packer,
         }
     }
 
@@ -230,7 +230,7 @@ impl<R: Record> TileWriter<R> {
         keep: Option<&Keep<'_>>,
         arena: &Arena,
     ) -> Result<Vec<ChunkPlace>, EngineError> {
-        self.shelf.finish(keep, arena)
+        self.packer.finish(keep, arena)
     }
 }
 
@@ -240,7 +240,7 @@ struct TileBuffers<'a> {
     weights: &'a mut Vec<f64>,
     builder: &'a mut ChunkBuilder,
     bytes: &'a mut Vec<u8>,
-    shelf: &'a mut SlabPacker,
+    packer: &'a mut SlabPacker,
 }
 
 impl TileBuffers<'_> {
@@ -264,7 +264,7 @@ impl TileBuffers<'_> {
                 + 64;
             if !self.builder.is_empty() {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
-                let room = recipe.layout.chunk_bytes.min(self.shelf.room());
+                let room = recipe.layout.chunk_bytes.min(self.packer.room());
                 if self.builder.bytes() + tile_bytes > room {
                     self.close(label, recipe)?;
                 }
@@ -273,7 +273,7 @@ impl TileBuffers<'_> {
             let last = keys[keys.len() - 1] >> numbers.key_bits;
             let reach = u64::from(last + 1).next_multiple_of(1 << numbers.block_bits);
             let first_vertex = label.source_base + u64::from(first);
-            self.shelf.tile(keys.len(), first_vertex..first_vertex + reach);
+            self.packer.tile(keys.len(), first_vertex..first_vertex + reach);
             self.builder.push(first, keys, self.weights, label.encoding);
             Ok(())
         })
@@ -290,7 +290,7 @@ impl TileBuffers<'_> {
         }
         self.bytes.clear();
         self.builder.finish(label, self.bytes);
-        self.shelf.put(label, self.bytes, recipe)?;
+        self.packer.put(label, self.bytes, recipe)?;
         label.number += 1;
         Ok(())
     }

@@ -151,7 +151,7 @@ pub(crate) fn ingest(
     let compression = keep.as_ref().map_or(Compression::None, |keep| keep.framing.chosen());
     let layout = EdgeLayout { compression, ..plan.premises.edges };
     drop((spans, keep));
-    let mut stripes = shelve(placed, &grid.stripes, &vertices);
+    let mut stripes = group_chunks_by_stripe(placed, &grid.stripes, &vertices);
     if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
         compact(&mut stripes, arena, workers, progress)?;
         arena.trim();
@@ -379,7 +379,7 @@ fn write_tiles<W: Waiting>(
     if recipe.bins.is_some() {
         leave_large_bin_groups(&bins, &grid.bin_groups, recipe.plan.bin_group_bytes_most());
     }
-    let shelves = stored(&bins);
+    let spilled = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {
         let span = Span { number: run as u32, slots: grid.stripes.slots(run, slots) };
         (span, bins)
@@ -389,9 +389,9 @@ fn write_tiles<W: Waiting>(
     let mut writers = workers.per_worker(|| TileWriter::<W::Record>::new(recipe.keep))?;
     let window = Window::new(workers.threads());
     std::thread::scope(|scope| {
-        if let (Some(source), false) = (recipe.bins, shelves.is_empty()) {
+        if let (Some(source), false) = (recipe.bins, spilled.is_empty()) {
             let window = &window;
-            Workers::beside(scope, move || slab_location::read_ahead(shelves, source, window))?;
+            Workers::beside(scope, move || slab_location::read_ahead(spilled, source, window))?;
         }
         let done = workers.for_each(stripes, progress, &mut writers, |writer, (stripe, bins)| {
             writer.stripe::<W>(recipe, &stripe, bins, |edges| {
@@ -414,18 +414,22 @@ fn write_tiles<W: Waiting>(
 
 /// Shelves of some bins that are on storage, in the order of the bins.
 fn stored(bins: &[StripeBins]) -> Vec<Weak<SpilledSlabs>> {
-    let mut shelves: Vec<Weak<SpilledSlabs>> = Vec::new();
+    let mut spilled: Vec<Weak<SpilledSlabs>> = Vec::new();
     let mut seen = HashSet::new();
-    for shelf in bins.iter().flatten().flat_map(Bin::shelves) {
-        if seen.insert(Arc::as_ptr(shelf)) && shelf.is_stored() {
-            shelves.push(Arc::downgrade(shelf));
+    for slabs in bins.iter().flatten().flat_map(Bin::spilled_slabs) {
+        if seen.insert(Arc::as_ptr(slabs)) && slabs.is_stored() {
+            spilled.push(Arc::downgrade(slabs));
         }
     }
-    shelves
+    spilled
 }
 
 /// Puts chunks to their stripes, in the order of their sources.
-fn shelve(mut placed: Vec<ChunkPlace>, cuts: &Cuts, vertices: &Vertices) -> Vec<Stripe> {
+fn group_chunks_by_stripe(
+    mut placed: Vec<ChunkPlace>,
+    cuts: &Cuts,
+    vertices: &Vertices,
+) -> Vec<Stripe> {
     placed.sort_by_key(|place| (place.cell.stripe, place.cell.source_partition, place.number));
     let mut placed = placed.into_iter().peekable();
     (0..cuts.len())

@@ -15,7 +15,7 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
-use crate::edges::bins::{Bin, Grid, Part, StripeBins};
+use crate::edges::bins::{Bin, BinRun, Grid, StripeBins};
 use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
 use crate::edges::segments::{List, Segment, Segments};
 use crate::edges::slab_location::{SpilledSlab, SpilledSlabs};
@@ -346,7 +346,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
     }
 
     /// Writes out the open lines and hands over the bins, and the marks.
-    fn finish(mut self) -> Result<(Vec<Option<Part>>, Option<Marks>), EngineError> {
+    fn finish(mut self) -> Result<(Vec<Option<BinRun>>, Option<Marks>), EngineError> {
         for index in 0..self.open.len() {
             if self.waiting[index] > 0 {
                 self.flush(index)?;
@@ -370,11 +370,11 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let Self { grid, marker, closed, bin_groups, lines, waiting, .. } = self;
         // What is open no more goes before segments are sorted.
         drop((lines, waiting));
-        let shelve = |bin_group: BinGroup| Arc::new(SpilledSlabs::new(bin_group.slabs));
-        let bin_groups: Vec<_> = bin_groups.into_iter().map(shelve).collect();
+        let spill = |bin_group: BinGroup| Arc::new(SpilledSlabs::new(bin_group.slabs));
+        let bin_groups: Vec<_> = bin_groups.into_iter().map(spill).collect();
         let part = |(index, segments): (usize, Segments)| {
             let slabs = Arc::clone(&bin_groups[grid.bin_groups.of(index)]);
-            (!segments.is_empty()).then_some(Part { slabs, segments })
+            (!segments.is_empty()).then_some(BinRun { slabs, segments })
         };
         let sorted = closed.sorted(grid.bins())?;
         let marks = marker.map(|marker| marker.marks);

@@ -66,7 +66,7 @@ impl Kept {
         let starts: Vec<u64> =
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let slabs = self.slabs(plan, &directory, &starts, (&volume, &io), workers, progress)?;
-        let stripes = shelve(&directory, slabs, &segments, &starts);
+        let stripes = group_chunks_by_stripe(&directory, slabs, &segments, &starts);
         let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
         let elsewhere = self.io.remote.is_some();
         let measured = measured.or(elsewhere.then_some(ELSEWHERE_RATE));
@@ -302,7 +302,7 @@ fn staying(plan: &Plan, runs: &[Run], edges: u64, together: usize) -> Vec<usize>
 }
 
 /// Puts chunks to their stripes.
-fn shelve(
+fn group_chunks_by_stripe(
     directory: &Directory,
     slabs: Vec<OnceLock<Resident>>,
     segments: &[usize],
