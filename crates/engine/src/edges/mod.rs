@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
 //! | `layout` | widths and encoding of edges in chunks |
-//! | `recipe`, `tiles` | edges in chunks |
+//! | `config`, `tiles` | edges in chunks |
 //! | `slab_packer`, `slab_location`, `compact` | chunks in slabs, and where slabs lie |
 //! | `framing`, `frames` | how chunks are compressed on storage, and the ways there and back |
 //! | `segments`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
@@ -32,7 +32,6 @@ pub(crate) mod keeper;
 pub(crate) mod layout;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
-pub(crate) mod recipe;
 pub(crate) mod row_layout;
 pub(crate) mod rows;
 pub(crate) mod segments;
@@ -41,5 +40,6 @@ pub(crate) mod slab_location;
 pub(crate) mod slab_packer;
 pub(crate) mod sound;
 pub(crate) mod source_index;
+pub(crate) mod tile_writer_config;
 pub(crate) mod tiles;
 pub(crate) mod weights;

@@ -16,10 +16,10 @@ use welter_store::header::{CellId, Label};
 use crate::EngineError;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::edges::frames::Framer;
-use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
 use crate::edges::sound::Sound;
+use crate::edges::tile_writer_config::{Keep, TileWriterConfig};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::SlabWriter;
 
@@ -83,11 +83,11 @@ impl SlabPacker {
         &mut self,
         label: &Label,
         bytes: &[u8],
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
         if self.slab.is_none() || self.filled + bytes.len() > SLAB_BYTES {
-            self.close(recipe.keep, recipe.arena)?;
-            self.slab = Some(recipe.arena.take()?);
+            self.close(config.keep, config.arena)?;
+            self.slab = Some(config.arena.take()?);
         }
         let range = self.filled..self.filled + bytes.len();
         if let Some(slab) = &mut self.slab {

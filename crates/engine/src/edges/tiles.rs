@@ -15,9 +15,9 @@ use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
-use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_packer::SlabPacker;
+use crate::edges::tile_writer_config::{Group, Keep, Span, TileWriterConfig};
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::Window;
@@ -61,39 +61,39 @@ impl<R: Record> TileWriter<R> {
     /// edges, and says whether to go on.
     pub(crate) fn stripe<W: Waiting<Record = R>>(
         &mut self,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
         stripe: &Span,
         bins: StripeBins,
         mut done: impl FnMut(u64) -> bool,
     ) -> Result<(), EngineError> {
         let mut label = Label {
-            graph: recipe.graph,
+            graph: config.graph,
             generation: 0,
             cell: CellId { source_partition: 0, stripe: stripe.number },
             number: 0,
             source_base: 0,
-            target_base: recipe.vertices.index(stripe.slots.start),
-            target_bits: recipe.layout.stripe_bits,
-            encoding: recipe.layout.encoding,
+            target_base: config.vertices.index(stripe.slots.start),
+            target_bits: config.layout.stripe_bits,
+            encoding: config.layout.encoding,
             weights: WeightKind::None,
         };
-        for (group, bin) in recipe.groups.iter().zip(bins) {
+        for (group, bin) in config.groups.iter().zip(bins) {
             if group.partition != label.cell.source_partition {
-                self.buffers().close(&mut label, recipe)?;
+                self.buffers().close(&mut label, config)?;
                 label.cell.source_partition = group.partition;
                 label.number = 0;
             }
             // Blocks begin at multiples of their width, whatever partition they are in.
-            let first = recipe.vertices.index(group.partition_start);
-            label.source_base = first >> recipe.layout.block_bits << recipe.layout.block_bits;
-            self.cell::<W>(recipe, group, stripe, &bin, &mut label)?;
+            let first = config.vertices.index(group.partition_start);
+            label.source_base = first >> config.layout.block_bits << config.layout.block_bits;
+            self.cell::<W>(config, group, stripe, &bin, &mut label)?;
             if !done(bin.edges() as u64) {
                 return Err(EngineError::Cancelled);
             }
         }
-        self.buffers().close(&mut label, recipe)?;
-        if let Some(keep) = recipe.keep {
-            self.packer.close(Some(keep), recipe.arena)?;
+        self.buffers().close(&mut label, config)?;
+        if let Some(keep) = config.keep {
+            self.packer.close(Some(keep), config.arena)?;
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl<R: Record> TileWriter<R> {
     /// Sorts one cell and adds its tiles to the open chunk.
     fn cell<W: Waiting<Record = R>>(
         &mut self,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
         group: &Group<'_>,
         stripe: &Span,
         bin: &Bin,
@@ -117,9 +117,9 @@ impl<R: Record> TileWriter<R> {
             target: stripe.slots.start as u32,
             target_bits,
         };
-        let vertices = recipe.vertices;
+        let vertices = config.vertices;
         let first_source = vertices.index(group.slots.start);
-        let source_base = first_source >> recipe.layout.block_bits << recipe.layout.block_bits;
+        let source_base = first_source >> config.layout.block_bits << config.layout.block_bits;
         let numbers = Numbers {
             sources: vertices.window(group.slots.clone()),
             source_shift: (first_source - source_base) as u32,
@@ -128,22 +128,22 @@ impl<R: Record> TileWriter<R> {
             target_bits,
             record_bits: bits(&group.slots) + origin.low_bits::<W>(),
             way_bits: way_bits::<W>(),
-            block_bits: recipe.layout.block_bits,
-            edges_least: if recipe.layout.wide_tiles { TILE_EDGES_LEAST } else { 0 },
-            key_bits: recipe.layout.stripe_bits,
+            block_bits: config.layout.block_bits,
+            edges_least: if config.layout.wide_tiles { TILE_EDGES_LEAST } else { 0 },
+            key_bits: config.layout.stripe_bits,
         };
-        let most = recipe.plan.sort_edges_max();
-        let bin = bin.open(recipe.bins)?;
+        let most = config.plan.sort_edges_max();
+        let bin = bin.open(config.bins)?;
         if edges <= most {
-            self.make_room(edges, recipe.plan)?;
+            self.make_room(edges, config.plan)?;
             bin.write::<W>(origin, &mut self.records[..edges])?;
-            return self.sorted(edges, &numbers, label, recipe, group);
+            return self.sorted(edges, &numbers, label, config, group);
         }
         let sources = group.slots.end - group.slots.start;
         for (keys, edges) in pieces::pieces::<W>(&bin, origin, sources, most)? {
-            self.make_room(edges, recipe.plan)?;
+            self.make_room(edges, config.plan)?;
             pieces::fill::<W>(&bin, origin, &keys, &mut self.records[..edges])?;
-            self.sorted(edges, &numbers, label, recipe, group)?;
+            self.sorted(edges, &numbers, label, config, group)?;
         }
         Ok(())
     }
@@ -165,17 +165,17 @@ impl<R: Record> TileWriter<R> {
         edges: usize,
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
         group: &Group<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
         let by_target = label.encoding.needs_targets_sorted(label.target_bits)
-            || recipe.duplicates != Duplicates::Keep;
+            || config.duplicates != Duplicates::Keep;
         let low = if by_target { 0 } else { numbers.target_bits };
         let high = numbers.record_bits;
         let mut records = radix::sort(records, scratch, &mut self.counts, low, high);
-        if recipe.duplicates != Duplicates::Keep {
-            let left = merge_duplicates(records, recipe.duplicates);
+        if config.duplicates != Duplicates::Keep {
+            let left = merge_duplicates(records, config.duplicates);
             records = &mut records[..left];
         }
         if numbers.way_bits > 0 {
@@ -191,7 +191,7 @@ impl<R: Record> TileWriter<R> {
             packer: &mut self.packer,
         };
         let mut degrees = lock(&group.degrees);
-        out.tiles(records, numbers, label, recipe, |source| degrees[source as usize] += 1)
+        out.tiles(records, numbers, label, config, |source| degrees[source as usize] += 1)
     }
 
     /// Appends sorted records to the open chunk of their cell.
@@ -200,18 +200,18 @@ impl<R: Record> TileWriter<R> {
         records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
-        self.buffers().tiles(records, numbers, label, recipe, |_| {})
+        self.buffers().tiles(records, numbers, label, config, |_| {})
     }
 
     /// Ends the open chunk, if there is one.
     pub(crate) fn close(
         &mut self,
         label: &mut Label,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
-        self.buffers().close(label, recipe)
+        self.buffers().close(label, config)
     }
 
     fn buffers(&mut self) -> TileBuffers<'_> {
@@ -250,7 +250,7 @@ impl TileBuffers<'_> {
         records: &[R],
         numbers: &Numbers<'_>,
         label: &mut Label,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
         seen: impl FnMut(u32),
     ) -> Result<(), EngineError> {
         let keys = std::mem::take(&mut self.keys);
@@ -264,9 +264,9 @@ impl TileBuffers<'_> {
                 + 64;
             if !self.builder.is_empty() {
                 // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
-                let room = recipe.layout.chunk_bytes.min(self.packer.room());
+                let room = config.layout.chunk_bytes.min(self.packer.room());
                 if self.builder.bytes() + tile_bytes > room {
-                    self.close(label, recipe)?;
+                    self.close(label, config)?;
                 }
             }
             let first = numbers.base_shift + first;
@@ -283,14 +283,14 @@ impl TileBuffers<'_> {
     fn close(
         &mut self,
         label: &mut Label,
-        recipe: TileWriterConfig<'_, '_>,
+        config: TileWriterConfig<'_, '_>,
     ) -> Result<(), EngineError> {
         if self.builder.is_empty() {
             return Ok(());
         }
         self.bytes.clear();
         self.builder.finish(label, self.bytes);
-        self.packer.put(label, self.bytes, recipe)?;
+        self.packer.put(label, self.bytes, config)?;
         label.number += 1;
         Ok(())
     }

@@ -24,10 +24,10 @@ use crate::edges::compact::compact;
 use crate::edges::framing::Framing;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
-use crate::edges::recipe::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::{self, Source, SpilledSlabs, Window};
+use crate::edges::tile_writer_config::{Group, Keep, Span, TileWriterConfig};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
@@ -128,7 +128,7 @@ pub(crate) fn ingest(
     let arena = workers.arena();
     let keep = volumes.as_ref().map(|volumes| volumes.keep(plan));
     let number = keeping.map_or_else(random_number, |keeping| keeping.graph);
-    let recipe = TileWriterConfig {
+    let config = TileWriterConfig {
         plan,
         layout: plan.premises.edges,
         vertices: &vertices,
@@ -139,7 +139,7 @@ pub(crate) fn ingest(
         keep: keep.as_ref(),
         groups: &spans,
     };
-    let placed = (waiting.write_tiles)(bins, &grid, recipe, workers, progress)?;
+    let placed = (waiting.write_tiles)(bins, &grid, config, workers, progress)?;
     let mut bounds: Vec<Range<u64>> = Vec::new();
     for span in &spans {
         let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
@@ -370,14 +370,14 @@ fn bin(
 fn write_tiles<W: Waiting>(
     bins: Vec<StripeBins>,
     grid: &Grid,
-    recipe: TileWriterConfig<'_, '_>,
+    config: TileWriterConfig<'_, '_>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError> {
-    let slots = recipe.vertices.slots();
+    let slots = config.vertices.slots();
     let edges: u64 = bins.iter().flatten().map(|bin| bin.edges() as u64).sum();
-    if recipe.bins.is_some() {
-        leave_large_bin_groups(&bins, &grid.bin_groups, recipe.plan.bin_group_bytes_most());
+    if config.bins.is_some() {
+        leave_large_bin_groups(&bins, &grid.bin_groups, config.plan.bin_group_bytes_most());
     }
     let spilled = stored(&bins);
     let stripe = |(run, bins): (usize, StripeBins)| {
@@ -386,15 +386,15 @@ fn write_tiles<W: Waiting>(
     };
     let stripes = bins.into_iter().enumerate().map(stripe);
     let phase = progress.phase("sort", Unit::Edges, Some(edges));
-    let mut writers = workers.per_worker(|| TileWriter::<W::Record>::new(recipe.keep))?;
+    let mut writers = workers.per_worker(|| TileWriter::<W::Record>::new(config.keep))?;
     let window = Window::new(workers.threads());
     std::thread::scope(|scope| {
-        if let (Some(source), false) = (recipe.bins, spilled.is_empty()) {
+        if let (Some(source), false) = (config.bins, spilled.is_empty()) {
             let window = &window;
             Workers::beside(scope, move || slab_location::read_ahead(spilled, source, window))?;
         }
         let done = workers.for_each(stripes, progress, &mut writers, |writer, (stripe, bins)| {
-            writer.stripe::<W>(recipe, &stripe, bins, |edges| {
+            writer.stripe::<W>(config, &stripe, bins, |edges| {
                 phase.add(edges);
                 !progress.cancelled()
             })
@@ -404,10 +404,10 @@ fn write_tiles<W: Waiting>(
     })?;
     let mut placed = Vec::new();
     for writer in writers {
-        placed.append(&mut writer.finish(recipe.keep, recipe.arena)?);
+        placed.append(&mut writer.finish(config.keep, config.arena)?);
     }
     let in_tiles: u64 = placed.iter().map(|place| place.edges).sum();
-    let all_are = in_tiles == edges || recipe.duplicates != Duplicates::Keep;
+    let all_are = in_tiles == edges || config.duplicates != Duplicates::Keep;
     assert!(all_are, "every edge is in one tile");
     Ok(placed)
 }

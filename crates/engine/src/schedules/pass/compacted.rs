@@ -37,8 +37,8 @@ use crate::EngineError;
 use crate::edges::framing::Framing;
 use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::layout::EdgeLayout;
-use crate::edges::recipe::{Keep, TileWriterConfig};
 use crate::edges::slab_location::ChunkPlace;
+use crate::edges::tile_writer_config::{Keep, TileWriterConfig};
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
@@ -262,10 +262,10 @@ impl<'l> Writer<'l> {
         let Self { left, keep, edges, label: Some(label), .. } = self else { return Ok(()) };
         let graph = left.graph;
         let numbers = Numbers::plain(label.target_bits, graph.layout.block_bits, TILE_EDGES_LEAST);
-        let recipe = recipe(graph, keep);
+        let config = tile_writer_config(graph, keep);
         match edges {
-            Edges::Plain(edges, writer) => writer.append(edges, &numbers, label, recipe)?,
-            Edges::Weighted(edges, writer) => writer.append(edges, &numbers, label, recipe)?,
+            Edges::Plain(edges, writer) => writer.append(edges, &numbers, label, config)?,
+            Edges::Weighted(edges, writer) => writer.append(edges, &numbers, label, config)?,
         }
         edges.clear();
         Ok(())
@@ -275,10 +275,10 @@ impl<'l> Writer<'l> {
     fn close(&mut self) -> Result<(), EngineError> {
         self.cut()?;
         let Self { left, keep, edges, label: Some(label), .. } = self else { return Ok(()) };
-        let recipe = recipe(left.graph, keep);
+        let config = tile_writer_config(left.graph, keep);
         match edges {
-            Edges::Plain(_, writer) => writer.close(label, recipe),
-            Edges::Weighted(_, writer) => writer.close(label, recipe),
+            Edges::Plain(_, writer) => writer.close(label, config),
+            Edges::Weighted(_, writer) => writer.close(label, config),
         }
     }
 
@@ -299,7 +299,7 @@ impl<'l> Writer<'l> {
     }
 }
 
-fn recipe<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> TileWriterConfig<'l, 'l> {
+fn tile_writer_config<'l>(graph: &'l Graph, keep: &'l Keep<'l>) -> TileWriterConfig<'l, 'l> {
     TileWriterConfig {
         plan: &graph.plan,
         layout: graph.layout,
