@@ -22,8 +22,8 @@ pub trait Checkpointable: Stream {
     /// The snapshot of a vertex.
     fn snapshot(&self, state: &Self::VertexState, aux: &Self::Aux) -> Self::Snapshot;
 
-    /// The state and further data of which this is the snapshot; `None` if that is of no graph with so
-    /// many vertices.
+    /// The state and further data of which this is the snapshot; `None` if that is of no graph with
+    /// so many vertices.
     fn restored(
         &self,
         snapshot: Self::Snapshot,

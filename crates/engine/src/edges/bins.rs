@@ -1,13 +1,13 @@
 //! Bins of edges, one for each stripe of destinations and group of sources, as they wait to be
 //! sorted.
 //!
-//! A bin is a list of segments in slabs. Consecutive bins make a *bin group* and share slabs with
+//! A bin is a list of pages in slabs. Consecutive bins make a *bin group* and share slabs with
 //! no other bin group: when a bin group is written into chunks, its slabs are free, and the next
 //! chunks go there.
 //!
 //! Invariant: within a bin, edges keep the order of the input (parts are dealt to workers in
 //! consecutive runs, and a bin is the concatenation of what the workers put there). Tested by
-//! `the_first_of_many_wins_wherever_it_lies` and `each_bin_has_its_segments_in_their_order`.
+//! `the_first_of_many_wins_wherever_it_lies` and `each_bin_has_its_pages_in_their_order`.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 
 use crate::EngineError;
-use crate::edges::segments::{Segment, Segments};
+use crate::edges::bin_pages::{BinPage, BinPages};
 use crate::edges::skewed_bins::SkewedBins;
 use crate::edges::slab_location::{Source, SpilledSlabs};
 use crate::kernels::cuts::{BinGroups, Cuts};
@@ -86,7 +86,7 @@ pub(crate) struct Bin {
 pub(crate) struct BinRun {
     /// The slabs of the worker's bin group.
     pub(crate) slabs: Arc<SpilledSlabs>,
-    pub(crate) segments: Segments,
+    pub(crate) pages: BinPages,
 }
 
 impl Bin {
@@ -97,8 +97,8 @@ impl Bin {
 
     /// Number of edges.
     pub(crate) fn edges(&self) -> usize {
-        let segments = self.runs.iter().flat_map(|part| &*part.segments);
-        segments.map(|segment| segment.edges as usize).sum()
+        let pages = self.runs.iter().flat_map(|part| &*part.pages);
+        pages.map(|page| page.edges as usize).sum()
     }
 
     /// Slabs that the bin lies in, some of each worker.
@@ -117,7 +117,7 @@ impl Bin {
                 Some(slabs) => Slabs::SkewedBins(SkewedBins { slabs, source }),
                 None => Slabs::Read(part.slabs.slabs(source)?),
             };
-            parts.push((slabs, &part.segments[..]));
+            parts.push((slabs, &part.pages[..]));
         }
         Ok(OpenBin { parts })
     }
@@ -145,7 +145,7 @@ pub(crate) fn leave_large_bin_groups(bins: &[StripeBins], bin_groups: &BinGroups
 
 /// A bin in memory, or one that is read while it is looked at.
 pub(crate) struct OpenBin<'a> {
-    parts: Vec<(Slabs<'a>, &'a [Segment])>,
+    parts: Vec<(Slabs<'a>, &'a [BinPage])>,
 }
 
 enum Slabs<'a> {
@@ -186,22 +186,22 @@ impl OpenBin<'_> {
     /// The lines with the number of edges in each, in the order of the input.
     #[inline(always)]
     fn lines<W: Waiting>(&self, mut visit: impl FnMut(&Line, usize)) -> Result<(), EngineError> {
-        let bytes = |it: &Segment| (it.edges as usize).div_ceil(W::PER_LINE) * LINE_BYTES;
-        let mut segment = |segment: &Segment, bytes: &[u8]| {
-            let mut left = segment.edges as usize;
+        let bytes = |it: &BinPage| (it.edges as usize).div_ceil(W::PER_LINE) * LINE_BYTES;
+        let mut page = |page: &BinPage, bytes: &[u8]| {
+            let mut left = page.edges as usize;
             for line in cast_slice::<u8, Line>(bytes) {
                 let edges = left.min(W::PER_LINE);
                 visit(line, edges);
                 left -= edges;
             }
         };
-        for (slabs, segments) in &self.parts {
+        for (slabs, pages) in &self.parts {
             match slabs {
-                Slabs::Read(slabs) => segments.iter().for_each(|it| {
+                Slabs::Read(slabs) => pages.iter().for_each(|it| {
                     let slab = slabs[it.slab as usize].bytes();
-                    segment(it, &slab[it.offset as usize..][..bytes(it)]);
+                    page(it, &slab[it.offset as usize..][..bytes(it)]);
                 }),
-                Slabs::SkewedBins(apart) => apart.each(segments, bytes, &mut segment)?,
+                Slabs::SkewedBins(apart) => apart.each(pages, bytes, &mut page)?,
             }
         }
         Ok(())

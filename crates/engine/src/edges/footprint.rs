@@ -9,10 +9,10 @@ use crate::machine::arena::SLAB_BYTES;
 use crate::machine::nontemporal::LINE_BYTES;
 use crate::machine::storage::slabs_read;
 
-/// Lines of a segment of a bin: 4 KiB. The last segment of each bin is half empty.
-pub(crate) const SEGMENT_LINES: usize = 64;
-/// Bytes of a segment of a bin.
-pub(crate) const SEGMENT_BYTES: usize = SEGMENT_LINES * LINE_BYTES;
+/// Lines of a page of a bin: 4 KiB. The last page of each bin is half empty.
+pub(crate) const BIN_PAGE_LINES: usize = 64;
+/// Bytes of a page of a bin.
+pub(crate) const BIN_PAGE_BYTES: usize = BIN_PAGE_LINES * LINE_BYTES;
 /// Edges of a tile at most, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
 /// Bands of a block, as many as bits in a mask of them.

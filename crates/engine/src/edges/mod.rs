@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `graph` | a graph: its plan, its chunks, its degrees |
 //! | `layout` | widths and encoding of edges in chunks |
-//! | `config`, `tiles` | edges in chunks |
+//! | `tile_writer_config`, `tiles` | edges in chunks |
 //! | `slab_packer`, `slab_location`, `compact` | chunks in slabs, and where slabs lie |
 //! | `framing`, `frames` | how chunks are compressed on storage, and the ways there and back |
-//! | `segments`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
+//! | `bin_pages`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
 //! | `begun`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
 //! | `sound` | whether edges that were kept lead to vertices |
@@ -21,6 +21,7 @@
 //! `chunks_hold_what_they_held_after_they_moved`.
 
 pub(crate) mod begun;
+pub(crate) mod bin_pages;
 pub(crate) mod bins;
 pub(crate) mod compact;
 pub(crate) mod footprint;
@@ -34,7 +35,6 @@ pub(crate) mod pieces;
 pub(crate) mod read_ahead;
 pub(crate) mod row_layout;
 pub(crate) mod rows;
-pub(crate) mod segments;
 pub(crate) mod skewed_bins;
 pub(crate) mod slab_location;
 pub(crate) mod slab_packer;

@@ -13,7 +13,7 @@ use welter_store::checksum;
 use welter_store::io::{ALIGN, Place};
 
 use crate::EngineError;
-use crate::edges::segments::Segment;
+use crate::edges::bin_pages::BinPage;
 use crate::edges::slab_location::{Source, SpilledSlab};
 use crate::machine::arena::Slab;
 
@@ -32,12 +32,12 @@ impl SkewedBins<'_> {
     #[inline(always)]
     pub(crate) fn each(
         &self,
-        segments: &[Segment],
-        bytes: impl Fn(&Segment) -> usize,
-        mut visit: impl FnMut(&Segment, &[u8]),
+        segments: &[BinPage],
+        bytes: impl Fn(&BinPage) -> usize,
+        mut visit: impl FnMut(&BinPage, &[u8]),
     ) -> Result<(), EngineError> {
         let mut memory = None;
-        let near = |one: &Segment, next: &Segment| {
+        let near = |one: &BinPage, next: &BinPage| {
             one.slab == next.slab && next.offset - one.offset <= bytes(one) as u32 + GAP_BYTES
         };
         for run in segments.chunk_by(near) {

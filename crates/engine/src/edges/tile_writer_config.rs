@@ -73,11 +73,11 @@ pub(crate) struct TileWriterConfig<'a, 'd> {
     /// Where chunks go that do not fit in memory.
     pub(crate) keep: Option<&'a Keep<'d>>,
     /// The groups of sources, with the out-degrees of each.
-    pub(crate) groups: &'a [Group<'d>],
+    pub(crate) groups: &'a [SourceRun<'d>],
 }
 
 /// A range of sources that is sorted together.
-pub(crate) struct Group<'a> {
+pub(crate) struct SourceRun<'a> {
     pub(crate) slots: Range<u64>,
     /// The source partition that it is a part of, and the first slot of that.
     pub(crate) partition: u32,

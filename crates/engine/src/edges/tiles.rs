@@ -17,7 +17,7 @@ use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::pieces;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_packer::SlabPacker;
-use crate::edges::tile_writer_config::{Group, Keep, Span, TileWriterConfig};
+use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
 use crate::kernels::vertices::Window;
@@ -102,7 +102,7 @@ impl<R: Record> TileWriter<R> {
     fn cell<W: Waiting<Record = R>>(
         &mut self,
         config: TileWriterConfig<'_, '_>,
-        group: &Group<'_>,
+        group: &SourceRun<'_>,
         stripe: &Span,
         bin: &Bin,
         label: &mut Label,
@@ -166,7 +166,7 @@ impl<R: Record> TileWriter<R> {
         numbers: &Numbers<'_>,
         label: &mut Label,
         config: TileWriterConfig<'_, '_>,
-        group: &Group<'_>,
+        group: &SourceRun<'_>,
     ) -> Result<(), EngineError> {
         let (records, scratch) = (&mut self.records[..edges], &mut self.scratch[..edges]);
         let by_target = label.encoding.needs_targets_sorted(label.target_bits)

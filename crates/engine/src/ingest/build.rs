@@ -27,7 +27,7 @@ use crate::edges::index::build_index;
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::{self, Source, SpilledSlabs, Window};
-use crate::edges::tile_writer_config::{Group, Keep, Span, TileWriterConfig};
+use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
@@ -259,7 +259,7 @@ fn groups_of<'a>(
     partitions: usize,
     vertices: &Vertices,
     degrees: &'a mut [u32],
-) -> Vec<Group<'a>> {
+) -> Vec<SourceRun<'a>> {
     let mut rest = degrees;
     let mut last = (u32::MAX, 0);
     (0..cuts.len())
@@ -273,7 +273,7 @@ fn groups_of<'a>(
             let (degrees, others) = std::mem::take(&mut rest).split_at_mut(width as usize);
             rest = others;
             let degrees = Mutex::new(degrees);
-            Group { slots, partition, partition_start: last.1, degrees }
+            SourceRun { slots, partition, partition_start: last.1, degrees }
         })
         .collect()
 }

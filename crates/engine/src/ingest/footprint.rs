@@ -2,15 +2,15 @@
 //!
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
-use crate::edges::footprint::SEGMENT_BYTES;
+use crate::edges::footprint::BIN_PAGE_BYTES;
 use crate::kernels::vertices::SEGMENT_BITS;
 
 /// Bytes of a worker's buffers that do not grow with the graph: building a chunk, decoding, cuts.
 pub(crate) const WORKER_BYTES: u64 = 2 << 20;
-/// Bytes of a bin: its line, counters, and the list of its segments.
+/// Bytes of a bin: its line, counters, and the list of its pages.
 pub(crate) const BIN_BYTES: u64 = 192;
-/// Bytes of a bin that has a segment in memory.
-pub(crate) const OPEN_BIN_BYTES: u64 = BIN_BYTES + SEGMENT_BYTES as u64;
+/// Bytes of a bin that has a page in memory.
+pub(crate) const OPEN_BIN_BYTES: u64 = BIN_BYTES + BIN_PAGE_BYTES as u64;
 
 /// Bytes of a mark on each slot of so many segments.
 pub(crate) fn marks(segments: u64) -> u64 {
@@ -38,8 +38,8 @@ pub(crate) fn sort(edges: u64, weighted: bool) -> u64 {
     edges * if weighted { 32 } else { 16 }
 }
 
-/// Bytes of so many bins of a worker whose edges stay in memory, of which the last segments are
+/// Bytes of so many bins of a worker whose edges stay in memory, of which the last pages are
 /// half empty, and few have as many as that where there are few edges.
 pub(crate) fn bins(bins: u64, edges: u64) -> u64 {
-    bins * BIN_BYTES + (bins * SEGMENT_BYTES as u64).min(edges * 64)
+    bins * BIN_BYTES + (bins * BIN_PAGE_BYTES as u64).min(edges * 64)
 }

@@ -3,17 +3,17 @@
 //! Marks are made a slab of a bin group at a time, when it is full, or a bin at a time where all of
 //! them stay in memory: the edges begin in few groups of sources and end in one stripe, mostly, so
 //! the marks of both are in the cache. Those of edges as they come would be anywhere. Of one
-//! segment (4 KiB, 768 edges) too few end at the same line: closing each of them took 16 ns an edge
-//! and core on R-MAT scrambled 24 with 1 GiB, three quarters of it at the marks. Marking takes 8
-//! now with all in memory, and took 12 in a noisier minute with 1 GiB. Each worker has marks of its
-//! own, so that nobody takes a line of them from another: with shared ones a profile of the same
-//! graph had a third of the partition here.
+//! page of a bin (4 KiB, 768 edges) too few end at the same line: closing each of them took 16 ns
+//! an edge and core on R-MAT scrambled 24 with 1 GiB, three quarters of it at the marks. Marking
+//! takes 8 now with all in memory, and took 12 in a noisier minute with 1 GiB. Each worker has
+//! marks of its own, so that nobody takes a line of them from another: with shared ones a profile
+//! of the same graph had a third of the partition here.
 
 use bytemuck::cast_slice;
 
 use crate::EngineError;
+use crate::edges::bin_pages::BinPage;
 use crate::edges::bins::Grid;
-use crate::edges::segments::Segment;
 use crate::kernels::record::{Line, Waiting};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::nontemporal::LINE_BYTES;
@@ -72,11 +72,11 @@ impl<'a> Marker<'a> {
         Ok(Self { marks: Marks::new(grid.slots)?, grid, both_ways })
     }
 
-    /// Marks the ends of the edges in a segment of a bin. `slab`: where that is.
-    pub(crate) fn mark<W: Waiting>(&mut self, bin: usize, segment: &Segment, slab: &[u8]) {
-        let (origin, edges) = (self.grid.origin(bin), segment.edges as usize);
+    /// Marks the ends of the edges in a page of a bin. `slab`: where that is.
+    pub(crate) fn mark<W: Waiting>(&mut self, bin: usize, page: &BinPage, slab: &[u8]) {
+        let (origin, edges) = (self.grid.origin(bin), page.edges as usize);
         let bytes = edges.div_ceil(W::PER_LINE) * LINE_BYTES;
-        let lines: &[Line] = cast_slice(&slab[segment.offset as usize..][..bytes]);
+        let lines: &[Line] = cast_slice(&slab[page.offset as usize..][..bytes]);
         let mut each = |line: &Line, place: usize| {
             let [source, target] = origin.slots::<W>(line, place);
             self.marks.set(source);

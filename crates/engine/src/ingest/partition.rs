@@ -2,7 +2,7 @@
 //!
 //! Edges are appended to one cache line a bin, and lines go to memory when they are full, so that
 //! thousands of bins are written at the speed of memory and not of its latency. Where bins may
-//! overflow, a segment is filled in a place of its own and then copied to a slab of its bin group,
+//! overflow, a page is filled in a place of its own and then copied to a slab of its bin group,
 //! so that a slab is full at a time that is known, and can be written to storage. Then the ends of
 //! its edges are marked ([`crate::ingest::marks`]).
 
@@ -15,9 +15,9 @@ use welter_store::checksum;
 use welter_store::io::{IoOptions, Volume};
 
 use crate::EngineError;
+use crate::edges::bin_pages::{BinPage, BinPageList, BinPages};
 use crate::edges::bins::{Bin, BinRun, Grid, StripeBins};
-use crate::edges::footprint::{SEGMENT_BYTES, SEGMENT_LINES};
-use crate::edges::segments::{List, Segment, Segments};
+use crate::edges::footprint::{BIN_PAGE_BYTES, BIN_PAGE_LINES};
 use crate::edges::slab_location::{SpilledSlab, SpilledSlabs};
 use crate::ingest::marks::{Marker, Marks};
 use crate::ingest::survey::first_beyond;
@@ -93,7 +93,7 @@ pub(crate) fn partition<W: Waiting>(
     Ok(((0..grid.stripes.len()).map(stripe).collect(), marks))
 }
 
-/// One worker's lines and segments. What is touched at every edge lies close together.
+/// One worker's lines and pages. What is touched at every edge lies close together.
 struct Writer<'a, W> {
     grid: &'a Grid,
     marker: Option<Marker<'a>>,
@@ -103,14 +103,14 @@ struct Writer<'a, W> {
     /// Edges in the open line of each bin.
     waiting: Vec<u8>,
     open: Vec<Open>,
-    /// The full segments of all bins.
-    closed: List,
+    /// The full pages of all bins.
+    closed: BinPageList,
     bin_groups: Vec<BinGroup>,
     spill: Option<Spill<'a>>,
     kind: std::marker::PhantomData<W>,
 }
 
-/// The open segment of a bin: its bin group, where it is, and how many lines were written to it.
+/// The open page of a bin: its bin group, where it is, and how many lines were written to it.
 /// Each full line asks for another one of these, which no cache may hold, so nothing else is asked.
 #[derive(Clone, Copy, Default)]
 struct Open {
@@ -124,36 +124,36 @@ struct Open {
 #[derive(Default)]
 struct BinGroup {
     slabs: Vec<SpilledSlab>,
-    /// The slab that segments are put into.
+    /// The slab that pages are put into.
     open: Option<Slab>,
-    /// Where the next segment begins in the last slab.
+    /// Where the next page begins in the last slab.
     offset: usize,
     /// Segments of the open slab with their bins, where that may be written: they are not marked.
-    unmarked: Vec<(u32, Segment)>,
+    unmarked: Vec<(u32, BinPage)>,
 }
 
 impl BinGroup {
-    /// Room for a segment in a slab that is in memory.
-    fn segment(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
+    /// Room for a page in a slab that is in memory.
+    fn page(&mut self, arena: &Arena) -> Result<(u32, u32), EngineError> {
         if self.slabs.is_empty() || self.offset == SLAB_BYTES {
             self.slabs.push(SpilledSlab::Memory(arena.take()?));
             self.offset = 0;
         }
         let offset = self.offset;
-        self.offset += SEGMENT_BYTES;
+        self.offset += BIN_PAGE_BYTES;
         Ok((self.slabs.len() as u32 - 1, offset as u32))
     }
 }
 
-/// Where one worker's segments are filled, and how their slabs are written.
+/// Where one worker's pages are filled, and how their slabs are written.
 struct Spill<'a> {
-    segments: Buffer<Line>,
+    pages: Buffer<Line>,
     writer: SlabWriter,
     overflow: Overflow<'a>,
 }
 
 impl Spill<'_> {
-    /// Copies the first lines of a bin's segment, which hold so many edges, to a slab of its bin
+    /// Copies the first lines of a bin's page, which hold so many edges, to a slab of its bin
     /// group.
     fn close<W: Waiting>(
         &mut self,
@@ -161,7 +161,7 @@ impl Spill<'_> {
         bin_group: &mut BinGroup,
         arena: &Arena,
         marker: Option<&mut Marker<'_>>,
-    ) -> Result<Segment, EngineError> {
+    ) -> Result<BinPage, EngineError> {
         let bytes = lines * LINE_BYTES;
         if let Some(slab) = bin_group.open.take_if(|_| bin_group.offset + bytes > SLAB_BYTES) {
             self.put_away::<W>(slab, bin_group, arena, marker)?;
@@ -170,16 +170,16 @@ impl Spill<'_> {
             (bin_group.open, bin_group.offset) = (Some(arena.take()?), 0);
         }
         let offset = bin_group.offset;
-        let from = &self.segments[index * SEGMENT_LINES..][..lines];
+        let from = &self.pages[index * BIN_PAGE_LINES..][..lines];
         let from: &[u8] = cast_slice(from);
         if let Some(slab) = &mut bin_group.open {
             slab.bytes_mut()[offset..offset + bytes].copy_from_slice(from);
         }
         bin_group.offset += bytes;
         let (slab, checksum) = (bin_group.slabs.len() as u32, checksum::of(from));
-        let segment = Segment { slab, offset: offset as u32, edges, checksum };
-        bin_group.unmarked.push((index as u32, segment));
-        Ok(segment)
+        let page = BinPage { slab, offset: offset as u32, edges, checksum };
+        bin_group.unmarked.push((index as u32, page));
+        Ok(page)
     }
 
     /// Marks the edges of a slab, and keeps or writes it.
@@ -191,8 +191,8 @@ impl Spill<'_> {
         marker: Option<&mut Marker<'_>>,
     ) -> Result<(), EngineError> {
         if let Some(marker) = marker {
-            let segments = bin_group.unmarked.iter();
-            segments.for_each(|(bin, it)| marker.mark::<W>(*bin as usize, it, slab.bytes()));
+            let pages = bin_group.unmarked.iter();
+            pages.for_each(|(bin, it)| marker.mark::<W>(*bin as usize, it, slab.bytes()));
         }
         bin_group.unmarked.clear();
         let kept = if arena.used_bytes() <= self.overflow.used_most {
@@ -214,7 +214,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         bin_groups.resize_with(grid.bin_groups.count(), BinGroup::default);
         let spill = |overflow: Overflow<'a>| {
             Ok::<_, EngineError>(Spill {
-                segments: Buffer::zeroed(bins * SEGMENT_LINES)?,
+                pages: Buffer::zeroed(bins * BIN_PAGE_LINES)?,
                 writer: SlabWriter::new(overflow.volume, overflow.io)?,
                 overflow,
             })
@@ -231,7 +231,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
             open: (0..bins)
                 .map(|bin| Open { bin_group: grid.bin_groups.of(bin) as u32, ..Open::default() })
                 .collect(),
-            closed: List::default(),
+            closed: BinPageList::default(),
             bin_groups,
             spill: overflow.map(spill).transpose()?,
             kind: std::marker::PhantomData,
@@ -292,13 +292,13 @@ impl<'a, W: Waiting> Writer<'a, W> {
         let bin = &mut self.open[index];
         let line = bin.lines as usize;
         if let Some(spill) = &mut self.spill {
-            // Past the cache too: together the segments are larger than it, and a line that is
+            // Past the cache too: together the pages are larger than it, and a line that is
             // first read costs more than all else that is done here.
-            copy_line(&mut spill.segments[index * SEGMENT_LINES + line].0, &self.lines[index].0);
+            copy_line(&mut spill.pages[index * BIN_PAGE_LINES + line].0, &self.lines[index].0);
         } else {
             let bin_group = &mut self.bin_groups[bin.bin_group as usize];
             if line == 0 {
-                (bin.slab, bin.offset) = bin_group.segment(self.arena)?;
+                (bin.slab, bin.offset) = bin_group.page(self.arena)?;
             }
             let offset = bin.offset as usize + line * LINE_BYTES;
             if let SpilledSlab::Memory(slab) = &mut bin_group.slabs[bin.slab as usize] {
@@ -308,18 +308,18 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         let open = usize::from(std::mem::take(&mut self.waiting[index]));
         bin.lines += 1;
-        if bin.lines as usize == SEGMENT_LINES || open < W::PER_LINE {
+        if bin.lines as usize == BIN_PAGE_LINES || open < W::PER_LINE {
             self.close(index, open)?;
         }
         Ok(())
     }
 
-    /// Closes the open segment of a bin, the last line of which holds `open` edges.
+    /// Closes the open page of a bin, the last line of which holds `open` edges.
     fn close(&mut self, index: usize, open: usize) -> Result<(), EngineError> {
         let bin = &mut self.open[index];
         let lines = std::mem::take(&mut bin.lines) as usize;
         let edges = ((lines - 1) * W::PER_LINE + open) as u32;
-        let segment = match &mut self.spill {
+        let page = match &mut self.spill {
             Some(spill) => {
                 let bin_group = &mut self.bin_groups[bin.bin_group as usize];
                 spill.close::<W>(
@@ -329,18 +329,18 @@ impl<'a, W: Waiting> Writer<'a, W> {
                     self.marker.as_mut(),
                 )?
             }
-            None => Segment { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
+            None => BinPage { slab: bin.slab, offset: bin.offset, edges, checksum: 0 },
         };
-        self.closed.push(index, segment)
+        self.closed.push(index, page)
     }
 
     /// Marks the edges of all bins, where none of them was written.
     fn mark_all(&mut self) {
         let Some(marker) = self.marker.as_mut().filter(|_| self.spill.is_none()) else { return };
-        for (index, segment) in self.closed.iter() {
+        for (index, page) in self.closed.iter() {
             let slabs = &self.bin_groups[self.open[index].bin_group as usize].slabs;
-            if let SpilledSlab::Memory(slab) = &slabs[segment.slab as usize] {
-                marker.mark::<W>(index, segment, slab.bytes());
+            if let SpilledSlab::Memory(slab) = &slabs[page.slab as usize] {
+                marker.mark::<W>(index, page, slab.bytes());
             }
         }
     }
@@ -368,13 +368,13 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         fence();
         let Self { grid, marker, closed, bin_groups, lines, waiting, .. } = self;
-        // What is open no more goes before segments are sorted.
+        // What is open no more goes before pages are sorted.
         drop((lines, waiting));
         let spill = |bin_group: BinGroup| Arc::new(SpilledSlabs::new(bin_group.slabs));
         let bin_groups: Vec<_> = bin_groups.into_iter().map(spill).collect();
-        let part = |(index, segments): (usize, Segments)| {
+        let part = |(index, pages): (usize, BinPages)| {
             let slabs = Arc::clone(&bin_groups[grid.bin_groups.of(index)]);
-            (!segments.is_empty()).then_some(BinRun { slabs, segments })
+            (!pages.is_empty()).then_some(BinRun { slabs, pages })
         };
         let sorted = closed.sorted(grid.bins())?;
         let marks = marker.map(|marker| marker.marks);

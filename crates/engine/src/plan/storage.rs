@@ -14,8 +14,8 @@ use super::stored::{BinsPlan, StoragePlan};
 use super::streamed::Streamed;
 use super::{Access, Forecast, Plan, relaxing};
 use crate::columns::footprint;
-use crate::edges::footprint::{SEGMENT_BYTES, read_ahead};
-use crate::edges::segments::{LISTED_BYTES, PAGE_BYTES, SORTED_BYTES};
+use crate::edges::bin_pages::{BLOCK_BYTES, LISTED_BYTES, SORTED_BYTES};
+use crate::edges::footprint::{BIN_PAGE_BYTES, read_ahead};
 use crate::ingest::footprint::{OPEN_BIN_BYTES, WORKER_BYTES};
 use crate::machine::nontemporal::LINE_BYTES;
 use crate::machine::throughput::Throughput;
@@ -53,14 +53,14 @@ struct Open {
     bins: u64,
     /// Bins that are wanted at most.
     bins_most: u64,
-    /// Bytes of lines and segments that are filled, and of what is on the list beside segments.
+    /// Bytes of lines and pages that are filled, and of what is on the list beside pages.
     bytes: u64,
-    /// Bytes of what tells where segments lie, until they are sorted.
+    /// Bytes of what tells where pages lie, until they are sorted.
     listed: u64,
 }
 
 impl Open {
-    /// Each bin of each worker has a segment in memory, so there are fewer bins in a small budget.
+    /// Each bin of each worker has a page in memory, so there are fewer bins in a small budget.
     /// Their bytes follow the budget without steps, or less of one could do where more does not.
     fn new(premises: &Premises, waiting: u64, stripes: u64, cells: u64) -> Self {
         let threads = premises.threads as u64;
@@ -71,9 +71,9 @@ impl Open {
         let bins_most = affordable / of_bins(1);
         let bins = wanted.min(bins_most);
         let filled = of_bins(wanted).min(affordable);
-        let segments = waiting / SEGMENT_BYTES as u64 + filled / OPEN_BIN_BYTES;
-        let pages = segments * (LISTED_BYTES - SORTED_BYTES) + threads * PAGE_BYTES;
-        Self { bins, bins_most, bytes: filled + pages, listed: segments * SORTED_BYTES }
+        let pages = waiting / BIN_PAGE_BYTES as u64 + filled / OPEN_BIN_BYTES;
+        let lists = pages * (LISTED_BYTES - SORTED_BYTES) + threads * BLOCK_BYTES;
+        Self { bins, bins_most, bytes: filled + lists, listed: pages * SORTED_BYTES }
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         StorageMode::Kept => 0,
     };
     // Of a graph that is kept only bins go to temporary files, and mostly none do.
-    // A slab ends where the next segment does not fit; each bin has a line that is not full, each
+    // A slab ends where the next page does not fit; each bin has a line that is not full, each
     // bin group a slab. What is on its way to storage is not what stays.
     let ends = threads * (bins * LINE_BYTES as u64 + bin_groups * ALIGN as u64);
     let all_bins = written + written / 128 + ends;
