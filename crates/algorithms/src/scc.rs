@@ -31,10 +31,10 @@
 //! In the words of Chaos, whose `SCC` is of the extended model (edges are rewritten): *forward
 //! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back. Trimming
 //! drops edges: one between two parts, or with an end that is decided, is a candidate never again
-//! ([`Again::Never`]). When a pass that trims leaves few others, those are written anew, and it is
-//! gone; until then, and where edges are in memory, chunks without any others are not read again.
-//! No edge is rewritten to anything else: what it would be, between the labels of its ends, stands
-//! in their states, where all edges look it up.
+//! ([`RevisitPolicy::Never`]). When a pass that trims leaves few others, those are written anew,
+//! and it is gone; until then, and where edges are in memory, chunks without any others are not
+//! read again. No edge is rewritten to anything else: what it would be, between the labels of its
+//! ends, stands in their states, where all edges look it up.
 //!
 //! Source: Chaos, Table 1 (`SCC`); L. K. Fleischer, B. Hendrickson, A. Pınar, "On identifying
 //! strongly connected components in parallel", 2000 (parts by a pivot); S. Orzan, "On distributed

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::ids::IdMap;
-use welter_model::marked::RankSelectBitmap;
+use welter_model::rank_select::RankSelectBitmap;
 use welter_model::table::VertexColumn;
 use welter_progress::FailureKind;
 
