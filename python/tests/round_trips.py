@@ -45,7 +45,7 @@ class Table:
 
     @property
     def first(self) -> int:
-        """The least id; above 0 where ids are names."""
+        """The least id; above 0 where ids are strings."""
         return min(min(edge[:2]) for edge in self.edges) if self.numbers else 1
 
 

@@ -228,7 +228,7 @@ def networkx_markup(edges: Table, folder: Path, chance: random.Random) -> Writte
         made = networkx.relabel_nodes(made, {node: str(node) for node in made})
         wanted = [(str(a), str(b), *(rest or [1.0])) for a, b, *rest in wanted]
         if chance.random() < 0.5:
-            options = ["--ids", "names"]
+            options = ["--ids", "strings"]
         else:
             places = {node: place for place, node in enumerate(made, 1)}
             wanted = [(places[a], places[b], *rest) for a, b, *rest in wanted]

@@ -131,7 +131,7 @@ def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> No
     expected = welter.pagerank(held).to_numpy()["rank"]
     assert (welter.pagerank("s3://box/graph").to_numpy()["rank"] == expected).all()
     graph = welter.open("s3://box/graph")
-    cached = {"edge_cache": f"{tmp_path / 'cache'}:64MiB", "cache": 0}
+    cached = {"edge_cache": f"{tmp_path / 'cache'}:64MiB", "edge_memory": 0}
     for _ in range(2):
         store.asked.clear()
         assert (welter.pagerank(graph, **cached).to_numpy()["rank"] == expected).all()

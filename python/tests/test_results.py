@@ -252,7 +252,7 @@ def test_a_run_is_gone_on_with(tmp_path, monkeypatch, graph):
         "threading.Thread(target=stop).start()\n"
         "try:\n"
         f"    welter.pagerank(graph, iterations={ITERATIONS}, tolerance=0.0, checkpoint='kept',\n"
-        "                    every=5)\n"
+        "                    checkpoint_every=5)\n"
         "except KeyboardInterrupt as error:\n"
         "    print(error)\n"
     )
@@ -274,19 +274,19 @@ def test_a_run_is_gone_on_with(tmp_path, monkeypatch, graph):
 
 
 def test_a_checkpoint_goes_when_the_result_is_there(tmp_path, calls):
-    ranks = welter.pagerank(welter.rmat(8), checkpoint=tmp_path / "kept", every=1)
+    ranks = welter.pagerank(welter.rmat(8), checkpoint=tmp_path / "kept", checkpoint_every=1)
     assert ranks.to_dict() == welter.pagerank(welter.rmat(8)).to_dict()
     assert not (tmp_path / "kept").exists()
     with pytest.raises(welter.UsageError, match="in memory is not there to resume from"):
         welter.pagerank(calls, checkpoint=tmp_path / "kept")
-    with pytest.raises(welter.UsageError, match="teleport_from: is in memory"):
-        welter.pagerank(welter.rmat(4), teleport_from={0: 1}, checkpoint=tmp_path / "kept")
+    with pytest.raises(welter.UsageError, match="personalization: is in memory"):
+        welter.pagerank(welter.rmat(4), personalization={0: 1}, checkpoint=tmp_path / "kept")
     with pytest.raises(welter.UsageError, match="checkpoint"):
-        welter.pagerank(welter.rmat(4), every=3)
+        welter.pagerank(welter.rmat(4), checkpoint_every=3)
     assert not (tmp_path / "kept").exists()
 
 
 def test_a_graph_shows_what_it_is(calls):
     shown = repr(welter.from_arrow(calls, weight="minutes", name="calls"))
-    assert shown.startswith("<welter.Graph of calls: 4 edges, directed, weighted, ids are names")
+    assert shown.startswith("<welter.Graph of calls: 4 edges, directed, weighted, ids are strings")
     assert "undirected, no weights" in repr(welter.from_numpy([0], [1], undirected=True))

@@ -89,7 +89,7 @@ def test_routes_threads_and_budgets_give_the_same(graph):
     for options in (
         {"threads": 1},
         {"threads": 2, "encoding": "compressed"},
-        {"cache": 0},
+        {"edge_memory": 0},
         {"memory": "512MiB"},
         {"memory": 1 << 29},
     ):
@@ -105,8 +105,9 @@ def test_components_go_by_labels_on_other_routes(graph):
         for route in ("ranges", "spill"):
             found = components(graph, route=route)
             assert columns(found) == expected, route
-            assert found.report["parameters"]["method"] == "labels", route
-    assert "method    labels: union-find does not have" in graph.explain("wcc", route="spill")
+            assert found.report["parameters"]["method"] == "label-propagation", route
+    said = "method    label-propagation: union-find does not have"
+    assert said in graph.explain("wcc", route="spill")
 
 
 def test_wrong_options_are_told_in_the_words_of_python(graph):
@@ -192,8 +193,8 @@ def test_every_option_of_reading_has_its_parameter():
     merged["no-bipartite"] = "bipartite"
     names = set(inspect.signature(welter.read_edges).parameters)
     elsewhere = {"output", "quiet", "help"}
-    elsewhere |= {"cache", "encoding", "compression", "stripe-bits", "block-bits", "route"}
-    elsewhere |= {"read-size", "write-size", "in-flight", "io"}
+    elsewhere |= {"edge-memory", "encoding", "compression", "stripe-bits", "block-bits", "route"}
+    elsewhere |= {"read-size", "write-size", "in-flight", "io", "no-combine", "no-fuse"}
     for option in options - elsewhere:
         name = merged.get(option, option).replace("-", "_")
         assert name in names, option

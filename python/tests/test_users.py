@@ -107,11 +107,11 @@ def test_ends_of_different_types_are_refused():
     with pytest.raises(welter.InputError, match="source: row 2: expected .*alike, found 'b'"):
         welter.from_numpy([1, "b"], [2, 3])
     frame = polars.DataFrame({"id": [1, 2], "name": ["a", "b"]})
-    expected = "expected two columns of ids of one kind.*ids=.names"
+    expected = "expected two columns of ids of one kind.*ids=.strings"
     with pytest.raises(welter.WelterError, match=expected):
         welter.pagerank(frame)
     # Who means it says so.
-    named = welter.from_arrow(frame, ids="names")
+    named = welter.from_arrow(frame, ids="strings")
     assert welter.wcc(named).to_numpy()["vertex"].tolist() == ["1", "2", "a", "b"]
 
 
@@ -139,7 +139,7 @@ def test_negative_integers_stay_integers():
     graph = welter.from_numpy([-7, 3], [3, -1], [1.0, 2.0])
     assert welter.sssp(graph, source=-7).to_dict() == {-7: 0.0, -1: 3.0, 3: 1.0}
     assert welter.bfs(graph, source=-7, parents=True)[-1] == (2, 3)
-    assert welter.pagerank(graph, teleport_from={-7: 1})[-7] > 0.2
+    assert welter.pagerank(graph, personalization={-7: 1})[-7] > 0.2
 
 
 def test_missing_values_are_no_ids():
@@ -262,15 +262,15 @@ def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
 
 def test_a_dictionary_of_teleports_is_enough(calls):
     graph = welter.from_arrow(calls)
-    expected = welter.pagerank(graph, teleport_from={"ann": 1, "bob": 0, "cid": 0}).to_dict()
-    assert welter.pagerank(graph, teleport_from={"ann": 1}).to_dict() == expected
+    expected = welter.pagerank(graph, personalization={"ann": 1, "bob": 0, "cid": 0}).to_dict()
+    assert welter.pagerank(graph, personalization={"ann": 1}).to_dict() == expected
     frame = polars.DataFrame({"who": ["ann", "bob", "cid"], "share": [1, 0, 0]})
-    assert welter.pagerank(graph, teleport_from=frame).to_dict() == expected
+    assert welter.pagerank(graph, personalization=frame).to_dict() == expected
     many = networkx.DiGraph([(("ann", 1), "bob"), ("bob", ("ann", 1))])
-    ranks = welter.pagerank(many, teleport_from={("ann", 1): 2}).to_dict()
+    ranks = welter.pagerank(many, personalization={("ann", 1): 2}).to_dict()
     assert ranks[("ann", 1)] > ranks["bob"]
     numbers = welter.from_numpy([5, 6], [6, 5])
-    assert welter.pagerank(numbers, teleport_from={5: 1})[5] > 0.5
+    assert welter.pagerank(numbers, personalization={5: 1})[5] > 0.5
 
 
 def test_ids_that_the_graph_has_not_are_refused(calls):
@@ -280,37 +280,37 @@ def test_ids_that_the_graph_has_not_are_refused(calls):
         polars.DataFrame({"who": ["ann", "zoe"], "share": [1, 1]}),
         pandas.DataFrame({"who": ["ann", "zoe"], "share": [1, 1]}),
     ):
-        for name in ("teleport_from", "sinks_from", "start_from"):
+        for name in ("personalization", "dangling_weights", "initial"):
             with pytest.raises(welter.InputError, match=f'{name}: row 2: .*"zoe", which the graph'):
-                options = {name.replace("from", "default"): 0.0}
+                options = {f"{name}_default": 0.0}
                 welter.pagerank(graph, **{name: table}, **options)
     with pytest.raises(welter.InputError, match="vector_from: row 1: .*found 9"):
         welter.spmv(welter.from_numpy([0], [1]), vector_from={9: 1}, vector_default=0.0)
     many = networkx.Graph([("a", ("b", 1))])
-    with pytest.raises(welter.InputError, match="teleport_from: 'c' is no node"):
-        welter.pagerank(many, teleport_from={"c": 1})
+    with pytest.raises(welter.InputError, match="personalization: 'c' is no node"):
+        welter.pagerank(many, personalization={"c": 1})
     with pytest.raises(welter.UsageError, match="give a dictionary"):
-        welter.pagerank(many, teleport_from=polars.DataFrame({"a": ["a"], "b": [1]}))
+        welter.pagerank(many, personalization=polars.DataFrame({"a": ["a"], "b": [1]}))
     with pytest.raises(welter.InputError, match="vector_from.*none for 2 of them, such as"):
         welter.spmv(graph, vector_from={"ann": 1})
-    with pytest.raises(TypeError, match="teleport_from: expected a dictionary"):
-        welter.pagerank(graph, teleport_from=3)
-    with pytest.raises(welter.MissingError, match="(?s)no file 'ann'.*teleport_from={'ann': 1}"):
-        welter.pagerank(graph, teleport_from=["ann"])
+    with pytest.raises(TypeError, match="personalization: expected a dictionary"):
+        welter.pagerank(graph, personalization=3)
+    with pytest.raises(welter.MissingError, match="(?s)no file 'ann'.*personalization={'ann': 1}"):
+        welter.pagerank(graph, personalization=["ann"])
     with pytest.raises(welter.MissingError, match="(?s)no file 'ann'.*say source"):
         welter.bfs(graph, sources_from=["ann"])
     for shares in ({}, {"ann": 0}, {"ann": -1}):
-        with pytest.raises(welter.InputError, match="^teleport_from: expected proportions"):
-            welter.pagerank(graph, teleport_from=shares)
-    with pytest.raises(TypeError, match="teleport_from: expected numbers as values"):
-        welter.pagerank(graph, teleport_from={"ann": "much"})
+        with pytest.raises(welter.InputError, match="^personalization: expected proportions"):
+            welter.pagerank(graph, personalization=shares)
+    with pytest.raises(TypeError, match="personalization: expected numbers as values"):
+        welter.pagerank(graph, personalization={"ann": "much"})
 
 
 def test_no_table_goes_through_a_file(calls, monkeypatch, tmp_path):
     graph = welter.from_arrow(calls)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
-    ranks = welter.pagerank(graph, teleport_from={"ann": 1}, scratch=tmp_path)
+    ranks = welter.pagerank(graph, personalization={"ann": 1}, scratch=tmp_path)
     assert ranks["ann"] > ranks["bob"]
     sources = polars.DataFrame({"who": ["ann", "bob"]})
     depths = welter.bfs(graph, sources_from=sources, scratch=tmp_path)
@@ -341,10 +341,10 @@ def test_texts_speak_python(calls, tmp_path):
         lambda: welter.bfs(graph, source="nobody"),
         lambda: welter.pagerank(graph, damping=2),
         lambda: welter.pagerank(graph, dangling="x"),
-        lambda: welter.pagerank(graph, dangling="papers", teleport_from={"ann": 1}),
+        lambda: welter.pagerank(graph, dangling="unnormalized", personalization={"ann": 1}),
         lambda: welter.pagerank(welter.from_numpy([0], [1]), weighted=True),
         lambda: welter.pagerank(graph, memory="1MiB"),
-        lambda: welter.pagerank(graph, teleport_column=2),
+        lambda: welter.pagerank(graph, personalization_column=2),
         lambda: welter.lcc(graph, route="ranges"),
         lambda: welter.bp(graph, coupling=7),
         lambda: welter.als(welter.from_numpy([0], [1])),
@@ -364,8 +364,8 @@ def test_texts_speak_python(calls, tmp_path):
     for text in texts:
         told = text.replace("``welter run --checkpoint``", "").replace("`cargo run --", "")
         assert re.search("(^|[^-])--[a-z]", told) is None, text
-    assert 'ids="names"' in texts[0]
-    assert texts[1].startswith('ids="x": expected one of auto, integers, names')
+    assert 'ids="strings"' in texts[0]
+    assert texts[1].startswith('ids="x": expected one of auto, integers, strings')
     assert "source=ID" in texts[2]
     assert texts[3].startswith('source="nobody": ')
 

@@ -155,12 +155,12 @@ def test_vertices_of_another_type_than_ends_are_refused(calls):
         lambda: welter.from_arrow(numbers, vertices=["1", "x"]),
         lambda: welter.from_arrow(calls, vertices=pandas.DataFrame({"x": [1]})),
     ):
-        with pytest.raises(welter.WelterError, match='(?s)strings.*ids="names"') as caught:
+        with pytest.raises(welter.WelterError, match='(?s)strings.*ids="strings"') as caught:
             make()
         assert caught.value.code in (2, 65)
-    graph = welter.from_numpy([1], [2], vertices=["1", "x"], ids="names")
+    graph = welter.from_numpy([1], [2], vertices=["1", "x"], ids="strings")
     assert list(welter.wcc(graph).to_dict()) == ["1", "2", "x"]
-    graph = welter.from_arrow(numbers, vertices=["1", "x"], ids="names")
+    graph = welter.from_arrow(numbers, vertices=["1", "x"], ids="strings")
     assert list(welter.wcc(graph).to_dict()) == ["1", "2", "x"]
 
 
@@ -201,7 +201,7 @@ def ratings(stars, tmp_path):
     yield "arrays", welter.from_numpy(*columns, bipartite=True)
     yield "csv", welter.read_edges(csv, bipartite=True)
     yield "parquet", welter.read_edges(parquet, bipartite=True)
-    yield "names", welter.from_arrow(stars, ids="names", bipartite=True)
+    yield "names", welter.from_arrow(stars, ids="strings", bipartite=True)
     welter.from_arrow(stars, bipartite=True).save(tmp_path / "kept")
     yield "kept", welter.open(tmp_path / "kept")
     matrix = scipy.sparse.coo_array((columns[2], (columns[0] - 1, columns[1] - 1)), (4, 3))
@@ -258,7 +258,7 @@ def test_a_vertex_of_two_kinds_is_named_with_its_side(stars):
         welter.bfs(graph, source=2)
     both = welter.bfs(graph, source=[("source", 2), 4])
     assert (both["source", 2], both[4]) == (0, 0)
-    ranks = welter.pagerank(graph, teleport_from={("source", 3): 1})
+    ranks = welter.pagerank(graph, personalization={("source", 3): 1})
     assert ranks["source", 3] > ranks["source", 2] == 0
     assert dict(collections.Counter(row[1] for row in ranks)) == {"source": 3, "target": 3}
 
@@ -354,18 +354,18 @@ def test_names_of_nodes_are_kept_and_written(tmp_path):
     rows = (tmp_path / "out.csv").read_text().splitlines()
     assert rows == ["vertex,component", "a,a", "b,a", "lone,lone"]
     shares = polars.DataFrame({"who": ["a"], "share": [1]})
-    assert welter.pagerank(made, teleport_from=shares, teleport_default=0.0)["lone"] == 0.0
+    assert welter.pagerank(made, personalization=shares, personalization_default=0.0)["lone"] == 0.0
 
 
 def test_nodes_that_files_do_not_hold_are_neither_kept_nor_written(tmp_path):
     tuples = welter.from_networkx(networkx.Graph([((0, 1), (1, 2))]))
     negative = welter.from_numpy([-1], [5])
-    for graph, way in ((tuples, "relabel_nodes"), (negative, 'ids="names"')):
+    for graph, way in ((tuples, "relabel_nodes"), (negative, 'ids="strings"')):
         with pytest.raises(welter.UsageError, match=f"(?s)objects of Python.*{way}"):
             graph.save(tmp_path / "kept")
         with pytest.raises(welter.UsageError, match="(?s)objects of Python.*to_polars"):
             welter.wcc(graph).write(tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
-    named = welter.from_numpy([-1], [5], ids="names")
+    named = welter.from_numpy([-1], [5], ids="strings")
     named.save(tmp_path / "kept")
     assert list(welter.wcc(welter.open(tmp_path / "kept")).to_dict()) == ["-1", "5"]

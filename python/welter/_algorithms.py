@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ._old_names import with_old_names
 from ._result import Result
 from ._run import run
 
@@ -34,32 +35,33 @@ __all__ = [
 ]
 
 
+@with_old_names
 def pagerank(
     graph: Any,
     *,
     damping: float = 0.85,
     iterations: int | None = None,
     tolerance: float | None = None,
-    dangling: Literal["spread", "networkx", "drop", "papers"] = "spread",
+    dangling: Literal["spread", "networkx", "drop", "unnormalized"] = "spread",
     precision: Literal["f64", "f32"] = "f64",
     weighted: bool = False,
     weight: int | str | Literal[False] | None = None,
-    teleport_from: Any = None,
-    teleport_column: int | str | None = None,
-    teleport_default: float | None = None,
-    sinks_from: Any = None,
-    sinks_column: int | str | None = None,
-    sinks_default: float | None = None,
-    start_from: Any = None,
-    start_column: int | str | None = None,
-    start_default: float | None = None,
+    personalization: Any = None,
+    personalization_column: int | str | None = None,
+    personalization_default: float | None = None,
+    dangling_weights: Any = None,
+    dangling_weights_column: int | str | None = None,
+    dangling_weights_default: float | None = None,
+    initial: Any = None,
+    initial_column: int | str | None = None,
+    initial_default: float | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -69,16 +71,9 @@ def pagerank(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -105,29 +100,29 @@ def pagerank(
     weighted : Follow edges in proportion to their weights, which may not be negative; f64 only
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
         the third if it holds numbers, else none]
-    teleport_from : A dictionary, a data frame or files (text, Parquet, Arrow) of where the walk
+    personalization : A dictionary, a data frame or files (text, Parquet, Arrow) of where the walk
         jumps to, and not to all vertices alike: the id of a vertex in the first column, in another
-        how often, in proportion to the others. The rank of sinks goes there too, unless sinks_from
-        says where; f64 only
-    teleport_column : Column of the proportions, by number (from 1) or name [default: the second]
-    teleport_default : Proportion of vertices without a row [default: that a vertex has none is an
-        error]
-    sinks_from : A dictionary, a data frame or files of where the rank of sinks goes, as those of
-        teleport_from; f64 only
-    sinks_column : Column of the proportions, by number (from 1) or name [default: the second]
-    sinks_default : Proportion of vertices without a row [default: that a vertex has none is an
-        error]
-    start_from : A dictionary, a data frame or files of ranks to begin with, in proportion to each
-        other, as those of teleport_from: those of a graph that was a little different, say; f64
+        how often, in proportion to the others. The rank of sinks goes there too, without
+        dangling_weights; f64 only
+    personalization_column : Column of the proportions, by number (from 1) or name [default: the
+        second]
+    personalization_default : Proportion of vertices without a row [default: an error]
+    dangling_weights : A dictionary, a data frame or files of where the rank of sinks goes, as
+        those of personalization; f64 only
+    dangling_weights_column : Column of the proportions, by number (from 1) or name [default: the
+        second]
+    dangling_weights_default : Proportion of vertices without a row [default: an error]
+    initial : A dictionary, a data frame or files of ranks to begin with, in proportion to each
+        other, as those of personalization: those of a graph that was a little different, say; f64
         only
-    start_column : Column of the ranks, by number (from 1) or name [default: the second]
-    start_default : Rank of vertices without a row [default: that a vertex has none is an error]
+    initial_column : Column of the ranks, by number (from 1) or name [default: the second]
+    initial_default : Rank of vertices without a row [default: an error]
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -135,7 +130,7 @@ def pagerank(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -155,6 +150,9 @@ def pagerank(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -181,22 +179,22 @@ def pagerank(
         "precision": precision,
         "weighted": weighted,
         "weight": weight,
-        "teleport_from": teleport_from,
-        "teleport_column": teleport_column,
-        "teleport_default": teleport_default,
-        "sinks_from": sinks_from,
-        "sinks_column": sinks_column,
-        "sinks_default": sinks_default,
-        "start_from": start_from,
-        "start_column": start_column,
-        "start_default": start_default,
+        "personalization": personalization,
+        "personalization_column": personalization_column,
+        "personalization_default": personalization_default,
+        "dangling_weights": dangling_weights,
+        "dangling_weights_column": dangling_weights_column,
+        "dangling_weights_default": dangling_weights_default,
+        "initial": initial,
+        "initial_column": initial_column,
+        "initial_default": initial_default,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -207,11 +205,14 @@ def pagerank(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(pagerank, graph, options, progress)
 
 
+@with_old_names
 def bfs(
     graph: Any,
     *,
@@ -219,15 +220,15 @@ def bfs(
     sources_from: Any = None,
     direction: Literal["out", "in", "both"] = "out",
     parents: bool = False,
-    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
-    index: Literal["auto", "bands", "rows"] = "auto",
+    frontier: Literal["auto", "dense", "pull", "sparse", "async"] = "auto",
+    index: Literal["auto", "blocks", "csr"] = "auto",
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -237,16 +238,9 @@ def bfs(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -273,8 +267,8 @@ def bfs(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -282,7 +276,7 @@ def bfs(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -302,6 +296,9 @@ def bfs(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -329,11 +326,11 @@ def bfs(
         "index": index,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -344,11 +341,14 @@ def bfs(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(bfs, graph, options, progress)
 
 
+@with_old_names
 def sssp(
     graph: Any,
     *,
@@ -358,16 +358,16 @@ def sssp(
     parents: bool = False,
     precision: Literal["f64", "f32"] = "f64",
     delta: str | int | float = "auto",
-    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
-    index: Literal["auto", "bands", "rows"] = "auto",
+    frontier: Literal["auto", "dense", "pull", "sparse", "async"] = "auto",
+    index: Literal["auto", "blocks", "csr"] = "auto",
     weight: int | str | Literal[False] | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -377,16 +377,9 @@ def sssp(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -423,8 +416,8 @@ def sssp(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -432,7 +425,7 @@ def sssp(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -452,6 +445,9 @@ def sssp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -481,11 +477,11 @@ def sssp(
         "weight": weight,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -496,24 +492,27 @@ def sssp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(sssp, graph, options, progress)
 
 
+@with_old_names
 def wcc(
     graph: Any,
     *,
-    method: Literal["auto", "union-find", "labels"] = "auto",
-    frontier: Literal["auto", "dense", "pull", "sparse", "local"] = "auto",
-    index: Literal["auto", "bands", "rows"] = "auto",
+    method: Literal["auto", "union-find", "label-propagation"] = "auto",
+    frontier: Literal["auto", "dense", "pull", "sparse", "async"] = "auto",
+    index: Literal["auto", "blocks", "csr"] = "auto",
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -523,16 +522,9 @@ def wcc(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -554,8 +546,8 @@ def wcc(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -563,7 +555,7 @@ def wcc(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -583,6 +575,9 @@ def wcc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -607,11 +602,11 @@ def wcc(
         "index": index,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -622,11 +617,14 @@ def wcc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(wcc, graph, options, progress)
 
 
+@with_old_names
 def spmv(
     graph: Any,
     *,
@@ -640,11 +638,11 @@ def spmv(
     weight: int | str | Literal[False] | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -654,16 +652,9 @@ def spmv(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -683,8 +674,7 @@ def spmv(
     vector_from : A dictionary, a data frame or files (text, Parquet, Arrow) with x: the id of a
         vertex in the first column, its element in another
     vector_column : Column of the elements, by number (from 1) or name [default: the second]
-    vector_default : Element of vertices without a row [default: that a vertex has none is an
-        error]
+    vector_default : Element of vertices without a row [default: an error]
     iterations : Multiply so often, each result being the next vector
     precision : Width of the numbers
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
@@ -698,8 +688,8 @@ def spmv(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -707,7 +697,7 @@ def spmv(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -727,6 +717,9 @@ def spmv(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -754,11 +747,11 @@ def spmv(
         "weight": weight,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -769,11 +762,14 @@ def spmv(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(spmv, graph, options, progress)
 
 
+@with_old_names
 def hyperball(
     graph: Any,
     *,
@@ -783,11 +779,11 @@ def hyperball(
     direction: Literal["out", "in", "both"] = "out",
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -797,16 +793,9 @@ def hyperball(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -833,8 +822,8 @@ def hyperball(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -842,7 +831,7 @@ def hyperball(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -862,6 +851,9 @@ def hyperball(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -884,11 +876,11 @@ def hyperball(
         "direction": direction,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -899,22 +891,25 @@ def hyperball(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(hyperball, graph, options, progress)
 
 
+@with_old_names
 def cdlp(
     graph: Any,
     *,
     iterations: int = 10,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -924,16 +919,9 @@ def cdlp(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -956,8 +944,8 @@ def cdlp(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -965,7 +953,7 @@ def cdlp(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -985,6 +973,9 @@ def cdlp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1007,11 +998,11 @@ def cdlp(
         "iterations": iterations,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1022,21 +1013,24 @@ def cdlp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(cdlp, graph, options, progress)
 
 
+@with_old_names
 def kcore(
     graph: Any,
     *,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1046,16 +1040,9 @@ def kcore(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1076,8 +1063,8 @@ def kcore(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1085,7 +1072,7 @@ def kcore(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1105,6 +1092,9 @@ def kcore(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1124,11 +1114,11 @@ def kcore(
     options = {
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1139,21 +1129,24 @@ def kcore(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(kcore, graph, options, progress)
 
 
+@with_old_names
 def triangles(
     graph: Any,
     *,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1163,16 +1156,9 @@ def triangles(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1193,8 +1179,8 @@ def triangles(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1202,7 +1188,7 @@ def triangles(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1222,6 +1208,9 @@ def triangles(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1241,11 +1230,11 @@ def triangles(
     options = {
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1256,21 +1245,24 @@ def triangles(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(triangles, graph, options, progress)
 
 
+@with_old_names
 def lcc(
     graph: Any,
     *,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1280,16 +1272,9 @@ def lcc(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1310,8 +1295,8 @@ def lcc(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1319,7 +1304,7 @@ def lcc(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1339,6 +1324,9 @@ def lcc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1360,11 +1348,11 @@ def lcc(
     options = {
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1375,22 +1363,25 @@ def lcc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(lcc, graph, options, progress)
 
 
+@with_old_names
 def mis(
     graph: Any,
     *,
     seed: int = 1,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1400,16 +1391,9 @@ def mis(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1430,8 +1414,8 @@ def mis(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1439,7 +1423,7 @@ def mis(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1459,6 +1443,9 @@ def mis(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1479,11 +1466,11 @@ def mis(
         "seed": seed,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1494,28 +1481,31 @@ def mis(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(mis, graph, options, progress)
 
 
+@with_old_names
 def conductance(
     graph: Any,
     *,
-    side_from: Any = None,
-    side_column: int | str | None = None,
-    side_above: float = 0.0,
-    side_default: float | None = None,
+    membership: Any = None,
+    membership_column: int | str | None = None,
+    membership_above: float = 0.0,
+    membership_default: float | None = None,
     weighted: bool = False,
     weight: int | str | Literal[False] | None = None,
     direction: Literal["out", "in", "both"] = "both",
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1525,16 +1515,9 @@ def conductance(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1552,12 +1535,12 @@ def conductance(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    side_from : A dictionary, a data frame or files (text, Parquet, Arrow) that say the sides: the
+    membership : A dictionary, a data frame or files (text, Parquet, Arrow) that say the sides: the
         id of a vertex in the first column, a number in another [default: odd ids are one side; of
-        names, every second]
-    side_column : Column of the numbers, by number (from 1) or name [default: the second]
-    side_above : Numbers above this one are in S, all others in the rest
-    side_default : Number of vertices without a row [default: that a vertex has none is an error]
+        strings, every second]
+    membership_column : Column of the numbers, by number (from 1) or name [default: the second]
+    membership_above : Numbers above this one are in S, all others in the rest
+    membership_default : Number of vertices without a row [default: an error]
     weighted : Add up weights instead of counting edges
     weight : Column of the weights, by number (from 1) or name [default: one called weight, else
         the third if it holds numbers, else none]
@@ -1567,8 +1550,8 @@ def conductance(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1576,7 +1559,7 @@ def conductance(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1596,6 +1579,9 @@ def conductance(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1613,20 +1599,20 @@ def conductance(
     0.3333333333333333
     """
     options = {
-        "side_from": side_from,
-        "side_column": side_column,
-        "side_above": side_above,
-        "side_default": side_default,
+        "membership": membership,
+        "membership_column": membership_column,
+        "membership_above": membership_above,
+        "membership_default": membership_default,
         "weighted": weighted,
         "weight": weight,
         "direction": direction,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1637,11 +1623,14 @@ def conductance(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(conductance, graph, options, progress)
 
 
+@with_old_names
 def bp(
     graph: Any,
     *,
@@ -1656,11 +1645,11 @@ def bp(
     weight: int | str | Literal[False] | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1670,16 +1659,9 @@ def bp(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1723,8 +1705,8 @@ def bp(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1732,7 +1714,7 @@ def bp(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1752,6 +1734,9 @@ def bp(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1780,11 +1765,11 @@ def bp(
         "weight": weight,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1795,11 +1780,14 @@ def bp(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(bp, graph, options, progress)
 
 
+@with_old_names
 def als(
     graph: Any,
     *,
@@ -1810,11 +1798,11 @@ def als(
     weight: int | str | Literal[False] | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1824,16 +1812,9 @@ def als(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1866,8 +1847,8 @@ def als(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1875,7 +1856,7 @@ def als(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -1895,6 +1876,9 @@ def als(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1919,11 +1903,11 @@ def als(
         "weight": weight,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -1934,22 +1918,25 @@ def als(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(als, graph, options, progress)
 
 
+@with_old_names
 def scc(
     graph: Any,
     *,
-    method: Literal["auto", "passes", "labels"] = "auto",
+    method: Literal["auto", "passes", "label-propagation"] = "auto",
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -1959,16 +1946,9 @@ def scc(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1988,8 +1968,8 @@ def scc(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1997,7 +1977,7 @@ def scc(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -2017,6 +1997,9 @@ def scc(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -2039,11 +2022,11 @@ def scc(
         "method": method,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -2054,24 +2037,27 @@ def scc(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(scc, graph, options, progress)
 
 
+@with_old_names
 def mcst(
     graph: Any,
     *,
     cost: Literal["minimum", "maximum"] = "minimum",
-    method: Literal["auto", "passes", "labels"] = "auto",
+    method: Literal["auto", "passes", "label-propagation"] = "auto",
     weight: int | str | Literal[False] | None = None,
     undirected: bool | None = None,
     checkpoint: Path | None = None,
-    every: int | None = None,
+    checkpoint_every: int | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
-    cache: int | str | None = None,
+    edge_memory: int | str | None = None,
     edge_cache: str | int | float | None = None,
     encoding: Literal["packed", "short", "compressed"] | None = None,
     compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
@@ -2081,16 +2067,9 @@ def mcst(
     write_size: int | str | None = None,
     in_flight: int | None = None,
     io: Literal["direct", "cached"] | None = None,
-    route: Literal[
-        "fold",
-        "ranges",
-        "spill",
-        "spill-combined",
-        "spill-fused",
-        "spill-plain",
-        "send",
-    ]
-    | None = None,
+    route: Literal["fold", "ranges", "spill", "send"] | None = None,
+    no_combine: bool = False,
+    no_fuse: bool = False,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -2120,8 +2099,8 @@ def mcst(
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
         that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
         values of all vertices at most, and is removed when the result is there
-    every : Write one after every so many iterations [default: as many as take a twentieth of the
-        time, and none in the first 10 seconds]
+    checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
+        the time, and none in the first 10 seconds]
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -2129,7 +2108,7 @@ def mcst(
         read [default: most of what is free, here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
-    cache : Keep edges on storage, and at most so many bytes of them (or 0) in memory between
+    edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
     edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
@@ -2149,6 +2128,9 @@ def mcst(
         budget [default: as the probe says, else 4]
     io : How storage is read and written [default: direct]
     route : Where updates wait [default: as the memory allows]
+    no_combine : Updates wait on storage one by one, not combined before (X-Stream)
+    no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
+        (X-Stream)
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -2171,11 +2153,11 @@ def mcst(
         "weight": weight,
         "undirected": undirected,
         "checkpoint": checkpoint,
-        "every": every,
+        "checkpoint_every": checkpoint_every,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
-        "cache": cache,
+        "edge_memory": edge_memory,
         "edge_cache": edge_cache,
         "encoding": encoding,
         "compression": compression,
@@ -2186,6 +2168,8 @@ def mcst(
         "in_flight": in_flight,
         "io": io,
         "route": route,
+        "no_combine": no_combine,
+        "no_fuse": no_fuse,
         "cluster": cluster,
     }
     return run(mcst, graph, options, progress)

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _native
 from ._errors import InputError, UsageError
+from ._old_names import renamed
 from ._progress import ticking
 from ._result import Result
 from ._sides import is_sided, placed
@@ -98,6 +99,7 @@ class Graph:
         >>> welter.from_numpy([0, 1], [1, 2]).run("bfs", source=0).to_dict("depth")
         {0: 0, 1: 1, 2: 2}
         """
+        options = renamed(options)
         cluster = options.pop("cluster", None)
         said, tables = self._said(options)
         if cluster is not None:
@@ -113,7 +115,7 @@ class Graph:
         >>> print(welter.rmat(20).explain("pagerank", memory="2GiB").splitlines()[0])
         algorithm pagerank
         """
-        said, _ = self._said(options)
+        said, _ = self._said(renamed(options))
         return spoken(self._graph.explain([algorithm, *words(said)]))
 
     def degrees(
@@ -208,7 +210,7 @@ class Graph:
         kinds = [
             "undirected" if facts["undirected"] else "directed",
             "weighted" if facts["weighted"] else "no weights",
-            "ids are names" if facts["names"] else "ids are integers",
+            "ids are strings" if facts["names"] else "ids are integers",
         ]
         lines = [f"<welter.Graph of {facts['name']}: {edges}, {', '.join(kinds)}>"]
         lines.extend([*self.readings, *self.notes])
@@ -218,5 +220,5 @@ class Graph:
 def _as_strings(nodes: Sequence[Any]) -> str:
     """How vertices come to be what files hold."""
     if all(isinstance(node, int) for node in nodes):
-        return 'read them as strings, as in welter.from_numpy(source, target, ids="names")'
+        return 'read them as strings, as in welter.from_numpy(source, target, ids="strings")'
     return "make strings of the nodes before, as in networkx.relabel_nodes(graph, str)"

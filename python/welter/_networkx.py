@@ -69,7 +69,11 @@ def pagerank(
     if not G.nodes:
         return {}
     options: dict[str, Any] = {}
-    said = {"teleport_from": personalization, "start_from": nstart, "sinks_from": dangling}
+    said = {
+        "personalization": personalization,
+        "initial": nstart,
+        "dangling_weights": dangling,
+    }
     for option, proportions in said.items():
         if proportions is not None:
             shares = [float(proportions.get(node, 0)) for node in G.nodes]

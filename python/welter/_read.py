@@ -43,7 +43,7 @@ def read_edges(
     source_column: Column | None = None,
     target_column: Column | None = None,
     weight: Column | Literal[False] | None = None,
-    ids: Literal["auto", "integers", "names"] | None = None,
+    ids: Literal["auto", "integers", "strings"] | None = None,
     vertices: Vertices | None = None,
     target_vertices: Vertices | None = None,
     vertices_from: Path | Sequence[Path] | None = None,
@@ -148,7 +148,7 @@ def from_arrow(
     source_column: Column | None = None,
     target_column: Column | None = None,
     weight: Column | Literal[False] | None = None,
-    ids: Literal["auto", "integers", "names"] | None = None,
+    ids: Literal["auto", "integers", "strings"] | None = None,
     vertices: Vertices | None = None,
     target_vertices: Vertices | None = None,
     vertex_column: Column | None = None,
@@ -222,7 +222,7 @@ def from_numpy(
     target: ArrayLike,
     weight: ArrayLike | None = None,
     *,
-    ids: Literal["auto", "integers", "names"] | None = None,
+    ids: Literal["auto", "integers", "strings"] | None = None,
     vertices: Vertices | None = None,
     target_vertices: Vertices | None = None,
     vertex_column: Column | None = None,
@@ -266,7 +266,7 @@ def from_numpy(
             raise UsageError(f"{len(ends[0])} sources and {len(other)} targets or weights")
     count, tables = beside(vertices, target_vertices, vertex_column)
     nodes = None
-    if ids != "names":
+    if ids not in ("strings", "names"):
         listed = [(name, table) for name, table, _ in tables if not is_frame(table)]
         one_kind([("source", ends[0]), ("target", ends[1]), *listed])
         if count is None and len(listed) == len(tables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -104,7 +105,7 @@ def run(
     function: Callable[..., Result], graph: Any, options: dict[str, Any], progress: bool | None
 ) -> Result:
     """Runs the algorithm of a function on anything that a graph can be made of."""
-    defaults = function.__kwdefaults__ or {}
+    defaults = inspect.unwrap(function).__kwdefaults__ or {}
     options = {name: value for name, value in options.items() if not _is(value, defaults[name])}
     weight = options.get("weight")
     if "weighted" in defaults and weight is not None:

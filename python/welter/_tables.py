@@ -11,6 +11,7 @@ import numpy as np
 from ._columns import strings, typed
 from ._errors import InputError, MissingError, UsageError
 from ._sides import placed
+from ._words import is_table
 
 __all__ = ["taken"]
 
@@ -18,7 +19,7 @@ __all__ = ["taken"]
 _MEMORY = "memory:"
 
 #: Tables of shares: vertices that a dictionary does not name have none.
-_SHARES = {"teleport_from", "sinks_from", "start_from"}
+_SHARES = {"personalization", "dangling_weights", "initial"}
 
 #: Kinds of tables in memory: a data frame, or a column of vertices and one of numbers.
 Taken = list[tuple[str, Any]]
@@ -31,14 +32,14 @@ def taken(
 
     Parameters
     ----------
-    options : those whose names end with ``_from`` may be anything with ``__arrow_c_stream__``, or a
-        dictionary from vertices to numbers, beside paths
+    options : those that are tables may be anything with ``__arrow_c_stream__``, or a dictionary
+        from vertices to numbers, beside paths
     places : the numbers of nodes, where the vertices of the graph are others than its nodes
     two_kinds : whether vertices may be named with their sides
     """
     said, tables = dict(options), []
     for name, table in options.items():
-        if not name.endswith("_from") or table is None:
+        if table is None or not is_table(name):
             continue
         if isinstance(table, Mapping):
             tables.append((name, _columns(name, table, places, two_kinds)))

@@ -79,4 +79,4 @@ def one_kind(columns: Sequence[tuple[str, Any]]) -> None:
         first, other = kinds[0]
         if kind != other:
             what = f"{first} holds {other} and {name} {kind}: is one of them another column?"
-            raise UsageError(what, hint='where they are ids alike, read all with ids="names"')
+            raise UsageError(what, hint='where they are ids alike, read all with ids="strings"')

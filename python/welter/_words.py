@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["spoken", "words"]
+__all__ = ["is_table", "spoken", "words"]
+
+#: Options that are tables of vertices, beside those whose names end with ``_from``.
+_TABLES = {"personalization", "dangling_weights", "initial", "membership"}
 
 #: Options that a function has as another value of another argument.
 _OTHERWISE = {
@@ -24,6 +27,11 @@ _MEANT = {
     "say which with source: or target: before it": 'say which, as in ("source", ID)',
     "say bipartite=True where users": "make the graph with bipartite=True where users",
 }
+
+
+def is_table(name: str) -> bool:
+    """Whether an option is a table of vertices."""
+    return name in _TABLES or name.endswith("_from")
 
 
 def words(options: Mapping[str, Any]) -> list[str]:
@@ -63,12 +71,12 @@ def spoken(text: str) -> str:
 
     >>> spoken("give more --iterations, or leave --route out")
     'give more iterations, or leave route out'
-    >>> spoken("for ids that are names: --ids names")
-    'for ids that are names: ids="names"'
+    >>> spoken("for ids that are strings: --ids strings")
+    'for ids that are strings: ids="strings"'
     >>> spoken("--source ann: the graph has no vertex of this id")
     'source="ann": the graph has no vertex of this id'
-    >>> spoken("memory:teleport_from: expected proportions")
-    'teleport_from: expected proportions'
+    >>> spoken("memory:personalization: expected proportions")
+    'personalization: expected proportions'
     """
     text = re.sub(r"^--([a-z][a-z-]*) (.+?): ", _begun, text)
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)( out\b)?(?:[ =]([^\s,;:()`']+))?", _said, text)
@@ -76,7 +84,11 @@ def spoken(text: str) -> str:
     for said, meant in _MEANT.items():
         text = text.replace(said, meant)
     # What words call a table that is in memory.
-    return re.sub(r"\bmemory:(?=[a-z_]+_from\b)", "", text)
+    return re.sub(r"\bmemory:([a-z_]+)\b", _named, text)
+
+
+def _named(found: re.Match[str]) -> str:
+    return found[1] if is_table(found[1]) else found[0]
 
 
 def _begun(found: re.Match[str]) -> str:

@@ -153,7 +153,7 @@ impl Trial<'_> {
 
     fn line(&self) -> String {
         let at = self.device.at();
-        format!("{RUN} --every 1 --checkpoint {at}/cp -o {at}/ranks.csv")
+        format!("{RUN} --checkpoint-every 1 --checkpoint {at}/cp -o {at}/ranks.csv")
     }
 
     /// Runs the command, killed at the call of this number.

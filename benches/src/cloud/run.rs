@@ -15,10 +15,10 @@ use crate::outofcore::job::program;
 /// How runs go, for readers of the figures.
 pub(crate) const WAYS: &str = "\
 *As X-Stream*: edges packed (4 bytes each), updates written one by one and read again \
-(`--route spill-plain --encoding packed --cache 0`). *welter*: as it chooses for a device of that \
-speed, with no edge in memory (`--cache 0`); components then need no graph at all, only the input. \
-Seconds are those of the whole command, from raw pairs in the page cache to a result on another \
-disk; PageRank makes five iterations in `f32`.";
+(`--route spill --no-combine --no-fuse --encoding packed --edge-memory 0`). *welter*: as it \
+chooses for a device of that speed, with no edge in memory (`--edge-memory 0`); components then \
+need no graph at all, only the input. Seconds are those of the whole command, from raw pairs in \
+the page cache to a result on another disk; PageRank makes five iterations in `f32`.";
 
 const MIB: u64 = 1 << 20;
 
@@ -43,10 +43,18 @@ pub(crate) const PAGERANK: Job =
     Job { name: "PageRank", arguments: &["pagerank", "--iterations", "5", "--precision", "f32"] };
 
 /// Options of the way in which X-Stream goes.
-pub(crate) const AS_XSTREAM: &[&str] =
-    &["--route", "spill-plain", "--encoding", "packed", "--cache", "0"];
+pub(crate) const AS_XSTREAM: &[&str] = &[
+    "--route",
+    "spill",
+    "--no-combine",
+    "--no-fuse",
+    "--encoding",
+    "packed",
+    "--edge-memory",
+    "0",
+];
 /// Options of the way in which welter goes.
-pub(crate) const AS_WELTER: &[&str] = &["--cache", "0"];
+pub(crate) const AS_WELTER: &[&str] = &["--edge-memory", "0"];
 
 /// Time of a run.
 #[derive(Clone, Copy, Debug)]

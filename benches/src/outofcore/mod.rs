@@ -240,7 +240,7 @@ impl<'a> Bench<'a> {
         let mut table = Table::new(title, &columns);
         let budget = budgets(self.shape.scale).iter().copied().min();
         for rate in std::iter::once(None).chain(RATES.map(Some)) {
-            let (taken, _) = self.run(RANKS, budget, rate, &["--cache", "0"])?;
+            let (taken, _) = self.run(RANKS, budget, rate, &["--edge-memory", "0"])?;
             let (read, _) = taken.moved();
             let most = rate.map_or(self.device.read, |rate| rate as f64);
             let speed = read / taken.iterating();

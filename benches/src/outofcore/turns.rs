@@ -57,7 +57,7 @@ impl Bench<'_> {
         for turn in 1..=TURNS {
             eprintln!("{}: turn {turn}", self.shape);
             let memory = || self.ranks(&kept, None, &[]);
-            let stored = || self.ranks(&kept, least, &["--cache", "0"]);
+            let stored = || self.ranks(&kept, least, &["--edge-memory", "0"]);
             let (device, memory, stored) = if turn % 2 == 1 {
                 (device_alone(&edges)?, memory()?, stored()?)
             } else {

@@ -31,6 +31,7 @@ use crate::laid::Laid;
 use crate::line;
 use crate::load::Source;
 use crate::local;
+use crate::renamed;
 
 /// Description of a run. Another layout of it is another version.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -55,11 +56,12 @@ const VERSION: u32 = 1;
 impl Job {
     /// The algorithm in the way in which the run was begun, whatever would be taken now.
     fn in_its_way(&self, algorithm: Box<dyn Chosen>) -> Box<dyn Chosen> {
-        let parameters = |of: &dyn Chosen| of.parameters().to_string();
         let others =
             [FallbackReason::Route, FallbackReason::Memory].map(|why| algorithm.otherwise(why));
-        let then =
-            others.into_iter().flatten().find(|other| parameters(&**other) == self.parameters);
+        let then = others
+            .into_iter()
+            .flatten()
+            .find(|other| renamed::are(&self.parameters, &other.parameters()));
         then.unwrap_or(algorithm)
     }
 }
@@ -186,7 +188,7 @@ pub(crate) fn begin_as(
     algorithm: &dyn Chosen,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
-    let CheckpointArgs { checkpoint, every, .. } = &args.checkpoint;
+    let CheckpointArgs { checkpoint, checkpoint_every } = &args.checkpoint;
     let Some(directory) = checkpoint.clone() else { return Ok(None) };
     local::only(&directory, "checkpoints are kept")?;
     if let Some(why) = algorithm.has_no_iterations() {
@@ -205,7 +207,7 @@ pub(crate) fn begin_as(
         laid: None,
     };
     let job = serde_json::to_vec(&job).map_err(Failure::bug)?;
-    let every = every.map_or(Every::Share, Every::Iterations);
+    let every = checkpoint_every.map_or(Every::Share, Every::Iterations);
     let options = CheckpointOptions { directory, every, run: None, faults: None };
     let begun = Checkpoints::begin(&options, &job).map_err(|error| {
         let failure = Failure::from(error);
@@ -283,8 +285,8 @@ enum Changed {
 
 /// Refuses a run whose inputs or parameters are not those that it began with.
 fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<(), Changed> {
-    let parameters = algorithm.parameters().to_string();
-    if (&*job.algorithm, &*job.parameters) != (algorithm.entry().name, &*parameters) {
+    let is_same = job.algorithm == algorithm.entry().name;
+    if !is_same || !renamed::are(&job.parameters, &algorithm.parameters()) {
         return Err(Changed::Parameters);
     }
     let source = Source::of(&options.input).map_err(Changed::Input)?;

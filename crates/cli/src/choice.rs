@@ -36,7 +36,7 @@ pub(crate) trait Methods: ValueEnum + PartialEq + Clone + Send + Sync + 'static 
 }
 
 /// Name that `--method` has for the other one.
-const LABELS: &str = "labels";
+const LABELS: &str = "label-propagation";
 
 /// The method of an algorithm that has two.
 #[derive(Clone, Debug, Args)]

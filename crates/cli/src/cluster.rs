@@ -107,7 +107,7 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
         ("--checkpoint", checkpoint.checkpoint.is_some()),
         ("--memory", resources.memory.is_some()),
         ("--threads", resources.threads.is_some()),
-        ("--cache", resources.cache.is_some()),
+        ("--edge-memory", resources.edge_memory.is_some()),
         ("--edge-cache", resources.edge_cache.is_some()),
         ("--encoding", resources.encoding.is_some()),
         ("--compression", resources.compression.is_some()),
@@ -117,6 +117,8 @@ pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Fai
         ("--io", resources.io.is_some()),
         ("--stripe-bits", resources.stripe_bits.is_some()),
         ("--block-bits", resources.block_bits.is_some()),
+        ("--no-combine", resources.no_combine),
+        ("--no-fuse", resources.no_fuse),
         ("--frontier", algorithm.frontier() != FrontierMode::Auto),
         ("--index", algorithm.index() != IndexMode::Auto),
     ];

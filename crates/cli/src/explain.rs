@@ -65,7 +65,7 @@ fn describe(
         Source::InMemoryEdges(held) => format!("{}, in memory", held.name()),
     };
     let ids = match estimate.ids {
-        IdKind::Names => "names",
+        IdKind::Names => "strings",
         IdKind::Integers => "integers",
         IdKind::Auto => "not known",
     };

@@ -272,7 +272,7 @@ impl Figures {
         }
         let rows = self.ids.len();
         row("vertices", grouped(self.ids.vertices()));
-        let kind = if self.ids.are_names() { "names" } else { "integers" };
+        let kind = if self.ids.are_names() { "strings" } else { "integers" };
         let range = match &self.ids {
             VertexColumn::NonCompact(ids) => {
                 let all = ids.all();

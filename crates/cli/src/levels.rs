@@ -63,7 +63,7 @@ fn name(mode: Mode) -> &'static str {
         Mode::Dense => "dense",
         Mode::Pull => "pull",
         Mode::Sparse => "sparse",
-        Mode::Local => "local",
+        Mode::Local => "async",
     }
 }
 

@@ -60,6 +60,7 @@ mod probe;
 mod promise;
 mod python;
 mod readings;
+mod renamed;
 mod report;
 mod resume;
 mod run;

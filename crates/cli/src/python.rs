@@ -19,6 +19,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ._old_names import with_old_names
 from ._result import Result
 from ._run import run
 
@@ -58,7 +59,7 @@ fn function(algorithm: &Described, of_runs: &[Parameter]) -> String {
     let parameters = algorithm.parameters.iter().chain(of_runs);
     let parameters: Vec<&Parameter> =
         parameters.filter(|parameter| !is_left_out(&parameter.name)).collect();
-    let mut text = format!("def {}(\n    graph: Any,\n    *,\n", algorithm.name);
+    let mut text = format!("@with_old_names\ndef {}(\n    graph: Any,\n    *,\n", algorithm.name);
     for parameter in &parameters {
         let (kind, default) = typed(parameter);
         let line = format!("    {}: {kind} = {default},\n", parameter.name);
@@ -144,7 +145,7 @@ fn typed(parameter: &Parameter) -> (String, String) {
         }
         Kind::Column | Kind::Bytes => ("int | str".to_owned(), default.map(quoted)),
         // A data frame or a dictionary, too.
-        Kind::Path if parameter.name.ends_with("_from") => ("Any".to_owned(), default.map(quoted)),
+        Kind::Table => ("Any".to_owned(), default.map(quoted)),
         Kind::Path if parameter.many => ("Path | Sequence[Path]".to_owned(), default.map(quoted)),
         Kind::Path => ("Path".to_owned(), default.map(quoted)),
         Kind::Text if parameter.many => ("Any".to_owned(), default.map(quoted)),
@@ -247,10 +248,11 @@ mod tests {
         };
         let words = Kind::Word(vec!["vertex".to_owned(), "edge".to_owned()], false);
         let (messages, all) = (parameter("messages", words), parameter("all", Kind::Flag));
-        let said = "say --side-from FILE\n(--all) and 1e-9, or --messages vertex, or --messages of";
+        let said =
+            "say --membership FILE\n(--all) and 1e-9, or --messages vertex, or --messages of";
         assert_eq!(
             in_python(said, &[&messages, &all]),
-            "say side_from FILE (all=True) and 1e-9, or messages=\"vertex\", or messages of"
+            "say membership FILE (all=True) and 1e-9, or messages=\"vertex\", or messages of"
         );
     }
 

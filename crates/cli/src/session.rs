@@ -120,6 +120,9 @@ impl Session {
     /// what there is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
         check_scratch(&resources)?;
+        if let Some(option) = resources.misplaced() {
+            return Err(Failure::usage(format!("{option} is of --route spill")));
+        }
         if resources.route == Some(RouteArg::Send) {
             let what = "--route send: messages travel between the machines of a cluster";
             return Err(Failure::usage(what).hint("say --cluster, or another route"));

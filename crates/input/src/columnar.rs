@@ -126,7 +126,7 @@ fn unlike(
     }
     let what = format!(
         "expected two columns of ids of one kind, found \"{}\" of type {} and \"{}\" of type {} \
-         (say other columns; --ids names takes both as they are)",
+         (say other columns; --ids strings takes both as they are)",
         source.name(),
         shortened(source.data_type()),
         target.name(),

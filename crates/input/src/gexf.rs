@@ -14,9 +14,9 @@
 //! </gexf>
 //! ```
 //!
-//! Ids are those of nodes; where names are wanted (`--ids names`), the labels. A weight that is not
-//! there is 1, as the format says. An edge of the type `mutual` is two arcs. Nodes inside nodes are
-//! vertices like others. Of a graph that changes in time the edges of all times are read.
+//! Ids are those of nodes; where strings are wanted (`--ids strings`), the labels. A weight that is
+//! missing is 1, as the format says. An edge of the type `mutual` is two arcs. Nodes inside nodes
+//! are vertices like others. Of a graph that changes in time the edges of all times are read.
 
 mod elements;
 

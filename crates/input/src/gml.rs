@@ -11,8 +11,8 @@
 //! A file is a list of keys and values; a value is a number, a text between quotes or a list. What
 //! is no part of the graph's shape is passed over, however it is nested, also where it is none of
 //! these, as `NAN` and `INF` are that NetworkX writes. Ids are the integers after
-//! `id`; where names are wanted (`--ids names`), the labels. Edges are undirected unless the graph
-//! says `directed 1`. A graph inside a graph, and a second one beside it, are refused.
+//! `id`; where strings are wanted (`--ids strings`), the labels. Edges are undirected unless the
+//! graph says `directed 1`. A graph inside a graph, and a second one beside it, are refused.
 
 pub(crate) mod tokens;
 

@@ -10,7 +10,7 @@
 //! - Objects with a source and a target, or lists of two and perhaps a weight, one a line or in one
 //!   list; they bring their nodes with them.
 //!
-//! Ids are `id` (`key` of graphology), else the place; where names are wanted (`--ids names`),
+//! Ids are `id` (`key` of graphology), else the place; where names are wanted (`--ids strings`),
 //! `label`, else `name`. The source is `source`, `from` or `src`, the target `target`, `to`, `dst`
 //! or `dest`. A file of another shape is refused with the keys that it has.
 //!

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Vertices are the integers from 1 to the stated number, listed or not; where names are wanted
-//! (`--ids names`), the labels, which have quotes or are one word. The value of a line is its
+//! (`--ids strings`), the labels, which have quotes or are one word. The value of a line is its
 //! weight and 1 where it is not there, as Pajek has it. Lines that begin with `%` are comments.
 //! Refused: `*Matrix`, a second network, and the partitions, vectors and so on of a project file.
 

@@ -191,7 +191,7 @@ impl fmt::Display for FileSummary {
             write!(f, ", weight {weight}")?;
         }
         match self.ids {
-            IdKind::Names => f.write_str("; ids are names")?,
+            IdKind::Names => f.write_str("; ids are strings")?,
             IdKind::Auto | IdKind::Integers => {}
         }
         if self.passed != PassedOver::default() {

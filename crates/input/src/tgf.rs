@@ -7,9 +7,9 @@
 //! 1 2 a label         source, target and a label
 //! ```
 //!
-//! Ids are the first words; where names are wanted (`--ids names`), the labels. Edges are directed.
-//! Their labels are texts and no weights, unless `--weight label` says that they are; where all are
-//! numbers, a note tells of it.
+//! Ids are the first words; where strings are wanted (`--ids strings`), the labels. Edges are
+//! directed. Their labels are texts and no weights, unless `--weight label` says that they are;
+//! where all are numbers, a note says so.
 
 use std::io::BufRead as _;
 

@@ -131,7 +131,7 @@ impl Tables<'_> {
                 let kind = |strings| if strings { "strings" } else { "integers" };
                 let what = format!(
                     "{edges}: ends of edges are {}, and vertices in {} are {}; where they are ids \
-                     alike, read both with --ids names",
+                     alike, read both with --ids strings",
                     kind(strings),
                     frame.name,
                     kind(!strings)

@@ -227,7 +227,7 @@ fn ids_come_out_as_they_came_in() {
         assert!(summary.notes[0].starts_with("f: ids are "), "{text:?}: {:?}", summary.notes);
     }
     let late = format!("{}007 1\n", "1 2\n".repeat(3000));
-    are_refused(&[(&late, "--ids names"), ("1.5 2\n2 3\n3 1\n", "--source-column")]);
+    are_refused(&[(&late, "--ids strings"), ("1.5 2\n2 3\n3 1\n", "--source-column")]);
     let options = ReadOptions { ids: IdKind::Integers, ..weighing() };
     for text in [late.as_bytes(), b"1 2\n007 1\n", b"1 2\n7.0 +1\n"] {
         let edges = read_with(text, &options).unwrap().0;

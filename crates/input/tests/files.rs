@@ -183,7 +183,7 @@ fn bad_content_is_65_with_its_place() {
     let bad = format!("{text}7\tseven\n{text}-1\t5\n");
     let line = text.lines().count() + 1;
     let expected = "expected an integer as vertex id, found \"seven\" \
-                    (for ids that are names: --ids names)";
+                    (for ids that are strings: --ids strings)";
     for (name, bytes) in [
         ("bad.txt", bad.clone().into_bytes()),
         ("bad.gz", gzip(bad.as_bytes())),

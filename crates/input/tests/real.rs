@@ -141,7 +141,7 @@ fn names_are_read_as_names() {
     let file = "debian-depends/debian-bookworm-depends.names.tsv.zst";
     let path = folder.join(file).to_string_lossy().into_owned();
     let refused = read(&[path], &options(), &Progress::new()).err().unwrap().to_string();
-    assert!(refused.contains("--ids names"), "{refused}");
+    assert!(refused.contains("--ids strings"), "{refused}");
     let input = load(&folder, file, &ReadOptions { ids: IdKind::Names, ..options() });
     let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.edges.slots()) };
     assert_eq!(input.edges.edges(), 64_047);

@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn words_of_the_papers_that_no_file_has_are_found() {
-        let text = "| 1 | x | `Slab`, `--cache`, `Desk` |\n`Nothing`\n";
+        let text = "| 1 | x | `Slab`, `--edge-memory`, `Desk` |\n`Nothing`\n";
         assert_eq!(messages(PAPERS, text), ["docs/papers.md:1: no Rust file has the word `Desk`"]);
     }
 }

@@ -39,9 +39,10 @@ pub(super) const ENTRY: Entry = Entry {
     examples: "\
 Examples:
   welter run conductance friends.csv                            odd ids against even ones
-  welter run conductance friends.csv --side-from groups.csv     1 or 0 in the second column
-  welter run conductance friends.csv --side-from people.csv --side-column age --side-above 40
-  welter run conductance calls.csv --weighted --side-from groups.csv --side-default 0
+  welter run conductance friends.csv --membership groups.csv    1 or 0 in the second column
+  welter run conductance friends.csv --membership people.csv --membership-column age \\
+    --membership-above 40
+  welter run conductance calls.csv --weighted --membership groups.csv --membership-default 0
   welter run conductance links.tsv --direction out              links from S, of all that leave",
     python: r#">>> graph = welter.from_numpy([0, 1, 2, 0], [2, 3, 0, 1], undirected=True)
 >>> welter.conductance(graph).report["found"]["conductance"]
@@ -54,22 +55,22 @@ Examples:
 #[command(next_help_heading = "Conductance")]
 pub(crate) struct Options {
     /// Tables (text, Parquet, Arrow) that say the sides: the id of a vertex in the first column, a
-    /// number in another; `-` is standard input [default: odd ids are one side; of names, every
-    /// second]
-    #[arg(long, value_name = "FILE")]
-    side_from: Vec<String>,
+    /// number in another; `-` is standard input [default: odd ids are one side; of strings,
+    /// every second]
+    #[arg(long, alias = "side-from", value_name = "FILE")]
+    membership: Vec<String>,
     /// Column of the numbers, by number (from 1) or name [default: the second]
-    #[arg(long, value_name = "COLUMN", requires = "side_from")]
+    #[arg(long, alias = "side-column", value_name = "COLUMN", requires = "membership")]
     #[arg(value_parser = parsed::<ColumnRef>)]
-    side_column: Option<ColumnRef>,
+    membership_column: Option<ColumnRef>,
     /// Numbers above this one are in S, all others in the rest
-    #[arg(long, value_name = "NUMBER", requires = "side_from", allow_negative_numbers = true)]
-    #[arg(value_parser = finite, default_value = "0")]
-    side_above: f64,
-    /// Number of vertices without a row [default: that a vertex has none is an error]
-    #[arg(long, value_name = "NUMBER", requires = "side_from", allow_negative_numbers = true)]
-    #[arg(value_parser = finite)]
-    side_default: Option<f64>,
+    #[arg(long, alias = "side-above", value_name = "NUMBER", requires = "membership")]
+    #[arg(allow_negative_numbers = true, value_parser = finite, default_value = "0")]
+    membership_above: f64,
+    /// Number of vertices without a row [default: an error]
+    #[arg(long, alias = "side-default", value_name = "NUMBER", requires = "membership")]
+    #[arg(allow_negative_numbers = true, value_parser = finite)]
+    membership_default: Option<f64>,
     /// Add up weights instead of counting edges
     #[arg(long)]
     weighted: bool,
@@ -122,15 +123,15 @@ impl Options {
 
     /// The sides of all slots.
     fn sides(&self, known: &Known<'_>) -> Result<Sides, Failure> {
-        if self.side_from.is_empty() {
+        if self.membership.is_empty() {
             return odd(known);
         }
-        let value = self.side_column.clone();
-        let numbers = tables::slot_values(&self.side_from, known, |options| {
-            let missing = self.side_default;
+        let value = self.membership_column.clone();
+        let numbers = tables::slot_values(&self.membership, known, |options| {
+            let missing = self.membership_default;
             AttributeOptions { value, missing, refuse_shared: true, ..options }
         })?;
-        let within = (0..).zip(&numbers).filter(|(_, number)| **number > self.side_above);
+        let within = (0..).zip(&numbers).filter(|(_, number)| **number > self.membership_above);
         Ok(Sides::of(numbers.len() as u64, within.map(|(slot, _)| slot)))
     }
 }
@@ -155,7 +156,7 @@ fn odd(&Known { ids, slots, .. }: &Known<'_>) -> Result<Sides, Failure> {
     if ids.others() > 0 {
         let what = "of more than 2^32 vertices those without edges are not told apart here, so \
                     their ids cannot part them";
-        let hint = "say the sides of the others with --side-from FILE --side-default 0";
+        let hint = "say the sides of the others with --membership FILE --membership-default 0";
         return Err(Failure::new(FailureKind::Input, what).hint(hint));
     }
     Ok(Sides::of(slots, (0..slots).filter(|slot| id(*slot) % 2 == 1)))
@@ -224,13 +225,13 @@ impl Chosen for Options {
             Layout::of::<Conductance<u32>>()
         };
         // A number by the slot and one by the vertex, as tables are read; then a bit.
-        let given = if self.side_from.is_empty() { 1 } else { 16 };
+        let given = if self.membership.is_empty() { 1 } else { 16 };
         let input_scan = (!self.weighted).then(|| InputScanCost::of::<Conductance<u32>>(given));
         Layout { value: layout.value + given, input_scan, ..layout }
     }
 
     fn check(&self, inputs: &[String]) -> Result<(), Failure> {
-        tables::check(&self.side_from, "the table of sides", inputs)
+        tables::check(&self.membership, "the table of sides", inputs)
     }
 
     fn weights(&self) -> WeightChoice {
@@ -252,7 +253,7 @@ impl Chosen for Options {
     }
 
     fn tables(&self) -> Vec<String> {
-        self.side_from.clone()
+        self.membership.clone()
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
@@ -264,12 +265,12 @@ impl Chosen for Options {
     }
 
     fn parameters(&self) -> Value {
-        let above = (!self.side_from.is_empty()).then_some(self.side_above);
+        let above = (!self.membership.is_empty()).then_some(self.membership_above);
         json!({
-            "side_from": self.side_from,
-            "side_column": self.side_column.as_ref().map(ToString::to_string),
-            "side_above": above,
-            "side_default": self.side_default,
+            "membership": self.membership,
+            "membership_column": self.membership_column.as_ref().map(ToString::to_string),
+            "membership_above": above,
+            "membership_default": self.membership_default,
             "weighted": self.weighted,
             "direction": self.direction.name(),
         })

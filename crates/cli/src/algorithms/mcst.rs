@@ -70,12 +70,13 @@ enum Method {
     /// Edges offer themselves to the components at their ends, which are found in memory
     Passes,
     /// Vertices tell their neighbours what they know of their component, edge by edge
-    Labels,
+    #[value(alias = "labels")]
+    LabelPropagation,
 }
 
 impl Methods for Method {
     const AUTO: Self = Self::Auto;
-    const LABELS: Self = Self::Labels;
+    const LABELS: Self = Self::LabelPropagation;
     const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 

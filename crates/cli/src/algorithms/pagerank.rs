@@ -41,7 +41,7 @@ Examples:
   welter run pagerank links.tsv --iterations 10       exactly ten iterations
   welter run pagerank links.tsv --dangling networkx   the same numbers as NetworkX
   welter run pagerank calls.csv --weighted            edges by their weights
-  welter run pagerank links.tsv --teleport-from me.csv --teleport-default 0
+  welter run pagerank links.tsv --personalization me.csv --personalization-default 0
                                                       as one sees it from these vertices
   welter run pagerank friends.csv --undirected --source-column 3 --target-column 4",
     python: "\
@@ -84,38 +84,40 @@ pub(crate) struct Options {
     weight: Option<ColumnRef>,
     /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: the
     /// id of a vertex in the first column, in another how often, in proportion to the others; `-`
-    /// is standard input. The rank of sinks goes there too, unless --sinks-from says where; f64
-    /// only
-    #[arg(long, value_name = "FILE")]
-    teleport_from: Vec<String>,
+    /// is standard input. The rank of sinks goes there too, without --dangling-weights; f64 only
+    #[arg(long, alias = "teleport-from", value_name = "FILE")]
+    personalization: Vec<String>,
     /// Column of the proportions, by number (from 1) or name [default: the second]
-    #[arg(long, value_name = "COLUMN", requires = "teleport_from")]
+    #[arg(long, alias = "teleport-column", value_name = "COLUMN", requires = "personalization")]
     #[arg(value_parser = parsed::<ColumnRef>)]
-    teleport_column: Option<ColumnRef>,
-    /// Proportion of vertices without a row [default: that a vertex has none is an error]
-    #[arg(long, value_name = "NUMBER", requires = "teleport_from", value_parser = not_negative)]
-    teleport_default: Option<f64>,
-    /// Tables of where the rank of sinks goes, as those of --teleport-from; f64 only
-    #[arg(long, value_name = "FILE")]
-    sinks_from: Vec<String>,
+    personalization_column: Option<ColumnRef>,
+    /// Proportion of vertices without a row [default: an error]
+    #[arg(long, alias = "teleport-default", value_name = "NUMBER", requires = "personalization")]
+    #[arg(value_parser = not_negative)]
+    personalization_default: Option<f64>,
+    /// Tables of where the rank of sinks goes, as those of --personalization; f64 only
+    #[arg(long, alias = "sinks-from", value_name = "FILE")]
+    dangling_weights: Vec<String>,
     /// Column of the proportions, by number (from 1) or name [default: the second]
-    #[arg(long, value_name = "COLUMN", requires = "sinks_from")]
+    #[arg(long, alias = "sinks-column", value_name = "COLUMN", requires = "dangling_weights")]
     #[arg(value_parser = parsed::<ColumnRef>)]
-    sinks_column: Option<ColumnRef>,
-    /// Proportion of vertices without a row [default: that a vertex has none is an error]
-    #[arg(long, value_name = "NUMBER", requires = "sinks_from", value_parser = not_negative)]
-    sinks_default: Option<f64>,
-    /// Tables of ranks to begin with, in proportion to each other, as those of --teleport-from:
+    dangling_weights_column: Option<ColumnRef>,
+    /// Proportion of vertices without a row [default: an error]
+    #[arg(long, alias = "sinks-default", value_name = "NUMBER", requires = "dangling_weights")]
+    #[arg(value_parser = not_negative)]
+    dangling_weights_default: Option<f64>,
+    /// Tables of ranks to begin with, in proportion to each other, as those of --personalization:
     /// those of a graph that was a little different, say; f64 only
-    #[arg(long, value_name = "FILE")]
-    start_from: Vec<String>,
+    #[arg(long, alias = "start-from", value_name = "FILE")]
+    initial: Vec<String>,
     /// Column of the ranks, by number (from 1) or name [default: the second]
-    #[arg(long, value_name = "COLUMN", requires = "start_from")]
+    #[arg(long, alias = "start-column", value_name = "COLUMN", requires = "initial")]
     #[arg(value_parser = parsed::<ColumnRef>)]
-    start_column: Option<ColumnRef>,
-    /// Rank of vertices without a row [default: that a vertex has none is an error]
-    #[arg(long, value_name = "NUMBER", requires = "start_from", value_parser = not_negative)]
-    start_default: Option<f64>,
+    initial_column: Option<ColumnRef>,
+    /// Rank of vertices without a row [default: an error]
+    #[arg(long, alias = "start-default", value_name = "NUMBER", requires = "initial")]
+    #[arg(value_parser = not_negative)]
+    initial_default: Option<f64>,
 }
 
 /// Tables of proportions.
@@ -161,7 +163,8 @@ enum Mode {
     /// It is lost
     Drop,
     /// As in the papers of X-Stream and Chaos: rank = 1 - d + d * sum, not normalised; it is lost
-    Papers,
+    #[value(alias = "papers")]
+    Unnormalized,
 }
 
 /// Iterations after which unsettled ranks are given up.
@@ -175,7 +178,7 @@ impl Options {
             Mode::Spread => Dangling::Spread,
             Mode::Networkx => Dangling::NetworkX,
             Mode::Drop => Dangling::Drop,
-            Mode::Papers => Dangling::Papers,
+            Mode::Unnormalized => Dangling::Papers,
         }
     }
 
@@ -200,21 +203,21 @@ impl Options {
     fn proportions(&self) -> [Proportions<'_>; 3] {
         [
             Proportions {
-                files: &self.teleport_from,
-                column: &self.teleport_column,
-                default: self.teleport_default,
+                files: &self.personalization,
+                column: &self.personalization_column,
+                default: self.personalization_default,
                 what: "the table of jumps",
             },
             Proportions {
-                files: &self.sinks_from,
-                column: &self.sinks_column,
-                default: self.sinks_default,
+                files: &self.dangling_weights,
+                column: &self.dangling_weights_column,
+                default: self.dangling_weights_default,
                 what: "the table of where sinks go",
             },
             Proportions {
-                files: &self.start_from,
-                column: &self.start_column,
-                default: self.start_default,
+                files: &self.initial,
+                column: &self.initial_column,
+                default: self.initial_default,
                 what: "the table of ranks to begin with",
             },
         ]
@@ -306,7 +309,7 @@ impl Options {
 
     /// Sum of the ranks of so many vertices: the papers' sum to about that number.
     fn sum(&self, vertices: u64) -> f64 {
-        if self.dangling == Mode::Papers { vertices as f64 } else { 1.0 }
+        if self.dangling == Mode::Unnormalized { vertices as f64 } else { 1.0 }
     }
 
     fn program<F: Float>(&self, vertices: u64) -> PageRank<F> {
@@ -417,11 +420,11 @@ impl Chosen for Options {
         if self.is_partial() && self.precision == Precision::F32 {
             return Err(Failure::usage("ranks by weights, or of some vertices, are f64 only"));
         }
-        if self.is_partial() && self.dangling == Mode::Papers {
-            let what = "the papers' way knows no weights, and jumps to all vertices alike";
-            return Err(Failure::usage(format!("--dangling papers: {what}")));
+        if self.is_partial() && self.dangling == Mode::Unnormalized {
+            let what = "this mode knows no weights, and jumps to all vertices alike";
+            return Err(Failure::usage(format!("--dangling unnormalized: {what}")));
         }
-        if !self.sinks_from.is_empty() && self.dangling == Mode::Drop {
+        if !self.dangling_weights.is_empty() && self.dangling == Mode::Drop {
             let what = "the rank of sinks is lost, and goes nowhere";
             return Err(Failure::usage(format!("--dangling drop: {what}")));
         }
@@ -453,9 +456,9 @@ impl Chosen for Options {
             "dangling": mode.map(|mode| mode.get_name().to_owned()),
             "precision": self.precision.name(),
             "weighted": self.weighted,
-            "teleport_from": self.teleport_from,
-            "sinks_from": self.sinks_from,
-            "start_from": self.start_from,
+            "personalization": self.personalization,
+            "dangling_weights": self.dangling_weights,
+            "initial": self.initial,
         })
     }
 

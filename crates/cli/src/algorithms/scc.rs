@@ -61,12 +61,13 @@ enum Method {
     /// Whom a pivot reaches and who reaches it, colours, and Tarjan's algorithm for the rest
     Passes,
     /// The smallest id spreads along edges, and who reaches it back is of its component
-    Labels,
+    #[value(alias = "labels")]
+    LabelPropagation,
 }
 
 impl Methods for Method {
     const AUTO: Self = Self::Auto;
-    const LABELS: Self = Self::Labels;
+    const LABELS: Self = Self::LabelPropagation;
     const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "COLUMN", requires = "vector_from")]
     #[arg(value_parser = parsed::<ColumnRef>)]
     vector_column: Option<ColumnRef>,
-    /// Element of vertices without a row [default: that a vertex has none is an error]
+    /// Element of vertices without a row [default: an error]
     #[arg(long, value_name = "NUMBER", requires = "vector_from", allow_negative_numbers = true)]
     #[arg(value_parser = finite)]
     vector_default: Option<f64>,

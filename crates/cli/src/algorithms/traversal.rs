@@ -52,12 +52,14 @@ pub(super) struct FrontierArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Index {
-    /// Bands, and rows from when these pay, if they fit the memory budget
+    /// Blocks, and rows (CSR) from when these pay, if they fit the memory budget
     Auto,
-    /// The place of each band of sources in each tile: little memory, made fast
-    Bands,
-    /// Every edge once or twice more, by its ends: for many iterations
-    Rows,
+    /// The place of each block of sources in each tile: little memory, made fast
+    #[value(alias = "bands")]
+    Blocks,
+    /// Compressed sparse rows: every edge once or twice more, by its ends, for many iterations
+    #[value(alias = "rows")]
+    Csr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,7 +73,8 @@ enum Frontier {
     /// Each source is looked up in an index
     Sparse,
     /// Parts of a stored graph are finished while they are in memory; else as auto
-    Local,
+    #[value(alias = "local")]
+    Async,
 }
 
 impl FrontierArgs {
@@ -82,7 +85,7 @@ impl FrontierArgs {
             Frontier::Dense => FrontierMode::Dense,
             Frontier::Pull => FrontierMode::Pull,
             Frontier::Sparse => FrontierMode::Sparse,
-            Frontier::Local => FrontierMode::Local,
+            Frontier::Async => FrontierMode::Local,
         }
     }
 
@@ -90,16 +93,16 @@ impl FrontierArgs {
     pub(super) fn index(self) -> IndexMode {
         match self.index {
             Index::Auto => IndexMode::Auto,
-            Index::Bands => IndexMode::Bands,
-            Index::Rows => IndexMode::Rows,
+            Index::Blocks => IndexMode::Bands,
+            Index::Csr => IndexMode::Rows,
         }
     }
 
     pub(super) fn index_name(self) -> &'static str {
         match self.index {
             Index::Auto => "auto",
-            Index::Bands => "bands",
-            Index::Rows => "rows",
+            Index::Blocks => "blocks",
+            Index::Csr => "csr",
         }
     }
 
@@ -109,7 +112,7 @@ impl FrontierArgs {
             Frontier::Dense => "dense",
             Frontier::Pull => "pull",
             Frontier::Sparse => "sparse",
-            Frontier::Local => "local",
+            Frontier::Async => "async",
         }
     }
 }

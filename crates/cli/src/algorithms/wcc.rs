@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
 Examples:
   welter run wcc links.tsv                            the 20 largest components, and how many exist
   welter run wcc links.tsv -o components.parquet      the component of every vertex
-  welter run wcc links.tsv --method labels --report report.json
+  welter run wcc links.tsv --method label-propagation --report report.json
   welter run wcc links.tsv --route spill              by labels, whose updates wait on storage",
     python: "\
 >>> graph = welter.from_numpy([0, 2, 3], [1, 3, 4])
@@ -62,12 +62,13 @@ enum Method {
     /// One pass over the edges, each of which joins two trees
     UnionFind,
     /// The smallest id spreads along both directions of edges until nothing changes
-    Labels,
+    #[value(alias = "labels")]
+    LabelPropagation,
 }
 
 impl Methods for Method {
     const AUTO: Self = Self::Auto;
-    const LABELS: Self = Self::Labels;
+    const LABELS: Self = Self::LabelPropagation;
     const FIRST: [&'static str; 2] = ["union-find", "union-find"];
 }
 
@@ -121,7 +122,7 @@ impl Chosen for Options {
     fn has_no_iterations(&self) -> Option<&'static str> {
         (!self.method.by_labels()).then_some(
             "components by union-find take one pass over the edges, and no iterations to go on \
-             from; --method labels has some",
+             from; --method label-propagation has some",
         )
     }
 

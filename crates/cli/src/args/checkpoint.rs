@@ -20,10 +20,10 @@ pub(crate) struct CheckpointArgs {
     /// vertices at most, and is removed when the results are written
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Write one after every so many iterations [default: as many as take a twentieth of the time,
+    /// Write one after every N iterations [default: as many as take a twentieth of the time,
     /// and none in the first 10 seconds]
-    #[arg(long, value_name = "N", requires = "checkpoint")]
-    pub(crate) every: Option<NonZero<u64>>,
+    #[arg(long, alias = "every", value_name = "N", requires = "checkpoint")]
+    pub(crate) checkpoint_every: Option<NonZero<u64>>,
 }
 
 /// Arguments of `resume`.

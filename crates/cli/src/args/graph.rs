@@ -66,7 +66,7 @@ pub(crate) struct InputArgs {
     /// Column of the targets, by number (from 1) or name [default: guessed]
     #[arg(long, value_name = "COLUMN", value_parser = parsed::<ColumnRef>)]
     pub(crate) target_column: Option<ColumnRef>,
-    /// Kind of ids: names are any strings, and `auto` looks
+    /// Kind of ids
     #[arg(long, value_name = "KIND", default_value = "auto")]
     pub(crate) ids: Ids,
     /// The graph has the vertices 0 to N-1, with or without edges [default: those with edges]
@@ -109,13 +109,14 @@ pub(crate) struct DirectionArgs {
 /// Kinds of ids.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Ids {
-    /// Integers where a sample holds nothing else and each is written as it is printed, names
-    /// otherwise
+    /// Integers where a sample holds nothing else and each is written as it is printed,
+    /// strings otherwise
     Auto,
     /// Integers from 0 to 2^64 - 1, also where they are written as 007, +7 or 7.0
     Integers,
-    /// Strings, even those that look like integers
-    Names,
+    /// Any strings, even those that look like integers
+    #[value(alias = "names")]
+    Strings,
 }
 
 impl InputArgs {
@@ -193,7 +194,7 @@ impl InputArgs {
             ids: match self.ids {
                 Ids::Auto => IdKind::Auto,
                 Ids::Integers => IdKind::Integers,
-                Ids::Names => IdKind::Names,
+                Ids::Strings => IdKind::Names,
             },
             threads: threads.unwrap_or(0),
             ..ReadOptions::default()

@@ -30,11 +30,11 @@ pub(crate) struct ResourceArgs {
     /// Say nothing but errors and results
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Keep edges on storage, and at most so many bytes of them (or 0) in memory between iterations
+    /// Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between iterations
     /// [default: all that fit]
-    #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
-    #[arg(value_parser = bytes_or_none)]
-    pub(crate) cache: Option<u64>,
+    #[arg(long, alias = "cache", value_name = "SIZE", help_heading = "Advanced")]
+    #[arg(hide_short_help = true, value_parser = bytes_or_none)]
+    pub(crate) edge_memory: Option<u64>,
     /// Keep so many bytes of a graph that lies in a bucket in a directory of this machine, where
     /// later runs find them: docs/object-stores.md
     #[arg(long, value_name = "DIR:SIZE", hide = true, value_parser = parsed::<EdgeCacheAt>)]
@@ -76,6 +76,12 @@ pub(crate) struct ResourceArgs {
     /// Where updates wait [default: as the memory allows]
     #[arg(long, help_heading = "Advanced", hide_short_help = true)]
     pub(crate) route: Option<RouteArg>,
+    /// Updates wait on storage one by one, not combined before (X-Stream)
+    #[arg(long, help_heading = "Advanced", hide_short_help = true, requires = "route")]
+    pub(crate) no_combine: bool,
+    /// Updates are scattered in a pass of their own, not as soon as new values are there (X-Stream)
+    #[arg(long, help_heading = "Advanced", hide_short_help = true, requires = "route")]
+    pub(crate) no_fuse: bool,
 }
 
 /// Where updates wait.
@@ -85,16 +91,18 @@ pub(crate) enum RouteArg {
     Fold,
     /// in memory, for some destinations at a time; signals are on storage
     Ranges,
-    /// on storage, combined before and scattered as soon as there is something new to say
+    /// on storage
     Spill,
-    /// the same, scattered in a pass of its own
+    /// The name of `spill` with `--no-fuse`, before.
+    #[value(hide = true)]
     SpillCombined,
-    /// the same as `spill`, one by one
+    /// The name of `spill` with `--no-combine`, before.
+    #[value(hide = true)]
     SpillFused,
-    /// one by one, and in a pass of its own, as X-Stream does
+    /// The name of `spill` with both, before.
+    #[value(hide = true)]
     SpillPlain,
     /// in a message to the machine of its destination, on a cluster
-    #[value(hide = true)]
     Send,
 }
 
@@ -193,23 +201,36 @@ impl ResourceArgs {
             requests: self.requests(),
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
-            route: self.route.and_then(|route| match route {
-                RouteArg::Fold => Some(Route::Fold),
-                RouteArg::Ranges => Some(Route::Ranges),
-                RouteArg::Spill => Some(Route::Spill { combined: true, fused: true }),
-                RouteArg::SpillCombined => Some(Route::Spill { combined: true, fused: false }),
-                RouteArg::SpillFused => Some(Route::Spill { combined: false, fused: true }),
-                RouteArg::SpillPlain => Some(Route::Spill { combined: false, fused: false }),
-                // A session refuses it, or a cluster has taken it.
-                RouteArg::Send => None,
-            }),
+            route: self.route.and_then(|route| self.route_of(route)),
             ..Settings::default()
         }
     }
 
+    fn route_of(&self, route: RouteArg) -> Option<Route> {
+        let (combined, fused) = (!self.no_combine, !self.no_fuse);
+        Some(match route {
+            RouteArg::Fold => Route::Fold,
+            RouteArg::Ranges => Route::Ranges,
+            RouteArg::Spill => Route::Spill { combined, fused },
+            RouteArg::SpillCombined => Route::Spill { combined, fused: false },
+            RouteArg::SpillFused => Route::Spill { combined: false, fused },
+            RouteArg::SpillPlain => Route::Spill { combined: false, fused: false },
+            // A session refuses it, or a cluster has taken it.
+            RouteArg::Send => return None,
+        })
+    }
+
+    /// An option of route `spill` that is said of another one.
+    pub(crate) fn misplaced(&self) -> Option<&'static str> {
+        use RouteArg::{Fold, Ranges, Send};
+        let options = [("--no-combine", self.no_combine), ("--no-fuse", self.no_fuse)];
+        let is_other = matches!(self.route, None | Some(Fold | Ranges | Send));
+        options.into_iter().find(|(_, is_said)| *is_said && is_other).map(|(option, _)| option)
+    }
+
     /// Means of a run on a cluster, which has routes of its own.
     pub(crate) fn without_route(&self) -> Self {
-        Self { route: None, ..self.clone() }
+        Self { route: None, no_combine: false, no_fuse: false, ..self.clone() }
     }
 
     /// How storage is asked for what it has, as far as the user says.

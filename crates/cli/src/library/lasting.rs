@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn a_run_is_kept_as_the_command_that_does_the_same() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let read = words("--ids=names --weight=w --memory=1GiB -- a.csv b.csv");
+        let read = words("--ids=strings --weight=w --memory=1GiB -- a.csv b.csv");
         let run = words("bfs --source=x --threads=2 --checkpoint=kept");
         let expected =
-            "run bfs --ids=names --source=x --threads=2 --checkpoint=kept -- a.csv b.csv";
+            "run bfs --ids=strings --source=x --threads=2 --checkpoint=kept -- a.csv b.csv";
         assert_eq!(command(&read, &run).unwrap(), words(expected));
         let run = words("sssp --source=x");
-        let expected = "run sssp --ids=names --weight=w --source=x -- a.csv b.csv";
+        let expected = "run sssp --ids=strings --weight=w --source=x -- a.csv b.csv";
         assert_eq!(command(&read, &run).unwrap(), words(expected));
     }
 }

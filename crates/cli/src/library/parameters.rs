@@ -71,6 +71,8 @@ pub enum Kind {
     Bytes,
     /// Name of a file or directory.
     Path,
+    /// Names of files that hold a table of vertices.
+    Table,
     /// A column, by its name or its number from 1.
     Column,
     /// Other text: a name, an id.
@@ -133,7 +135,8 @@ fn kind(arg: &Arg) -> Kind {
     }
     let words = arg.get_possible_values();
     if !words.is_empty() {
-        let words = words.iter().map(|word| word.get_name().to_owned()).collect();
+        let words = words.iter().filter(|word| !word.is_hide_set());
+        let words = words.map(|word| word.get_name().to_owned()).collect();
         let may_be_bare = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
         return Kind::Word(words, may_be_bare);
     }
@@ -148,6 +151,8 @@ fn kind(arg: &Arg) -> Kind {
         Kind::Integer
     } else if is(&[Id::of::<f64>(), Id::of::<f32>()]) {
         Kind::Number
+    } else if value == Some("FILE") && matches!(arg.get_action(), ArgAction::Append) {
+        Kind::Table
     } else if matches!(value, Some("FILE" | "DIR")) {
         Kind::Path
     } else if value == Some("COLUMN") {

@@ -185,7 +185,7 @@ impl Session {
             process_bytes: self.process_bytes,
             frontier: wanted.frontier,
             index: wanted.index,
-            storage: match self.resources.cache {
+            storage: match self.resources.edge_memory {
                 Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
                 None => StorageMode::Auto,
             },

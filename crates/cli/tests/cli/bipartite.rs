@@ -99,10 +99,10 @@ fn overlapping_ids_give_what_ids_apart_give() {
         let expected = run("apart.tsv", "1");
         for (input, source) in [
             ("u.data --bipartite", "source:1"),
-            ("u.data --bipartite --ids names", "source:1"),
+            ("u.data --bipartite --ids strings", "source:1"),
             ("named.csv --bipartite", "source:ann"),
             ("far.tsv --bipartite", "source:7000000001"),
-            ("u.data --bipartite --memory 64M --cache 0", "source:1"),
+            ("u.data --bipartite --memory 64M --edge-memory 0", "source:1"),
         ] {
             assert_eq!(run(input, source), expected, "{algorithm} {input}");
         }

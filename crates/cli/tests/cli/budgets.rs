@@ -241,17 +241,17 @@ fn long_runs_out_of_core_say_so() {
     sandbox.must("ingest path.u32 --undirected -o kept -q");
     // As many iterations as half the path is long.
     let said = |options: &str| sandbox.run(&format!("run kcore kept --top 1 {options}")).stderr;
-    let told = said("--cache 0");
+    let told = said("--edge-memory 0");
     assert_eq!(told.matches("how many more will follow is not known").count(), 1);
     assert!(
         told.contains("note: 64 iterations took") && told.contains("; with --memory "),
         "{told}"
     );
-    for other in ["", "--cache 0 -q"] {
+    for other in ["", "--edge-memory 0 -q"] {
         assert!(!said(other).contains("will follow"), "{other}");
     }
     // Few are none that anybody would wait for.
-    let few = sandbox.run("run pagerank kept --iterations 100 --cache 0 --top 1");
+    let few = sandbox.run("run pagerank kept --iterations 100 --edge-memory 0 --top 1");
     assert!(!few.stderr.contains("will follow"), "{}", few.stderr);
 }
 

@@ -100,11 +100,11 @@ fn searches_keep_their_least_budget() {
 
 #[test]
 fn components_keep_their_least_budget() {
-    least_budget_is_kept(&["wcc", "wcc --method labels"]);
+    least_budget_is_kept(&["wcc", "wcc --method label-propagation"]);
 }
 
 #[test]
 fn forests_keep_their_least_budget() {
-    let labels = "mcst --method labels --route";
+    let labels = "mcst --method label-propagation --route";
     least_budget_is_kept(&["mcst", &format!("{labels} ranges"), &format!("{labels} spill")]);
 }

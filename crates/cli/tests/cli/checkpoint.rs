@@ -19,7 +19,7 @@ pub(crate) fn last(directory: &Path) -> u64 {
 
 /// Starts a run that writes a checkpoint after every iteration, and waits for the third.
 pub(crate) fn begun(sandbox: &Sandbox, line: &str) -> Child {
-    let line = format!("{line} --checkpoint kept.run --every 1");
+    let line = format!("{line} --checkpoint kept.run --checkpoint-every 1");
     let child = sandbox.command(&line).spawn().unwrap();
     wait_until("checkpoints", || last(&sandbox.path().join("kept.run")) >= 3);
     child
@@ -154,12 +154,12 @@ fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
         "bfs graph.tsv --source 0 --parents",
         "sssp graph.tsv --source 0",
         "spmv graph.tsv --iterations 3",
-        "wcc graph.tsv --method labels",
+        "wcc graph.tsv --method label-propagation",
         "wcc graph.tsv --route ranges",
         "scc graph.tsv",
         "scc graph.tsv --memory 64M",
         "mcst graph.tsv",
-        "scc graph.tsv --method labels",
+        "scc graph.tsv --method label-propagation",
         "scc graph.tsv --route spill",
         "pagerank graph.tsv --route ranges",
         "bfs graph.tsv --source 0 --route spill",
@@ -167,7 +167,7 @@ fn results_may_go_elsewhere_and_a_run_that_ends_leaves_nothing() {
         "bp graph.tsv --iterations 4 --route ranges",
         "bp graph.tsv --iterations 4 --route spill",
     ] {
-        let [plain, kept] = ["", "--checkpoint kept.run --every 1"].map(|checkpoint| {
+        let [plain, kept] = ["", "--checkpoint kept.run --checkpoint-every 1"].map(|checkpoint| {
             sandbox.must(&format!("run {run} {checkpoint} -q -o out.csv"));
             sandbox.read("out.csv")
         });
@@ -249,8 +249,8 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
     for (line, code, said) in [
         ("run wcc graph.tsv --checkpoint d", 2, "components by union-find take one pass"),
         ("run pagerank - --checkpoint d", 2, "standard input cannot be read again"),
-        ("run pagerank graph.tsv --every 3", 2, "--checkpoint"),
-        ("run pagerank graph.tsv --checkpoint d --every 0", 2, "--every"),
+        ("run pagerank graph.tsv --checkpoint-every 3", 2, "--checkpoint"),
+        ("run pagerank graph.tsv --checkpoint d --checkpoint-every 0", 2, "--checkpoint-every"),
         ("run pagerank graph.tsv --checkpoint full", 73, "full: cannot create it"),
         ("run pagerank graph.tsv --checkpoint no/where", 73, "no/where: cannot create it"),
         ("run bfs graph.tsv --source x --checkpoint d", 65, "--source x"),
@@ -290,7 +290,7 @@ fn a_full_disk_is_told_with_the_command_that_goes_on() {
         return;
     };
     let line = format!("run pagerank {} --iterations 9 -q -o ranks.csv", example());
-    let kept = format!("{line} --checkpoint small/run --every 1");
+    let kept = format!("{line} --checkpoint small/run --checkpoint-every 1");
     let ended = sandbox.run(&kept);
     assert_eq!(ended.code, Some(74), "{}", ended.stderr);
     assert!(ended.stderr.contains("bytes of space are needed here"), "{}", ended.stderr);

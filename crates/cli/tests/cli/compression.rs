@@ -21,14 +21,18 @@ fn every_compression_gives_the_same_bits() {
     let expected = sandbox.must(&format!("run {program}"));
     for encoding in ["packed", "short", "compressed"] {
         for compression in COMPRESSIONS.into_iter().chain(["auto"]) {
-            let more = format!("--cache 0 --encoding {encoding} --compression {compression}");
+            let more = format!("--edge-memory 0 --encoding {encoding} --compression {compression}");
             let found = sandbox.must(&format!("run {program} {more}"));
             assert!(found == expected, "{more}");
         }
     }
-    let less = "--route spill --memory 64M --cache 0 --compression zstd";
-    let expected = sandbox.must("run wcc graph.tsv --method labels -q -o -");
-    assert!(expected == sandbox.must(&format!("run wcc graph.tsv --method labels -q -o - {less}")));
+    let less = "--route spill --memory 64M --edge-memory 0 --compression zstd";
+    let expected = sandbox.must("run wcc graph.tsv --method label-propagation -q -o -");
+    assert!(
+        expected
+            == sandbox
+                .must(&format!("run wcc graph.tsv --method label-propagation -q -o - {less}"))
+    );
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn graphs_are_kept_in_every_compression() {
         sandbox.must(&format!("ingest graph.tsv -q -o {name} {how}"));
         sandbox.must(&format!("check {name} -q"));
         // In memory, and from storage.
-        for more in ["", "--cache 0", "--threads 1 --cache 300KiB"] {
+        for more in ["", "--edge-memory 0", "--threads 1 --edge-memory 300KiB"] {
             assert!(run(&name, more) == expected, "{name} {more}");
         }
         // The edges themselves are read again.
@@ -66,10 +70,10 @@ fn reports_and_plans_say_how_chunks_are_compressed() {
         sandbox.must(&format!("run pagerank graph.tsv -q -o out.csv --report out.json {more}"));
         serde_json::from_slice(&sandbox.read("out.json")).unwrap()
     };
-    assert_eq!(report("--cache 0 --compression zlib")["plan"]["compression"], "zlib");
+    assert_eq!(report("--edge-memory 0 --compression zlib")["plan"]["compression"], "zlib");
     // In memory nothing is compressed.
     assert_eq!(report("--compression zlib")["plan"]["compression"], Value::Null);
-    assert_eq!(report("--cache 0")["plan"]["compression"], Value::Null);
-    let plan = sandbox.must("explain pagerank graph.tsv --cache 0 --compression lz4");
+    assert_eq!(report("--edge-memory 0")["plan"]["compression"], Value::Null);
+    let plan = sandbox.must("explain pagerank graph.tsv --edge-memory 0 --compression lz4");
     assert!(plan.contains("lz4 on storage"), "{plan}");
 }

@@ -46,8 +46,8 @@ fn what_is_left_is_the_graph_without_them_for_every_algorithm_and_route() {
         "conductance IN --direction both --weighted",
         "sssp IN --direction both --source 9",
         "bfs IN --direction both --source 9",
-        "wcc IN --method labels",
-        "mcst IN --method labels",
+        "wcc IN --method label-propagation",
+        "mcst IN --method label-propagation",
         "mcst IN --method passes",
         "pagerank IN",
         "spmv IN",
@@ -58,7 +58,7 @@ fn what_is_left_is_the_graph_without_them_for_every_algorithm_and_route() {
             (table(&sandbox, &line), line)
         };
         let (expected, _) = run("once.txt", "");
-        for options in ["", "--threads 1", "--cache 0 --memory 1G"] {
+        for options in ["", "--threads 1", "--edge-memory 0 --memory 1G"] {
             for input in ["again.txt", "kept", "merged"] {
                 let (found, line) = run(input, &format!("{options} --drop-duplicates"));
                 assert_eq!(found, expected, "{line}");
@@ -83,7 +83,7 @@ fn weights_of_each_way_are_merged_for_themselves() {
     assert_eq!(distance("sums.txt", "--drop-duplicates --undirected"), "9,7.0");
     assert_eq!(distance("sums.txt", "--drop-duplicates=sum --undirected"), "9,18.0");
     // Stored once from whichever end, two edges of an undirected graph are merged all the same.
-    for method in ["labels", "passes"] {
+    for method in ["label-propagation", "passes"] {
         let line = |options: &str| format!("mcst sums.txt --method {method} {options}");
         let total = |options: &str| table(&sandbox, &line(options));
         assert!(total("--undirected --drop-duplicates=sum").contains("18.0"), "{method}");

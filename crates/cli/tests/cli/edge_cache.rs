@@ -9,7 +9,7 @@ use crate::graphs::{begin, object};
 use crate::objects::{must, refused};
 use crate::sandbox::Sandbox;
 
-const RUN: &str = "run pagerank s3://box/a/graph --iterations 4 --cache 0 -q -o r.csv \
+const RUN: &str = "run pagerank s3://box/a/graph --iterations 4 --edge-memory 0 -q -o r.csv \
                    --report r.json";
 
 /// Bytes of chunks that the bucket was asked for since the last look, and requests for anything.

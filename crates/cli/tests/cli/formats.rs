@@ -119,7 +119,7 @@ fn options_on_the_input_are_obeyed() {
         "10 20 30 "
     );
     assert_eq!(
-        ids("--source-column 3 --target-column 2 --ids names --no-header"),
+        ids("--source-column 3 --target-column 2 --ids strings --no-header"),
         "10 20 30 from to "
     );
     sandbox.write("plain.txt", "0 1\n0 1\n1 1\n");

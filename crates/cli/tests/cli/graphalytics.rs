@@ -67,7 +67,7 @@ fn fails(ended: &Ended, code: i32, said: &str) {
 #[test]
 fn the_examples_are_right() {
     let sandbox = examples();
-    for options in ["", "--threads 1", "--memory 1GiB --cache 0 --scratch ."] {
+    for options in ["", "--threads 1", "--memory 1GiB --edge-memory 0 --scratch ."] {
         let ended = sandbox.run(&format!("graphalytics . --report report.json {options}"));
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         assert_eq!(ended.stdout.matches("  right (").count(), 12, "{}", ended.stdout);
@@ -462,7 +462,7 @@ fn a_network_of_62_586_vertices_is_right() {
             copy(answer, &format!("{name}-{algorithm}.zst"));
         }
     }
-    for options in ["", "--memory 128MiB --cache 0 --scratch . --threads 1"] {
+    for options in ["", "--memory 128MiB --edge-memory 0 --scratch . --threads 1"] {
         let ended = sandbox.run(&format!("graphalytics . {options}"));
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         assert_eq!(ended.stdout.matches("  right (").count(), 8, "{}", ended.stdout);

@@ -46,7 +46,7 @@ fn all_algorithms_answer_as_from_the_directory() {
         "triangles",
         "wcc",
     ] {
-        for storage in ["", "--cache 0 --threads 2"] {
+        for storage in ["", "--edge-memory 0 --threads 2"] {
             let of = |input: &str| {
                 let line = format!("run {line} {input} -q -o u.csv {storage}");
                 must(&sandbox, &server, &line);
@@ -82,7 +82,7 @@ fn neighbours_come_by_one_request() {
     must(
         &sandbox,
         &server,
-        "run pagerank s3://box/a/graph --iterations 4 --cache 0 -q --threads 1",
+        "run pagerank s3://box/a/graph --iterations 4 --edge-memory 0 -q --threads 1",
     );
     let edges = object(&server, "edges-0");
     let asked: Vec<_> =
@@ -95,7 +95,7 @@ fn neighbours_come_by_one_request() {
 #[test]
 fn faults_of_the_store_end_a_run_or_make_no_difference() {
     let (sandbox, server) = begin();
-    let line = "run pagerank s3://box/a/graph --iterations 3 --cache 0 -q -o r.csv";
+    let line = "run pagerank s3://box/a/graph --iterations 3 --edge-memory 0 -q -o r.csv";
     must(&sandbox, &server, line);
     let expected = sandbox.read("r.csv");
     let edges = object(&server, "edges-0");

@@ -36,14 +36,14 @@ fn conductance_takes_the_input_as_it_is() {
     sandbox.write("edges.csv", rows.collect::<Vec<String>>().join("\n"));
     let sides: Vec<String> = (0..300).map(|id| format!("{id},{}", id * 7 % 10)).collect();
     sandbox.write("sides.csv", sides.join("\n"));
-    for input in ["edges.u32", "edges.csv", "edges.csv --ids names", "edges.u32 --vertices 500"] {
+    for input in ["edges.u32", "edges.csv", "edges.csv --ids strings", "edges.u32 --vertices 500"] {
         for options in [
             "",
             "--direction out",
             "--direction in",
             "--drop-self-loops",
             "--direction in --drop-self-loops",
-            "--side-from sides.csv --side-above 4 --side-default 0",
+            "--membership sides.csv --membership-above 4 --membership-default 0",
             "--threads 3 --memory 64M",
         ] {
             let line = format!("{input} {options}");
@@ -70,7 +70,7 @@ fn a_graph_is_made_where_one_is_needed() {
         "edges.u32 --drop-duplicates",
         "edges.u32 --encoding compressed",
         "edges.u32 --checkpoint kept",
-        "edges.u32 --memory 64M --cache 0",
+        "edges.u32 --memory 64M --edge-memory 0",
         "heavy.csv --weighted",
     ] {
         assert_eq!(report(&sandbox, line)["plan"]["route"], "fold", "{line}");
@@ -122,7 +122,7 @@ fn products_and_components_take_the_input_as_it_is() {
     let rows = |more: &str| sandbox.must(&format!("run spmv edges.u32 -q -o - {more}"));
     let random = |more: &str| rows(&format!("--vector random --seed 5 {more}"));
     assert_eq!(random("--threads 1"), random("--threads 3"));
-    for job in ["spmv --iterations 2", "wcc --method labels"] {
+    for job in ["spmv --iterations 2", "wcc --method label-propagation"] {
         assert_eq!(report_of(&sandbox, &format!("{job} edges.u32"))["plan"]["route"], "fold");
     }
 }

@@ -28,10 +28,10 @@ fn a_kept_graph_gives_the_same_files() {
         ("pagerank", "--precision f32 --iterations 3 --memory 30MiB"),
         ("pagerank", "--iterations 3 --undirected --drop-duplicates"),
         ("bfs", "--source libc6 --direction in"),
-        ("bfs", "--source zzuf --parents --index rows"),
+        ("bfs", "--source zzuf --parents --index csr"),
         ("sssp", "--source zzuf --direction both"),
         ("wcc", ""),
-        ("wcc", "--method labels"),
+        ("wcc", "--method label-propagation"),
         ("scc", ""),
         ("spmv", "--drop-duplicates=sum --drop-self-loops"),
     ] {
@@ -200,10 +200,11 @@ fn room_for_what_waits_is_asked_for_before_anything_is_read() {
         assert_eq!(run(input, "ranges"), (Some(0), String::new()));
     }
     for input in ["odd.tsv", "graph.tsv", "graph"] {
-        let (code, said) = run(input, "spill-plain");
+        let (code, said) = run(input, "spill --no-combine --no-fuse");
         assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
     }
-    let plan = sandbox.must("explain pagerank graph --threads 2 --route spill-plain");
+    let plan =
+        sandbox.must("explain pagerank graph --threads 2 --route spill --no-combine --no-fuse");
     assert!(plan.contains("updates that wait"), "{plan}");
     drop(mounted);
     let Some(_mounted) = Small::mount(&at, 1 << 10) else { return };
@@ -254,7 +255,7 @@ fn forged_edges_to_no_vertex_end_every_run() {
             "wcc --route ranges",
             "pagerank --route spill",
         ] {
-            for cache in ["", "--cache 0"] {
+            for cache in ["", "--edge-memory 0"] {
                 let ended = sandbox.run(&format!("run {algorithm} kept --top 1 {cache}"));
                 assert_eq!(ended.code, Some(70), "{algorithm} {cache}: {}", ended.stderr);
                 let names_it = ended.stderr.contains("edges-0: damaged at offset 0: ");

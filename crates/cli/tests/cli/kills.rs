@@ -9,8 +9,8 @@ use std::fs;
 
 use crate::sandbox::{Ended, Sandbox};
 
-const RUN: &str = "run pagerank graph.tsv --iterations 3 --tolerance 0 --every 1 --checkpoint cp \
-                   -q -o out.csv --report report.json";
+const RUN: &str = "run pagerank graph.tsv --iterations 3 --tolerance 0 --checkpoint-every 1 \
+                   --checkpoint cp -q -o out.csv --report report.json";
 
 /// Calls of the run, roughly: fewer would mean that they are not counted.
 const CALLS_LEAST: u32 = 50;
@@ -20,7 +20,7 @@ const CALLS_LEAST: u32 = 50;
 fn at_each_call(fault: &str, is_past: impl Fn(&Ended, u32) -> bool) -> u32 {
     let sandbox = Sandbox::new();
     sandbox.must("generate rmat 5 -q -o graph.tsv");
-    sandbox.must(&RUN.replace("--every 1 --checkpoint cp", ""));
+    sandbox.must(&RUN.replace("--checkpoint-every 1 --checkpoint cp", ""));
     let expected = sandbox.read("out.csv");
     for nth in 1.. {
         for name in ["out.csv", "report.json"] {

@@ -28,6 +28,7 @@ mod kept;
 mod kills;
 mod non_compact;
 mod objects;
+mod old_names;
 mod output;
 mod papers;
 mod probe;

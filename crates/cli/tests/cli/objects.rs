@@ -168,7 +168,7 @@ fn faults_of_the_store_end_a_run_with_the_name() {
 /// A run of which checkpoints are left.
 fn left(sandbox: &Sandbox, server: &BucketServer) {
     let line = "run pagerank s3://box/e.tsv -o out.csv --iterations 400 --tolerance 0 \
-                --checkpoint kept.run --every 1";
+                --checkpoint kept.run --checkpoint-every 1";
     let mut child = command(sandbox, server, line).spawn().unwrap();
     wait_until("checkpoints", || last(&sandbox.path().join("kept.run")) >= 3);
     child.kill().unwrap();

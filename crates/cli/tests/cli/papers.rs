@@ -40,7 +40,7 @@ fn hyperball_says_who_reaches_whom_and_how_far_that_is() {
     near(&rows(&run("--direction both"))[1], &[2.5, 1.0 / 4.0, 4.0]);
     near(&rows(&run("--iterations 1"))[3], &[1.0, 1.0, 2.0]);
     assert_ne!(run("--seed 2 --registers 16"), run("--seed 3 --registers 16"));
-    assert_eq!(run("--threads 1"), run("--threads 3 --memory 1G --cache 0"));
+    assert_eq!(run("--threads 1"), run("--threads 3 --memory 1G --edge-memory 0"));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn triangles_have_three_corners() {
     let sandbox = Sandbox::new();
     sandbox.write("diamond.csv", DIAMOND);
     let expected = "vertex,triangles\n1,1\n2,2\n3,2\n4,1\n5,0\n";
-    for options in ["", "--threads 1", "--cache 0 --memory 1G", "--drop-duplicates"] {
+    for options in ["", "--threads 1", "--edge-memory 0 --memory 1G", "--drop-duplicates"] {
         let line = format!("run triangles diamond.csv -q -o - {options}");
         assert_eq!(sandbox.must(&line), expected, "{options}");
     }
@@ -157,7 +157,8 @@ fn mis_finds_a_set_that_the_seed_picks_and_nothing_else() {
     assert!(found.iter().all(|set| set == centre || set == leaves), "{found:?}");
     assert!(found.iter().any(|set| set == centre) && found.iter().any(|set| set == leaves));
     for (seed, found) in found.iter().enumerate() {
-        let options = format!("--seed {seed} --threads 3 --memory 64M --cache 0 --route spill");
+        let options =
+            format!("--seed {seed} --threads 3 --memory 64M --edge-memory 0 --route spill");
         assert_eq!(run(&options), *found, "{seed}");
     }
     // Who has no edges is in the set, with or without a row.
@@ -181,29 +182,29 @@ fn conductance_is_of_the_sides_that_a_table_says() {
     sandbox.write("two.csv", TRIANGLES);
     sandbox.write("sides.csv", "id,group,age\n1,1,40\n2,1,41\n3,1,39\n4,0,70\n5,0,7\n6,0,41\n");
     let found = |options: &str| report(&sandbox, &format!("conductance {options}"))["found"].take();
-    let said = found("two.csv --side-from sides.csv");
+    let said = found("two.csv --membership sides.csv");
     let expected = concat!(
         r#"{"conductance":0.14285714285714285,"cut":1,"#,
         r#""vertices":{"rest":3,"set":3},"volume":{"rest":7,"set":7}}"#
     );
     assert_eq!(said.to_string(), expected);
-    let rows = sandbox.must("run conductance two.csv -q -o - --side-from sides.csv");
+    let rows = sandbox.must("run conductance two.csv -q -o - --membership sides.csv");
     assert_eq!(rows, "vertex,across,side\n1,0,1\n2,0,1\n3,1,1\n4,1,0\n5,0,0\n6,0,0\n");
     // Those above 40 are 2, 4 and 6; nobody is above 70, so that side has no edges.
-    let old = found("two.csv --side-from sides.csv --side-column age --side-above 40");
+    let old = found("two.csv --membership sides.csv --membership-column age --membership-above 40");
     assert_eq!((old["cut"].as_u64(), old["volume"]["set"].as_u64()), (Some(5), Some(7)));
-    let none = "two.csv --side-from sides.csv --side-column 3 --side-above 70";
+    let none = "two.csv --membership sides.csv --membership-column 3 --membership-above 70";
     let nothing = found(none);
     assert!(nothing["conductance"].is_null() && nothing["vertices"]["set"] == 0, "{nothing}");
     let text = sandbox.run(&format!("run conductance {none}")).stderr;
     assert!(text.contains("no conductance, as a side has no edges"), "{text}");
-    let text = sandbox.run("run conductance two.csv --side-from sides.csv").stderr;
+    let text = sandbox.run("run conductance two.csv --membership sides.csv").stderr;
     let line = "conductance 0.142857: the cut is 1, the volumes 7 (3 vertices) and 7 (3 vertices)";
     assert!(text.contains(line), "{text}");
     // Who is not in the table.
     sandbox.write("few.csv", "1,1\n2,1\n3,1\n");
-    assert_eq!(found("two.csv --side-from few.csv --side-default 0").to_string(), expected);
-    let ended = sandbox.run("run conductance two.csv --side-from few.csv");
+    assert_eq!(found("two.csv --membership few.csv --membership-default 0").to_string(), expected);
+    let ended = sandbox.run("run conductance two.csv --membership few.csv");
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
 }
 
@@ -216,12 +217,12 @@ fn conductance_is_of_odd_ids_unless_told_otherwise() {
     // 3-1, 4-6 stay on their sides.
     let both = found("two.csv");
     assert_eq!((cut(&both), both["vertices"]["set"].as_u64()), ((Some(5.0), Some(7.0)), Some(3)));
-    assert_eq!(cut(&found("two.csv --vertices 100 --memory 64M --cache 0")), cut(&both));
+    assert_eq!(cut(&found("two.csv --vertices 100 --memory 64M --edge-memory 0")), cut(&both));
     // Ids that are far apart; of names every second one.
     let far: String = TRIANGLES.replace('1', "1000000000001").replace('4', "4000000000004");
     sandbox.write("far.csv", &far);
     assert_eq!(cut(&found("far.csv")), cut(&both));
-    let names = found("two.csv --ids names");
+    let names = found("two.csv --ids strings");
     assert_eq!((cut(&names), names["vertices"]["set"].as_u64()), (cut(&both), Some(3)));
     // 1 -> 2, 3 -> 4, 5 -> 6 leave odd ids, 2 -> 3 and 4 -> 5 come to them, 3 -> 1 does neither.
     assert_eq!(cut(&found("two.csv --direction out")), (Some(3.0), Some(4.0)));
@@ -235,21 +236,21 @@ fn conductance_is_of_odd_ids_unless_told_otherwise() {
     let ended = sandbox.run(&format!("run conductance {many}"));
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
     sandbox.write("sides.csv", "1,1\n2,1\n3,1\n");
-    let told = found(&format!("{many} --side-from sides.csv --side-default 0"));
+    let told = found(&format!("{many} --membership sides.csv --membership-default 0"));
     assert_eq!(
         (cut(&told), told["vertices"]["rest"].as_u64()),
         ((Some(1.0), Some(7.0)), Some(4_999_999_997))
     );
     sandbox.write("sides.csv", "1,1\n2,1\n3,1\n1000,1\n");
-    let ended =
-        sandbox.run(&format!("run conductance {many} --side-from sides.csv --side-default 0"));
+    let ended = sandbox
+        .run(&format!("run conductance {many} --membership sides.csv --membership-default 0"));
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
     assert!(ended.stderr.contains("sides.csv: row 4: expected the id of a vertex with edges"));
     sandbox.write("minus.csv", "1,2,-1\n");
     for (line, code) in [
-        ("two.csv --side-above 3", 2),
+        ("two.csv --membership-above 3", 2),
         ("two.csv --weight 3", 2),
-        ("two.csv --side-from none.csv", 66),
+        ("two.csv --membership none.csv", 66),
         ("minus.csv --weighted", 65),
         ("two.csv --weighted", 65),
         ("minus.csv", 0),
@@ -277,7 +278,7 @@ fn bp_is_exact_where_there_are_no_cycles() {
         panic!()
     };
     assert!(sure[0] > 0.8, "{sure:?}");
-    let same = run("--coupling 0.75 --iterations 3 --threads 3 --memory 64M --cache 0");
+    let same = run("--coupling 0.75 --iterations 3 --threads 3 --memory 64M --edge-memory 0");
     assert_eq!(run("--coupling 0.75 --iterations 3"), same);
     // A weight is an exponent of psi.
     sandbox.write("path.csv", "1,2,2\n");
@@ -331,7 +332,7 @@ fn bp_spreads_what_is_known() {
     let three = run("--states 3 --priors-from three.csv --coupling 0.5 --iterations 1");
     near_to(&three[..3], &[&[0.5, 0.25, 0.25], &[1.0, 0.0, 0.0], &[0.5, 0.25, 0.25]]);
     let options = "--priors-from known.csv --iterations 7";
-    assert_eq!(run(options), run(&format!("{options} --threads 3 --memory 64M --cache 0")));
+    assert_eq!(run(options), run(&format!("{options} --threads 3 --memory 64M --edge-memory 0")));
 }
 
 #[track_caller]
@@ -432,7 +433,8 @@ fn als_finds_factors_whose_products_are_the_ratings() {
         let rating = (user - 1) as f64 * (item + 1) as f64;
         assert!((product(item, user) - rating).abs() < 0.01, "{table}");
     }
-    let again = format!("run als ratings.csv -q -o - {options} --threads 3 --memory 1G --cache 0");
+    let again =
+        format!("run als ratings.csv -q -o - {options} --threads 3 --memory 1G --edge-memory 0");
     assert_eq!(sandbox.must(&again), table);
     assert_ne!(sandbox.must(&format!("run als ratings.csv -q -o - {options} --seed 2")), table);
     let said = report(&sandbox, &format!("als ratings.csv {options}"));

@@ -26,12 +26,12 @@ fn a_kept_graph_keeps_its_rates() {
     let sandbox = Sandbox::new();
     sandbox.must("ingest rmat:10 -o graph");
     let expected = sandbox.must("run pagerank graph -o -");
-    let explained = || sandbox.must("explain pagerank graph --cache 0");
+    let explained = || sandbox.must("explain pagerank graph --edge-memory 0");
     assert!(!explained().contains("what the probe found"), "{}", explained());
     let text = sandbox.must("probe graph --bytes 2MiB --seconds 1");
     assert!(text.ends_with("\nkept with the graph: its runs are planned with that\n"), "{text}");
     assert_eq!(sandbox.must("check graph").lines().count(), 1);
-    assert_eq!(sandbox.must("run pagerank graph --cache 0 -o -"), expected);
+    assert_eq!(sandbox.must("run pagerank graph --edge-memory 0 -o -"), expected);
     assert!(explained().contains("an iteration, after what the probe found"), "{}", explained());
     // Measured again, in place of what was there.
     sandbox.must("probe graph --bytes 1MiB --seconds 1");
@@ -39,7 +39,7 @@ fn a_kept_graph_keeps_its_rates() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     sandbox.write("graph/rates", bytes);
-    for line in ["check graph", "run pagerank graph --cache 0 -o -"] {
+    for line in ["check graph", "run pagerank graph --edge-memory 0 -o -"] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(70), "{line}: {}", ended.stderr);
         assert!(ended.stderr.contains("rates"), "{line}: {}", ended.stderr);

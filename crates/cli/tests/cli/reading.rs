@@ -10,8 +10,8 @@ fn runs_say_which_columns_were_read() {
     let sandbox = Sandbox::new();
     sandbox.write("e.csv", EDGES);
     let said = "e.csv: commas, a header; source is column 2 \"from_user\", target column 3 \
-                \"to_user\", weight column 4 \"cost\"; ids are names; 1 comment line, 1 blank line \
-                passed over";
+                \"to_user\", weight column 4 \"cost\"; ids are strings; 1 comment line, 1 blank \
+                line passed over";
     let run = sandbox.run("run mcst e.csv --report r.json -o -");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stderr.contains(&format!("note: {said}\n")), "{}", run.stderr);
@@ -37,9 +37,9 @@ fn what_cannot_be_known_is_refused_with_what_decides() {
             "--source-column",
         ),
         ("a,b;c\nd,e;f\n", "--separator ;", "--separator"),
-        ("id,name\n1,Ann\n2,Bob\n", "--ids names", "--ids names"),
+        ("id,name\n1,Ann\n2,Bob\n", "--ids strings", "--ids strings"),
         ("a,b,length,capacity\n1,2,3,4\n2,3,4,5\n", "--weight length", "--weight"),
-        ("1,2\n3,\"4\n5,6\n", "--quote none --ids names", "--quote none"),
+        ("1,2\n3,\"4\n5,6\n", "--quote none --ids strings", "--quote none"),
     ] {
         sandbox.write("e.txt", text);
         let refused = sandbox.run("convert e.txt -o -");

@@ -17,11 +17,14 @@ fn settings_of_requests_change_no_answer() {
         "--io cached --read-size 16KiB",
         "--io direct",
     ] {
-        assert!(sandbox.must(&format!("run {program} --cache 0 {more}")) == expected, "{more}");
+        assert!(
+            sandbox.must(&format!("run {program} --edge-memory 0 {more}")) == expected,
+            "{more}"
+        );
     }
     sandbox.must("ingest graph.tsv -q -o kept --write-size 8KiB --in-flight 2 --io cached");
     sandbox.must("check kept -q");
-    let kept = "run pagerank kept --iterations 4 -q -o - --cache 0 --read-size 8KiB";
+    let kept = "run pagerank kept --iterations 4 -q -o - --edge-memory 0 --read-size 8KiB";
     assert!(sandbox.must(kept) == expected);
 }
 
@@ -33,8 +36,9 @@ fn reports_and_plans_say_how_storage_is_asked() {
         sandbox.must(&format!("run pagerank graph.tsv -q -o out.csv --report out.json {more}"));
         serde_json::from_slice(&sandbox.read("out.json")).unwrap()
     };
-    let usual = report("--cache 0 --threads 2");
-    let cut = report("--cache 0 --threads 2 --read-size 16KiB --write-size 32KiB --in-flight 7");
+    let usual = report("--edge-memory 0 --threads 2");
+    let cut =
+        report("--edge-memory 0 --threads 2 --read-size 16KiB --write-size 32KiB --in-flight 7");
     let expected = serde_json::json!({
         "read_bytes": 16_384, "write_bytes": 32_768,
         "reads_in_flight": 7, "writes_in_flight": 7, "io": "direct",
@@ -51,7 +55,8 @@ fn reports_and_plans_say_how_storage_is_asked() {
     assert!(cut["storage"]["writes"].as_u64().is_some());
     // In memory there are none.
     assert_eq!(report("--read-size 16KiB")["plan"]["requests"], Value::Null);
-    let plan = sandbox.must("explain pagerank graph.tsv --cache 0 --read-size 64KiB --io cached");
+    let plan =
+        sandbox.must("explain pagerank graph.tsv --edge-memory 0 --read-size 64KiB --io cached");
     assert!(plan.contains("requests    64.0 KiB  a read at most, 4 at a time a thread"), "{plan}");
     assert!(plan.contains(" 512 KiB  a write at most, 4 at a time a thread"), "{plan}");
     assert!(plan.contains("through the page cache"), "{plan}");
@@ -85,7 +90,7 @@ fn requests_that_no_device_is_asked_for_are_refused() {
 fn memory_of_requests_is_part_of_the_budget() {
     let sandbox = Sandbox::new();
     let plan = |more: &str| sandbox.run(&format!("explain pagerank rmat:18 --threads 2 {more}"));
-    let small = "--memory 100MiB --cache 0";
+    let small = "--memory 100MiB --edge-memory 0";
     assert_eq!(plan(small).code, Some(0), "{}", plan(small).stderr);
     let ended = plan(&format!("{small} --in-flight 256"));
     assert_eq!(ended.code, Some(78), "{}", ended.stderr);

@@ -18,7 +18,13 @@ fn a_route_that_a_program_does_not_have_is_refused() {
         ("triangles", rows, "fold or spill"),
         ("lcc", rows, "fold or spill"),
     ] {
-        let routes = ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"];
+        let routes = [
+            "ranges",
+            "spill",
+            "spill --no-fuse",
+            "spill --no-combine",
+            "spill --no-combine --no-fuse",
+        ];
         let routes = if take == "fold" { &routes[..] } else { &routes[..1] };
         for route in routes {
             for (command, input) in
@@ -53,11 +59,11 @@ fn messages_of_edges_go_by_all_routes() {
     for (route, taken) in [
         ("ranges", "ranges"),
         ("spill", "spill"),
-        ("spill-combined", "spill"),
-        ("spill-fused", "spill"),
-        ("spill-plain", "spill"),
+        ("spill --no-fuse", "spill"),
+        ("spill --no-combine", "spill"),
+        ("spill --no-combine --no-fuse", "spill"),
     ] {
-        for more in ["--threads 1", "--threads 3", "--memory 64M", "--memory 64M --cache 0"] {
+        for more in ["--threads 1", "--threads 3", "--memory 64M", "--memory 64M --edge-memory 0"] {
             let more = format!("--route {route} --scratch scratch {more}");
             assert!(run("graph.tsv", &more) == expected, "{more}");
             assert!(scratch.read_dir().unwrap().next().is_none(), "{more}");
@@ -82,7 +88,9 @@ fn rows_of_triangles_go_by_spill_too() {
             sandbox.must(&format!("run {program} {input} -q -o - {more}"))
         };
         let expected = run("graph.tsv", "");
-        for route in ["spill", "spill-combined", "spill-fused", "spill-plain"] {
+        for route in
+            ["spill", "spill --no-fuse", "spill --no-combine", "spill --no-combine --no-fuse"]
+        {
             for (input, more) in [
                 ("graph.tsv", "--threads 1"),
                 ("graph.tsv", "--threads 3 --memory 80M --stripe-bits 12"),
@@ -143,10 +151,16 @@ fn components_go_by_labels_where_a_route_is_forced() {
         let told = report(&sandbox, &line);
         assert_eq!(told["parameters"]["method"], first);
         assert_eq!(told["parameters"]["method_why"], fits);
-        let said = method(&sandbox, &format!("{line} --method labels"));
-        assert_eq!(said, "labels: as --method says");
+        let said = method(&sandbox, &format!("{line} --method label-propagation"));
+        assert_eq!(said, "label-propagation: as --method says");
         assert_eq!(method(&sandbox, &format!("{line} --route fold")), format!("{first}: {fits}"));
-        for route in ["ranges", "spill", "spill-combined", "spill-fused", "spill-plain"] {
+        for route in [
+            "ranges",
+            "spill",
+            "spill --no-fuse",
+            "spill --no-combine",
+            "spill --no-combine --no-fuse",
+        ] {
             for (input, more) in [
                 ("graph.tsv", "--threads 1"),
                 ("graph.tsv", "--memory 64M --threads 3"),
@@ -154,17 +168,21 @@ fn components_go_by_labels_where_a_route_is_forced() {
             ] {
                 let line = format!("{program} {input} --route {route} {more}");
                 let said = method(&sandbox, &line);
-                let why = said.strip_prefix("labels: ").unwrap_or_default();
+                let why = said.strip_prefix("label-propagation: ").unwrap_or_default();
                 assert!(why.ends_with("does not have the route that is forced"), "{said}");
                 assert!(sandbox.must(&format!("run {line} -q -o -")) == expected, "{line}");
                 let told = report(&sandbox, &line);
-                assert_eq!(told["parameters"]["method"], "labels", "{line}");
+                assert_eq!(told["parameters"]["method"], "label-propagation", "{line}");
                 assert_eq!(told["parameters"]["method_why"], why, "{line}");
                 let taken = told["plan"]["route"].as_str().unwrap();
                 assert!(route.starts_with(taken) || taken.starts_with(route), "{line}: {taken}");
             }
         }
-        for more in ["--method labels", "--method labels --cache 0", "--route fold"] {
+        for more in [
+            "--method label-propagation",
+            "--method label-propagation --edge-memory 0",
+            "--route fold",
+        ] {
             let line = format!("run {program} graph.tsv -q -o - {more}");
             assert!(sandbox.must(&line) == expected, "{line}");
         }
@@ -184,9 +202,12 @@ fn components_go_by_labels_where_cells_do_not_fit() {
                 .ends_with("it fits in memory, and has the route if one is forced")
         );
         let said = method(&sandbox, &tight);
-        assert!(said.starts_with("labels: ") && said.ends_with("does not fit in memory"), "{said}");
+        assert!(
+            said.starts_with("label-propagation: ") && said.ends_with("does not fit in memory"),
+            "{said}"
+        );
         let told = report(&sandbox, &tight);
-        assert_eq!(told["parameters"]["method"], "labels");
+        assert_eq!(told["parameters"]["method"], "label-propagation");
         let state = &told["plan"]["route"];
         assert!(state == "spill" || state == "ranges", "{state}");
         let [expected, found] = [&plenty, &tight].map(|line| sandbox.run(&format!("run {line}")));
@@ -196,7 +217,7 @@ fn components_go_by_labels_where_cells_do_not_fit() {
         assert_eq!(note(&expected.stderr), note(&found.stderr));
         // Where nothing fits, the way that needs less is told; and a pipe is not read again.
         let refused = sandbox.run(&format!("run {plenty} --memory 26M"));
-        let labels = sandbox.run(&format!("run {plenty} --memory 26M --method labels"));
+        let labels = sandbox.run(&format!("run {plenty} --memory 26M --method label-propagation"));
         assert_eq!((refused.code, &refused.stderr), (Some(78), &labels.stderr), "{program}");
         let piped = tight.replace("few.csv", "-");
         let piped = sandbox.run_with(&format!("run {piped}"), b"1,2\n2,1\n");
@@ -226,7 +247,7 @@ fn a_run_by_labels_goes_on_by_labels() {
     }
     let refused = sandbox.run("run wcc path.csv --checkpoint kept.run");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("--method labels has some"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--method label-propagation has some"), "{}", refused.stderr);
 }
 
 #[test]

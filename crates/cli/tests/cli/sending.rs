@@ -9,14 +9,14 @@ use crate::sandbox::Sandbox;
 /// Words of `run` of all programs that fold, and what of the result is the same.
 const CASES: &[(&str, Same)] = &[
     ("pagerank G --iterations 5", Same::Within(1e-12)),
-    ("pagerank G --precision f32 --iterations 5 --dangling papers", Same::Within(1e-5)),
+    ("pagerank G --precision f32 --iterations 5 --dangling unnormalized", Same::Within(1e-5)),
     ("pagerank G --weighted --dangling drop --iterations 5", Same::Within(1e-12)),
     ("pagerank G", Same::Within(1e-9)),
     ("bfs G --source 3 --direction both", Same::Bits),
     ("bfs G --source 3 --source 8 --parents", Same::Bits),
     ("sssp G --source 3", Same::Bits),
     ("sssp G --source 3 --parents --direction both", Same::Bits),
-    ("wcc G --method labels", Same::Bits),
+    ("wcc G --method label-propagation", Same::Bits),
     ("spmv G", Same::Bits),
     ("spmv G --vector random --iterations 3 --precision f32", Same::Within(1e-5)),
     ("hyperball G --registers 16", Same::Bits),

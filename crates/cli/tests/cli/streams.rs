@@ -37,7 +37,7 @@ fn a_forest_is_a_list_of_edges() {
         lines[1..].sort();
         lines
     };
-    for options in ["", "--threads 1", "--threads 3 --memory 1G --cache 0", "--undirected"] {
+    for options in ["", "--threads 1", "--threads 3 --memory 1G --edge-memory 0", "--undirected"] {
         assert_eq!(sorted(&run(options)), sorted(least), "{options}");
     }
     assert_eq!(sorted(&run("--cost maximum")), sorted(most));
@@ -71,7 +71,7 @@ fn who_reaches_whom_is_one_component() {
     sandbox.write("links.txt", LINKS);
     let run = |options: &str| sandbox.must(&format!("run scc links.txt -q -o - {options}"));
     let expected = "vertex,component\n1,1\n2,1\n3,1\n4,4\n5,4\n9,9\n";
-    for options in ["", "--threads 1", "--threads 3 --memory 1G --cache 0"] {
+    for options in ["", "--threads 1", "--threads 3 --memory 1G --edge-memory 0"] {
         assert_eq!(run(options), expected, "{options}");
     }
     assert!(run("--undirected").ends_with("\n9,1\n"));
@@ -140,7 +140,7 @@ fn edges_that_are_left_are_told() {
             serde_json::from_slice(&sandbox.read("report.json")).unwrap();
         (ended.stderr, report["storage"]["edges_left"].clone())
     };
-    let (said, left) = run("--cache 0");
+    let (said, left) = run("--edge-memory 0");
     // They stay in memory then, and are not written again.
     assert_eq!(left, json!([(1 << 14) - 1]));
     assert!(said.contains("those that were left written anew 1 time, 16383 at last"), "{said}");
@@ -167,13 +167,13 @@ fn edges_that_are_contracted_are_told() {
             serde_json::from_slice(&sandbox.read("report.json")).unwrap();
         (answer, report["storage"].clone())
     };
-    let (answer, figures) = run("--cache 0");
+    let (answer, figures) = run("--edge-memory 0");
     let parallel = figures["edges_parallel"].as_array().unwrap();
     assert_eq!(parallel.len(), figures["edges_left"].as_array().unwrap().len());
     let left_out: u64 = parallel.iter().filter_map(serde_json::Value::as_u64).sum();
     assert!(left_out > 50_000, "{figures}");
     let (other, figures) = run("");
     assert!(answer == other && figures["edges_parallel"].is_null());
-    let said = sandbox.run("run mcst many.csv -o forest.csv --cache 0").stderr;
+    let said = sandbox.run("run mcst many.csv -o forest.csv --edge-memory 0").stderr;
     assert!(said.contains("contracted without "), "{said}");
 }

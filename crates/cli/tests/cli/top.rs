@@ -10,7 +10,7 @@ fn the_example_ranks_libc6_first() {
     insta::assert_snapshot!("top", ended.stdout);
     let (summary, time) = ended.stderr.trim_end().rsplit_once(", ").unwrap();
     let (note, summary) = summary.rsplit_once('\n').unwrap();
-    assert!(note.ends_with("ids are names; 5 comment lines passed over"), "{note}");
+    assert!(note.ends_with("ids are strings; 5 comment lines passed over"), "{note}");
     assert_eq!(summary, "59,445 vertices, 264,196 edges, 69 iterations");
     assert!(time.ends_with(" s"), "{time}");
     assert_eq!(sandbox.files(), [""; 0]);
@@ -131,7 +131,7 @@ fn options_of_pagerank_do_what_they_say() {
     near(&ranks("--tolerance 1e-12"), &spread);
     near(&ranks("--precision f32"), &spread);
     near(&ranks("--damping 0"), &[1.0 / 3.0; 3]);
-    near(&ranks("--dangling papers --iterations 5"), &[0.15, 0.2775, 0.385_875]);
+    near(&ranks("--dangling unnormalized --iterations 5"), &[0.15, 0.2775, 0.385_875]);
     near(&ranks("--dangling drop --iterations 5"), &[0.05, 0.0925, 0.128_625]);
     near(&ranks("--undirected --dangling networkx"), &[0.256_757, 0.486_486, 0.256_757]);
     near(&ranks("--damping 0.5 --iterations 1"), &[0.222_222, 0.388_889, 0.388_889]);

@@ -69,7 +69,7 @@ fn edges_are_followed_either_way() {
     assert_eq!(report["input"]["reversed"], true);
     assert_eq!(report["parameters"]["direction"], "in");
     let plan = sandbox.must("explain bfs roads.csv --direction in");
-    assert!(plan.contains("ids are names, edges read backwards\n"), "{plan}");
+    assert!(plan.contains("ids are strings, edges read backwards\n"), "{plan}");
     assert!(plan.contains("\nfrontier  edges of few active vertices are looked up"), "{plan}");
     assert!(plan.contains("frontier: who is active"), "{plan}");
 }
@@ -129,7 +129,7 @@ fn a_negative_weight_is_an_error_with_its_line() {
 fn components_come_with_their_sizes() {
     let sandbox = roads();
     let components = "vertex,component\na,a\nb,a\nc,a\nd,a\nx,x\ny,x\n";
-    for options in ["", "--method labels", "--undirected", "--threads 3"] {
+    for options in ["", "--method label-propagation", "--undirected", "--threads 3"] {
         assert_eq!(table(&sandbox, &format!("wcc roads.csv {options}")), components, "{options}");
     }
     let ended = sandbox.run("run wcc roads.csv");
@@ -139,7 +139,7 @@ fn components_come_with_their_sizes() {
     );
     let note = "note: 2 components, the largest with 4 vertices\n6 vertices, 6 edges, 1 iteration";
     assert!(ended.stderr.contains(note), "{}", ended.stderr);
-    let labels = sandbox.run("run wcc roads.csv --method labels");
+    let labels = sandbox.run("run wcc roads.csv --method label-propagation");
     assert!(labels.stderr.contains("6 vertices, 11 edges (both ways), "), "{}", labels.stderr);
 }
 

@@ -99,7 +99,8 @@ fn reports_and_results_of_resumed_runs_go_to_buckets() {
     let report = String::from_utf8(server.get("box/r.json").unwrap()).unwrap();
     assert!(report.contains("\"algorithm\": \"pagerank\"") && !report.contains("secret"));
     let expected = server.get("box/r.csv").unwrap();
-    let long = "run pagerank e.tsv --iterations 400 --tolerance 0 --checkpoint kept.run --every 1";
+    let long = "run pagerank e.tsv --iterations 400 --tolerance 0 --checkpoint kept.run \
+                --checkpoint-every 1";
     let mut child = command(&sandbox, &server, long).spawn().unwrap();
     wait_until("checkpoints", || crate::checkpoint::last(&sandbox.path().join("kept.run")) >= 3);
     child.kill().unwrap();

@@ -88,31 +88,31 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     let (nine, last) = (0.85 / 3.0 / 101.0, 0.85 / 3.0 * (100.0 / 101.0 + 1.0));
     near(ranks("--weighted"), [base, base + nine, base + last]);
     // What jumps, and what a sink has, goes to 7.
-    let home = "--teleport-from home.csv --teleport-default 0";
+    let home = "--personalization home.csv --personalization-default 0";
     let (seven, third) = (0.15 + 0.85 / 3.0, 0.85 / 3.0);
     near(ranks(home), [seven, third / 2.0, third * 1.5]);
     near(ranks(&format!("{home} --weighted --weight 3")), [seven, nine, last]);
     // The same, said of sinks alone; and where the walk begins at 7, the sink has nothing.
-    let sinks = home.replace("teleport", "sinks");
+    let sinks = home.replace("personalization", "dangling-weights");
     near(ranks(&sinks), [0.05 + third, 0.05 + third / 2.0, 0.05 + third * 1.5]);
-    let start = home.replace("teleport", "start");
+    let start = home.replace("personalization", "initial");
     near(ranks(&start), [0.05, 0.05 + 0.85 / 2.0, 0.05 + 0.85 / 2.0]);
     // What the sink has is lost.
     let lost = ranks(&format!("{home} --weighted --dangling drop"));
     near(lost, [0.15, nine, last]);
     for (options, code, said) in [
         ("--weighted --precision f32", 2, "f64 only"),
-        ("--weighted --dangling papers", 2, "--dangling papers"),
+        ("--weighted --dangling unnormalized", 2, "--dangling unnormalized"),
         ("--weight 3", 2, "--weighted"),
-        ("--teleport-from none.csv", 66, "none.csv"),
-        ("--teleport-from home.csv", 65, "such as 9"),
-        ("--teleport-from zero.csv", 65, "sum to more than 0"),
-        ("--sinks-from zero.csv", 65, "sum to more than 0"),
-        ("--start-from none.csv", 66, "none.csv"),
-        ("--start-column 3", 2, "--start-from"),
-        ("--sinks-from home.csv --dangling drop", 2, "the rank of sinks is lost"),
-        ("--sinks-from - --start-from -", 2, "standard input is one of the tables only"),
-        ("--start-from home.csv --precision f32", 2, "f64 only"),
+        ("--personalization none.csv", 66, "none.csv"),
+        ("--personalization home.csv", 65, "such as 9"),
+        ("--personalization zero.csv", 65, "sum to more than 0"),
+        ("--dangling-weights zero.csv", 65, "sum to more than 0"),
+        ("--initial none.csv", 66, "none.csv"),
+        ("--initial-column 3", 2, "--initial"),
+        ("--dangling-weights home.csv --dangling drop", 2, "the rank of sinks is lost"),
+        ("--dangling-weights - --initial -", 2, "standard input is one of the tables only"),
+        ("--initial home.csv --precision f32", 2, "f64 only"),
     ] {
         sandbox.write("zero.csv", "7,0\n9,0\n1000000,0\n");
         let ended = sandbox.run(&format!("run pagerank graph.txt {options}"));

@@ -77,7 +77,7 @@ fn tables_of_integers_give_what_a_number_of_vertices_gives() {
         let expected = values(format!("{algorithm} dense.txt --vertices 100"));
         assert_eq!(expected.len(), 101);
         for (edges, vertices) in [("dense", "all"), ("far", "far-ids"), ("names", "name-ids")] {
-            for options in ["", "--memory 64M --cache 0"] {
+            for options in ["", "--memory 64M --edge-memory 0"] {
                 let line =
                     format!("{algorithm} {edges}.txt --vertices-from {vertices}.txt {options}");
                 assert_eq!(values(line.clone()), expected, "{line}");

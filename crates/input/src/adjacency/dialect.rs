@@ -2,8 +2,8 @@
 //! said, else what all lines of a sample agree on.
 //!
 //! Without a word, white space separates. Lines without any are split at commas, semicolons or
-//! pipes, if they have one kind of these. Tabs beside spaces are refused where ids are names: those
-//! with spaces in them cannot be told from several.
+//! pipes, if they have one kind of these. Tabs beside spaces are refused where ids are strings:
+//! those with spaces in them cannot be told from several.
 
 use crate::layout::Separator;
 use crate::options::{IdKind, ReadOptions};
@@ -102,7 +102,7 @@ fn kind(lines: &[&[u8]], separator: Separator) -> (IdKind, Option<String>) {
         |word: &&[u8]| looks(word) == FieldKind::Integer && Spelling::Printed.parse(word).is_err();
     let Some(odd) = words.find(odd) else { return (IdKind::Integers, None) };
     let note = format!(
-        "ids are names: \"{}\" is not an integer as it is printed (--ids integers takes it for \
+        "ids are strings: \"{}\" is not an integer as it is printed (--ids integers takes it for \
          one)",
         String::from_utf8_lossy(odd)
     );

@@ -326,7 +326,8 @@ fn wide_values(array: &dyn Array) -> Result<Vec<i128>, BadRow> {
 /// The error about an integer that does not fit in 64 bits without a sign.
 fn no_id(row: usize, value: impl Display) -> BadRow {
     let what = format!(
-        "expected a vertex id from 0 to 2^64 - 1, found {value} (--ids names takes ids as they are)"
+        "expected a vertex id from 0 to 2^64 - 1, found {value} (--ids strings takes ids as they \
+         are)"
     );
     BadRow { row, what }
 }

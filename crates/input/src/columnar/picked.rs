@@ -12,7 +12,7 @@ pub(crate) struct Picked {
     /// Of a column that says of each edge whether it is directed, or may say it as long as no row
     /// was seen.
     pub(crate) direction: Option<usize>,
-    /// Whether ids are names.
+    /// Whether ids are strings.
     pub(crate) names: bool,
     /// Which weights may come.
     pub(crate) bounds: WeightBounds,

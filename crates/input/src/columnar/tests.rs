@@ -67,7 +67,7 @@ fn columns_of_fitting_types_are_picked() {
     let options = ReadOptions { ids: IdKind::Names, ..ReadOptions::default() };
     assert!(pick("f", &schema(&types), &options).unwrap().names);
     let error = pick("f", &schema(&types), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("ids of one kind") && error.contains("--ids names"), "{error}");
+    assert!(error.contains("ids of one kind") && error.contains("--ids strings"), "{error}");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn dictionaries_of_integers_are_looked_up() {
     assert_eq!(part.ids, Ids::Narrow { pairs: vec![[9, 0], [9, 1]], max: 9 });
     let error = gathered(&coded(vec![1, 0], vec![-5, 9]), &source, false).unwrap_err();
     assert!(error.starts_with("f: row 12: expected a vertex id from 0 to"), "{error}");
-    assert!(error.contains("found -5 (--ids names"), "{error}");
+    assert!(error.contains("found -5 (--ids strings"), "{error}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn bad_rows_are_errors_with_their_number() {
     let error = |array: &dyn Array, names| gathered(&good, array, names).unwrap_err();
     assert_eq!(
         error(&Int8Array::from(vec![1, -2]), false),
-        "f: row 12: expected a vertex id from 0 to 2^64 - 1, found -2 (--ids names takes ids as \
+        "f: row 12: expected a vertex id from 0 to 2^64 - 1, found -2 (--ids strings takes ids as \
          they are)"
     );
     assert_eq!(
@@ -267,7 +267,7 @@ fn whole_decimals_and_floats_are_ids_and_fractions_are_none() {
         (Arc::new(Float64Array::from(vec![large, 1.0])), "below 2^53, up to which"),
         (Arc::new(Float32Array::from(vec![16_777_216.0])), "below 2^24, up to which"),
         (Arc::new(Float64Array::from(vec![None, Some(1.0)])), "found a null"),
-        (Arc::new(Float64Array::from(vec![-2.0])), "found -2 (--ids names"),
+        (Arc::new(Float64Array::from(vec![-2.0])), "found -2 (--ids strings"),
     ];
     for (array, expected) in wrong {
         let error = gathered(&array, &array, false).unwrap_err();

@@ -58,7 +58,7 @@ fn alike(columns: &[Column<'_>], ends: [usize; 2], options: &ReadOptions) -> Res
         if columns[ends[0]].holds == Holds::Integers { (source, target) } else { (target, source) };
     Err(format!(
         "expected two columns of ids of one kind, found integers in column {integers} and names in \
-         column {names} ({REMEDY}; --ids names takes them as they are)"
+         column {names} ({REMEDY}; --ids strings takes them as they are)"
     ))
 }
 

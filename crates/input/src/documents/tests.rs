@@ -120,7 +120,7 @@ fn edges_of_nodes_that_are_not_there_are_refused() {
     assert_eq!(
         error,
         "f:3: expected a vertex id, found the negative number \"-5\" \
-         (for ids that are names: --ids names)"
+         (for ids that are strings: --ids strings)"
     );
 }
 

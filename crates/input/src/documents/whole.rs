@@ -193,7 +193,7 @@ impl Document<'_> {
         }
         if self.unread && self.labelled {
             collector
-                .note("has labels beside ids, which are not read (--ids names: labels are ids)");
+                .note("has labels beside ids, which are not read (--ids strings: labels are ids)");
         }
         self.note_padded();
         let names = (ids == IdKind::Names).then(|| self.names()).transpose()?;
@@ -222,13 +222,13 @@ impl Document<'_> {
         }
     }
 
-    /// Says why ids are names that are all written with digits.
+    /// Says why ids are strings that are all written with digits.
     fn note_padded(&mut self) {
         let guessed = self.options.ids == IdKind::Names && self.options.guessed_ids;
         if let Some(place) = self.padded.filter(|_| guessed && !self.named) {
             let id = show(self.keys.names().get(place as usize).as_bytes());
             self.note(format!(
-                "ids are read as names, because {id} is not an integer as it is printed (--ids \
+                "ids are read as strings, because {id} is not an integer as it is printed (--ids \
                  integers takes it for one)"
             ));
         }

@@ -22,7 +22,7 @@ use crate::reading::FileSummary;
 use crate::tables::Frame;
 
 impl Frame {
-    /// Whether ids are names, if it is read so.
+    /// Whether ids are strings, if it is read so.
     pub(crate) fn are_names(&self, options: &ReadOptions) -> Result<bool, InputError> {
         let rows = Rows::of(self.clone(), options)?;
         Ok(rows.picked.names || options.ids == IdKind::Auto && rows.have_negative_ids())
@@ -128,7 +128,7 @@ impl Rows {
         summary
     }
 
-    /// Whether an integer in a column of ids is below 0: ids are names then.
+    /// Whether an integer in a column of ids is below 0: ids are strings then.
     pub(super) fn have_negative_ids(&self) -> bool {
         let Picked { source, target, .. } = self.picked;
         self.parts.par_iter().any(|part| {

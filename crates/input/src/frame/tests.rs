@@ -164,7 +164,7 @@ fn negative_ids_are_names_and_what_is_read_is_said() {
     let IdMap::Names(found) = &ready.ids else { panic!("{:?}", ready.ids) };
     assert_eq!(found.iter().collect::<Vec<_>>(), ["-7", "0", "1", "2", "3"]);
     let said = ready.readings[0].to_string();
-    assert!(said.contains("\"from\"") && said.ends_with("ids are names"), "{said}");
+    assert!(said.contains("\"from\"") && said.ends_with("ids are strings"), "{said}");
     let columns = vec![("from", ids([0, 1, 2])), ("to", ids([1, 2, 3]))];
     let ready = read(frame(columns, 2), &weighted()).unwrap();
     assert!(ready.readings[0].to_string().contains("target column 2 \"to\""));

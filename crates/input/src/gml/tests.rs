@@ -128,6 +128,6 @@ fn labels_that_are_not_read_are_said() {
     let same = "graph [ node [ id 1 label \"1\" ] node [ id 2 ] edge [ source 1 target 2 ] ]";
     let other = same.replace("label \"1\"", "label \"Ann\"");
     assert_eq!(notes(same, IdKind::Integers), "");
-    assert!(notes(&other, IdKind::Integers).contains("--ids names: labels are ids"));
+    assert!(notes(&other, IdKind::Integers).contains("--ids strings: labels are ids"));
     assert_eq!(notes(&other, IdKind::Names), "");
 }

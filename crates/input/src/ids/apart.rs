@@ -80,6 +80,6 @@ mod tests {
         apart(&mut part, added);
         assert_eq!(part.ids, Ids::integers(vec![[5, 11], [1, u64::from(u32::MAX) + 6]]));
         largest.see_stated(Side::Source, &Stated::Integers(vec![1 << 62]));
-        assert!(largest.added().unwrap_err().to_string().contains("--ids names"));
+        assert!(largest.added().unwrap_err().to_string().contains("--ids strings"));
     }
 }

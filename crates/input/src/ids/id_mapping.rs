@@ -204,7 +204,7 @@ pub(super) fn weighted(parts: &[impl Described], files: &[String]) -> Result<boo
     }
 }
 
-/// Whether ids are names: those of all edges and stated vertices, or of none.
+/// Whether ids are strings: those of all edges and stated vertices, or of none.
 pub(super) fn names(
     parts: &[impl Described],
     files: &[String],

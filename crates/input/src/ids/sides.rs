@@ -67,7 +67,7 @@ impl Largest {
         }
         let what = format!(
             "ids of two kinds of vertices are below 2^62, found {}; read them as names, with \
-             --ids names",
+             --ids strings",
             self.source.max(self.target)
         );
         Err(InputError::Inputs { what })

@@ -187,12 +187,15 @@ fn negative_ids_are_names_where_the_footer_tells() {
     let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
     assert_eq!(names.iter().collect::<Vec<_>>(), ["-5", "1", "2", "3"]);
     let said = input.summary.readings[0].to_string();
-    assert!(said.contains("source is column 1 \"a\"") && said.contains("ids are names"), "{said}");
+    assert!(
+        said.contains("source is column 1 \"a\"") && said.contains("ids are strings"),
+        "{said}"
+    );
     let silent = properties(Compression::SNAPPY)
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None);
     let error = read_bytes(&written(&table, silent.build()), &ReadOptions::default());
     let error = error.err().unwrap().to_string();
-    assert!(error.contains("row 2: ") && error.contains("--ids names"), "{error}");
+    assert!(error.contains("row 2: ") && error.contains("--ids strings"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Parts of edges on scratch files.
 //!
 //! ```text
-//! part   | block | block | ... | names |        names: only where ids are names
+//! part   | block | block | ... | names |        names: only where ids are strings
 //! block  | source, target | ... | weight | ... |      32 Ki edges, fewer in the last one
 //! names  | end of each, u64 | text |
 //! ```

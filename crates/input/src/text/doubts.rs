@@ -69,7 +69,7 @@ pub(super) fn notes(
         notes.extend(ends().find(|cell| is_nothing(cell)).map(|cell| {
             format!(
                 "{} is read as the name of a vertex (leave rows out where it means that nothing is \
-                 there; --ids names says that it is one)",
+                 there; --ids strings says that it is one)",
                 show(cell)
             )
         }));

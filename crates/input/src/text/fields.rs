@@ -315,8 +315,8 @@ pub(crate) fn parse_id(field: &[u8]) -> Result<u64, String> {
     id.ok_or_else(|| {
         let found = show(field);
         format!(
-            "expected a vertex id of at most {}, found {found} (for ids that are names: \
-             --ids names)",
+            "expected a vertex id of at most {}, found {found} (for ids that are strings: \
+             --ids strings)",
             u64::MAX
         )
     })
@@ -328,17 +328,19 @@ fn not_an_id(field: &[u8]) -> String {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if text.strip_prefix('-').is_some_and(digits) {
         return format!(
-            "expected a vertex id, found the negative number {found} (for ids that are names: \
-             --ids names)"
+            "expected a vertex id, found the negative number {found} (for ids that are strings: \
+             --ids strings)"
         );
     }
     if digits(text.strip_prefix('+').unwrap_or(&text)) {
         return format!(
-            "expected an integer as it is printed, found {found} (--ids names keeps it so, \
+            "expected an integer as it is printed, found {found} (--ids strings keeps it so, \
              --ids integers takes its value)"
         );
     }
-    format!("expected an integer as vertex id, found {found} (for ids that are names: --ids names)")
+    format!(
+        "expected an integer as vertex id, found {found} (for ids that are strings: --ids strings)"
+    )
 }
 
 /// Whether this is meant as a number, be it one that cannot be a weight.
@@ -440,7 +442,7 @@ mod tests {
             assert!(Spelling::Any.parse(field.as_bytes()).is_err(), "{field}");
         }
         let error = Spelling::Printed.parse(b"007").unwrap_err();
-        assert!(error.contains("--ids names") && error.contains("--ids integers"), "{error}");
+        assert!(error.contains("--ids strings") && error.contains("--ids integers"), "{error}");
     }
 
     #[test]
@@ -451,13 +453,13 @@ mod tests {
             ("18446744073709551616", "expected a vertex id of at most 18446744073709551615"),
             (
                 "-5",
-                "expected a vertex id, found the negative number \"-5\" (for ids that are names",
+                "expected a vertex id, found the negative number \"-5\" (for ids that are strings",
             ),
             ("1.5", "expected an integer as vertex id, found \"1.5\""),
-            ("abc", "(for ids that are names: --ids names)"),
+            ("abc", "(for ids that are strings: --ids strings)"),
             ("", "found an empty field"),
-            ("-", "(for ids that are names: --ids names)"),
-            ("-\u{e9}", "(for ids that are names: --ids names)"),
+            ("-", "(for ids that are strings: --ids strings)"),
+            ("-\u{e9}", "(for ids that are strings: --ids strings)"),
             ("+1", "as it is printed"),
         ] {
             let error = parse_id(field.as_bytes()).unwrap_err();

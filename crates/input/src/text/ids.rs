@@ -54,8 +54,8 @@ pub(super) fn guess(body: &[Row<'_>], columns: Columns) -> (IdKind, bool, Option
     }
     let whole = |end: &Column| [0, end.filled()].contains(&end.count(Kind::Whole));
     if any(Kind::Whole) && ends.iter().all(whole) {
-        let note = "ids are floats without fractions, and are read as integers (--ids names keeps \
-                    them as they are)";
+        let note = "ids are floats without fractions, and are read as integers (--ids strings \
+                    keeps them as they are)";
         return (IdKind::Integers, true, Some(note.to_owned()));
     }
     (IdKind::Integers, false, None)

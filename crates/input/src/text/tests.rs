@@ -159,11 +159,13 @@ fn a_bad_row_is_one_error_with_its_line() {
     for (rows, expected) in [
         (
             "1\tabc",
-            "expected an integer as vertex id, found \"abc\" (for ids that are names: --ids names)",
+            "expected an integer as vertex id, found \"abc\" (for ids that are strings: --ids \
+             strings)",
         ),
         (
             "1.0\t2",
-            "expected an integer as vertex id, found \"1.0\" (for ids that are names: --ids names)",
+            "expected an integer as vertex id, found \"1.0\" (for ids that are strings: --ids \
+             strings)",
         ),
         ("3\n", "expected at least 2 columns separated by tabs, found 1"),
         (

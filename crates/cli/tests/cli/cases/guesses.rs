@@ -142,5 +142,5 @@ fn ends_of_different_types_are_refused() {
         refused(&with("e.csv", text), "run wcc e.csv -o -", 65, &["column"]);
     }
     let sandbox = with("e.csv", "0,ann\n1,bob\n");
-    assert_eq!(converted(&sandbox, "e.csv --ids names"), "0>ann 1>bob");
+    assert_eq!(converted(&sandbox, "e.csv --ids strings"), "0>ann 1>bob");
 }

@@ -34,7 +34,7 @@ fn what_is_not_written_as_an_integer_is_a_name() {
     // Behind what the guess has seen it is an error with its line.
     let sandbox = rare(60_000);
     refused(&sandbox, "run wcc e.csv -o -", 65, &["e.csv:60001:", "007", "--ids"]);
-    assert_eq!(components(&sandbox, "e.csv --ids names"), "007 7 8");
+    assert_eq!(components(&sandbox, "e.csv --ids strings"), "007 7 8");
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn whole_floats_are_ids_or_the_remedy_is_named() {
     if ended.code == Some(0) {
         assert_eq!(ended.stdout, "source,target\n1,2\n2,3\n");
     } else {
-        refused(&sandbox, "run wcc e.csv -o -", 65, &["e.csv", "--ids names"]);
+        refused(&sandbox, "run wcc e.csv -o -", 65, &["e.csv", "--ids strings"]);
     }
-    assert_eq!(components(&sandbox, "e.csv --ids names"), "1.0 2.0 3.0");
+    assert_eq!(components(&sandbox, "e.csv --ids strings"), "1.0 2.0 3.0");
     refused(&with("e.csv", "1.5,2\n2,3\n"), "run wcc e.csv -o -", 65, &["e.csv", "column"]);
 }
 
