@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -66,6 +67,23 @@ def test_what_a_cluster_cannot_do_is_an_error_of_its_kind(roads, tmp_path):
     broken.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n1 x\n")
     with pytest.raises(welter.InputError, match="broken.mtx"):
         welter.pagerank(broken, cluster="local:2")
+
+
+def test_the_command_that_pip_installs_has_machines(roads, tmp_path):
+    # As its entry point does, and from a folder whose name is that of the package.
+    (tmp_path / "welter").mkdir()
+    entry = "import sys; from welter._command import main; sys.exit(main())"
+    for entered in (["-c", entry], ["-m", "welter"]):
+        line = [sys.executable, *entered, "run", "sssp", str(roads), "--source=1", "-q"]
+        one = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+        assert one.returncode == 0, one.stderr
+        many = [*line, "--cluster=local:3", "--report=r.json"]
+        found = subprocess.run(many, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert found.returncode == 0, found.stderr
+        assert found.stdout == one.stdout and one.stdout
+        report = json.loads((tmp_path / "r.json").read_text())
+        assert len(report["cluster"]["machines"]) == 3
+        assert report["cluster"]["restarts"] == 0
 
 
 class Watched(_starters.Processes):

@@ -8,7 +8,11 @@ from . import _native
 
 __all__ = ["main"]
 
+#: What the machines of ``--cluster local:N`` run: they find this package where the command did.
+_MACHINE = "import sys; sys.path[:] = {path!r}; from welter._command import main; sys.exit(main())"
+
 
 def main() -> int:
     """Does what the command line asks for, and returns the exit code."""
-    return _native.command(["welter", *sys.argv[1:]])
+    starter = [sys.executable, "-c", _MACHINE.format(path=sys.path)]
+    return _native.command(["welter", *sys.argv[1:]], starter)

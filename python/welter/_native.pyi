@@ -21,7 +21,9 @@ __all__ = [
 
 __version__: str
 
-def command(line: Sequence[str | os.PathLike[str]]) -> int: ...
+def command(
+    line: Sequence[str | os.PathLike[str]], starter: Sequence[str | os.PathLike[str]]
+) -> int: ...
 
 def resume(
     directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None

@@ -433,8 +433,7 @@ fn restarts(finished: &Finished) -> Option<String> {
 
 /// The command of a machine: this one, and its place.
 fn machine(rank: usize, directory: &Path, above: u32) -> Command {
-    let this = std::env::current_exe().unwrap_or_else(|_| "welter".into());
-    let mut command = Command::new(this);
+    let mut command = line::program();
     let mut place = std::ffi::OsString::from(format!("{rank}:{above}:"));
     place.push(directory);
     // Inputs may follow a `--`, behind which there are no options.

@@ -80,6 +80,12 @@ use clap::FromArgMatches;
 use crate::commandline::{Cli, ClusterCommand, Command};
 use crate::failure::Failure;
 
+/// As [`command`], for a program that an interpreter runs: it is started again by these words.
+pub fn command_of(starter: Vec<OsString>, line: Vec<OsString>) -> u8 {
+    line::keep_starter(starter);
+    command(line)
+}
+
 /// Does what a command line asks for, its name first, and returns the exit code. Once a process: it
 /// listens for signals, and says what goes wrong on standard error.
 pub fn command(line: Vec<OsString>) -> u8 {

@@ -1,9 +1,30 @@
-//! The command line of this process, which reports and checkpoints keep.
+//! The command line of this process, which reports and checkpoints keep, and how another process
+//! of this program is started.
 
 use std::ffi::OsString;
+use std::process::Command;
 use std::sync::OnceLock;
 
 static LINE: OnceLock<Vec<OsString>> = OnceLock::new();
+
+static STARTER: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Keeps the words by which this program is started, where it is no program of its own.
+pub(crate) fn keep_starter(words: Vec<OsString>) {
+    STARTER.get_or_init(|| words);
+}
+
+/// The command that starts this program, without words for it.
+pub(crate) fn program() -> Command {
+    match STARTER.get().map(Vec::as_slice) {
+        Some([program, words @ ..]) => {
+            let mut command = Command::new(program);
+            command.args(words);
+            command
+        }
+        _ => Command::new(std::env::current_exe().unwrap_or_else(|_| "welter".into())),
+    }
+}
 
 /// Keeps it. The first one stays: a process is one command.
 pub(crate) fn keep(line: Vec<OsString>) {

@@ -17,6 +17,7 @@ mod table;
 mod tables;
 mod work;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,10 +43,11 @@ mod _native {
     }
 }
 
-/// Does what a command line asks for, its name first, and returns the exit code.
+/// Does what a command line asks for, its name first, and returns the exit code. `starter` are the
+/// words that start this program again, for a machine of a cluster.
 #[pyfunction]
-fn command(py: Python<'_>, line: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| welter_cli::command(line))
+fn command(py: Python<'_>, line: Vec<OsString>, starter: Vec<OsString>) -> u8 {
+    py.detach(|| welter_cli::command_of(starter, line))
 }
 
 /// Resumes a run that is kept in a directory.
