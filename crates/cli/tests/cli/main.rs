@@ -39,6 +39,7 @@ mod routes;
 mod sandbox;
 mod scratch;
 mod sending;
+mod slurm;
 mod sources;
 mod streams;
 mod top;
