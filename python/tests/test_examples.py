@@ -1,12 +1,14 @@
-"""The notebooks of the examples run from the first cell to the last."""
+"""The notebooks of the examples run, and manifests are of their schemas."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import kubernetes_validate
 import nbclient
 import nbformat
 import pytest
+import yaml
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -25,3 +27,29 @@ def test_notebooks(name):
     assert any("text/html" in output.get("data", {}) for output in shown)
     if name == "debian.ipynb":
         assert any("image/png" in output.get("data", {}) for output in shown)
+
+
+def test_the_job_of_kubernetes_is_of_its_schema():
+    text = (EXAMPLES / "cluster" / "kubernetes.yaml").read_text()
+    service, job = yaml.safe_load_all(text)
+    # Of the newest version, with no field that it does not know.
+    for one in (service, job):
+        kubernetes_validate.validate(one, kubernetes_validate.latest_version(), strict=True)
+    for right, wrong in [("completionMode: Indexed", "completionMode: [1]"), ("env:", "envs:")]:
+        assert right in text
+        with pytest.raises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(
+                list(yaml.safe_load_all(text.replace(right, wrong)))[1],
+                kubernetes_validate.latest_version(),
+                strict=True,
+            )
+    # Names and numbers that a schema knows nothing of.
+    spec = job["spec"]
+    pod = spec["template"]["spec"]
+    said = {it["name"]: it["value"] for it in pod["containers"][0]["env"]}
+    name, domain = job["metadata"]["name"], service["metadata"]["name"]
+    assert said["MASTER_ADDR"] == f"{name}-0.{domain}" and pod["subdomain"] == domain
+    assert service["spec"]["selector"] == {"job-name": name}
+    assert int(said["WORLD_SIZE"]) == spec["completions"] == spec["parallelism"]
+    mounts = {it["name"] for it in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {it["name"] for it in pod["volumes"]}
