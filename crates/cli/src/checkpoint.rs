@@ -17,20 +17,21 @@ use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
 use welter_engine::{CheckpointOptions, Checkpoints, Every};
 use welter_input::{InputError, source};
-use welter_objects::{Bucket, Location};
+use welter_objects::{Bucket, Location, Upload};
 use welter_progress::FailureKind;
+use welter_store::StoreError;
 
 use crate::algorithms::chosen::Chosen;
 use crate::algorithms::understood;
 use crate::args::{CheckpointArgs, InputArgs, RunOptions};
 use crate::beside::beside;
 use crate::choice::FallbackReason;
+use crate::elsewhere;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::laid::Laid;
 use crate::line;
 use crate::load::Source;
-use crate::local;
 use crate::renamed;
 
 /// Description of a run. Another layout of it is another version.
@@ -190,7 +191,7 @@ pub(crate) fn begin_as(
 ) -> Result<Option<Checkpoints>, Failure> {
     let CheckpointArgs { checkpoint, checkpoint_every } = &args.checkpoint;
     let Some(directory) = checkpoint.clone() else { return Ok(None) };
-    local::only(&directory, "checkpoints are kept")?;
+    let (remote, directory) = (elsewhere::of(&directory)?, elsewhere::trimmed(&directory));
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
@@ -209,9 +210,16 @@ pub(crate) fn begin_as(
     let job = serde_json::to_vec(&job).map_err(Failure::bug)?;
     let every = checkpoint_every.map_or(Every::Share, Every::Iterations);
     let options = CheckpointOptions { directory, every, run: None, faults: None };
-    let begun = Checkpoints::begin(&options, &job).map_err(|error| {
+    let begun = match &remote {
+        Some(remote) => Checkpoints::begin_elsewhere(&options, remote, &job),
+        None => Checkpoints::begin(&options, &job),
+    };
+    let begun = begun.map_err(|error| {
+        let is_ours = match &error {
+            StoreError::Create { .. } if remote.is_some() => true,
+            _ => options.directory.join("checkpoint").is_file(),
+        };
         let failure = Failure::from(error);
-        let is_ours = options.directory.join("checkpoint").is_file();
         if !is_ours {
             return failure;
         }
@@ -219,6 +227,12 @@ pub(crate) fn begin_as(
         failure.hint(format!("a run is kept there: {command} resumes it"))
     })?;
     Ok(Some(begun))
+}
+
+/// Bytes of memory that writing checkpoints takes: parts on their way to a bucket.
+pub(crate) fn held_bytes(args: &CheckpointArgs) -> u64 {
+    let is_elsewhere = |directory: &PathBuf| Location::of(directory).is_some();
+    if args.checkpoint.as_ref().is_some_and(is_elsewhere) { Upload::MEMORY_BYTES } else { 0 }
 }
 
 /// Keeps how the edges of a run lie, where its checkpoints depend on it.
@@ -246,13 +260,17 @@ pub(crate) fn reopened(
     put: impl FnOnce(&mut RunOptions),
 ) -> Result<Begun, Failure> {
     let name = directory.display().to_string();
-    if !directory.join("checkpoint").is_file() {
-        return Err(Failure::new(
-            FailureKind::Missing,
-            format!("{name}: there are no checkpoints of a run"),
-        ));
-    }
-    let checkpoints = Checkpoints::open(directory, None)?;
+    let opened = match elsewhere::of(directory)? {
+        Some(remote) => Checkpoints::open_elsewhere(&elsewhere::trimmed(directory), &remote),
+        None => Checkpoints::open(directory, None),
+    };
+    let checkpoints = opened.map_err(|error| match error {
+        StoreError::Missing { .. } => {
+            let what = format!("{name}: there are no checkpoints of a run");
+            Failure::new(FailureKind::Missing, what)
+        }
+        error => error.into(),
+    })?;
     let odd = |what: &str| {
         let what = format!("{name}: was begun by another version of welter, and {what}");
         Failure::new(FailureKind::Input, what)
@@ -350,7 +368,7 @@ pub(crate) fn end<T>(
 /// The command that resumes a run, for people and shells.
 pub(crate) fn command(directory: &Path) -> String {
     let name = directory.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=,@%".contains(c);
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=,@%:".contains(c);
     if name.chars().all(is_plain) {
         return format!("`welter resume {name}`");
     }

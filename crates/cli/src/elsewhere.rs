@@ -12,10 +12,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use welter_objects::{Bucket, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload};
+use welter_objects::{
+    Bucket, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload, Version,
+};
 use welter_progress::FailureKind;
 use welter_store::StoreError;
-use welter_store::io::{IoOptions, Remote, RemoteWriter};
+use welter_store::io::{IoOptions, Remote, RemoteVersion, RemoteWriter};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -90,13 +92,39 @@ impl Remote for Elsewhere {
         Ok(Box::new(Writer { upload: self.upload(file)?, file: file.to_owned() }))
     }
 
-    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.upload(file)?.put_new(bytes).map_err(|error| store_error(file, &error))
+    fn put_if(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        then: Option<&RemoteVersion>,
+    ) -> Result<Option<RemoteVersion>, StoreError> {
+        let then = then.map(|RemoteVersion { tag, number }| Version {
+            tag: tag.clone(),
+            number: number.clone(),
+        });
+        let put = self.upload(file)?.put_if(bytes, then.as_ref());
+        Ok(put.map_err(|error| store_error(file, &error))?.map(version))
+    }
+
+    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
+        let loaded = self.bucket.load(&key(file)?, bytes_max);
+        let (bytes, found) = loaded.map_err(|error| store_error(file, &error))?;
+        Ok((bytes, version(found)))
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        let listed = self.bucket.list(&format!("{}/", key(folder)?.trim_end_matches('/')));
+        let listed = listed.map_err(|error| store_error(folder, &error))?;
+        Ok(listed.into_iter().map(|it| it.location.to_string().into()).collect())
     }
 
     fn delete(&self, file: &Path) -> Result<(), StoreError> {
         self.bucket.delete(&key(file)?).map_err(|error| store_error(file, &error))
     }
+}
+
+fn version(Version { tag, number }: Version) -> RemoteVersion {
+    RemoteVersion { tag, number }
 }
 
 /// An object that is being written.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use welter_engine::kept::is_kept;
 use welter_input::source;
-use welter_objects::Upload;
+use welter_objects::{Location, Upload};
 use welter_output::{Place, probe};
 
 use crate::failure::Failure;
@@ -21,6 +21,8 @@ use crate::load::Source;
 pub(crate) struct Outputs {
     inputs: Vec<PathBuf>,
     checkpoint: Option<PathBuf>,
+    /// Where checkpoints are kept in a bucket.
+    checkpoint_folder: Option<Location>,
     places: Vec<(String, Place)>,
 }
 
@@ -44,6 +46,7 @@ impl Outputs {
     /// And keeps checkpoints in this directory.
     pub(crate) fn with_checkpoint(mut self, directory: Option<&PathBuf>) -> Self {
         self.checkpoint = directory.and_then(|directory| fs::canonicalize(directory).ok());
+        self.checkpoint_folder = directory.and_then(|directory| Location::of(directory)?.ok());
         self
     }
 
@@ -90,6 +93,12 @@ impl Outputs {
         let checkpoint = self.checkpoint.as_deref();
         if checkpoint.is_some_and(|directory| folders.any(|folder| folder == directory)) {
             return Err(Failure::usage(format!("{name}: checkpoints are kept in that directory")));
+        }
+        if let (Some(folder), Place::Object(at)) = (&self.checkpoint_folder, place) {
+            let below = format!("{}/", folder.key.trim_end_matches('/'));
+            if at.root() == folder.root() && at.key.starts_with(&below) {
+                return Err(Failure::usage(format!("{name}: checkpoints are kept there")));
+            }
         }
         match self.places.iter().find(|(_, other)| place.is(other)) {
             Some((other, _)) if *other == *name => {

@@ -41,6 +41,7 @@ pub(crate) fn run(
     let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
     let outputs = outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref());
     session.holds(check_outputs(&args.output, outputs)?.held_bytes());
+    session.holds(checkpoint::held_bytes(&args.checkpoint));
     let is_resumed = resumed.is_some();
     // A run that is kept goes on in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::TryStreamExt;
 use object_store::{ObjectStore, ObjectStoreExt};
 
+use crate::RANGE_BYTES;
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::location::{Location, Scheme};
 use crate::object::Object;
 use crate::runtime;
 use crate::settings::Settings;
 use crate::upload::Upload;
+use crate::version::Version;
 
 /// A bucket that requests can be made of. Copies share their connections.
 #[derive(Clone)]
@@ -71,6 +73,26 @@ impl Bucket {
     /// When it is not there, or the store does not give it.
     pub fn open(&self, key: &str, head_bytes: u64) -> Result<Object, ObjectError> {
         Object::open(&self.root.with_key(key), &self.store, head_bytes)
+    }
+
+    /// A small object whole as it is now, and its version. A larger one than this is an error.
+    ///
+    /// # Errors
+    /// As of [`Bucket::open`].
+    pub fn load(&self, key: &str, bytes_max: u64) -> Result<(Vec<u8>, Version), ObjectError> {
+        let object = self.open(key, bytes_max)?;
+        if object.bytes() > bytes_max {
+            let what =
+                format!("it has {} bytes, and {bytes_max} at most make sense", object.bytes());
+            return Err(ObjectError::new(object.name(), ObjectErrorKind::Store, what));
+        }
+        let mut bytes = object.head().to_vec();
+        let rest = bytes.len() as u64..object.bytes();
+        for begin in rest.clone().step_by(RANGE_BYTES as usize) {
+            let end = rest.end.min(begin + RANGE_BYTES);
+            object.read_through(begin..end, &mut |more| bytes.extend_from_slice(more))?;
+        }
+        Ok((bytes, object.version().clone()))
     }
 
     /// An object that is to be written, as long as `stopped` does not say that nobody wants it any

@@ -31,6 +31,7 @@ mod runtime;
 mod settings;
 mod unfinished;
 mod upload;
+mod version;
 
 pub use blocks::Blocks;
 pub use bucket::{Bucket, Listed};
@@ -41,6 +42,7 @@ pub use reader::{Ahead, Reader};
 pub use settings::Settings;
 pub use unfinished::give_up_all;
 pub use upload::Upload;
+pub use version::Version;
 
 /// Bytes of one request at most: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

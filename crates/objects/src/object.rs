@@ -14,6 +14,7 @@ use crate::RANGE_BYTES;
 use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
 use crate::location::Location;
 use crate::runtime::{self, Stopped};
+use crate::version::Version;
 
 /// An object of known length. Copies are of one object.
 #[derive(Clone)]
@@ -25,8 +26,8 @@ struct Opened {
     path: Path,
     name: String,
     bytes: u64,
-    /// Entity tag, which is another as soon as the object is.
-    tag: Option<String>,
+    /// Its entity tag is another as soon as the object is.
+    version: Version,
     /// The first bytes.
     head: Bytes,
     /// Says whether nobody wants to read it any more.
@@ -35,7 +36,7 @@ struct Opened {
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Opened { name, bytes, tag, .. } = &*self.0;
+        let Opened { name, bytes, version: Version { tag, .. }, .. } = &*self.0;
         f.debug_struct("Object")
             .field("name", name)
             .field("bytes", bytes)
@@ -56,11 +57,11 @@ impl Object {
         }
         let path = location.path()?;
         let opened = runtime::wait(head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES)));
-        let (bytes, tag, head) =
+        let (bytes, version, head) =
             opened.map_err(|error| ObjectError::unstarted(&name, &error))??;
         let store = Arc::clone(store);
         let stopped = OnceLock::new();
-        Ok(Self(Arc::new(Opened { store, path, name, bytes, tag, head, stopped })))
+        Ok(Self(Arc::new(Opened { store, path, name, bytes, version, head, stopped })))
     }
 
     /// Ends requests that are waited for as soon as this says that nobody wants them any more. It
@@ -92,7 +93,12 @@ impl Object {
 
     /// Its entity tag, where the store has such.
     pub fn tag(&self) -> Option<&str> {
-        self.0.tag.as_deref()
+        self.0.version.tag.as_deref()
+    }
+
+    /// Its version.
+    pub(crate) fn version(&self) -> &Version {
+        &self.0.version
     }
 
     /// Its first bytes, as many as were fetched when it was opened.
@@ -179,7 +185,7 @@ impl Object {
     /// # Errors
     /// When it is another, or the store cannot be asked.
     pub fn check(&self) -> Result<(), ObjectError> {
-        if self.0.tag.is_some() {
+        if self.0.version.tag.is_some() {
             return Ok(());
         }
         let asked = self.wait(self.0.store.head(&self.0.path))?;
@@ -201,7 +207,7 @@ impl Object {
     async fn ask(&self, range: Range<u64>) -> Result<GetResult, ObjectError> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range)),
-            if_match: self.0.tag.clone(),
+            if_match: self.0.version.tag.clone(),
             ..GetOptions::default()
         };
         let answer = self.0.store.get_opts(&self.0.path, options).await;
@@ -210,7 +216,7 @@ impl Object {
 
     /// Refuses an answer of another object, also of a server that does not look at entity tags.
     fn checked(&self, answer: GetResult) -> Result<GetResult, ObjectError> {
-        if answer.meta.e_tag != self.0.tag || answer.meta.size != self.0.bytes {
+        if answer.meta.e_tag != self.0.version.tag || answer.meta.size != self.0.bytes {
             return Err(self.changed());
         }
         Ok(answer)
@@ -249,17 +255,17 @@ async fn head(
     path: &Path,
     name: &str,
     bytes: u64,
-) -> Result<(u64, Option<String>, Bytes), ObjectError> {
+) -> Result<(u64, Version, Bytes), ObjectError> {
     let options = GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
     match store.get_opts(path, options).await {
         Ok(answer) => {
-            let (size, tag) = (answer.meta.size, answer.meta.e_tag.clone());
+            let (size, version) = (answer.meta.size, answer.meta.clone().into());
             let head = received(name, answer, bytes.min(size)).await?;
-            Ok((size, tag, head))
+            Ok((size, version, head))
         }
         // An object without bytes has no range of them.
         Err(first) if has_no_range(&first) => match store.head(path).await {
-            Ok(found) if found.size == 0 => Ok((0, found.e_tag, Bytes::new())),
+            Ok(found) if found.size == 0 => Ok((0, found.into(), Bytes::new())),
             _ => Err(ObjectError::of(name, &first)),
         },
         Err(error) => Err(ObjectError::of(name, &error)),

@@ -32,6 +32,7 @@ use crate::error::{ObjectError, ObjectErrorKind};
 use crate::location::{Location, Scheme};
 use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
+use crate::version::Version;
 
 /// Bytes of a part, as long as there are few. Stores take no less than 5 MiB but for the last one.
 const PART_BYTES: usize = 8 << 20;
@@ -59,8 +60,8 @@ pub struct Upload {
     name: String,
     mark: String,
     stopped: Box<Stopped>,
-    /// Whether it is put only where no object is.
-    is_new: bool,
+    /// The condition on which it is put.
+    mode: PutMode,
     /// The part that is being filled.
     filling: Vec<u8>,
     /// Parts before that one.
@@ -109,7 +110,7 @@ impl Upload {
             mark: format!("{:016x}", RandomState::new().hash_one(&name)),
             name,
             stopped,
-            is_new: false,
+            mode: PutMode::Overwrite,
             filling: Vec::new(),
             parts: 0,
             flying: VecDeque::new(),
@@ -119,21 +120,26 @@ impl Upload {
         })
     }
 
-    /// Puts the object whole, unless there is one of its name. Whether it was put.
+    /// Puts the object whole, if there is none of its name, or if the one that is there is of this
+    /// version. The version that it is now; `None`: it was not put.
     ///
     /// # Errors
     /// Of the store; more than one part is refused.
-    pub fn put_new(mut self, bytes: &[u8]) -> Result<bool, ObjectError> {
+    pub fn put_if(
+        mut self,
+        bytes: &[u8],
+        then: Option<&Version>,
+    ) -> Result<Option<Version>, ObjectError> {
         if bytes.len() > PART_BYTES {
-            let what = "an object that is put only where none is must be small";
+            let what = "an object that is put on a condition must be small";
             return Err(ObjectError::new(&self.name, ObjectErrorKind::Unsupported, what));
         }
-        self.is_new = true;
+        self.mode = then.map_or(PutMode::Create, |then| PutMode::Update(then.into()));
         self.filling.extend_from_slice(bytes);
         self.bytes = bytes.len() as u64;
         match self.put() {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ObjectErrorKind::Changed => Ok(false),
+            Ok(version) => Ok(Some(version)),
+            Err(error) if error.kind() == ObjectErrorKind::Changed => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -168,7 +174,7 @@ impl Upload {
     /// the error says so.
     pub fn complete(mut self) -> Result<(), ObjectError> {
         self.unfailed()?;
-        let done = if self.begun.is_some() { self.complete_parts() } else { self.put() };
+        let done = if self.begun.is_some() { self.complete_parts() } else { self.put().map(drop) };
         done.map_err(|error| match self.end() {
             Ok(()) => error,
             Err(left) => error.and(left.what()),
@@ -183,12 +189,12 @@ impl Upload {
         self.end()
     }
 
-    fn put(&mut self) -> Result<(), ObjectError> {
-        let mode = if self.is_new { PutMode::Create } else { PutMode::Overwrite };
+    fn put(&mut self) -> Result<Version, ObjectError> {
+        let mode = self.mode.clone();
         let options = PutOptions { mode, attributes: self.attributes(), ..PutOptions::default() };
         let bytes = Bytes::from(std::mem::take(&mut self.filling));
         match self.wait(self.store.put_opts(&self.path, bytes.into(), options))? {
-            Ok(_) => Ok(()),
+            Ok(put) => Ok(put.into()),
             Err(error) => self.settled(&error),
         }
     }
@@ -199,7 +205,7 @@ impl Upload {
         let begun = self.begun()?;
         let Some(mut upload) = begun.take() else { return Err(self.stopped()) };
         let completed = match self.wait(upload.complete()) {
-            Ok(Err(error)) => self.settled(&error),
+            Ok(Err(error)) => self.settled(&error).map(drop),
             other => other.map(|_| ()),
         };
         match completed {
@@ -211,9 +217,10 @@ impl Upload {
 
     /// Whether the object is there although the request for it failed: the answer may have been
     /// lost, and another try finds no upload any more.
-    fn settled(&self, error: &Error) -> Result<(), ObjectError> {
+    fn settled(&self, error: &Error) -> Result<Version, ObjectError> {
+        let is_conditional = !matches!(self.mode, PutMode::Overwrite);
         let failed = match error {
-            Error::AlreadyExists { .. } | Error::Precondition { .. } if self.is_new => {
+            Error::AlreadyExists { .. } | Error::Precondition { .. } if is_conditional => {
                 ObjectError::of(&self.name, error)
             }
             error => ObjectError::of_writing(&self.name, error),
@@ -223,7 +230,11 @@ impl Upload {
             Ok(found) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
                 let is_ours = mark.is_some_and(|mark| **mark == *self.mark);
-                if is_ours && found.meta.size == self.bytes { Ok(()) } else { Err(failed) }
+                if is_ours && found.meta.size == self.bytes {
+                    Ok(found.meta.into())
+                } else {
+                    Err(failed)
+                }
             }
             Err(Error::NotFound { .. } | Error::PermissionDenied { .. }) => Err(failed),
             Err(_) => Err(failed.and("whether it is there all the same could not be asked")),

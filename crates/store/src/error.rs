@@ -236,6 +236,14 @@ impl StoreError {
         }
     }
 
+    /// The error of a writer of a file that lies elsewhere: what it says itself, where it does.
+    pub fn of_writer(file: &Path, error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => error,
+            Err(source) => Self::io("write", file, source),
+        }
+    }
+
     /// An equal error for another request that failed with this one.
     pub(crate) fn again(&self) -> Self {
         match self {

@@ -2,9 +2,9 @@
 //! makes the faults that stores make.
 //!
 //! It listens on 127.0.0.1 alone. Requests are `GET` and `HEAD` with ranges and conditions, lists,
-//! `PUT`, uploads in parts (those of Google are alike, and blocks of Azure are known too) and
-//! `DELETE`, of paths such as `/bucket/key`, so that it is an ordinary web server as well. Whether
-//! a request is signed is noted; signatures are not verified.
+//! `PUT`, uploads in parts (those of Google are alike) and `DELETE`, of paths such as
+//! `/bucket/key`, so that it is an ordinary web server as well; blocks and batches of Azure are
+//! known too. Whether a request is signed is noted; signatures are not verified.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 mod message;
 
-use self::message::Answer;
 pub use self::message::Request;
+use self::message::{Answer, decoded};
 
 /// Names in one answer to a list: few, so that lists have several.
 const LIST_MAX: usize = 3;
@@ -225,10 +225,12 @@ impl State {
             "GET" if has("list-type") => self.list(request),
             "GET" | "HEAD" => self.read(request, fault),
             "POST" if has("uploads") => self.begin(request),
+            "POST" if has("comp") => self.batch(request),
             "POST" | "PUT" | "DELETE" if has("uploadId") => self.upload(request),
             "PUT" if request.if_none && self.objects.contains_key(&request.path) => {
                 Answer::error(412, "PreconditionFailed")
             }
+            "PUT" if !self.is_of_version(request) => Answer::error(412, "PreconditionFailed"),
             "PUT" if has("comp") => self.block(request),
             "PUT" => self.put(&request.path, request.body.clone(), request.mark.as_ref()),
             "DELETE" => {
@@ -237,6 +239,12 @@ impl State {
             }
             _ => Answer::error(405, "MethodNotAllowed"),
         }
+    }
+
+    /// Whether the object is of the version that a request states, if it states one.
+    fn is_of_version(&self, request: &Request) -> bool {
+        let found = self.objects.get(&request.path).map(|object| &object.tag);
+        request.if_match.as_ref().is_none_or(|tag| found == Some(tag))
     }
 
     /// Answers with an object, or a range of it.
@@ -372,7 +380,29 @@ impl State {
         self.blocks.retain(|(other, _), _| *other != path);
         self.put(&path, whole, request.mark.as_ref())
     }
+
+    /// Removes the objects of a batch, of which each part is a request of Azure.
+    fn batch(&mut self, request: &Request) -> Answer {
+        let (body, mut number, mut text) =
+            (String::from_utf8_lossy(&request.body), 0, String::new());
+        for line in body.lines().filter_map(|line| line.strip_prefix("DELETE /")) {
+            let path = decoded(line.split(' ').next().unwrap_or_default());
+            let status = if self.objects.remove(&path).is_some() { 202 } else { 404 };
+            let _ = write!(
+                text,
+                "--{BOUNDARY}\r\nContent-Type: application/http\r\nContent-ID: {number}\r\n\r\n\
+                 HTTP/1.1 {status} -\r\n\r\n\r\n"
+            );
+            number += 1;
+        }
+        let kind = format!("multipart/mixed; boundary={BOUNDARY}");
+        let headers = vec![("Content-Type", kind)];
+        Answer { status: 202, headers, ..Answer::text(format!("{text}--{BOUNDARY}--\r\n")) }
+    }
 }
+
+/// Text between the parts of an answer to a batch.
+const BOUNDARY: &str = "next";
 
 /// Texts of the elements of a name.
 fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {

@@ -19,6 +19,15 @@ pub(super) const MANIFEST: &str = "checkpoint";
 pub(super) const STATE: &str = "state-";
 pub(super) const STATE_KIND: [u8; 8] = *b"RUNSTATE";
 
+/// Name of the file of a checkpoint after so many iterations; `writer`: 0 in a directory, else the
+/// number of the process that wrote it.
+pub(super) fn state_name(iterations: u64, writer: u32) -> String {
+    match writer {
+        0 => format!("{STATE}{iterations}"),
+        _ => format!("{STATE}{iterations}-{writer:08x}"),
+    }
+}
+
 /// Whether a file is named as one of a checkpoint.
 pub(super) fn is_state(name: &str) -> bool {
     name.strip_prefix(STATE).is_some_and(|number| number.parse::<u64>().is_ok())

@@ -68,7 +68,8 @@ pub(super) struct Entry {
     pub(super) lookups: [u64; 2],
     /// CRC-32C of the payload of its file.
     pub(super) checksum: u32,
-    pub(super) zero: u32,
+    /// Number of the process that wrote its file, which the name of that has; 0 in a directory.
+    pub(super) writer: u32,
 }
 
 /// The first part of the payload, 32 bytes.
@@ -176,7 +177,6 @@ impl Manifest {
             let makes_sense = follows
                 && entry.iterations > 0
                 && entry.shape.frontier <= 1
-                && entry.zero == 0
                 && entry.shape.payload_bytes(VERSION, entry.iterations, entry.levels).is_some();
             if !makes_sense {
                 let what = format!("the entry of checkpoint {number} makes no sense");
@@ -209,7 +209,7 @@ mod tests {
             levels: 2,
             lookups: [3, 4],
             checksum: 5,
-            zero: 0,
+            writer: 0,
         };
         let entries = vec![entry(7), entry(6)];
         Manifest { every: Every::Share, entries, job: b"welter run".to_vec() }

@@ -5,6 +5,7 @@
 //!     state-40      values, flags, levels and totals after 40 iterations
 //!     state-32      the same, of the checkpoint before
 //! ```
+//! In a bucket these are objects, and names of states end with a number of their writer (`home`).
 //! All are sealed files; `docs/format.md` draws them. A checkpoint is written at the end of an
 //! iteration: its file under a new name, made durable, and then the manifest in place of the old
 //! one. That is the commit point (Chaos, section 6.6, has two phases because it has many machines).
@@ -13,29 +14,30 @@
 //! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
 //! one before is kept until the next one is committed, and is gone on from when a file of the last
 //! one is not what was written · after a call that failed nothing is written any more · one process
-//! at a time: it holds a lock on the directory. Checked in `lock_directory`. Tested by
+//! at a time: it holds a lock on the directory, or is the last that put the manifest. Checked in
+//! `lock_directory` and `Home::put_manifest`. Tested by
 //! `a_kill_leaves_the_old_checkpoint_or_the_new_one`, `only_the_last_two_are_kept`,
 //! `every_route_falls_back` and `after_a_sync_that_failed_nothing_is_tried_again`.
 
 mod columns;
 mod files;
+mod home;
 mod manifest;
 mod remains;
 mod restore;
 mod resume;
 mod write;
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, pod_read_unaligned};
-use rustix::fs::{FlockOperation, flock};
-use welter_store::io::Faults;
-use welter_store::sealed::{self, Identity, SealedReader};
+use welter_store::io::{Faults, Remote};
+use welter_store::sealed::{Identity, SealedReader};
 use welter_store::{StoreError, durable};
 
 pub use self::files::Every;
@@ -46,7 +48,8 @@ pub(crate) use self::restore::{refuse_relaxing, restore_columns};
 pub(crate) use self::resume::{BY_STRIPE, Resume, by_range};
 pub(crate) use self::write::write_columns;
 
-use self::files::{MANIFEST, STATE, STATE_KIND, is_state, is_temporary};
+use self::files::{MANIFEST, STATE_KIND, is_state, is_temporary, state_name};
+use self::home::Home;
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION, version};
 use crate::columns::levels::{Level, Mode};
 use crate::columns::outcome::Outcome;
@@ -59,9 +62,6 @@ use welter_store::random_number;
 const PAUSE_LEAST: Duration = Duration::from_secs(10);
 /// The run goes on for so many times as long as a checkpoint took.
 const PAUSES: u32 = 19;
-/// A lock is asked for so often, with a pause in between.
-const LOCK_ATTEMPTS: u32 = 25;
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes a second that a checkpoint is written with, before one was.
 const RATE_GUESS: f64 = 5e8;
 
@@ -88,10 +88,8 @@ pub struct Checkpoints {
     job: Mutex<Vec<u8>>,
     /// Sum of the edges of the input; 0 where nobody said it.
     edges: AtomicU64,
-    faults: Option<Arc<Faults>>,
+    home: Home,
     progress: Mutex<Written>,
-    /// Holds the lock.
-    _locked: File,
 }
 
 /// Checkpoints that there are, and the time and bytes they took.
@@ -182,11 +180,11 @@ impl Checkpoints {
             }
             Err(source) => return Err(StoreError::Create { file: directory.clone(), source }),
         };
-        let begun = lock_directory(directory).and_then(|locked| {
+        let begun = Home::here(directory, faults.as_ref()).and_then(|home| {
             remains::clear(directory, faults.as_ref())?;
             let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
             let run = run.unwrap_or_else(random_number);
-            let begun = Self::new(directory, run, manifest, faults.as_ref(), locked);
+            let begun = Self::new(directory, run, manifest, home);
             begun.put_manifest(&[])?;
             Ok(begun)
         });
@@ -210,28 +208,49 @@ impl Checkpoints {
         }
         let planned = Faults::of_process().filter(|_| faults.is_none());
         let faults = faults.or(planned.as_ref());
-        let locked = lock_directory(directory)?;
-        let (run, manifest) = read_manifest(file, faults)?;
-        let opened = Self::new(directory, run, manifest, faults, locked);
+        let home = Home::here(directory, faults)?;
+        let (run, manifest) = read_manifest(&home, file)?;
+        let opened = Self::new(directory, run, manifest, home);
         opened.clear()?;
         Ok(opened)
     }
 
-    fn new(
-        directory: &Path,
-        run: u64,
-        manifest: Manifest,
-        faults: Option<&Arc<Faults>>,
-        locked: File,
-    ) -> Self {
+    /// As [`Self::begin`], in a folder of a bucket, which the directory of the options names.
+    ///
+    /// # Errors
+    /// When a run is kept there, or nothing can be put there.
+    pub fn begin_elsewhere(
+        options: &CheckpointOptions,
+        remote: &Arc<dyn Remote>,
+        job: &[u8],
+    ) -> Result<Self, StoreError> {
+        let CheckpointOptions { directory, every, run, .. } = options;
+        let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
+        let run = run.unwrap_or_else(random_number);
+        let begun = Self::new(directory, run, manifest, Home::elsewhere(remote));
+        begun.put_manifest(&[])?;
+        Ok(begun)
+    }
+
+    /// As [`Self::open`], of a folder of a bucket. Nothing is written before the next checkpoint.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_elsewhere(directory: &Path, remote: &Arc<dyn Remote>) -> Result<Self, StoreError> {
+        let home = Home::elsewhere(remote);
+        let (run, manifest) = read_manifest(&home, directory.join(MANIFEST))?;
+        Ok(Self::new(directory, run, manifest, home))
+    }
+
+    fn new(directory: &Path, run: u64, manifest: Manifest, home: Home) -> Self {
         let Manifest { every, entries, job } = manifest;
         let (stats, notes) = (CheckpointStats::default(), Vec::new());
         let since = Instant::now();
         let written = Written { entries, failed: false, since, took: None, stats, notes };
-        let (directory, faults) = (directory.to_owned(), faults.cloned());
+        let directory = directory.to_owned();
         let progress = Mutex::new(written);
         let (job, edges) = (Mutex::new(job), AtomicU64::new(0));
-        Self { directory, run, every, job, edges, faults, progress, _locked: locked }
+        Self { directory, run, every, job, edges, home, progress }
     }
 
     /// Description of the run, as it was given when the run began.
@@ -278,11 +297,25 @@ impl Checkpoints {
     pub fn remove(self) -> Result<(), StoreError> {
         // First the manifest, for good: whatever comes after, no checkpoint is found that is not
         // whole.
-        durable::remove(&self.directory.join(MANIFEST), self.faults.as_ref())?;
-        durable::sync_directory(&self.directory, self.faults.as_ref())?;
+        let manifest = self.directory.join(MANIFEST);
+        let Home::Here { faults, .. } = &self.home else {
+            // As long as the manifest is ours, others that wrote states have lost or are gone.
+            let mut states = self.home.states(&self.directory);
+            if !self.home.is_ours(&manifest)? {
+                return Ok(());
+            }
+            let named = lock(&self.progress).entries.clone();
+            states.extend(named.iter().map(|entry| self.state_path(entry)));
+            states.sort();
+            states.dedup();
+            self.home.remove(&manifest)?;
+            return states.iter().try_for_each(|state| self.home.remove(state));
+        };
+        durable::remove(&manifest, faults.as_ref())?;
+        durable::sync_directory(&self.directory, faults.as_ref())?;
         lock(&self.progress).entries.clear();
         self.clear()?;
-        durable::remove_directory(&self.directory, self.faults.as_ref())
+        durable::remove_directory(&self.directory, faults.as_ref())
     }
 
     /// Whether a checkpoint of columns of so many bytes is to be written after so many iterations.
@@ -311,8 +344,8 @@ impl Checkpoints {
     }
 
     /// The file of a checkpoint.
-    fn state_path(&self, iterations: u64) -> PathBuf {
-        self.directory.join(format!("{STATE}{iterations}"))
+    fn state_path(&self, entry: &Entry) -> PathBuf {
+        self.directory.join(state_name(entry.iterations, entry.writer))
     }
 
     /// Identity of the file of a checkpoint after so many iterations.
@@ -327,26 +360,30 @@ impl Checkpoints {
         let (entries, job) = (entries.to_vec(), self.job());
         let payload = Manifest { every: self.every, entries, job }.encode();
         let identity = Identity { kind: KIND, version: VERSION, graph: self.run, generation: 0 };
-        sealed::seal(&self.directory.join(MANIFEST), &identity, &payload, self.faults.as_ref())
+        self.home.put_manifest(&self.directory.join(MANIFEST), &identity, &payload)
     }
 
     /// Removes the file of a checkpoint that could not be committed, so that it takes no room on a
     /// device that may be full. Whether the manifest names it only the manifest can tell: what
     /// failed may have been to make a new one durable that is in its place already.
-    fn abandon(&self, iterations: u64) {
-        let named = read_manifest(self.directory.join(MANIFEST), None)
-            .map(|(_, manifest)| manifest.entries.iter().any(|it| it.iterations == iterations));
-        if let Ok(false) = named {
+    fn abandon(&self, entry: &Entry) {
+        let name = |entry: &Entry| (entry.iterations, entry.writer);
+        let named = self.home.named(&self.directory.join(MANIFEST)).and_then(|reader| {
+            let (_, manifest) = decoded(reader, &self.directory.join(MANIFEST))?;
+            Ok(manifest.entries.iter().any(|it| name(it) == name(entry)))
+        });
+        // In a bucket what is not there names nothing: another process has ended the run.
+        let is_gone = matches!(named, Err(StoreError::Missing { .. })) && self.home.writer() > 0;
+        if is_gone || matches!(named, Ok(false)) {
             // The first error is the one to tell, and what is left is removed when the run goes on.
-            let _ = fs::remove_file(self.state_path(iterations));
+            let _ = self.home.discard(&self.state_path(entry));
         }
     }
 
     /// Removes files of ours that the manifest does not name.
     fn clear(&self) -> Result<(), StoreError> {
-        let names = |iterations: u64| format!("{STATE}{iterations}");
-        let kept: Vec<String> =
-            lock(&self.progress).entries.iter().map(|entry| names(entry.iterations)).collect();
+        let names = |entry: &Entry| state_name(entry.iterations, entry.writer);
+        let kept: Vec<String> = lock(&self.progress).entries.iter().map(names).collect();
         let read = |source| {
             let (what, file) = ("list it", self.directory.clone());
             StoreError::Io { what, file, source }
@@ -357,7 +394,7 @@ impl Checkpoints {
                 is_temporary(name) || (is_state(name) && !kept.iter().any(|kept| kept == name))
             });
             if is_left {
-                durable::remove(&self.directory.join(name), self.faults.as_ref())?;
+                self.home.remove(&self.directory.join(name))?;
             }
         }
         Ok(())
@@ -365,35 +402,26 @@ impl Checkpoints {
 }
 
 /// Reads a manifest; also says of which run it is.
-fn read_manifest(
-    file: PathBuf,
-    faults: Option<&Arc<Faults>>,
-) -> Result<(u64, Manifest), StoreError> {
-    let mut reader = SealedReader::open(&file, KIND, faults)?;
+fn read_manifest(home: &Home, file: PathBuf) -> Result<(u64, Manifest), StoreError> {
+    let (run, manifest) = decoded(home.manifest(&file)?, &file)?;
+    // Names of states are those of where they lie.
+    let is_elsewhere = home.writer() > 0;
+    match manifest.entries.iter().position(|entry| (entry.writer > 0) != is_elsewhere) {
+        None => Ok((run, manifest)),
+        Some(number) => {
+            let what = format!("the entry of checkpoint {number} is of another kind of place");
+            Err(StoreError::Damaged { file, offset: 0, what })
+        }
+    }
+}
+
+/// The manifest that a reader has.
+fn decoded(mut reader: SealedReader, file: &Path) -> Result<(u64, Manifest), StoreError> {
     version(&reader)?;
     let payload = reader.read_rest(BYTES_MAX)?;
     let manifest = Manifest::decode(&payload).map_err(|(offset, what)| {
         let offset = welter_store::sealed::offset_in_file(offset as u64);
-        StoreError::Damaged { file, offset, what }
+        StoreError::Damaged { file: file.to_owned(), offset, what }
     })?;
     Ok((reader.identity().graph, manifest))
-}
-
-/// A lock on a directory, unless another process has it; the system takes it away when the process
-/// ends, however it ends.
-fn lock_directory(directory: &Path) -> Result<File, StoreError> {
-    let failed = |what, source: io::Error| StoreError::Io { what, file: directory.into(), source };
-    let file = File::open(directory).map_err(|error| failed("open it", error))?;
-    // A process that is just ending, or about to become another one, has it a moment longer.
-    let mut attempts = 0..LOCK_ATTEMPTS;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(_) if attempts.next().is_some() => std::thread::sleep(LOCK_PAUSE),
-            Err(error) => {
-                let what = "lock it (is another run at work on these checkpoints?)";
-                return Err(failed(what, error.into()));
-            }
-        }
-    }
 }

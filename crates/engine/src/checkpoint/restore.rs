@@ -5,7 +5,6 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
 use super::columns::Settable;
-use super::files::STATE_KIND;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
 use super::{Checkpoints, RunProgress};
 use crate::EngineError;
@@ -133,8 +132,8 @@ struct Payload {
 
 impl Payload {
     fn open(checkpoints: &Checkpoints, entry: &Entry) -> Result<Self, StoreError> {
-        let path = checkpoints.state_path(entry.iterations);
-        let opened = SealedReader::open(&path, STATE_KIND, checkpoints.faults.as_ref());
+        let path = checkpoints.state_path(entry);
+        let opened = checkpoints.home.open(&path);
         let reader = opened.map_err(StoreError::of_listed_file)?;
         let version = version(&reader)?;
         let identity = checkpoints.identity(entry.iterations);

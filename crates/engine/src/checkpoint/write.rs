@@ -1,5 +1,6 @@
 //! Writing a checkpoint, stripe by stripe.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -7,6 +8,7 @@ use bytemuck::{bytes_of, cast_slice};
 use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
+use super::files::state_name;
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Columns, RunProgress};
 use crate::EngineError;
@@ -52,6 +54,10 @@ impl Checkpoints {
     /// Refuses, before the first iteration, a directory without room for checkpoints of this shape:
     /// the last checkpoint, the one before, and the one that is being written.
     pub(crate) fn check_space_of(&self, shape: &Shape) -> Result<(), StoreError> {
+        if self.home.writer() > 0 {
+            // Buckets do not say how much they take.
+            return Ok(());
+        }
         let bytes = shape.payload_bytes(VERSION, 0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
         let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
@@ -72,20 +78,21 @@ pub(crate) fn write_columns(
     }
     let started = Instant::now();
     let (entry, bytes) = write_state(checkpoints, shape, columns, reached)?;
-    let mut entries = lock(&checkpoints.progress).entries.clone();
+    let before = lock(&checkpoints.progress).entries.clone();
+    let mut entries = before.clone();
     // A run that continued from the checkpoint before the last writes that one anew.
     entries.retain(|old| old.iterations < entry.iterations);
     entries.insert(0, entry);
-    let gone = entries.split_off(entries.len().min(KEPT));
+    entries.truncate(KEPT);
     if let Err(error) = checkpoints.put_manifest(&entries) {
-        checkpoints.abandon(reached.iterations);
+        checkpoints.abandon(&entry);
         return Err(error.into());
     }
+    let kept: Vec<PathBuf> = entries.iter().map(|entry| checkpoints.state_path(entry)).collect();
     checkpoints.committed(entries, bytes, started.elapsed());
-    for old in gone {
-        // One that is gone already was not needed.
-        durable::remove(&checkpoints.state_path(old.iterations), checkpoints.faults.as_ref())?;
-    }
+    let mut gone: Vec<PathBuf> = before.iter().map(|old| checkpoints.state_path(old)).collect();
+    gone.retain(|path| !kept.contains(path));
+    gone.iter().try_for_each(|path| checkpoints.home.remove(path))?;
     Ok(())
 }
 
@@ -101,10 +108,12 @@ fn write_state(
     let bytes = shape.payload_bytes(VERSION, reached.iterations, levels).ok_or_else(|| {
         StoreError::Request(format!("a checkpoint of {} vertices", shape.vertices))
     })?;
-    let path = checkpoints.state_path(reached.iterations);
+    let RunProgress { iterations, lookups, .. } = *reached;
+    let writer = checkpoints.home.writer();
+    let path = checkpoints.directory.join(state_name(iterations, writer));
     let identity = checkpoints.identity(reached.iterations);
-    let writer = SealedWriter::create(&path, &identity, bytes, checkpoints.faults.as_ref())?;
-    let mut payload = Payload { writer, checksum: 0 };
+    let file = checkpoints.home.create(&path, &identity, bytes)?;
+    let mut payload = Payload { writer: file, checksum: 0 };
     columns.values.each(|values| Ok(payload.append(values)?))?;
     if shape.frontier == 1 {
         let mut waiting = Vec::with_capacity(PACKED);
@@ -116,10 +125,9 @@ fn write_state(
         payload.append(totals)?;
     }
     columns.states.each(|states| Ok(payload.append(states)?))?;
-    let Payload { writer, checksum } = payload;
-    writer.commit()?;
-    let RunProgress { iterations, lookups, .. } = *reached;
-    Ok((Entry { iterations, shape, levels, lookups, checksum, zero: 0 }, bytes))
+    let Payload { writer: file, checksum } = payload;
+    file.commit()?;
+    Ok((Entry { iterations, shape, levels, lookups, checksum, writer }, bytes))
 }
 
 /// The file, and the checksum of what is in it so far.

@@ -14,7 +14,7 @@
 //! Invariant: a sender that fails, or comes second, removes all that it has put. Checked in
 //! `Sent::drop`. Tested by `of_two_writers_one_wins_and_the_other_leaves_nothing`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Kept {
             send_file(&from, &folder.join(&file.name), &mut sent, &mut step)?;
         }
         manifest.files.splice(0..0, objects.into_iter().chain([chunks]));
-        let bytes = self.sealed(&manifest)?;
+        let bytes = Self::sealed(&manifest)?;
         step(0)?;
         let file = target.join(MANIFEST);
         let put = remote.put_new(&file, &bytes);
@@ -123,12 +123,10 @@ impl Kept {
     }
 
     /// The bytes of a manifest as they lie in its file.
-    fn sealed(&self, manifest: &Manifest) -> Result<Vec<u8>, StoreError> {
+    fn sealed(manifest: &Manifest) -> Result<Vec<u8>, StoreError> {
         let graph = manifest.graph;
         let identity = sealed::Identity { kind: KIND, version: VERSION, graph, generation: 0 };
-        let file = self.path.join(ANEW).join(MANIFEST);
-        sealed::seal(&file, &identity, &manifest.encode(), self.faults())?;
-        fs::read(&file).map_err(|source| StoreError::Io { what: "read", file, source })
+        sealed::sealed_bytes(&identity, &manifest.encode())
     }
 }
 
@@ -177,7 +175,9 @@ fn send_edges(
         read(place, &mut memory)?;
         let file = files.len() - 1;
         if let (Some(writer), Some(end)) = (&mut writer, files.last_mut()) {
-            writer.write_all(&memory.bytes()[..bytes]).map_err(|error| failed(folder, error))?;
+            writer
+                .write_all(&memory.bytes()[..bytes])
+                .map_err(|error| StoreError::of_writer(folder, error))?;
             directory.moved(number, Place { file: file as u16, offset: end.bytes, ..place });
             end.bytes += bytes as u64;
         }
@@ -208,15 +208,7 @@ fn send_file(
         if count == 0 {
             return Ok(writer.complete()?);
         }
-        writer.write_all(&piece[..count]).map_err(|error| failed(to, error))?;
+        writer.write_all(&piece[..count]).map_err(|error| StoreError::of_writer(to, error))?;
         step(count as u64)?;
-    }
-}
-
-/// The error of a writer: what it says itself, where it does.
-fn failed(to: &Path, error: io::Error) -> StoreError {
-    match error.downcast::<StoreError>() {
-        Ok(error) => error,
-        Err(source) => StoreError::Io { what: "write", file: to.to_owned(), source },
     }
 }

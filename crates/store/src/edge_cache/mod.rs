@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use self::selection::{FileNumber, Selection};
 use self::slots::{BLOCK_BYTES, Found, LABEL_BYTES, Label, SLOT_BYTES, Slots};
 use crate::StoreError;
-use crate::io::{Remote, RemoteWriter};
+use crate::io::{Remote, RemoteVersion, RemoteWriter};
 
 pub use self::slots::NAME;
 
@@ -281,8 +281,21 @@ impl Remote for EdgeCache {
         self.behind.create(file)
     }
 
-    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
-        self.behind.put_new(file, bytes)
+    fn put_if(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        then: Option<&RemoteVersion>,
+    ) -> Result<Option<RemoteVersion>, StoreError> {
+        self.behind.put_if(file, bytes, then)
+    }
+
+    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
+        self.behind.load(file, bytes_max)
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        self.behind.list(folder)
     }
 
     fn delete(&self, file: &Path) -> Result<(), StoreError> {

@@ -47,7 +47,7 @@ pub use options::{IoMode, IoOptions};
 pub use place::{ALIGN, Place};
 pub use plain::{read_exact, write_all};
 pub use queue::Queue;
-pub use remote::{JOINED_BYTES, Remote, RemoteWriter};
+pub use remote::{JOINED_BYTES, Remote, RemoteVersion, RemoteWriter};
 pub use request::Done;
 pub use requests::{IN_FLIGHT_MOST, REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST, Requests};
 pub use stats::{IoTotals, VolumeStats};

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::io::Write;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::place::Place;
 use crate::StoreError;
@@ -46,7 +46,33 @@ pub trait Remote: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError>;
+    fn put_new(&self, file: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.put_if(file, bytes, None)?.is_some())
+    }
+
+    /// Puts a small file whole, if there is none of that name, or if the one that is there is of
+    /// this version. The version that it is now; `None`: it was not put.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn put_if(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        then: Option<&RemoteVersion>,
+    ) -> Result<Option<RemoteVersion>, StoreError>;
+
+    /// A small file whole, as it is now, and its version.
+    ///
+    /// # Errors
+    /// As [`Self::bytes`]; also when it has more bytes than this.
+    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError>;
+
+    /// Names of the files below a folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError>;
 
     /// Removes a file; one that is not there is no error.
     ///
@@ -57,6 +83,15 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// Hears that a range of a file is not what was written: whatever is kept of it near by shall
     /// not be handed over again.
     fn distrust(&self, _file: &Path, _range: Range<u64>) {}
+}
+
+/// A version of a file that lies elsewhere, in the words of who keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteVersion {
+    /// A word that is another as soon as the file is.
+    pub tag: Option<String>,
+    /// A number, where versions are counted.
+    pub number: Option<String>,
 }
 
 /// A file elsewhere that is being written. Dropped before its end, nothing is left of it.

@@ -59,6 +59,14 @@ pub fn seal(
     writer.commit()
 }
 
+/// The bytes of a whole file, for who writes it elsewhere.
+///
+/// # Errors
+/// None that a correct caller meets.
+pub fn sealed_bytes(identity: &Identity, payload: &[u8]) -> Result<Vec<u8>, StoreError> {
+    SealedWriter::whole(identity, payload)
+}
+
 /// Reads a whole file of up to `bytes_max` bytes of payload.
 ///
 /// # Errors

@@ -19,6 +19,8 @@ const AHEAD_BYTES: u64 = 8 * (BLOCK_BYTES + CHECKSUM_BYTES) as u64;
 #[derive(Debug)]
 enum Source {
     Here(File),
+    /// In memory, all of it.
+    Held(Vec<u8>),
     /// With bytes that were asked for and where they begin.
     Elsewhere(Arc<dyn Remote>, u64, Vec<u8>),
 }
@@ -60,10 +62,33 @@ impl SealedReader {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_in(io: &IoOptions, path: &Path, kind: [u8; 8]) -> Result<Self, StoreError> {
-        let Some(remote) = &io.remote else { return Self::open(path, kind, io.faults.as_ref()) };
+        match &io.remote {
+            Some(remote) => Self::open_elsewhere(remote, path, kind),
+            None => Self::open(path, kind, io.faults.as_ref()),
+        }
+    }
+
+    /// As [`Self::open`], of a file that lies elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_elsewhere(
+        remote: &Arc<dyn Remote>,
+        path: &Path,
+        kind: [u8; 8],
+    ) -> Result<Self, StoreError> {
         let bytes = remote.bytes(path)?;
         let source = Source::Elsewhere(Arc::clone(remote), 0, Vec::new());
-        Self::of(source, bytes, path, kind, io.faults.as_ref())
+        Self::of(source, bytes, path, kind, None)
+    }
+
+    /// As [`Self::open`], of a file of which all bytes are in memory already.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of_bytes(bytes: Vec<u8>, path: &Path, kind: [u8; 8]) -> Result<Self, StoreError> {
+        let length = bytes.len() as u64;
+        Self::of(Source::Held(bytes), length, path, kind, None)
     }
 
     fn of(
@@ -222,6 +247,19 @@ impl Source {
     ) -> Result<(), StoreError> {
         let (remote, begin, ahead) = match self {
             Self::Here(file) => return read_exact(file, path, offset, bytes, faults),
+            Self::Held(all) => {
+                let there = usize::try_from(offset).ok().and_then(|begin| all.get(begin..));
+                let there = there.unwrap_or_default();
+                let have = there.len() as u64;
+                let there = there.get(..bytes.len()).ok_or_else(|| StoreError::Ended {
+                    file: path.to_owned(),
+                    offset,
+                    need: bytes.len() as u64,
+                    have,
+                })?;
+                bytes.copy_from_slice(there);
+                return Ok(());
+            }
             Self::Elsewhere(remote, begin, ahead) => (remote, begin, ahead),
         };
         let end = offset + bytes.len() as u64;

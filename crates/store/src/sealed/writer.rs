@@ -1,6 +1,8 @@
-//! Writing a sealed file, block by block.
+//! Writing a sealed file, block by block: on this machine, elsewhere, or in memory.
 
-use std::path::Path;
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -8,12 +10,33 @@ use bytemuck::Pod;
 use super::header::{BLOCK_BYTES, CHECKSUM_BYTES, Header, Identity};
 use crate::StoreError;
 use crate::durable::Draft;
-use crate::io::Faults;
+use crate::io::{Faults, Remote, RemoteWriter};
+
+/// Where the bytes go.
+enum Target {
+    Here(Draft),
+    Elsewhere(PathBuf, Box<dyn RemoteWriter>),
+    Held(Vec<u8>),
+}
+
+impl Target {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        match self {
+            Self::Here(draft) => draft.append(bytes),
+            Self::Elsewhere(path, writer) => {
+                writer.write_all(bytes).map_err(|error| StoreError::of_writer(path, error))
+            }
+            Self::Held(all) => {
+                all.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+}
 
 /// A sealed file that is being written; not there before [`commit`](Self::commit).
-#[derive(Debug)]
 pub struct SealedWriter {
-    draft: Draft,
+    target: Target,
     header: Header,
     /// The block that is being filled, with room for its checksum.
     block: Vec<u8>,
@@ -31,10 +54,38 @@ impl SealedWriter {
         payload_bytes: u64,
         faults: Option<&Arc<Faults>>,
     ) -> Result<Self, StoreError> {
-        let mut draft = Draft::create(path, faults)?;
+        Self::begin(Target::Here(Draft::create(path, faults)?), identity, payload_bytes)
+    }
+
+    /// As [`Self::create`], of a file that lies elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_elsewhere(
+        remote: &dyn Remote,
+        path: &Path,
+        identity: &Identity,
+        payload_bytes: u64,
+    ) -> Result<Self, StoreError> {
+        let target = Target::Elsewhere(path.to_owned(), remote.create(path)?);
+        Self::begin(target, identity, payload_bytes)
+    }
+
+    /// The bytes of a file with this payload.
+    pub(super) fn whole(identity: &Identity, payload: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let mut writer = Self::begin(Target::Held(Vec::new()), identity, payload.len() as u64)?;
+        writer.append(payload)?;
+        Ok(if let Target::Held(bytes) = writer.target { bytes } else { Vec::new() })
+    }
+
+    fn begin(
+        mut target: Target,
+        identity: &Identity,
+        payload_bytes: u64,
+    ) -> Result<Self, StoreError> {
         let header = Header::new(identity, payload_bytes);
-        draft.append(bytemuck::bytes_of(&header))?;
-        let mut writer = Self { draft, header, block: Vec::new(), number: 0 };
+        target.append(bytemuck::bytes_of(&header))?;
+        let mut writer = Self { target, header, block: Vec::new(), number: 0 };
         writer.block.reserve_exact(writer.header.block_bytes(0) + CHECKSUM_BYTES);
         Ok(writer)
     }
@@ -72,7 +123,7 @@ impl SealedWriter {
     fn finish_block(&mut self) -> Result<(), StoreError> {
         let sum = self.header.sum_of_block(self.number, &self.block);
         self.block.extend_from_slice(&sum.to_le_bytes());
-        self.draft.append(&self.block)?;
+        self.target.append(&self.block)?;
         self.block.clear();
         self.number += 1;
         Ok(())
@@ -87,11 +138,21 @@ impl SealedWriter {
             let written = self.number * BLOCK_BYTES as u64 + self.block.len() as u64;
             return Err(self.miscounted(written));
         }
-        self.draft.commit()
+        match self.target {
+            Target::Here(draft) => draft.commit(),
+            Target::Elsewhere(_, writer) => writer.complete(),
+            Target::Held(_) => Ok(()),
+        }
     }
 
     fn miscounted(&self, written: u64) -> StoreError {
         let promised = self.header.payload_bytes;
         StoreError::Request(format!("{written} bytes for a file of {promised}"))
+    }
+}
+
+impl fmt::Debug for SealedWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedWriter").field("blocks", &self.number).finish_non_exhaustive()
     }
 }

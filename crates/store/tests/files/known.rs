@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use welter_progress::FailureKind;
 use welter_store::StoreError;
-use welter_store::io::{Remote, RemoteWriter};
+use welter_store::io::{Remote, RemoteVersion, RemoteWriter};
 
 /// Bytes that every file says it has.
 pub(crate) const LENGTH: u64 = 1 << 40;
@@ -55,8 +55,21 @@ impl Remote for Known {
         Err(StoreError::Request("read only".to_owned()))
     }
 
-    fn put_new(&self, _: &Path, _: &[u8]) -> Result<bool, StoreError> {
-        Ok(false)
+    fn put_if(
+        &self,
+        _: &Path,
+        _: &[u8],
+        _: Option<&RemoteVersion>,
+    ) -> Result<Option<RemoteVersion>, StoreError> {
+        Ok(None)
+    }
+
+    fn load(&self, file: &Path, _: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
+        Err(StoreError::Missing { file: file.to_owned() })
+    }
+
+    fn list(&self, _: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn delete(&self, _: &Path) -> Result<(), StoreError> {

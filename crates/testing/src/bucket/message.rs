@@ -125,7 +125,7 @@ fn range(value: &str) -> Option<Range<u64>> {
 }
 
 /// Text without percent signs.
-fn decoded(text: &str) -> String {
+pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
