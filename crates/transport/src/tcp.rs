@@ -25,6 +25,11 @@ use crate::lane::{LaneError, RxLane, TxLane};
 /// Buckets in one call.
 const BATCH: usize = 8;
 
+/// Milliseconds for which a bucket may be on its way. Receivers always read, so a longer time is
+/// that of a machine that is gone or of a link that is cut; the system itself tries for a quarter
+/// of an hour.
+const UNREAD_MILLIS: u32 = 20_000;
+
 /// Settings that both ends of a lane have in common.
 #[derive(Clone)]
 pub struct StreamSettings {
@@ -89,6 +94,8 @@ impl TcpTx {
         }
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
+        rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_MILLIS)
+            .map_err(io::Error::from)?;
         let guard = Guard::new(*protection, secret, self.here, to, *epoch);
         let free = (0..buckets).map(|_| Bucket::new(*layout)).collect();
         let queue = VecDeque::with_capacity(buckets);

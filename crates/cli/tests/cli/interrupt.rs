@@ -30,7 +30,7 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
 
 pub(crate) fn ended(mut child: Child) -> Ended {
     wait_until("ending", || child.try_wait().unwrap().is_some());
-    Ended::of(child.wait_with_output().unwrap())
+    Ended::waited(child)
 }
 
 fn is_interrupted(ended: &Ended) {

@@ -59,7 +59,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         let mut child = sandbox.command(line).spawn().unwrap();
         let mut first = [0; 8];
         child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-        let ended = Ended::of(child.wait_with_output().unwrap());
+        let ended = Ended::waited(child);
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{line}");
     }
 }

@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use wait4::Wait4;
 
 /// A folder with the command run in it. Files are named relative to it.
@@ -68,7 +70,7 @@ impl Sandbox {
 
     /// Runs the command. `line` is split at spaces; `'...'` keeps them.
     pub(crate) fn run(&self, line: &str) -> Ended {
-        Ended::of(self.command(line).output().unwrap())
+        Ended::waited(self.command(line).spawn().unwrap())
     }
 
     /// Runs the command with this on standard input.
@@ -76,7 +78,7 @@ impl Sandbox {
         let mut child = self.command(line).stdin(Stdio::piped()).spawn().unwrap();
         // A command that does not read all of its input is no failure of the test.
         let _ = child.stdin.take().unwrap().write_all(input);
-        Ended::of(child.wait_with_output().unwrap())
+        Ended::waited(child)
     }
 
     /// Runs the command and says what memory it took. Its standard output is lost.
@@ -102,7 +104,26 @@ impl Sandbox {
     }
 }
 
+/// Time for a command. One that never ends fails its test and not the whole run of tests.
+const PATIENCE: Duration = Duration::from_mins(10);
+
 impl Ended {
+    /// Waits for a command, which is killed when it takes longer than any does.
+    pub(crate) fn waited(child: Child) -> Self {
+        let id = Pid::from_child(&child);
+        let (ended, ends) = channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if ends.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                // It may have ended in this moment.
+                let _ = kill_process(id, Signal::KILL);
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        watch.join().unwrap();
+        Self::of(output)
+    }
+
     pub(crate) fn of(output: Output) -> Self {
         Self {
             code: output.status.code(),

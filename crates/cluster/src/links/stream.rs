@@ -149,6 +149,32 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Whether a call that reads finds bytes, or the end of the connection, without a wait.
+    ///
+    /// # Errors
+    /// When it is broken.
+    pub(crate) fn is_readable(&self) -> io::Result<bool> {
+        let socket = match self {
+            Self::Plain(socket) => socket,
+            Self::Connected(tls) => &tls.sock,
+            Self::Accepted(tls) => &tls.sock,
+        };
+        if !socket.stream.buffer().is_empty() {
+            return Ok(true);
+        }
+        let stream = socket.stream.get_ref();
+        stream.set_nonblocking(true)?;
+        let peeked = stream.peek(&mut [0]);
+        stream.set_nonblocking(false)?;
+        match peeked {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 impl Read for Stream {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         match self {

@@ -34,8 +34,8 @@ const HELLO_BYTES: usize = SAID_BYTES + 32;
 /// Time for a connection to be made, or to say whose it is.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time in which all lanes are led in.
-const ALL: Duration = Duration::from_secs(30);
+/// Time in which all lanes are led in, less than machines are silent at most.
+const ALL: Duration = Duration::from_secs(15);
 
 /// Connections that have not said yet whose they are, at most.
 const GUESTS_MAX: usize = 256;

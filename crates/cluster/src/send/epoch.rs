@@ -12,12 +12,12 @@
 //! that a machine has sent has arrived, so accumulator threads that go on until then have
 //! acknowledged everything.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, Scope, scope};
-use std::time::Duration;
 
 use ring::rand::{SecureRandom, SystemRandom};
 use welter_engine::chunks::Kernel;
@@ -38,6 +38,7 @@ use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Open, Place, Rx, Tx};
 use super::messages::Messages;
+use super::seat::LOOK;
 use super::table::Table;
 use super::words::{Said, Word};
 use super::{Job, Transport};
@@ -45,9 +46,6 @@ use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
 use crate::report::{Report, Reports};
-
-/// Time after which a machine that waits for its threads looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Number of this route in the shape of a manifest; the others have 0 and 1.
 const ROUTE: u64 = 2;
@@ -66,6 +64,8 @@ pub(super) struct Epoch<'m> {
     /// Incarnation of this machine, and how many epochs it has begun.
     pub(super) number: Number,
     pub(super) ending: Ending,
+    /// Whether all edges are where they belong.
+    pub(super) has_edges: Cell<bool>,
 }
 
 /// Result of a machine.
@@ -209,10 +209,11 @@ impl Epoch<'_> {
     ) -> Result<Finished, Stop> {
         let mut activity = Activity::default();
         for iteration in 0_u64.. {
-            let mut turns: Vec<Turn> = threads.gather(&self.ending, |answer| match answer {
-                Answer::Turn(turn) => Some(turn),
-                _ => None,
-            })?;
+            let mut turns: Vec<Turn> =
+                threads.gather((table, &self.ending), |answer| match answer {
+                    Answer::Turn(turn) => Some(turn),
+                    _ => None,
+                })?;
             turns.sort_by_key(|turn| turn.sub_range);
             self.note(&mut activity, (iteration, agreed.place), &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
@@ -220,6 +221,7 @@ impl Epoch<'_> {
                 word.number(turn.folded.updates)
             });
             let said = self.barrier(table, word, |words| self.decide(iteration, agreed, words))?;
+            self.has_edges.set(true);
             let mut said = Said(&said);
             let (goes_on, control) = (said.number()? == 1, Bytes::from(said.bytes()?));
             if !goes_on {
@@ -285,7 +287,7 @@ impl Epoch<'_> {
         threads: &Threads,
         (iteration, control, activity): (u64, Bytes, Activity),
     ) -> Result<Finished, Stop> {
-        let ended: Vec<Ended> = threads.gather(&self.ending, |answer| match answer {
+        let ended: Vec<Ended> = threads.gather((table, &self.ending), |answer| match answer {
             Answer::Ended(ended) => Some(ended),
             _ => None,
         })?;
@@ -362,8 +364,13 @@ impl Threads {
         self.orders.iter().for_each(|to| drop(to.send(order())));
     }
 
-    /// An answer of each computation thread.
-    fn gather<T>(&self, ending: &Ending, of: impl Fn(Answer) -> Option<T>) -> Result<Vec<T>, Stop> {
+    /// An answer of each computation thread. Lanes that end are no loss of a machine, since those
+    /// of a machine that is done end too; so machines are looked at meanwhile.
+    fn gather<T>(
+        &self,
+        (table, ending): (&mut Table, &Ending),
+        of: impl Fn(Answer) -> Option<T>,
+    ) -> Result<Vec<T>, Stop> {
         let mut answers = Vec::new();
         while answers.len() < self.orders.len() {
             match self.answers.recv_timeout(LOOK) {
@@ -372,7 +379,7 @@ impl Threads {
                     let answer = of(answer);
                     answers.push(answer.ok_or_else(|| Stop::broken("another answer"))?);
                 }
-                Err(RecvTimeoutError::Timeout) if !ending.is_told() => {}
+                Err(RecvTimeoutError::Timeout) if !ending.is_told() => table.look()?,
                 Err(_) => return Err(Stop::Over),
             }
         }

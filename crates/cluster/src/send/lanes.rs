@@ -245,8 +245,7 @@ fn tcp(
             let expected = place.others().count() * place.sub_ranges;
             accept(listener, common, (place.rank, expected), ending)
         });
-        let mut away = Vec::new();
-        for thread in 0..place.sub_ranges {
+        let connected = |thread| -> Result<Outward, Stop> {
             let here = computing(place.rank, thread);
             let mut lanes = TcpTx::new(here, settings.clone());
             for (rank, at) in place.others() {
@@ -254,8 +253,11 @@ fn tcp(
                 let stream = connect(peers.address(rank, 0), common, (here, to))?;
                 lanes.push(stream, to, BUCKETS)?;
             }
-            away.push(Outward::Tcp(lanes));
-        }
+            Ok(Outward::Tcp(lanes))
+        };
+        let away: Result<Vec<_>, Stop> = (0..place.sub_ranges).map(connected).collect();
+        // Without it no lane is waited for.
+        let away = away.inspect_err(|_| ending.end_epoch())?;
         let accepted = accepted.join().map_err(|_| Stop::broken("a door that panicked"))??;
         let mut from: Vec<TcpRx> = (0..place.sub_ranges)
             .map(|thread| TcpRx::new(folding(place, place.rank, thread), settings.clone()))

@@ -10,11 +10,12 @@
 //! epoch that loses one begins anew with the one that its host starts in its place. A failure that
 //! would come again ends the machine, and with it the run.
 
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
@@ -39,7 +40,12 @@ use crate::report::{Report, Reports};
 const LOSSES_MAX: u32 = 16;
 
 /// Time in which rank 0 is reached.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(35);
+
+/// Time after an epoch in which a machine was lost before all edges were where they belong, within
+/// which another one must have come further. With the silence after which a machine is missed, a
+/// link that is cut for good ends the run in a minute.
+const VAIN: Duration = Duration::from_secs(30);
 
 /// Time between two looks at what others have to say.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -167,11 +173,14 @@ impl Living {
     /// Goes through epochs until the machine is stopped, or the run cannot go on.
     fn epochs(&self) -> Result<(), Stop> {
         let ending = &self.shared.ending;
-        let mut count = 0;
+        let (mut count, mut vain) = (0, None);
         while !ending.is_of_machine() {
             count += 1;
-            match self.epoch(count) {
-                Err(Stop::Gone(what)) if count >= LOSSES_MAX => {
+            match self.epoch(count, &mut vain) {
+                Err(Stop::Gone(what))
+                    if count >= LOSSES_MAX
+                        || vain.is_some_and(|it: Instant| it.elapsed() > VAIN) =>
+                {
                     return Err(Stop::Failed { why: Exit::Cut, what });
                 }
                 Err(Stop::Gone(_) | Stop::Over) => sleep(PAUSE),
@@ -181,8 +190,9 @@ impl Living {
         Ok(())
     }
 
-    /// An epoch, and the time after it in which all others may still need this machine.
-    fn epoch(&self, count: u32) -> Result<(), Stop> {
+    /// An epoch, and the time after it in which all others may still need this machine. Epochs are
+    /// in vain since the end of the first of those in a row in which a machine was lost early.
+    fn epoch(&self, count: u32, vain: &mut Option<Instant>) -> Result<(), Stop> {
         let Shared { rank, ref trust, ref ending, .. } = *self.shared;
         let ending = ending.of_next_epoch();
         let (mut table, first) = self.table(&ending)?;
@@ -197,15 +207,20 @@ impl Living {
             addresses,
             number: Number { coordinator: self.incarnation, count },
             ending: ending.clone(),
+            has_edges: Cell::new(false),
         };
-        let Finished { manifest, parts, activity } = epoch.run(&mut table)?;
+        let finished = epoch.run(&mut table);
+        if epoch.has_edges.get() {
+            *vain = None;
+        } else {
+            vain.get_or_insert_with(Instant::now);
+        }
+        let Finished { manifest, parts, activity } = finished?;
         *lock(&self.shared.result) = Some((manifest.clone(), parts));
         self.reports.say(Report::Did(Box::new(activity)));
         self.reports.say(Report::Finished(manifest));
         while !ending.is_told() {
-            if !table.is_whole() {
-                return Err(Stop::Gone("a machine is gone after the end".to_owned()));
-            }
+            table.look()?;
             sleep(PAUSE);
         }
         Ok(())

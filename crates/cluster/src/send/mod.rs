@@ -35,6 +35,7 @@ mod lanes;
 mod machine;
 mod messages;
 mod patience;
+mod seat;
 mod table;
 mod words;
 

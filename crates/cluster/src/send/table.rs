@@ -6,12 +6,14 @@
 //! ```
 //!
 //! Connections are those of links: the same handshake, and TLS where machines have a key. Ahead of
-//! a word stands its length. A machine that is gone is noticed by its connection.
+//! a word stands its length. Machines that wait send a beat each second, so one that is gone is
+//! noticed by the end of its connection or by its silence, also while all work between barriers
+//! (`seat`).
 //!
-//! **Invariant:** nobody hears an answer before all have said their word. Checked in
+//! **Invariant:** no machine hears an answer before all have said their word. Checked in
 //! `Table::barrier`. Tested by `answers_follow_all_words`.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::ending::Ending;
 use super::error::Stop;
+use super::seat::{LOOK, Seat};
 use crate::credentials::Trust;
 use crate::links::handshake::{Hello, introduce, welcome};
 use crate::links::stream::Stream;
@@ -28,14 +31,8 @@ use crate::links::stream::Stream;
 /// Time for a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// Time after which one who waits looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// Connections that are at the door of rank 0 at a time.
 const GUESTS_MAX: usize = 64;
-
-/// Bytes of a word, at most.
-const WORD_BYTES_MAX: u64 = 1 << 30;
 
 /// One who came to rank 0.
 pub(super) struct Arrival {
@@ -142,8 +139,8 @@ impl Drop for Entrance {
 /// The barrier of a machine.
 pub(super) enum Table {
     /// Of rank 0, with those of the other ranks, from 1.
-    First(Vec<Stream>),
-    Other(Box<Stream>),
+    First(Vec<Seat>),
+    Other(Box<Seat>),
 }
 
 impl Table {
@@ -158,11 +155,10 @@ impl Table {
             return Err(io::Error::other(format!("refused: {refusal:?}")));
         }
         stream.last_while(LOOK)?;
-        Ok(Self::Other(Box::new(stream)))
+        Ok(Self::Other(Box::new(Seat::new(stream))))
     }
 
-    /// Waits at rank 0 until all other machines are there; the newest process of a rank counts. One
-    /// that has left again meanwhile is missed when it is to say its first word.
+    /// Waits at rank 0 until all other machines are there; the newest process of a rank counts.
     ///
     /// # Errors
     /// When the run is over.
@@ -171,20 +167,25 @@ impl Table {
         machines: usize,
         ending: &Ending,
     ) -> Result<Self, Stop> {
-        let mut seats: Vec<Option<Arrival>> = (1..machines).map(|_| None).collect();
+        let mut seats: Vec<Option<(u32, Seat)>> = (1..machines).map(|_| None).collect();
         while seats.iter().any(Option::is_none) {
             if ending.is_told() {
                 return Err(Stop::Over);
             }
-            let Some(arrival) = entrance.next() else { continue };
-            let Some(seat) = seats.get_mut(arrival.hello.from - 1) else { continue };
-            let is_newer =
-                seat.as_ref().is_none_or(|it| it.hello.incarnation <= arrival.hello.incarnation);
-            if is_newer {
-                *seat = Some(arrival);
+            let Some(Arrival { hello, stream }) = entrance.next() else {
+                // Those that wait are to know that rank 0 is there; one that has left is missed.
+                for seat in &mut seats {
+                    let is_there = seat.as_mut().is_some_and(|(_, seat)| seat.look().is_ok());
+                    *seat = seat.take().filter(|_| is_there);
+                }
+                continue;
+            };
+            let Some(seat) = seats.get_mut(hello.from - 1) else { continue };
+            if seat.as_ref().is_none_or(|(incarnation, _)| *incarnation <= hello.incarnation) {
+                *seat = Some((hello.incarnation, Seat::new(stream)));
             }
         }
-        Ok(Self::First(seats.into_iter().flatten().map(|arrival| arrival.stream).collect()))
+        Ok(Self::First(seats.into_iter().flatten().map(|(_, seat)| seat).collect()))
     }
 
     /// Says a word and hears the answer, which rank 0 makes of all words, by rank.
@@ -197,105 +198,63 @@ impl Table {
         ending: &Ending,
         decide: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>, Stop>,
     ) -> Result<Vec<u8>, Stop> {
-        let gone = |rank: usize| {
-            move |error: io::Error| match error.kind() {
-                ErrorKind::Interrupted => Stop::Over,
-                _ => Stop::Gone(format!("machine {rank} is gone: {error}")),
+        if let Self::Other(seat) = self {
+            seat.say(&word, ending).map_err(gone(0))?;
+            return self.hear(0, ending);
+        }
+        let mut words = vec![word];
+        for place in 0..self.seats().len() {
+            words.push(self.hear(place, ending)?);
+        }
+        let answer = decide(&words)?;
+        for (rank, seat) in self.ranks() {
+            seat.say(&answer, ending).map_err(gone(rank))?;
+        }
+        Ok(answer)
+    }
+
+    /// The next word of the machine at a seat. All other machines are looked at meanwhile.
+    fn hear(&mut self, place: usize, ending: &Ending) -> Result<Vec<u8>, Stop> {
+        let first = usize::from(matches!(self, Self::First(_)));
+        loop {
+            let heard = self.seats()[place].hear().map_err(gone(place + first))?;
+            if let Some(word) = heard {
+                return Ok(word);
             }
-        };
+            self.look()?;
+            if ending.is_told() {
+                return Err(Stop::Over);
+            }
+        }
+    }
+
+    /// Finds out whether all are there, and shows them that this machine is.
+    ///
+    /// # Errors
+    /// When one is gone, or silent for long.
+    pub(super) fn look(&mut self) -> Result<(), Stop> {
+        self.ranks().try_for_each(|(rank, seat)| seat.look().map_err(gone(rank)))
+    }
+
+    fn seats(&mut self) -> &mut [Seat] {
         match self {
-            Self::Other(stream) => {
-                say(stream, &word, ending).map_err(gone(0))?;
-                hear(stream, ending).map_err(gone(0))
-            }
-            Self::First(streams) => {
-                let mut words = vec![word];
-                for (rank, stream) in (1..).zip(streams.iter_mut()) {
-                    words.push(hear(stream, ending).map_err(gone(rank))?);
-                }
-                let answer = decide(&words)?;
-                for (rank, stream) in (1..).zip(streams.iter_mut()) {
-                    say(stream, &answer, ending).map_err(gone(rank))?;
-                }
-                Ok(answer)
-            }
+            Self::First(seats) => seats,
+            Self::Other(seat) => std::slice::from_mut(seat),
         }
     }
 
-    /// Whether all are there that have nothing to say.
-    pub(super) fn is_whole(&mut self) -> bool {
-        match self {
-            Self::First(streams) => streams.iter_mut().all(is_there),
-            Self::Other(stream) => is_there(stream),
-        }
+    /// Ranks of those that this machine is connected to.
+    fn ranks(&mut self) -> impl Iterator<Item = (usize, &mut Seat)> {
+        let first = usize::from(matches!(self, Self::First(_)));
+        (first..).zip(self.seats())
     }
 }
 
-/// Whether one who has nothing to say is still there.
-fn is_there(stream: &mut Stream) -> bool {
-    let heard = stream.read(&mut [0]).map(|_heard| ());
-    heard.is_err_and(|error| is_late(&error))
-}
-
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
-
-/// Does a call until it is done in time.
-fn patiently<T>(ending: &Ending, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if is_late(&error) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            done => return done,
-        }
-        if ending.is_told() {
-            return Err(ErrorKind::Interrupted.into());
-        }
+fn gone(rank: usize) -> impl Fn(io::Error) -> Stop {
+    move |error| match error.kind() {
+        ErrorKind::Interrupted => Stop::Over,
+        _ => Stop::Gone(format!("machine {rank} is gone: {error}")),
     }
-}
-
-fn say(stream: &mut Stream, word: &[u8], ending: &Ending) -> io::Result<()> {
-    let all = [&(word.len() as u64).to_le_bytes(), word].concat();
-    let mut rest = &all[..];
-    while !rest.is_empty() {
-        let written = patiently(ending, || stream.write(rest))?;
-        if written == 0 {
-            return Err(ErrorKind::WriteZero.into());
-        }
-        rest = &rest[written..];
-    }
-    patiently(ending, || stream.flush())
-}
-
-fn fill(stream: &mut Stream, bytes: &mut [u8], ending: &Ending) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let read = patiently(ending, || stream.read(&mut bytes[filled..]))?;
-        if read == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        filled += read;
-    }
-    Ok(())
-}
-
-/// The next word, which takes memory as it comes, whatever its length is said to be.
-fn hear(stream: &mut Stream, ending: &Ending) -> io::Result<Vec<u8>> {
-    let mut length = [0; 8];
-    fill(stream, &mut length, ending)?;
-    let length = u64::from_le_bytes(length);
-    if length > WORD_BYTES_MAX {
-        return Err(ErrorKind::InvalidData.into());
-    }
-    let mut word = Vec::new();
-    while (word.len() as u64) < length {
-        let have = word.len();
-        let more = (length as usize - have).min(1 << 16);
-        word.resize(have + more, 0);
-        fill(stream, &mut word[have..], ending)?;
-    }
-    Ok(word)
 }
 
 /// Connects to rank 0, wherever that is by then, until it is there.
@@ -368,7 +327,7 @@ mod tests {
         for other in others {
             assert_eq!(other.join().unwrap(), [[0], [1], [2]]);
         }
-        assert!(!table.is_whole(), "they are gone");
+        assert!(table.look().is_err(), "they are gone");
     }
 
     #[test]
