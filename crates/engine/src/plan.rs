@@ -38,6 +38,7 @@ mod input_scan;
 mod kept;
 mod make;
 mod memory;
+mod out_of_core;
 mod premises;
 mod program;
 mod ranges;
@@ -51,7 +52,6 @@ mod show;
 mod spill;
 mod storage;
 mod stored;
-mod streamed;
 mod traffic;
 mod units;
 
@@ -62,6 +62,7 @@ pub use self::index::Index;
 pub(crate) use self::input_scan::PART_BYTES;
 pub use self::kept::KeptShape;
 pub use self::memory::Memory;
+pub use self::out_of_core::{OutOfCore, StateAccess};
 pub use self::premises::Premises;
 pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
@@ -72,7 +73,6 @@ pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settin
 pub use self::shape::Shape;
 pub use self::spill::SpillPlan;
 pub use self::stored::{BinsPlan, StoragePlan};
-pub use self::streamed::{StateAccess, Streamed};
 pub use self::traffic::Traffic;
 pub use self::units::human_bytes;
 pub use crate::edges::layout::EdgeLayout;
@@ -123,8 +123,8 @@ impl Plan {
     }
 
     /// How the state is streamed, where not even signals fit in memory.
-    pub fn streamed(&self) -> Option<Streamed> {
-        self.storage().and_then(|storage| storage.state.streamed())
+    pub fn out_of_core(&self) -> Option<OutOfCore> {
+        self.storage().and_then(|storage| storage.state.out_of_core())
     }
 
     /// Whether the graph stays in its input, for an input scan.
@@ -148,11 +148,11 @@ impl Plan {
 
     /// The name of the route.
     pub fn route(&self) -> &'static str {
-        match self.streamed() {
+        match self.out_of_core() {
             None if self.scans_input() => "straight",
             None => "fold",
-            Some(Streamed::Ranges(_)) => "ranges",
-            Some(Streamed::Spill(_) | Streamed::Rows(_)) => "spill",
+            Some(OutOfCore::Ranges(_)) => "ranges",
+            Some(OutOfCore::Spill(_) | OutOfCore::Rows(_)) => "spill",
         }
     }
 
@@ -226,12 +226,12 @@ impl Plan {
 
     /// Bytes that such an iteration moves of a state that is streamed.
     fn state_traffic(&self) -> Traffic {
-        self.streamed().map_or(Traffic::default(), |way| way.traffic(&self.premises))
+        self.out_of_core().map_or(Traffic::default(), |way| way.traffic(&self.premises))
     }
 
     /// How often an iteration in which all vertices are active reads the edges.
     fn looks(&self) -> u64 {
-        self.streamed().map_or(1, |way| way.looks(&self.premises))
+        self.out_of_core().map_or(1, |way| way.looks(&self.premises))
     }
 
     /// Whether it fits its budget.

@@ -240,7 +240,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
                         if plan.storage().is_some() { "stored" } else { "in memory" },
                         (&plan.memory, plan.storage()),
                     );
-                    ranges += u32::from(plan.streamed().is_some());
+                    ranges += u32::from(plan.out_of_core().is_some());
                     match peaks(task, list.clone(), &plan) {
                         Ok(Peaks { planned, ingest, taken }) => {
                             let groups = matches!(task, Task::Communities | Task::Triangles);

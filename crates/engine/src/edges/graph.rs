@@ -159,7 +159,7 @@ impl Graph {
 
     /// Whether its chunks, or columns that are read beside them, come from storage.
     pub(crate) fn is_streamed(&self) -> bool {
-        self.stored_bytes() > 0 || self.plan.streamed().is_some()
+        self.stored_bytes() > 0 || self.plan.out_of_core().is_some()
     }
 
     /// Bytes and requests to and from storage for its chunks, where not all of them are in memory.

@@ -5,8 +5,8 @@
 
 use welter_store::io::ALIGN;
 
+use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
-use super::streamed::{StateAccess, Streamed};
 
 /// Bytes on storage by use, at most. Those of a kept graph's own files are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,17 +44,17 @@ impl DiskUsage {
         let column = |bytes: u64| if bytes > 0 { premises.vertices * bytes + pages } else { 0 };
         let values = if state.values_stored() { column(program.value) } else { 0 };
         let degrees = if state.degrees_stored(&program) { column(4) } else { 0 };
-        let Some(way) = state.streamed() else {
+        let Some(way) = state.out_of_core() else {
             return Self { degrees, values, edges, ..Self::default() };
         };
         let (signals, updates) = match way {
-            Streamed::Ranges(_) => (2 * (column(program.signal()) + column(program.active())), 0),
-            Streamed::Spill(spill) => {
+            OutOfCore::Ranges(_) => (2 * (column(program.signal()) + column(program.active())), 0),
+            OutOfCore::Spill(spill) => {
                 let signals = if spill.fused { 0 } else { column(program.signal()) };
                 (signals + column(program.active()), spill.room(premises))
             }
             // What lies beside are ranks.
-            Streamed::Rows(rows) => (column(4), rows.room(premises)),
+            OutOfCore::Rows(rows) => (column(4), rows.room(premises)),
         };
         Self { degrees, values, signals, updates, edges, ..Self::default() }
     }

@@ -13,13 +13,13 @@ use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::make::with_threads;
 use super::memory::{self, Memory};
+use super::out_of_core::OutOfCore;
 use super::premises::Premises;
 use super::program::Layout;
 use super::refusal::refused;
 use super::settings::{Settings, StorageMode};
 use super::shape::Shape;
 use super::stored::StoragePlan;
-use super::streamed::Streamed;
 use super::{Access, Plan, relaxing};
 use crate::EngineError;
 use crate::columns::footprint;
@@ -140,7 +140,7 @@ fn cache_most(premises: &Premises) -> u64 {
 /// otherwise.
 fn in_memory(kept: &KeptShape, premises: &Premises) -> Option<Plan> {
     let all = kept.extents * SLAB_BYTES as u64;
-    if cache_most(premises) < all || Streamed::is_forced(premises) {
+    if cache_most(premises) < all || OutOfCore::is_forced(premises) {
         return None;
     }
     let cached = |rows: bool| {
@@ -174,7 +174,7 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     let fixed = Memory { vertices, state: 0, frontier: 0, rows, ..away };
     let spare = budget.saturating_sub(fixed.peak());
     let fold = memory.peak().saturating_sub(fixed.peak());
-    let streamed = Streamed::taken(premises, spare, kept.chunk_bytes, fold);
+    let streamed = OutOfCore::chosen(premises, spare, kept.chunk_bytes, fold);
     if let Some(way) = streamed {
         memory = Memory { state: way.bytes(premises), ..fixed };
     }

@@ -5,9 +5,9 @@
 //! run cuts its parts by what they are, and goes on level by level where they do not fit.
 
 use super::account::MemoryAccount;
+use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::shape::Shape;
-use super::streamed::{StateAccess, Streamed};
 use crate::columns::footprint::COLUMNS;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -23,11 +23,11 @@ const EDGES_BYTES: u64 = 5;
 /// chunks in memory.
 pub(super) fn apart(
     premises: &Premises,
-    (values_stored, streamed): (bool, Option<Streamed>),
+    (values_stored, streamed): (bool, Option<OutOfCore>),
     spare: u64,
 ) -> (StateAccess, u64) {
     if let Some(way) = streamed {
-        return (StateAccess::Streamed(way), spare);
+        return (StateAccess::OutOfCore(way), spare);
     }
     let bytes = bytes(premises, values_stored);
     let relaxes = premises.program.relaxes() && bytes <= spare;

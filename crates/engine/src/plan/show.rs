@@ -9,6 +9,7 @@ use welter_store::header::Encoding;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::Memory;
+use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::ranges::RangesPlan;
 use super::requests::PlannedRequests;
@@ -16,7 +17,6 @@ use super::rows::RowsPlan;
 use super::settings::{CompressionMode, FrontierMode};
 use super::spill::SpillPlan;
 use super::stored::StoragePlan;
-use super::streamed::{StateAccess, Streamed};
 use super::traffic::Traffic;
 use super::units::human_bytes;
 use super::{Access, Plan};
@@ -121,11 +121,11 @@ impl Plan {
     /// Shows the room on storage, and the bytes that go there and come back.
     fn show_storage(&self, lines: &mut String) -> fmt::Result {
         let Some(storage) = self.storage() else { return Ok(()) };
-        let streamed = storage.state.streamed();
+        let streamed = storage.state.out_of_core();
         show_room(lines, &storage.room)?;
         let Traffic { read, written } = self.traffic();
         let read = human_bytes(read);
-        if let Some(Streamed::Rows(_)) = streamed {
+        if let Some(OutOfCore::Rows(_)) = streamed {
             writeln!(lines, "moved     {read:>10}  read at most, in all")?;
         } else {
             writeln!(lines, "iteration {read:>10}  read at most, each time")?;
@@ -136,14 +136,14 @@ impl Plan {
         self.show_requests(lines)?;
         self.show_rewriting(lines)?;
         match streamed {
-            Some(Streamed::Ranges(RangesPlan { ranges, .. })) => {
+            Some(OutOfCore::Ranges(RangesPlan { ranges, .. })) => {
                 writeln!(lines, "          {ranges:>10}  ranges of destinations at most")
             }
-            Some(Streamed::Spill(SpillPlan { sources, .. })) => {
+            Some(OutOfCore::Spill(SpillPlan { sources, .. })) => {
                 let partitions = self.premises.vertices.div_ceil(sources);
                 writeln!(lines, "          {partitions:>10}  partitions, about")
             }
-            Some(Streamed::Rows(RowsPlan { ranges, .. })) => {
+            Some(OutOfCore::Rows(RowsPlan { ranges, .. })) => {
                 writeln!(lines, "          {ranges:>10}  ranges of rows at most")
             }
             None => Ok(()),
@@ -162,14 +162,14 @@ fn route(plan: &Plan) -> &'static str {
         Access::Storage(storage) => storage,
     };
     match storage.state {
-        StateAccess::Streamed(Streamed::Ranges(_)) => "ranges, edges and state on storage",
-        StateAccess::Streamed(Streamed::Spill(plan)) => match (plan.combined, plan.fused) {
+        StateAccess::OutOfCore(OutOfCore::Ranges(_)) => "ranges, edges and state on storage",
+        StateAccess::OutOfCore(OutOfCore::Spill(plan)) => match (plan.combined, plan.fused) {
             (true, true) => "spill, edges, state and updates on storage",
             (true, false) => "spill, not fused; edges, state and updates on storage",
             (false, true) => "spill, not combined; edges, state and updates on storage",
             (false, false) => "spill, plain; edges, state and updates on storage",
         },
-        StateAccess::Streamed(Streamed::Rows(_)) => {
+        StateAccess::OutOfCore(OutOfCore::Rows(_)) => {
             "spill; edges, rows, state and what vertices are told on storage"
         }
         StateAccess::Dense { values_stored: true, .. } => "fold, edges and values on storage",
@@ -180,8 +180,8 @@ fn route(plan: &Plan) -> &'static str {
 /// The state in memory.
 fn state_is(storage: Option<&StoragePlan>) -> &'static str {
     match storage.map(|storage| storage.state) {
-        Some(StateAccess::Streamed(Streamed::Rows(_))) => "rows of some, marks, and what goes by",
-        Some(StateAccess::Streamed(_)) => "signals of some, and what goes by",
+        Some(StateAccess::OutOfCore(OutOfCore::Rows(_))) => "rows of some, marks, and what goes by",
+        Some(StateAccess::OutOfCore(_)) => "signals of some, and what goes by",
         Some(StateAccess::Dense { values_stored: true, .. }) => "signals, and some values",
         Some(StateAccess::Dense { values_stored: false, .. }) | None => "values and signals",
     }

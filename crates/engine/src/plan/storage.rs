@@ -8,10 +8,10 @@ use super::bin_groups::BinGroupsPlan;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::{self, Memory};
+use super::out_of_core::OutOfCore;
 use super::premises::{CELL_EDGES, MOST_BINS, Premises, SORT_EDGES_LEAST};
 use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
-use super::streamed::Streamed;
 use super::{Access, Forecast, Plan, relaxing};
 use crate::columns::footprint;
 use crate::edges::bin_pages::{BLOCK_BYTES, LISTED_BYTES, SORTED_BYTES};
@@ -128,7 +128,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let values_stored = program.may_store_values() && (forced || too_large);
     let (run, degrees) = (if values_stored { away } else { resident }, vertices * 4);
     let room = budget.saturating_sub(fixed - degrees);
-    let streamed = Streamed::taken(&premises, room, chunks, run + rows + degrees);
+    let streamed = OutOfCore::chosen(&premises, room, chunks, run + rows + degrees);
     let (run, flags, degrees, rows) = match streamed {
         Some(way) => (way.bytes(&premises), 0, degrees, 0),
         None => (run, flags, degrees * u64::from(values_stored && program.intersects()), rows),

@@ -1,7 +1,7 @@
 //! How a graph is read that does not fit in memory, and what of it stays.
 
 use super::disk_usage::DiskUsage;
-use super::streamed::StateAccess;
+use super::out_of_core::StateAccess;
 
 /// How a graph that does not fit in memory is read, and what of it stays. All in bytes but
 /// numbers of bins and slabs.

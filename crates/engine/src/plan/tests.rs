@@ -114,8 +114,8 @@ fn rows_of_triangles_travel_where_vertices_have_no_place() {
 
 /// How rows travel.
 fn rows_of(plan: &Plan) -> RowsPlan {
-    match plan.streamed() {
-        Some(Streamed::Rows(rows)) => rows,
+    match plan.out_of_core() {
+        Some(OutOfCore::Rows(rows)) => rows,
         other => panic!("{other:?}"),
     }
 }

@@ -37,7 +37,7 @@ use crate::kernels::triangles::{TriangleKernel, Triangular};
 use crate::machine::arena::Buffer;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
-use crate::plan::Streamed;
+use crate::plan::OutOfCore;
 use crate::schedules::intersect::rows::too_long;
 
 /// Vertices that can be ranked: an entry has a bit beside.
@@ -65,7 +65,7 @@ pub fn intersect<I: Intersect>(
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);
     let tools = (workers, progress, &phase);
-    if let Some(Streamed::Rows(plan)) = graph.plan.streamed() {
+    if let Some(OutOfCore::Rows(plan)) = graph.plan.out_of_core() {
         return Ok(Values::stored(spill::run(graph, &kernel, plan, tools)?, graph));
     }
     let (ranks, closed) = close(graph, kernel.shape().directed, tools)?;

@@ -23,7 +23,7 @@ use crate::kernels::folded::Folded;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::affinity::PinnedWorkers;
 use crate::machine::workers::Workers;
-use crate::plan::Streamed;
+use crate::plan::OutOfCore;
 
 /// Runs a program on a graph.
 ///
@@ -137,13 +137,13 @@ fn by_route<V: Value, T: Pod>(
     let phase = progress.phase("iterate", Unit::Iterations, stated);
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
     let own_cores = PinnedWorkers::new(workers, graph.is_streamed());
-    let ended = match graph.plan.streamed() {
+    let ended = match graph.plan.out_of_core() {
         None => in_memory(&context).map(|(reached, state)| (reached, values(state, graph))),
-        Some(Streamed::Ranges(plan)) => ranges::run(&context, kernel, plan)
+        Some(OutOfCore::Ranges(plan)) => ranges::run(&context, kernel, plan)
             .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
-        Some(Streamed::Spill(plan)) => spill::run(&context, kernel, plan)
+        Some(OutOfCore::Spill(plan)) => spill::run(&context, kernel, plan)
             .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
-        Some(Streamed::Rows(_)) => {
+        Some(OutOfCore::Rows(_)) => {
             Err(EngineError::internal("the graph was planned for a program over triangles"))
         }
     };

@@ -33,7 +33,7 @@ fn counted(executor: &Executor, graph: &Graph, reading: Reading) -> Option<(u64,
     let held =
         welter_engine::Graph::ingest(Box::new(list), &ids, reading, &plan, workers, &progress);
     let held = held.unwrap();
-    if plan.streamed().is_some() {
+    if plan.out_of_core().is_some() {
         assert!(held.out_degrees().is_empty(), "degrees leave memory with the state");
         return None;
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use welter_engine::kept::{self, Kept};
-use welter_engine::plan::{Layout, Plan, Route, Settings, SpillPlan, StorageMode, Streamed};
+use welter_engine::plan::{Layout, OutOfCore, Plan, Route, Settings, SpillPlan, StorageMode};
 use welter_engine::{EngineError, extend};
 use welter_model::edges::Reading;
 use welter_progress::Progress;
@@ -103,18 +103,18 @@ fn more_than_one_of_everything_gives_the_same_bits() {
         let plan = plan(&least(settings, plan)).unwrap();
         let stripes = u64::from(VERTICES) >> plan.premises.edges.stripe_bits;
         assert!(stripes >= 3, "{plan}");
-        match plan.streamed().unwrap() {
-            Streamed::Ranges(ranges) => {
+        match plan.out_of_core().unwrap() {
+            OutOfCore::Ranges(ranges) => {
                 assert!(ranges.window_sources * 3 < VERTICES.into(), "{plan}");
             }
-            Streamed::Spill(SpillPlan { sources, combined, .. }) => {
+            OutOfCore::Spill(SpillPlan { sources, combined, .. }) => {
                 let partitions = u64::from(VERTICES) / sources;
                 assert!(partitions >= 3, "{plan}");
                 // Some partitions tell a stripe in more than one chunk, of 256 KiB at most.
                 let cells = (partitions + 1) * (stripes + 1);
                 assert!(combined || plan.premises.shape.edges / cells > (256 << 10) / 12, "{plan}");
             }
-            Streamed::Rows(_) => panic!("rows of triangles: {plan}"),
+            OutOfCore::Rows(_) => panic!("rows of triangles: {plan}"),
         }
         let chunks = kept.manifest().chunks;
         assert!(chunks > 3 * stripes, "{chunks} chunks, {plan}");

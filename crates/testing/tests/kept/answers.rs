@@ -7,7 +7,7 @@ use bytemuck::bytes_of;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{Bfs, LabelPropagation, PageRank, Spmv, Sssp, Wcc};
-use welter_engine::plan::{IndexMode, Layout, Route, Settings, StorageMode, Streamed};
+use welter_engine::plan::{IndexMode, Layout, OutOfCore, Route, Settings, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, pass, run};
 use welter_model::edges::Reading;
 use welter_model::program::Program;
@@ -100,7 +100,7 @@ fn many_windows_of_signals() {
         let refused = kept.plan(Layout::of::<Bfs>(), &with(1), &MACHINE).unwrap_err();
         let EngineError::Budget { need, .. } = refused else { panic!("{refused}") };
         let graph = loaded::<Bfs>(&kept, &with(need)).unwrap();
-        let Some(Streamed::Ranges(ranges)) = graph.plan().streamed() else {
+        let Some(OutOfCore::Ranges(ranges)) = graph.plan().out_of_core() else {
             panic!("{}", graph.plan())
         };
         assert!(ranges.window_sources < u64::from(SLOTS) / 2, "{ranges:?}");

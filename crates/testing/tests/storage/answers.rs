@@ -1,7 +1,7 @@
 //! The same bits as in memory, wherever edges wait and however they are read.
 
 use welter_engine::EngineError;
-use welter_engine::plan::{Plan, Route, StorageMode, Streamed};
+use welter_engine::plan::{OutOfCore, Plan, Route, StorageMode};
 use welter_model::edges::EdgeStream;
 
 use crate::{IoMode, IoOptions, TASKS, Task, Way, edges, folder, is_empty, modes};
@@ -62,7 +62,7 @@ fn many_windows_give_the_same_bits() {
                 panic!("a byte is enough")
             };
             let plan = with(need).plan(task, &*input()).unwrap();
-            let Some(Streamed::Ranges(ranges)) = plan.streamed() else { panic!("{plan}") };
+            let Some(OutOfCore::Ranges(ranges)) = plan.out_of_core() else { panic!("{plan}") };
             many += u32::from(ranges.window_sources < u64::from(SLOTS) / 2);
             let found = with(need).run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?}, {threads} threads, {ranges:?}");
@@ -139,7 +139,7 @@ fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
         for budget in [least, least.midpoint(before)] {
             let way = Way { memory_bytes: Some(budget), route, ..stored.clone() };
             let plan = way.plan(task, &*input()).unwrap();
-            assert!(plan.streamed().is_some(), "{plan}");
+            assert!(plan.out_of_core().is_some(), "{plan}");
             let found = way.run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?} with {budget} bytes");
         }

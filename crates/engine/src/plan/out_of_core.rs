@@ -20,15 +20,15 @@ pub enum StateAccess {
         relaxes: bool,
     },
     /// Signals, and values with them, are streamed from storage.
-    Streamed(Streamed),
+    OutOfCore(OutOfCore),
 }
 
 impl StateAccess {
     /// How the state is streamed, if it is.
-    pub fn streamed(self) -> Option<Streamed> {
+    pub fn out_of_core(self) -> Option<OutOfCore> {
         match self {
             Self::Dense { .. } => None,
-            Self::Streamed(way) => Some(way),
+            Self::OutOfCore(way) => Some(way),
         }
     }
 
@@ -36,7 +36,7 @@ impl StateAccess {
     pub fn values_stored(self) -> bool {
         match self {
             Self::Dense { values_stored, .. } => values_stored,
-            Self::Streamed(_) => true,
+            Self::OutOfCore(_) => true,
         }
     }
 
@@ -49,14 +49,14 @@ impl StateAccess {
     pub(super) fn degrees_stored(self, program: &Layout) -> bool {
         match self {
             Self::Dense { values_stored, .. } => values_stored && program.intersects(),
-            Self::Streamed(_) => true,
+            Self::OutOfCore(_) => true,
         }
     }
 }
 
 /// How a state is streamed that does not fit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Streamed {
+pub enum OutOfCore {
     /// Signals are read, once for each range of destinations.
     Ranges(RangesPlan),
     /// Updates are written and read.
@@ -65,7 +65,7 @@ pub enum Streamed {
     Rows(RowsPlan),
 }
 
-impl Streamed {
+impl OutOfCore {
     /// Whether the state must be streamed.
     pub(super) fn is_forced(premises: &Premises) -> bool {
         premises.program.streams() && !matches!(premises.settings.route, None | Some(Route::Fold))
@@ -73,7 +73,7 @@ impl Streamed {
 
     /// The way that is taken with `spare` bytes, of which route `fold` would take so many: one that
     /// is forced, or takes less where that has no place, or moves much less.
-    pub(super) fn taken(
+    pub(super) fn chosen(
         premises: &Premises,
         spare: u64,
         chunk_bytes: u64,
