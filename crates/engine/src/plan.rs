@@ -45,7 +45,6 @@ mod ranges;
 mod refusal;
 mod relaxing;
 mod requests;
-mod rows;
 mod settings;
 mod shape;
 mod show;
@@ -53,6 +52,7 @@ mod spill;
 mod storage;
 mod stored;
 mod traffic;
+mod triangles;
 mod units;
 
 pub(crate) use self::compression::Sampled;
@@ -68,12 +68,12 @@ pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, Program
 pub use self::ranges::RangesPlan;
 pub use self::refusal::within;
 pub use self::requests::PlannedRequests;
-pub use self::rows::RowsPlan;
 pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;
 pub use self::spill::SpillPlan;
 pub use self::stored::{BinsPlan, StoragePlan};
 pub use self::traffic::Traffic;
+pub use self::triangles::TrianglesPlan;
 pub use self::units::human_bytes;
 pub use crate::edges::layout::EdgeLayout;
 
@@ -152,7 +152,7 @@ impl Plan {
             None if self.scans_input() => "straight",
             None => "fold",
             Some(OutOfCore::Ranges(_)) => "ranges",
-            Some(OutOfCore::Spill(_) | OutOfCore::Rows(_)) => "spill",
+            Some(OutOfCore::Spill(_) | OutOfCore::Triangles(_)) => "spill",
         }
     }
 

@@ -54,7 +54,7 @@ impl DiskUsage {
                 (signals + column(program.active()), spill.room(premises))
             }
             // What lies beside are ranks.
-            OutOfCore::Rows(rows) => (column(4), rows.room(premises)),
+            OutOfCore::Triangles(rows) => (column(4), rows.room(premises)),
         };
         Self { degrees, values, signals, updates, edges, ..Self::default() }
     }

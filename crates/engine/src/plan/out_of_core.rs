@@ -4,10 +4,10 @@
 use super::premises::Premises;
 use super::program::Layout;
 use super::ranges::RangesPlan;
-use super::rows::RowsPlan;
 use super::settings::Route;
 use super::spill::SpillPlan;
 use super::traffic::Traffic;
+use super::triangles::TrianglesPlan;
 
 /// How a run on stored edges finds values, signals and accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub enum OutOfCore {
     /// Updates are written and read.
     Spill(SpillPlan),
     /// Rows and counts are written and read, in programs over triangles.
-    Rows(RowsPlan),
+    Triangles(TrianglesPlan),
 }
 
 impl OutOfCore {
@@ -98,7 +98,7 @@ impl OutOfCore {
             let combined = combined && premises.program.single() == 0;
             Self::Spill(SpillPlan::new(premises, spare, combined, fused))
         };
-        let rows = |combined: bool| Self::Rows(RowsPlan::new(premises, spare, combined));
+        let rows = |combined: bool| Self::Triangles(TrianglesPlan::new(premises, spare, combined));
         let ways = match premises.settings.route {
             _ if !premises.program.streams() => vec![],
             Some(Route::Fold) => vec![],
@@ -126,7 +126,7 @@ impl OutOfCore {
     /// How often an iteration reads the edges.
     pub(super) fn looks(&self, premises: &Premises) -> u64 {
         match self {
-            Self::Ranges(_) | Self::Rows(_) => 1,
+            Self::Ranges(_) | Self::Triangles(_) => 1,
             Self::Spill(_) => SpillPlan::looks(premises),
         }
     }
@@ -136,7 +136,7 @@ impl OutOfCore {
         match self {
             Self::Ranges(ranges) => ranges.bytes(premises),
             Self::Spill(spill) => spill.bytes(premises),
-            Self::Rows(rows) => rows.bytes(premises),
+            Self::Triangles(rows) => rows.bytes(premises),
         }
     }
 
@@ -145,7 +145,7 @@ impl OutOfCore {
         match self {
             Self::Ranges(ranges) => ranges.traffic(premises),
             Self::Spill(spill) => spill.traffic(premises),
-            Self::Rows(rows) => rows.traffic(premises),
+            Self::Triangles(rows) => rows.traffic(premises),
         }
     }
 }

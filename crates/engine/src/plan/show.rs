@@ -13,11 +13,11 @@ use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::ranges::RangesPlan;
 use super::requests::PlannedRequests;
-use super::rows::RowsPlan;
 use super::settings::{CompressionMode, FrontierMode};
 use super::spill::SpillPlan;
 use super::stored::StoragePlan;
 use super::traffic::Traffic;
+use super::triangles::TrianglesPlan;
 use super::units::human_bytes;
 use super::{Access, Plan};
 
@@ -125,7 +125,7 @@ impl Plan {
         show_room(lines, &storage.room)?;
         let Traffic { read, written } = self.traffic();
         let read = human_bytes(read);
-        if let Some(OutOfCore::Rows(_)) = streamed {
+        if let Some(OutOfCore::Triangles(_)) = streamed {
             writeln!(lines, "moved     {read:>10}  read at most, in all")?;
         } else {
             writeln!(lines, "iteration {read:>10}  read at most, each time")?;
@@ -143,7 +143,7 @@ impl Plan {
                 let partitions = self.premises.vertices.div_ceil(sources);
                 writeln!(lines, "          {partitions:>10}  partitions, about")
             }
-            Some(OutOfCore::Rows(RowsPlan { ranges, .. })) => {
+            Some(OutOfCore::Triangles(TrianglesPlan { ranges, .. })) => {
                 writeln!(lines, "          {ranges:>10}  ranges of rows at most")
             }
             None => Ok(()),
@@ -169,7 +169,7 @@ fn route(plan: &Plan) -> &'static str {
             (false, true) => "spill, not combined; edges, state and updates on storage",
             (false, false) => "spill, plain; edges, state and updates on storage",
         },
-        StateAccess::OutOfCore(OutOfCore::Rows(_)) => {
+        StateAccess::OutOfCore(OutOfCore::Triangles(_)) => {
             "spill; edges, rows, state and what vertices are told on storage"
         }
         StateAccess::Dense { values_stored: true, .. } => "fold, edges and values on storage",
@@ -180,7 +180,9 @@ fn route(plan: &Plan) -> &'static str {
 /// The state in memory.
 fn state_is(storage: Option<&StoragePlan>) -> &'static str {
     match storage.map(|storage| storage.state) {
-        Some(StateAccess::OutOfCore(OutOfCore::Rows(_))) => "rows of some, marks, and what goes by",
+        Some(StateAccess::OutOfCore(OutOfCore::Triangles(_))) => {
+            "rows of some, marks, and what goes by"
+        }
         Some(StateAccess::OutOfCore(_)) => "signals of some, and what goes by",
         Some(StateAccess::Dense { values_stored: true, .. }) => "signals, and some values",
         Some(StateAccess::Dense { values_stored: false, .. }) | None => "values and signals",

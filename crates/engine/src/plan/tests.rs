@@ -113,9 +113,9 @@ fn rows_of_triangles_travel_where_vertices_have_no_place() {
 }
 
 /// How rows travel.
-fn rows_of(plan: &Plan) -> RowsPlan {
+fn rows_of(plan: &Plan) -> TrianglesPlan {
     match plan.out_of_core() {
-        Some(OutOfCore::Rows(rows)) => rows,
+        Some(OutOfCore::Triangles(rows)) => rows,
         other => panic!("{other:?}"),
     }
 }

@@ -65,7 +65,7 @@ pub fn intersect<I: Intersect>(
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);
     let tools = (workers, progress, &phase);
-    if let Some(OutOfCore::Rows(plan)) = graph.plan.out_of_core() {
+    if let Some(OutOfCore::Triangles(plan)) = graph.plan.out_of_core() {
         return Ok(Values::stored(spill::run(graph, &kernel, plan, tools)?, graph));
     }
     let (ranks, closed) = close(graph, kernel.shape().directed, tools)?;

@@ -143,7 +143,7 @@ fn by_route<V: Value, T: Pod>(
             .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
         Some(OutOfCore::Spill(plan)) => spill::run(&context, kernel, plan)
             .map(|(reached, values)| (reached, StripedColumn::Storage(values))),
-        Some(OutOfCore::Rows(_)) => {
+        Some(OutOfCore::Triangles(_)) => {
             Err(EngineError::internal("the graph was planned for a program over triangles"))
         }
     };

@@ -114,7 +114,7 @@ fn more_than_one_of_everything_gives_the_same_bits() {
                 let cells = (partitions + 1) * (stripes + 1);
                 assert!(combined || plan.premises.shape.edges / cells > (256 << 10) / 12, "{plan}");
             }
-            OutOfCore::Rows(_) => panic!("rows of triangles: {plan}"),
+            OutOfCore::Triangles(_) => panic!("rows of triangles: {plan}"),
         }
         let chunks = kept.manifest().chunks;
         assert!(chunks > 3 * stripes, "{chunks} chunks, {plan}");

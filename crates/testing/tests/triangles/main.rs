@@ -161,7 +161,7 @@ fn rows_travel_where_there_is_more_than_one_of_everything() {
         assert!(shares(&values) == directed, "{executor:?}");
         let Executor::Memory(memory) = &executor else { continue };
         let plan = memory.plan(&graph, PAIRS, Layout::of_intersect::<Triangles>()).unwrap();
-        let Some(OutOfCore::Rows(made)) = plan.out_of_core() else { panic!("{plan}") };
+        let Some(OutOfCore::Triangles(made)) = plan.out_of_core() else { panic!("{plan}") };
         // Ranges, bins of each, partitions of sources, windows of counts, chunks of a bin.
         assert!(rows / made.rows_bytes > 5, "{made:?}");
         assert!(made.bin_bytes <= made.rows_bytes / 3, "{made:?}");

@@ -46,7 +46,7 @@ use crate::kernels::update_chunk::chunk_bytes;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
-use crate::plan::RowsPlan;
+use crate::plan::TrianglesPlan;
 use crate::schedules::footprint::{ENTRY_BYTES, RANK_BYTES, ROW_HEAD};
 
 /// Parts that all steps have in common.
@@ -54,7 +54,7 @@ struct TriangleRun<'a> {
     graph: &'a Graph,
     /// Whether edges both ways count twice.
     directed: bool,
-    plan: RowsPlan,
+    plan: TrianglesPlan,
     workers: &'a Workers,
     progress: &'a Progress,
     phase: &'a Phase,
@@ -70,7 +70,7 @@ struct TriangleRun<'a> {
 pub(super) fn run(
     graph: &Graph,
     kernel: &dyn TriangleKernel,
-    plan: RowsPlan,
+    plan: TrianglesPlan,
     (workers, progress, phase): (&Workers, &Progress, &Phase),
 ) -> Result<StoredColumn, EngineError> {
     let (Some(storage), Some(degrees)) = (workers.storage(), &graph.degrees_stored) else {
@@ -114,7 +114,7 @@ pub(super) fn run(
 }
 
 /// Bytes of the places that chunks lie in: a bucket fills one, or the longest row does.
-fn piece_bytes(plan: RowsPlan, longest: usize) -> Result<usize, EngineError> {
+fn piece_bytes(plan: TrianglesPlan, longest: usize) -> Result<usize, EngineError> {
     let room = plan.bucket_bytes;
     let widest = chunk_bytes(8, room / 12).max(chunk_bytes(4, room / 8));
     let piece = chunk_bytes(0, (room / 4).max(ROW_HEAD + longest)).max(widest);

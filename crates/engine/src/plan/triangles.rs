@@ -29,7 +29,7 @@ const RECORD_BYTES: u64 = 8;
 
 /// How ranks are cut into ranges, and sources into partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowsPlan {
+pub struct TrianglesPlan {
     /// Vertices of a partition of sources, at most, or those of a stripe.
     pub sources: u64,
     /// Bytes of the rows of a range, with what its ranks take beside.
@@ -46,7 +46,7 @@ pub struct RowsPlan {
     pub bucket_bytes: usize,
 }
 
-impl RowsPlan {
+impl TrianglesPlan {
     /// Ranges as wide as `spare` bytes allow. `combined`: whether what ranks are told meets in
     /// memory where it can.
     pub(super) fn new(premises: &Premises, spare: u64, combined: bool) -> Self {
