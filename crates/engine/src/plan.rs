@@ -221,7 +221,10 @@ impl Plan {
         let state = self.state_traffic();
         let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
         let both = values + self.edge_states_stored();
-        Traffic { read: self.looks() * chunks + both + state.read, written: both + state.written }
+        Traffic {
+            read: self.edge_passes() * chunks + both + state.read,
+            written: both + state.written,
+        }
     }
 
     /// Bytes that such an iteration moves of a state that is streamed.
@@ -230,8 +233,8 @@ impl Plan {
     }
 
     /// How often an iteration in which all vertices are active reads the edges.
-    fn looks(&self) -> u64 {
-        self.out_of_core().map_or(1, |way| way.looks(&self.premises))
+    fn edge_passes(&self) -> u64 {
+        self.out_of_core().map_or(1, |way| way.edge_passes(&self.premises))
     }
 
     /// Whether it fits its budget.

@@ -47,7 +47,7 @@ impl Plan {
         };
         let Forecast { ingest, iteration } = self.forecast(&pace);
         let bytes = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes) as f64;
-        let read = bytes * self.looks() as f64;
+        let read = bytes * self.edge_passes() as f64;
         let threads = self.premises.threads as f64;
         fastest(sampled, |codec| {
             let saved = 1.0 - codec.ratio;

@@ -153,7 +153,7 @@ impl Plan {
         let weight = if self.premises.shape.weighted { FOLD_WEIGHT } else { 0.0 };
         let state = self.premises.program.edge() as f64 * FOLD_STATE_BYTE;
         let group = if self.premises.program.groups() { GROUP } else { 0.0 };
-        let fold = self.looks() as f64 * fold + wide + weight + state + group;
+        let fold = self.edge_passes() as f64 * fold + wide + weight + state + group;
         let cores = self.of_cores(self.premises.shape.edges, fold, pace)
             + self.of_cores(self.premises.vertices, APPLY, pace);
         if self.storage().is_none() {
@@ -174,7 +174,7 @@ impl Plan {
         let cache = self.storage().map_or(0, |storage| storage.cache_bytes);
         let bound = self.memory.chunks_stored.saturating_sub(cache);
         let chunks = self.chunk_bytes_expected().saturating_sub(cache);
-        let looks = self.looks();
+        let looks = self.edge_passes();
         Traffic { read: read.saturating_sub(looks * bound) + looks * chunks, written }
     }
 

@@ -58,7 +58,7 @@ impl Premises {
     /// Whether rows serve the program, unless there is no room for them.
     pub(super) fn wants_rows(&self) -> bool {
         self.settings.index != IndexMode::Bands
-            && self.program.looks_up()
+            && self.program.uses_index()
             && self.shape.edges < 1 << 32
     }
 }

@@ -117,17 +117,17 @@ impl OutOfCore {
             let states = 2 * (premises.edge_states() - stay);
             let chunks = chunk_bytes.saturating_sub(cache - stay);
             let Traffic { read, written } = way.traffic(premises);
-            way.looks(premises) * chunks + states + read + written
+            way.edge_passes(premises) * chunks + states + read + written
         };
         let fitting = ways.iter().filter(|way| way.bytes(premises) <= spare).min_by_key(moved);
         fitting.or_else(|| ways.iter().min_by_key(|way| way.bytes(premises))).copied()
     }
 
     /// How often an iteration reads the edges.
-    pub(super) fn looks(&self, premises: &Premises) -> u64 {
+    pub(super) fn edge_passes(&self, premises: &Premises) -> u64 {
         match self {
             Self::Ranges(_) | Self::Triangles(_) => 1,
-            Self::Spill(_) => SpillPlan::looks(premises),
+            Self::Spill(_) => SpillPlan::edge_passes(premises),
         }
     }
 

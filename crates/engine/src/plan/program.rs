@@ -317,7 +317,7 @@ impl Layout {
     }
 
     /// Whether rows serve the program.
-    pub(super) fn looks_up(&self) -> bool {
+    pub(super) fn uses_index(&self) -> bool {
         self.sparse() > 0 || self.groups()
     }
 

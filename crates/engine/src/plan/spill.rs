@@ -127,7 +127,7 @@ impl SpillPlan {
 
     /// How often an iteration reads the edges: where these are shown what both of their ends say,
     /// scatter looks through them, and gather meets them.
-    pub(super) fn looks(premises: &Premises) -> u64 {
+    pub(super) fn edge_passes(premises: &Premises) -> u64 {
         if premises.program.is_extended() { 2 } else { 1 }
     }
 
