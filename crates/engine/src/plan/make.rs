@@ -92,7 +92,7 @@ impl Plan {
         let made = plans.iter().find(|plan| plan.fits()).cloned();
         if let Some(takes) = program.input_scan.filter(|_| !settings.says_how()) {
             let input_scan = input_scan::plan(premises, takes, None);
-            if pays(&input_scan, takes, made.as_ref()) {
+            if is_cheaper(&input_scan, takes, made.as_ref()) {
                 let instead = made.and_then(|plan| input_scan::after(plan, &input_scan));
                 let has_way_out = takes.always || instead.is_some();
                 // With fewer threads there may be one.
@@ -159,9 +159,9 @@ impl Plan {
 }
 
 /// Whether passes over the input are better than the plan by which a graph would be made.
-fn pays(input_scan: &Plan, takes: InputScanCost, made: Option<&Plan>) -> bool {
+fn is_cheaper(input_scan: &Plan, cost: InputScanCost, made: Option<&Plan>) -> bool {
     let is_stored = made.is_none_or(|plan| plan.storage().is_some());
-    (takes.always || is_stored) && input_scan.fits()
+    (cost.always || is_stored) && input_scan.fits()
 }
 
 /// Log2 of the width of a block: its signals stay in half of the first level, and where it is

@@ -188,7 +188,7 @@ impl Premises {
     /// Whether rows had better travel, though a program over triangles has a place on route `fold`
     /// too, which would read `chunks` bytes again for each block of rows. Both are bounds, so half
     /// is asked for. `rows`: bytes that they move then.
-    pub(super) fn travels(&self, rows: Traffic, chunks: u64) -> bool {
+    pub(super) fn is_cheaper(&self, rows: Traffic, chunks: u64) -> bool {
         let may = self.settings.route.is_none()
             && self.settings.group_bytes.is_none()
             && self.settings.storage == StorageMode::Auto;

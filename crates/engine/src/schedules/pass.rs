@@ -185,8 +185,10 @@ impl Passes for StreamRun<'_> {
         }
         let (is_first, contracts) = (passes == 1, kernel.shape().contracts);
         let writes = Writes {
-            edges: !is_first && compacted::pays(self.edges(), share, again),
-            contracted: !is_first && contracts && contract::pays(self.edges(), share, again),
+            edges: !is_first && compacted::is_worthwhile(self.edges(), share, again),
+            contracted: !is_first
+                && contracts
+                && contract::is_worthwhile(self.edges(), share, again),
         };
         let newer = self.each_chunk(step, (share, writes), |tools, part| {
             let mut sum = Shown::default();

@@ -54,7 +54,7 @@ const SHARE: u64 = 4;
 const GATHERED: usize = 1 << 14;
 
 /// Whether it would do any good that a pass writes what is left.
-pub(super) fn pays(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
+pub(super) fn is_worthwhile(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
     let may = !graph.plan.premises.settings.keeps_edges;
     may && share == Share::All && again == RevisitPolicy::Never && graph.stored_bytes() > 0
 }

@@ -74,7 +74,7 @@ const TOGETHER: usize = 1 << 8;
 const EDGE_BYTES: u64 = size_of::<ContractedEdge>() as u64;
 
 /// Whether it would do any good that a pass contracts what is left.
-pub(super) fn pays(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
+pub(super) fn is_worthwhile(graph: &Graph, share: Share, again: RevisitPolicy) -> bool {
     let may = !graph.plan.premises.settings.keeps_edges && graph.stored_bytes() > 0;
     may && share == Share::All && again == RevisitPolicy::Never
 }
