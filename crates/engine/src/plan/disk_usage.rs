@@ -51,10 +51,10 @@ impl DiskUsage {
             OutOfCore::Ranges(_) => (2 * (column(program.signal()) + column(program.active())), 0),
             OutOfCore::Spill(spill) => {
                 let signals = if spill.fused { 0 } else { column(program.signal()) };
-                (signals + column(program.active()), spill.room(premises))
+                (signals + column(program.active()), spill.disk_bytes(premises))
             }
             // What lies beside are ranks.
-            OutOfCore::Triangles(rows) => (column(4), rows.room(premises)),
+            OutOfCore::Triangles(rows) => (column(4), rows.disk_bytes(premises)),
         };
         Self { degrees, values, signals, updates, edges, ..Self::default() }
     }

@@ -114,7 +114,7 @@ impl SpillPlan {
 
     /// Bytes of storage that updates take at a time, at most. Those of the next iteration meet
     /// those of this one where partitions are scattered as soon as they were gathered.
-    pub(super) fn room(&self, premises: &Premises) -> u64 {
+    pub(super) fn disk_bytes(&self, premises: &Premises) -> u64 {
         let slab = SLAB_BYTES as u64;
         let records = self.records_most(premises) * premises.program.record();
         let bytes = records + self.chunks(premises) * CHUNK_FRAME_BYTES;

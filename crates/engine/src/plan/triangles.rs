@@ -153,7 +153,7 @@ impl TrianglesPlan {
     }
 
     /// Bytes of storage that is taken at a time by what waits, at most.
-    pub(super) fn room(&self, premises: &Premises) -> u64 {
+    pub(super) fn disk_bytes(&self, premises: &Premises) -> u64 {
         let chunk = self.bucket_bytes as u64 + CHUNK_FRAME_BYTES;
         let row = row_bytes(premises) + 4 * ROW_HEAD as u64 + CHUNK_FRAME_BYTES;
         let piece = chunk.max(row).next_multiple_of(ALIGN as u64);
