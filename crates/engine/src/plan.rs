@@ -27,6 +27,7 @@
 
 mod account;
 mod bin_groups;
+mod budget_error;
 mod compression;
 mod disk_usage;
 mod edges;
@@ -42,7 +43,6 @@ mod out_of_core;
 mod premises;
 mod program;
 mod ranges;
-mod refusal;
 mod relaxing;
 mod requests;
 mod settings;
@@ -55,6 +55,7 @@ mod traffic;
 mod triangles;
 mod units;
 
+pub use self::budget_error::within;
 pub(crate) use self::compression::Sampled;
 pub use self::disk_usage::DiskUsage;
 pub use self::forecast::{Forecast, Round, Stage};
@@ -66,7 +67,6 @@ pub use self::out_of_core::{OutOfCore, StateAccess};
 pub use self::premises::Premises;
 pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
-pub use self::refusal::within;
 pub use self::requests::PlannedRequests;
 pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;

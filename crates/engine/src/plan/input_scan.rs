@@ -1,11 +1,11 @@
 //! Plans for graphs that stay in their input.
 
 use super::account::MemoryAccount;
+use super::budget_error::budget_error;
 use super::index::Index;
 use super::memory::Memory;
 use super::premises::Premises;
 use super::program::InputScanCost;
-use super::refusal::refusal;
 use super::shape::Shape;
 use super::{Access, Plan, storage};
 use crate::EngineError;
@@ -56,7 +56,7 @@ impl Plan {
         let shape = Shape { slots, ..self.premises.shape };
         let mut premises = Premises { shape, vertices: slots, ..self.premises };
         premises.settings.held_bytes += self.memory.vertices;
-        match refusal(&[storage::plan(&premises)], premises.budget_bytes) {
+        match budget_error(&[storage::plan(&premises)], premises.budget_bytes) {
             EngineError::Budget { need, budget, advice } => {
                 let what = format!("for a graph instead of more than {PASSES_MAX} passes");
                 EngineError::Budget { need, budget, advice: format!("{what}; {advice}") }

@@ -9,6 +9,7 @@ use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use super::account::MemoryAccount;
+use super::budget_error::refused;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::make::with_threads;
@@ -16,7 +17,6 @@ use super::memory::{self, Memory};
 use super::out_of_core::OutOfCore;
 use super::premises::Premises;
 use super::program::Layout;
-use super::refusal::refused;
 use super::settings::{Settings, StorageMode};
 use super::shape::Shape;
 use super::stored::StoragePlan;

@@ -2,11 +2,11 @@
 
 use welter_store::header::{Encoding, KEY_BITS};
 
+use super::budget_error::{MARGIN, budget_error};
 use super::index::Index;
 use super::memory::Memory;
 use super::premises::{Premises, STRIPES_PER_WORKER};
 use super::program::{InputScanCost, Layout};
-use super::refusal::{MARGIN, refusal};
 use super::settings::{CompressionMode, Route, Settings, StorageMode};
 use super::shape::Shape;
 use super::{Access, Plan, input_scan, storage};
@@ -75,7 +75,11 @@ impl Plan {
         };
         if forced {
             let stored = stored();
-            return if stored.fits() { Ok(stored) } else { Err(refusal(&[stored], budget_bytes)) };
+            return if stored.fits() {
+                Ok(stored)
+            } else {
+                Err(budget_error(&[stored], budget_bytes))
+            };
         }
         let encodings = match settings.encoding {
             Some(encoding) => vec![encoding],
@@ -99,11 +103,11 @@ impl Plan {
                 if has_way_out || threads == 1 || settings.threads.is_some() {
                     return Ok(input_scan::plan(premises, takes, instead));
                 }
-                return Err(refusal(&[input_scan], budget_bytes));
+                return Err(budget_error(&[input_scan], budget_bytes));
             }
             plans.insert(0, input_scan);
         }
-        made.ok_or_else(|| refusal(&plans, budget_bytes))
+        made.ok_or_else(|| budget_error(&plans, budget_bytes))
     }
 
     /// The plan of a run whose edges are all in memory, with rows or without.
@@ -143,7 +147,7 @@ impl Plan {
         {
             (now.most, now.bin_groups) = (then.most, then.bin_groups);
         }
-        if plan.fits() { Ok(plan) } else { Err(refusal(&[plan], premises.budget_bytes)) }
+        if plan.fits() { Ok(plan) } else { Err(budget_error(&[plan], premises.budget_bytes)) }
     }
 
     /// Bytes of a budget in which no edges of this graph are on storage, nor is any vertex looked

@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::kernels::vertices::SEGMENT_BITS;
 
 /// The error of plans none of which fits.
-pub(super) fn refusal(plans: &[Plan], budget: u64) -> EngineError {
+pub(super) fn budget_error(plans: &[Plan], budget: u64) -> EngineError {
     refused(plans.iter().map(least_budget).min().unwrap_or(0), budget)
 }
 
