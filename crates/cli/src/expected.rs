@@ -72,7 +72,7 @@ impl Compared {
     /// When storage fails that is looked at.
     pub(crate) fn of(graph: &Graph, iterations: u64, session: &Session) -> Result<Self, Failure> {
         let plan = graph.plan();
-        let pace = plan.pace.map_or_else(|| session.pace(plan), Ok)?;
+        let pace = plan.throughput.map_or_else(|| session.pace(plan), Ok)?;
         let Forecast { ingest, iteration } = plan.forecast(&pace);
         let Traffic { read, written } = plan.traffic_expected();
         let phases = session.progress.finished();

@@ -354,7 +354,7 @@ impl Session {
     pub(crate) fn pace(&self, plan: &Plan) -> Result<Throughput, Failure> {
         let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
-        Ok(workers.pace(storage.room.peak())?)
+        Ok(workers.throughput(storage.room.peak())?)
     }
 }
 

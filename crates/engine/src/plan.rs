@@ -94,7 +94,7 @@ pub struct Plan {
     /// Where edges and state are.
     pub access: Access,
     /// How fast the machine is, where that made a difference to the plan.
-    pub pace: Option<Throughput>,
+    pub throughput: Option<Throughput>,
     /// Memory by use.
     pub memory: Memory,
 }

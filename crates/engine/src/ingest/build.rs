@@ -114,8 +114,8 @@ pub(crate) fn ingest(
     let look = |bytes| match workers.storage() {
         Some(storage) => {
             let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
-            let pace = of_chunks.pace(bytes, workers.threads(), workers.arena())?;
-            Ok((pace, storage.free_bytes()? + taken))
+            let throughput = of_chunks.throughput(bytes, workers.threads(), workers.arena())?;
+            Ok((throughput, storage.free_bytes()? + taken))
         }
         None => Ok((Throughput::of_core(), u64::MAX)),
     };

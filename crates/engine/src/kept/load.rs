@@ -245,8 +245,8 @@ impl Kept {
     }
 }
 
-/// The plan with the pace at which the graph is read, if it is to be read in iterations: as it was
-/// measured once, else from a short look.
+/// The plan with the throughput at which the graph is read, if it is to be read in iterations: as
+/// it was measured once, else from a short look.
 fn paced(
     measured: Option<u64>,
     plan: &Plan,
@@ -256,7 +256,7 @@ fn paced(
 ) -> Result<Plan, EngineError> {
     let mut plan = plan.clone();
     if plan.storage().is_some() {
-        let pace = workers.pace(plan.traffic().written)?;
+        let throughput = workers.throughput(plan.traffic().written)?;
         let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
         let places: Vec<Place> = places.collect();
         let look = || match &from.1.remote {
@@ -264,8 +264,8 @@ fn paced(
             None => read_rate(from, plan.window(), &places, workers.arena()),
         };
         let read = measured.map_or_else(look, Ok)?;
-        let pace = Throughput { read, ..pace }.together(workers.threads(), look)?;
-        plan.pace = Some(pace);
+        let throughput = Throughput { read, ..throughput }.together(workers.threads(), look)?;
+        plan.throughput = Some(throughput);
     }
     Ok(plan)
 }

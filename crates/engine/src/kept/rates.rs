@@ -59,12 +59,12 @@ impl Kept {
         Ok(())
     }
 
-    /// The pace with the rate at which the device was read when that was measured, if it was.
+    /// The throughput with the rate at which the device was read when that was measured, if it was.
     ///
     /// # Errors
     /// As [`Self::rates`].
-    pub fn at_its_rate(&self, pace: Throughput) -> Result<Throughput, EngineError> {
-        Ok(self.read_rate()?.map_or(pace, |read| Throughput { read, ..pace }))
+    pub fn at_its_rate(&self, throughput: Throughput) -> Result<Throughput, EngineError> {
+        Ok(self.read_rate()?.map_or(throughput, |read| Throughput { read, ..throughput }))
     }
 
     pub(super) fn read_rate(&self) -> Result<Option<u64>, EngineError> {

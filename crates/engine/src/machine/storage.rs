@@ -87,15 +87,15 @@ impl Storage {
     }
 }
 
-/// Slabs that the pace of a device is measured with.
+/// Slabs that the throughput of a device is measured with.
 pub(crate) const SAMPLE_SLABS: usize = 96;
 const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
-    /// The pace of this machine and of the storage here, from a short look: writes some slabs and
-    /// reads them. For fewer bytes than are written for that it makes no difference, and nobody
+    /// The throughput of this machine and of the storage here, from a short look: writes some slabs
+    /// and reads them. For fewer bytes than are written for that it makes no difference, and nobody
     /// looks at storage.
-    pub(crate) fn pace(
+    pub(crate) fn throughput(
         &self,
         bytes: u64,
         cores: usize,
@@ -195,17 +195,20 @@ mod tests {
             io: IoOptions { faults: faults.cloned(), ..IoOptions::default() },
         };
         let arena = Arena::default();
-        let pace = storage(None).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap();
-        assert!(pace.read < u64::MAX && pace.write < u64::MAX, "{pace:?}");
+        let throughput = storage(None).throughput(SAMPLE_BYTES + 1, 2, &arena).unwrap();
+        assert!(throughput.read < u64::MAX && throughput.write < u64::MAX, "{throughput:?}");
         let none = Faults::from(Call::Create, 1, Fault::Errno(5));
-        assert_eq!(storage(Some(&none)).pace(SAMPLE_BYTES, 2, &arena).unwrap().read, u64::MAX);
+        assert_eq!(
+            storage(Some(&none)).throughput(SAMPLE_BYTES, 2, &arena).unwrap().read,
+            u64::MAX
+        );
         for (call, kind) in [
             (Call::Create, FailureKind::Output),
             (Call::Write, FailureKind::Storage),
             (Call::Read, FailureKind::Storage),
         ] {
             let faults = Faults::from(call, 1, Fault::Errno(5));
-            let error = storage(Some(&faults)).pace(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
+            let error = storage(Some(&faults)).throughput(SAMPLE_BYTES + 1, 2, &arena).unwrap_err();
             assert_eq!(error.kind(), kind, "{call:?}: {error}");
         }
     }

@@ -32,15 +32,15 @@ const KEYS: usize = 1 << 16;
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Throughput {
-    /// The pace of a core, for what touches no storage.
+    /// The throughput of a core, for what touches no storage.
     pub fn of_core() -> Self {
         let core_picos = core_picos();
         let (read, write) = (u64::MAX, u64::MAX);
         Self { core_picos, read, write, cores_beside: 1000, read_beside: 1000 }
     }
 
-    /// The pace of `cores` cores and storage together, where `read` reads for a while and says how
-    /// fast.
+    /// The throughput of `cores` cores and storage together, where `read` reads for a while and
+    /// says how fast.
     pub(crate) fn together<E>(
         self,
         cores: usize,
@@ -126,15 +126,15 @@ mod tests {
 
     #[test]
     fn shares_are_of_what_each_does_alone() {
-        let pace = Throughput { read: 1000, ..Throughput::of_core() };
+        let throughput = Throughput { read: 1000, ..Throughput::of_core() };
         let read = || {
             std::thread::sleep(Duration::from_millis(20));
             Ok::<_, ()>(400)
         };
-        let both = pace.together(2, read).unwrap();
+        let both = throughput.together(2, read).unwrap();
         assert_eq!((both.read, both.read_beside), (1000, 400));
         assert!((1..=1000).contains(&both.cores_beside));
-        assert_eq!(pace.together(1, || Ok::<_, ()>(5000)).unwrap().read_beside, 1000);
-        assert_eq!(pace.together(1, || Err(7)), Err(7));
+        assert_eq!(throughput.together(1, || Ok::<_, ()>(5000)).unwrap().read_beside, 1000);
+        assert_eq!(throughput.together(1, || Err(7)), Err(7));
     }
 }

@@ -87,9 +87,9 @@ impl Workers {
     ///
     /// # Errors
     /// When storage fails, or is full.
-    pub fn pace(&self, bytes: u64) -> Result<Throughput, EngineError> {
+    pub fn throughput(&self, bytes: u64) -> Result<Throughput, EngineError> {
         let storage = self.storage.as_ref();
-        let look = |storage: &Storage| storage.pace(bytes, self.threads(), &self.arena);
+        let look = |storage: &Storage| storage.throughput(bytes, self.threads(), &self.arena);
         storage.map_or_else(|| Ok(Throughput::of_core()), look)
     }
 

@@ -37,15 +37,15 @@ impl Sampled {
 impl Plan {
     /// Whether a look at codecs can make a difference: not where the device was not looked at.
     pub(crate) fn may_compress(&self) -> bool {
-        self.pace.is_some_and(|pace| pace.read < u64::MAX)
+        self.throughput.is_some_and(|throughput| throughput.read < u64::MAX)
     }
 
     /// The compression of edges with which ingest and some iterations end first.
     pub(crate) fn compression_of_edges(&self, sampled: &[Sampled]) -> Compression {
-        let (Some(pace), Some(storage)) = (self.pace, self.storage()) else {
+        let (Some(throughput), Some(storage)) = (self.throughput, self.storage()) else {
             return Compression::None;
         };
-        let Forecast { ingest, iteration } = self.forecast(&pace);
+        let Forecast { ingest, iteration } = self.forecast(&throughput);
         let bytes = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes) as f64;
         let read = bytes * self.edge_passes() as f64;
         let threads = self.premises.threads as f64;
@@ -53,12 +53,12 @@ impl Plan {
             let saved = 1.0 - codec.ratio;
             let ingest = Stage {
                 cores: ingest.cores + bytes * codec.compress / threads,
-                storage: ingest.storage - bytes * saved / pace.write as f64,
+                storage: ingest.storage - bytes * saved / throughput.write as f64,
                 ..ingest
             };
             let iteration = Stage {
                 cores: iteration.cores + read * codec.decompress / threads,
-                storage: iteration.storage - read * saved / pace.read as f64,
+                storage: iteration.storage - read * saved / throughput.read as f64,
                 ..iteration
             };
             ingest.seconds() + ITERATIONS * iteration.seconds()
@@ -68,9 +68,9 @@ impl Plan {
     /// The compression of updates with which an iteration that writes and reads all of them ends
     /// first.
     pub(crate) fn compression_of_updates(&self, sampled: &[Sampled]) -> Compression {
-        let Some(pace) = self.pace else { return Compression::None };
-        let Throughput { read: reads, write: writes, .. } = pace;
-        let iteration = self.forecast(&pace).iteration;
+        let Some(throughput) = self.throughput else { return Compression::None };
+        let Throughput { read: reads, write: writes, .. } = throughput;
+        let iteration = self.forecast(&throughput).iteration;
         let Traffic { read, written } = self.state_traffic();
         let (read, written) = (read as f64, written as f64);
         let threads = self.premises.threads as f64;
@@ -127,9 +127,9 @@ mod tests {
         };
         let machine = Machine { memory_bytes: 16 << 30, ..Machine::detect() };
         let plan = Plan::new(shape, layout, &settings, &machine).unwrap();
-        let pace = Throughput { read: rate, write: rate, ..Throughput::of_core() };
+        let throughput = Throughput { read: rate, write: rate, ..Throughput::of_core() };
         // A core like that of the costs.
-        Plan { pace: Some(Throughput { core_picos: 1450, ..pace }), ..plan }
+        Plan { throughput: Some(Throughput { core_picos: 1450, ..throughput }), ..plan }
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let little = Sampled { ratio: 0.97, ..ZSTD };
         assert_eq!(plan(50_000_000, None).compression_of_edges(&[little]), Compression::None);
         // Where nobody looked at the device nobody looks at codecs.
-        let unknown = Plan { pace: None, ..plan(1, None) };
+        let unknown = Plan { throughput: None, ..plan(1, None) };
         assert!(!unknown.may_compress() && plan(1, None).may_compress());
         assert_eq!(unknown.compression_of_edges(&[ZSTD]), Compression::None);
         assert!(!plan(u64::MAX, None).may_compress());

@@ -57,8 +57,9 @@ pub struct Stage {
 }
 
 impl Stage {
-    fn new(cores: f64, storage: f64, pace: &Throughput) -> Self {
-        let beside = [pace.cores_beside, pace.read_beside].map(|share| share as f64 / 1000.0);
+    fn new(cores: f64, storage: f64, throughput: &Throughput) -> Self {
+        let beside =
+            [throughput.cores_beside, throughput.read_beside].map(|share| share as f64 / 1000.0);
         Self { cores, storage, beside }
     }
 
@@ -103,9 +104,12 @@ pub struct Forecast {
 }
 
 impl Plan {
-    /// How long it will take at that pace.
-    pub fn forecast(&self, pace: &Throughput) -> Forecast {
-        Forecast { ingest: self.ingest_stage(pace), iteration: self.iteration_stage(pace) }
+    /// How long it will take at that throughput.
+    pub fn forecast(&self, throughput: &Throughput) -> Forecast {
+        Forecast {
+            ingest: self.ingest_stage(throughput),
+            iteration: self.iteration_stage(throughput),
+        }
     }
 
     /// The kind of round that [`Forecast::iteration`] is of.
@@ -123,7 +127,7 @@ impl Plan {
         self.memory.bins > 0
     }
 
-    fn ingest_stage(&self, pace: &Throughput) -> Stage {
+    fn ingest_stage(&self, throughput: &Throughput) -> Stage {
         if !self.is_ingested() {
             return Stage::default();
         }
@@ -134,16 +138,16 @@ impl Plan {
         };
         let weight =
             if self.premises.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
-        let cores = self.of_cores(self.premises.shape.edges, PARTITION + sort + weight, pace);
-        let Some(storage) = self.storage() else { return Stage::new(cores, 0.0, pace) };
+        let cores = self.of_cores(self.premises.shape.edges, PARTITION + sort + weight, throughput);
+        let Some(storage) = self.storage() else { return Stage::new(cores, 0.0, throughput) };
         let in_memory = storage.bins.map_or(0, |bins| bins.used_most);
         let bins = storage.room.bins.saturating_sub(in_memory);
         let chunks = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes);
-        let written = (bins + chunks) as f64 / pace.write as f64;
-        Stage::new(cores, written + bins as f64 / pace.read as f64, pace)
+        let written = (bins + chunks) as f64 / throughput.write as f64;
+        Stage::new(cores, written + bins as f64 / throughput.read as f64, throughput)
     }
 
-    fn iteration_stage(&self, pace: &Throughput) -> Stage {
+    fn iteration_stage(&self, throughput: &Throughput) -> Stage {
         let fold = match self.premises.edges.encoding {
             Encoding::Packed => FOLD_PACKED,
             Encoding::Short => FOLD_SHORT,
@@ -154,16 +158,17 @@ impl Plan {
         let state = self.premises.program.edge() as f64 * FOLD_STATE_BYTE;
         let group = if self.premises.program.groups() { GROUP } else { 0.0 };
         let fold = self.edge_passes() as f64 * fold + wide + weight + state + group;
-        let cores = self.of_cores(self.premises.shape.edges, fold, pace)
-            + self.of_cores(self.premises.vertices, APPLY, pace);
+        let cores = self.of_cores(self.premises.shape.edges, fold, throughput)
+            + self.of_cores(self.premises.vertices, APPLY, throughput);
         if self.storage().is_none() {
-            return Stage::new(cores, 0.0, pace);
+            return Stage::new(cores, 0.0, throughput);
         }
         let streamed = self.state_traffic();
-        let copied = self.of_cores(streamed.read + streamed.written, COPY, pace);
+        let copied = self.of_cores(streamed.read + streamed.written, COPY, throughput);
         let Traffic { read, written } = self.traffic_expected();
-        let storage = read as f64 / pace.read as f64 + written as f64 / pace.write as f64;
-        let Stage { beside: [of_cores, of_storage], .. } = Stage::new(cores, storage, pace);
+        let storage =
+            read as f64 / throughput.read as f64 + written as f64 / throughput.write as f64;
+        let Stage { beside: [of_cores, of_storage], .. } = Stage::new(cores, storage, throughput);
         Stage { cores: cores + copied, storage, beside: [of_cores, of_storage * LOOKED_AT] }
     }
 
@@ -179,8 +184,8 @@ impl Plan {
     }
 
     /// Seconds of all cores for so many items of so many nanoseconds each.
-    fn of_cores(&self, items: u64, nanos: f64, pace: &Throughput) -> f64 {
-        let slower = pace.core_picos as f64 / REFERENCE_PICOS;
+    fn of_cores(&self, items: u64, nanos: f64, throughput: &Throughput) -> f64 {
+        let slower = throughput.core_picos as f64 / REFERENCE_PICOS;
         items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64
     }
 
@@ -253,12 +258,12 @@ mod tests {
             let premises = Premises { vertices: 2_396_760, ..plan.premises };
             let plan = Plan { premises, ..plan };
             let core_picos = REFERENCE_PICOS as u64;
-            let pace = Throughput { core_picos, ..Throughput::of_core() };
-            let forecast = plan.forecast(&pace);
+            let throughput = Throughput { core_picos, ..Throughput::of_core() };
+            let forecast = plan.forecast(&throughput);
             assert!(near(forecast.ingest.seconds(), ingest), "{encoding:?}: {forecast:?}");
             assert!(near(forecast.iteration.seconds(), iteration), "{encoding:?}: {forecast:?}");
             // A core that is half as fast takes twice as long.
-            let slow = plan.forecast(&Throughput { core_picos: 2 * core_picos, ..pace });
+            let slow = plan.forecast(&Throughput { core_picos: 2 * core_picos, ..throughput });
             let ratio = slow.iteration.seconds() / forecast.iteration.seconds();
             assert!((1.99..2.01).contains(&ratio), "{ratio}");
         }

@@ -24,7 +24,7 @@ pub(crate) const PART_BYTES: usize = 16 << 20;
 pub(super) fn plan(premises: &Premises, takes: InputScanCost, instead: Option<Plan>) -> Plan {
     let access = Access::Input { instead: instead.map(Box::new) };
     let memory = memory_of(premises, takes);
-    Plan { premises: *premises, index: Index::None, access, pace: None, memory }
+    Plan { premises: *premises, index: Index::None, access, throughput: None, memory }
 }
 
 /// The plan of a graph that is made after all, beside what is known of its vertices by then; if

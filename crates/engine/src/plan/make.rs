@@ -114,15 +114,15 @@ impl Plan {
     fn in_memory(premises: &Premises, rows: bool) -> Self {
         let index = Index::new(premises, rows);
         let memory = Memory::of(premises, index);
-        Self { premises: *premises, index, access: Access::Memory, pace: None, memory }
+        Self { premises: *premises, index, access: Access::Memory, throughput: None, memory }
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
-    /// of them may stay in memory, and `look` decides how they are written: the pace of the machine
-    /// for so many bytes, and how many are free.
+    /// of them may stay in memory, and `look` decides how they are written: the throughput of the
+    /// machine for so many bytes, and how many are free.
     ///
     /// # Errors
-    /// [`EngineError::Budget`] when it cannot fit, and those of `pace`.
+    /// [`EngineError::Budget`] when it cannot fit, and those of `throughput`.
     pub(crate) fn counted(
         &self,
         vertices: u64,
@@ -135,11 +135,11 @@ impl Plan {
         let measured = premises.settings.compression == CompressionMode::Measured;
         let mut plan = if premises.settings.encoding.is_some() {
             let bytes = self.memory.chunks_stored;
-            let pace = if measured { Some(look(bytes)?.0) } else { self.pace };
-            Self { pace, ..storage::plan(&premises) }
+            let throughput = if measured { Some(look(bytes)?.0) } else { self.throughput };
+            Self { throughput, ..storage::plan(&premises) }
         } else {
-            let (pace, free) = look(self.memory.chunks_stored)?;
-            Self { pace: Some(pace), ..storage::faster(&premises, &pace, free) }
+            let (throughput, free) = look(self.memory.chunks_stored)?;
+            Self { throughput: Some(throughput), ..storage::faster(&premises, &throughput, free) }
         };
         // Bins are as they were planned before.
         if let (Access::Storage(now), Some(then)) = (&mut plan.access, self.bins())

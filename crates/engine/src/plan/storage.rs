@@ -32,13 +32,13 @@ pub(super) const ITERATIONS: f64 = 10.0;
 /// 1.06).
 const MARGIN: f64 = 0.9;
 
-/// The encoding that lets a run end first at some pace, with so many bytes free: tiles of four or
-/// three bytes an edge are made and folded faster, compressed ones are read faster and more of them
-/// stay in memory.
-pub(super) fn faster(premises: &Premises, pace: &Throughput, free_bytes: u64) -> Plan {
+/// The encoding that lets a run end first at some throughput, with so many bytes free: tiles of
+/// four or three bytes an edge are made and folded faster, compressed ones are read faster and more
+/// of them stay in memory.
+pub(super) fn faster(premises: &Premises, throughput: &Throughput, free_bytes: u64) -> Plan {
     let with = |encoding| self::plan(&premises.with_encoding(encoding));
     let seconds = |plan: &Plan| {
-        let Forecast { ingest, iteration } = plan.forecast(pace);
+        let Forecast { ingest, iteration } = plan.forecast(throughput);
         ingest.seconds() + ITERATIONS * iteration.seconds()
     };
     let fits = |plan: &Plan| plan.fits() && plan.disk_bytes() <= free_bytes;
@@ -185,5 +185,11 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         chunks_stored: chunks,
         counts: 0,
     };
-    Plan { premises, index: Index::None, access: Access::Storage(storage), pace: None, memory }
+    Plan {
+        premises,
+        index: Index::None,
+        access: Access::Storage(storage),
+        throughput: None,
+        memory,
+    }
 }

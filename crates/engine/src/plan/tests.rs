@@ -213,10 +213,10 @@ fn edges_that_are_read_in_each_iteration_are_compressed_unless_storage_is_fast()
         let plan = Plan::new(SHAPE, layout(), &settings, &MACHINE).unwrap();
         // The virtual machine whose figures `forecast` has; its cores beside storage as alone.
         let (cores_beside, read_beside) = (1000, 1000);
-        let pace =
+        let throughput =
             Throughput { core_picos: 1150, read, write: 3_800_000_000, cores_beside, read_beside };
         let premises = Premises { vertices: 8_870_942, ..plan.premises };
-        storage::faster(&premises, &pace, u64::MAX).premises.edges.encoding
+        storage::faster(&premises, &throughput, u64::MAX).premises.edges.encoding
     };
     assert_eq!(encoding(256, 3_200_000_000), Encoding::Compressed);
     assert_eq!(encoding(512, 3_200_000_000), Encoding::Compressed);
