@@ -98,7 +98,7 @@ impl Graph {
 
     /// Number of vertices that the last one stands for, itself included, if it is among some that
     /// lie next to each other.
-    pub(crate) fn alike(&self, vertices: &Range<u64>) -> u64 {
+    pub(crate) fn implicit_multiplicity(&self, vertices: &Range<u64>) -> u64 {
         let has_last = self.others > 0 && vertices.end == self.vertices();
         if has_last && !vertices.is_empty() { self.others } else { 1 }
     }
@@ -289,7 +289,7 @@ impl Graph {
     }
 
     /// Checks the edges of a chunk that was read against the vertices, unless that was done.
-    pub(crate) fn look(
+    pub(crate) fn verify_edges(
         &self,
         stripe: &Stripe,
         place: &ChunkPlace,

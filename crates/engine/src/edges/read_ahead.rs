@@ -219,7 +219,7 @@ impl<'g> ReadAhead<'g> {
             let plain = self.frames.chunk(bytes).map_err(|error| Graph::damaged(place, error));
             let opened = plain.and_then(|bytes| graph.open_bytes(stripe, place, bytes));
             let sound = opened.map_err(Shown::Damaged).and_then(|chunk| {
-                graph.look(stripe, place, &chunk).map_err(Shown::Damaged)?;
+                graph.verify_edges(stripe, place, &chunk).map_err(Shown::Damaged)?;
                 Ok(chunk)
             });
             let shown = sound.and_then(|chunk| visit(stripe, place, chunk, true));

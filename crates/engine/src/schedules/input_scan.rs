@@ -198,7 +198,7 @@ fn results(
         slots.clear();
         let present = all.filter(|slot| vertices.number(*slot).is_some());
         slots.extend(present.map(|slot| slot as u32));
-        let alike = graph.alike(&(start(run)..start(run + 1)));
+        let alike = graph.implicit_multiplicity(&(start(run)..start(run + 1)));
         make(SlotResults { slots, values, total, alike });
         Ok(())
     })?;
