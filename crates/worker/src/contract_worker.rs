@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
-use welter_engine::chunks::{Scratch, UpdateCell, open_updates, write_updates};
+use welter_engine::chunks::{DecodeBuffers, UpdateCell, open_updates, write_updates};
 use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::program::{Next, Total, Vertex};
 use welter_protocol::names::{Block, Bytes, Cell, Phase, Step};
@@ -61,7 +61,7 @@ pub struct ContractWorker<C: Contract> {
     last: C::Total,
     /// Whether edges are rewritten in this step.
     rewrites: bool,
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     looked_at: u64,
 }
 
@@ -92,7 +92,7 @@ impl<C: Contract> ContractWorker<C> {
             updates: Bin::new(size_of::<C::Update>()),
             last: C::Total::default(),
             rewrites: false,
-            scratch: Scratch::default(),
+            scratch: DecodeBuffers::default(),
             looked_at: 0,
         })
     }

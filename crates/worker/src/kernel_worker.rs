@@ -13,7 +13,7 @@
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Column, Kernel, Scratch, VertexTotals, apply, gather_extended, group, init,
+    Column, DecodeBuffers, Kernel, VertexTotals, apply, gather_extended, group, init,
 };
 use welter_model::program::Next;
 use welter_protocol::names::{Bytes, Phase, Step};
@@ -50,7 +50,7 @@ pub struct KernelWorker {
     /// States of the edges of a chunk.
     pub(crate) states: Column,
     last: Vec<u8>,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: DecodeBuffers,
     pub(crate) looked_at: u64,
 }
 
@@ -88,7 +88,7 @@ impl KernelWorker {
             bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
             states: Column::default(),
             last: vec![0; shape.total],
-            scratch: Scratch::default(),
+            scratch: DecodeBuffers::default(),
             looked_at: 0,
             kernel,
         })

@@ -37,7 +37,7 @@ use std::ops::Range;
 
 use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
-use welter_engine::chunks::{IntersectKernel, Scratch, UpdateCell};
+use welter_engine::chunks::{DecodeBuffers, IntersectKernel, UpdateCell};
 use welter_protocol::config::Route;
 use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
@@ -78,7 +78,7 @@ pub struct TriangleWorker {
     sending: Option<(Rows, u64)>,
     bins: UpdateBins,
     corners: Corners,
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     looked_at: u64,
 }
 
@@ -122,7 +122,7 @@ impl TriangleWorker {
             sending: None,
             bins: UpdateBins::new(cut.partitions.count(), cut.chunk_records),
             corners: Corners::default(),
-            scratch: Scratch::default(),
+            scratch: DecodeBuffers::default(),
             looked_at: 0,
             cut,
         })

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Column, FoldKernel, Kernel, Scratch, Sources, VertexTotals, Vertices, apply, init,
+    Column, DecodeBuffers, FoldKernel, Kernel, Sources, VertexTotals, Vertices, apply, init,
 };
 use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
@@ -88,7 +88,7 @@ pub(super) struct Computing<L> {
     values: Column,
     signals: Column,
     active: Vec<u8>,
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     since: Instant,
     times: [u64; 2],
 }
@@ -111,7 +111,7 @@ impl<L: TxLane> Computing<L> {
             values: Column::default(),
             signals: Column::default(),
             active: Vec::new(),
-            scratch: Scratch::default(),
+            scratch: DecodeBuffers::default(),
             since: Instant::now(),
             times: [0; 2],
         }

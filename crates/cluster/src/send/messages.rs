@@ -235,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
     use welter_algorithms::Spmv;
     use welter_algorithms::spmv::Vector;
-    use welter_engine::chunks::{Cell, EdgeWriter, FoldKernel, Form, Scratch, Sources};
+    use welter_engine::chunks::{Cell, DecodeBuffers, EdgeWriter, FoldKernel, Form, Sources};
     use welter_model::stream::Edge;
     use welter_store::header::{CellId, Encoding};
     use welter_transport::{Layout, RxLane, memory_lanes};
@@ -286,14 +286,14 @@ mod tests {
                 let records = records.chunks_exact(width).map(<[u8]>::to_vec);
                 expected.extend(targets.iter().copied().zip(records));
             };
-            pulled.scatter(&kernel, sources, &mut Scratch::default(), put).unwrap();
+            pulled.scatter(&kernel, sources, &mut DecodeBuffers::default(), put).unwrap();
 
             let layout = Layout { segment_bytes: 16 * segment, segments };
             let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
             let to = [Destination::default()];
             let mut messages = Messages::new(senders.remove(0), &to, width);
             let mut ring = messages.to(0);
-            pulled.send(&kernel, sources, &mut Scratch::default(), &mut ring).unwrap();
+            pulled.send(&kernel, sources, &mut DecodeBuffers::default(), &mut ring).unwrap();
             prop_assert_eq!(messages.end_iteration().unwrap(), [edges.len() as u64]);
             let (mut found, mut updates) = (Vec::new(), 0);
             receivers[0].poll(&mut |bucket| {

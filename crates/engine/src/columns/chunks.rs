@@ -46,7 +46,7 @@ pub use self::pulled::{Pulled, states, with_states};
 pub use self::updates::{gather, gather_extended, group, open_updates, touched, write_updates};
 pub use self::vertices::{VertexTotals, Vertices, apply, init};
 pub use self::writer::{EdgeWriter, Form};
-pub use crate::kernels::kernel::{Scratch, Sources};
+pub use crate::kernels::kernel::{DecodeBuffers, Sources};
 pub use crate::kernels::shape::{Capabilities, KernelShape};
 pub use crate::kernels::update_chunk::{Cell as UpdateCell, Records};
 

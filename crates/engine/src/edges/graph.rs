@@ -19,7 +19,7 @@ use crate::edges::rows::Rows;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::sound;
 use crate::edges::source_index::SourceIndex;
-use crate::kernels::kernel::Scratch;
+use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;
@@ -299,7 +299,7 @@ impl Graph {
             return Ok(());
         }
         let sources = place.sources.start..place.sources.end.min(self.vertices());
-        let scratch = &mut Scratch::new();
+        let scratch = &mut DecodeBuffers::new();
         // Bytes that are not those that were written are told as that.
         chunk
             .verify()

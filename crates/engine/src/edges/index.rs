@@ -18,7 +18,7 @@ use crate::EngineError;
 use crate::edges::footprint::{GRANULES, PLACES, TILE_EDGES_MAX};
 use crate::edges::graph::Graph;
 use crate::edges::source_index::SourceIndex;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;
 
@@ -49,7 +49,7 @@ pub(crate) fn build_index(
             part
         })
         .collect();
-    let mut scratches = workers.per_worker(|| Ok(Scratch::new()))?;
+    let mut scratches = workers.per_worker(|| Ok(DecodeBuffers::new()))?;
     let parts = graph.stripes.iter().zip(parts);
     workers.for_each(parts, progress, &mut scratches, |scratch, (stripe, part)| {
         let mut entries = part.chunks_exact_mut(PLACES);
@@ -76,7 +76,13 @@ pub(crate) fn band_bits(graph: &Graph) -> u32 {
     graph.layout.block_bits - GRANULES.ilog2()
 }
 
-fn fill(entry: &mut [u16], tile: &Tile<'_>, coding: Coding, shift: u32, scratch: &mut Scratch) {
+fn fill(
+    entry: &mut [u16],
+    tile: &Tile<'_>,
+    coding: Coding,
+    shift: u32,
+    scratch: &mut DecodeBuffers,
+) {
     let mut done = 0;
     let mut band = 0;
     coding.keys(tile, 0..tile.edges, scratch, |keys, _| {

@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::rows::Rows;
 use crate::edges::slab_location::ChunkPlace;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
 use crate::machine::workers::Workers;
@@ -92,7 +92,7 @@ fn fill(
             (part, ends.take(edges), weights.take(edges * kind.bytes()))
         })
         .collect();
-    let mut worker_states = workers.per_worker(|| Ok((Scratch::new(), Vec::new())))?;
+    let mut worker_states = workers.per_worker(|| Ok((DecodeBuffers::new(), Vec::new())))?;
     workers.for_each(parts, progress, &mut worker_states, |(scratch, next), part| {
         let (part, ends, weights) = part;
         part.write(graph, starts, ends, (kind, weights), next, scratch)?;
@@ -147,7 +147,7 @@ fn count_targets(
     if let Some(last) = column.0.last_mut() {
         *last = before;
     }
-    let mut scratches = workers.per_worker(|| Ok(Scratch::new()))?;
+    let mut scratches = workers.per_worker(|| Ok(DecodeBuffers::new()))?;
     workers.for_each(parts, progress, &mut scratches, |scratch, (stripe, first, counts)| {
         for place in &stripe.chunks {
             let chunk = graph.open(stripe, place)?;
@@ -193,7 +193,7 @@ impl Part<'_> {
         ends: &mut [u32],
         (kind, weights): (WeightKind, &mut [u8]),
         next: &mut Vec<u32>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
     ) -> Result<(), EngineError> {
         let owned = &starts[self.owned.start as usize..=self.owned.end as usize];
         next.clear();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use welter_store::ChunkError;
 use welter_store::chunk::Chunk;
 
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::dispatch::dispatched;
 
 /// Whether the edges of a chunk are known to lead to vertices.
@@ -44,7 +44,7 @@ pub(crate) fn check(
     chunk: &Chunk<'_>,
     sources: Range<u64>,
     width: u64,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
 ) -> Result<(), ChunkError> {
     let coding = Coding::weighted(chunk.label(), false);
     let mask = (1_u32 << coding.target_bits) - 1;
@@ -100,7 +100,7 @@ mod tests {
         let mut words = vec![0_u64; bytes.len() / 8];
         bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
         let chunk = Chunk::open(bytemuck::cast_slice(&words)).unwrap();
-        check(&chunk, 64..128, width, &mut Scratch::new())
+        check(&chunk, 64..128, width, &mut DecodeBuffers::new())
     }
 
     #[test]

@@ -12,7 +12,7 @@
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 
 /// Chunks that are looked into.
 const CHUNKS: usize = 64;
@@ -50,7 +50,7 @@ impl Graph {
     /// # Errors
     /// When a chunk is damaged.
     pub fn mean_weight(&self) -> Result<f64, EngineError> {
-        let mut scratch = Scratch::new();
+        let mut scratch = DecodeBuffers::new();
         let mut reader = ReadAhead::new(self)?;
         let (mut sum, mut count) = (0.0, 0_u64);
         let step = self.chunks().div_ceil(CHUNKS).max(1);
@@ -104,7 +104,7 @@ impl Graph {
     /// When a chunk is damaged.
     pub fn out_weights_times(&self, scale: f64) -> Result<Vec<f64>, EngineError> {
         let mut sums = vec![WeightSum::default(); self.vertices() as usize];
-        let mut scratch = Scratch::new();
+        let mut scratch = DecodeBuffers::new();
         let mut reader = ReadAhead::new(self)?;
         for stripe in 0..self.stripes.len() {
             let all = |_| 0..self.stripes[stripe].chunks.len();

@@ -18,7 +18,7 @@ use super::load::damaged;
 use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::storage::slabs_read;
 use crate::machine::workers::Workers;
 
@@ -80,7 +80,7 @@ impl Kept {
             let depth =
                 slabs_read(&self.io.requests).max(if together > 1 { 2 * together } else { 1 });
             let mut queue = Queue::reading(&self.io, depth)?;
-            let mut scratch = Scratch::new();
+            let mut scratch = DecodeBuffers::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             let runs: Vec<usize> = (0..directory.runs.len()).collect();
             let mut next = runs.chunks(together).skip(worker).step_by(threads).flatten().copied();
@@ -186,7 +186,7 @@ impl Frame<'_> {
         &self,
         run: &Run,
         bytes: &[u8],
-        (frames, scratch): (&mut Frames, &mut Scratch),
+        (frames, scratch): (&mut Frames, &mut DecodeBuffers),
     ) -> Result<(), (std::ops::Range<usize>, String)> {
         let base = self.starts[run.stripe as usize];
         for entry in &self.directory.entries[run.entries.clone()] {
@@ -204,7 +204,12 @@ impl Frame<'_> {
     }
 
     /// Looks at every edge of a chunk, and counts it to its source.
-    fn edges(&self, entry: &Entry, chunk: &Chunk<'_>, scratch: &mut Scratch) -> Result<(), String> {
+    fn edges(
+        &self,
+        entry: &Entry,
+        chunk: &Chunk<'_>,
+        scratch: &mut DecodeBuffers,
+    ) -> Result<(), String> {
         let cell = entry.cell();
         let partition = cell.source_partition as usize;
         let sources = self.bounds[partition]..self.bounds[partition + 1];

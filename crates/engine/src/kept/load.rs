@@ -23,7 +23,7 @@ use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_location::SlabLocation;
 use crate::edges::sound::{self, Sound};
-use crate::kernels::kernel::Scratch;
+use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer, SLAB_BYTES, Slab};
 use crate::machine::storage::{SAMPLE_SLABS, Storage, read_rate, slabs_read};
@@ -166,7 +166,7 @@ impl Kept {
             let wide = together > 1 && !self.is_framed();
             let depth = if wide { 2 * together } else { slabs_read(&io.requests) };
             let mut queue = Queue::reading(io, depth)?;
-            let mut scratch = Scratch::new();
+            let mut scratch = DecodeBuffers::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
             // Neighbours are read by one worker after the other, so that the file is read in order.
             let mut next = stay.chunks(together).skip(worker).step_by(threads).flatten();
@@ -230,7 +230,7 @@ impl Kept {
         directory: &Directory,
         starts: &[u64],
         resident: &Resident,
-        (volume, scratch): (&Volume, &mut Scratch),
+        (volume, scratch): (&Volume, &mut DecodeBuffers),
     ) -> Result<(), EngineError> {
         let stripe = run.stripe as usize;
         let (base, width) = (starts[stripe], starts[stripe + 1] - starts[stripe]);

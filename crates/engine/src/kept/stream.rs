@@ -23,7 +23,7 @@ use super::load::damaged;
 use super::manifest::KeptIds;
 use crate::EngineError;
 use crate::edges::footprint;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;
 
@@ -126,7 +126,7 @@ impl KeptStream {
         let base = self.starts[run.stripe as usize];
         let width = self.starts[run.stripe as usize + 1] - base;
         let vertices = self.kept.manifest.vertices;
-        let mut scratch = Scratch::new();
+        let mut scratch = DecodeBuffers::new();
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
         let bytes = read.bytes();
         'chunks: for entry in &self.directory.entries[run.entries.clone()] {

@@ -15,7 +15,7 @@ use welter_store::header::Encoding;
 
 use crate::kernels::gather;
 use crate::kernels::gather::{Endpoints, VisitOrder};
-use crate::kernels::kernel::{Ahead, BUFFER, Coding, Scratch};
+use crate::kernels::kernel::{Ahead, BUFFER, Coding, DecodeBuffers};
 use crate::kernels::keys::{Keys, Reach};
 use crate::machine::dispatch::dispatched;
 
@@ -29,7 +29,7 @@ pub(crate) fn filter_tile<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
     endpoints: &Endpoints<'_, C>,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
     is_candidate: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {
@@ -115,7 +115,7 @@ fn filter_runs<C>(
     tile: &Tile<'_>,
     (coding, reach): (Coding, &impl Reach),
     endpoints: &Endpoints<'_, C>,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
     is_candidate: impl Fn(&C, &C) -> bool + Copy,
     edge: impl Fn(u32, u32, f64) + Copy,
 ) {

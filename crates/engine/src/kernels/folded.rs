@@ -10,7 +10,7 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::kernels::apply::{Vertices, fill, repeated};
 use crate::kernels::groups::Groups;
-use crate::kernels::kernel::{Coding, Scratch, Sources, fold_short, fold_tile};
+use crate::kernels::kernel::{Coding, DecodeBuffers, Sources, fold_short, fold_tile};
 use crate::kernels::keys::Columns;
 use crate::kernels::scatter;
 use crate::kernels::seam::{FoldKernel, Kernel, Segment, TileFold, elements, elements_mut};
@@ -107,7 +107,12 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         });
     }
 
-    fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32> {
+    fn fold(
+        &self,
+        edges: TileFold<'_>,
+        accums: &mut [u8],
+        scratch: &mut DecodeBuffers,
+    ) -> Option<u32> {
         let TileFold { tile, edges, coding, is_short, sources } = edges;
         let (sources, accums) = (typed(sources), elements_mut(accums));
         if is_short {
@@ -121,7 +126,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         &self,
         edges: (&Tile<'_>, Coding, Option<&Columns>),
         sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError> {
         scatter::scatter(&*self.program, edges, typed(sources), scratch, sink)

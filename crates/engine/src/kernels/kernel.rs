@@ -54,13 +54,13 @@ const DECODED: usize = 256;
 
 /// Buffers of one worker in which keys and weights are decoded.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct DecodeBuffers {
     keys: Box<[u32; BUFFER]>,
     weights: Box<[f64; BUFFER]>,
     level: Level,
 }
 
-impl Default for Scratch {
+impl Default for DecodeBuffers {
     fn default() -> Self {
         Self {
             keys: Box::new([0; BUFFER]),
@@ -70,7 +70,7 @@ impl Default for Scratch {
     }
 }
 
-impl Scratch {
+impl DecodeBuffers {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -109,7 +109,7 @@ impl Coding {
         self,
         tile: &Tile<'_>,
         edges: Range<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         visit: impl FnMut(&[u32], Option<&[f64]>),
     ) {
         self.runs(tile, edges, DECODED, scratch, visit);
@@ -123,10 +123,10 @@ impl Coding {
         tile: &Tile<'_>,
         edges: Range<usize>,
         most: usize,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         mut visit: impl FnMut(&[u32], Option<&[f64]>),
     ) {
-        let Scratch { keys, weights, level } = scratch;
+        let DecodeBuffers { keys, weights, level } = scratch;
         let weighted = self.weights != WeightKind::None;
         if self.encoding == Encoding::Packed && !weighted {
             return visit(&tile.packed()[edges], None);
@@ -179,7 +179,7 @@ pub(crate) fn fold_tile<P: Program>(
     coding: Coding,
     sources: Sources<'_, P::Signal>,
     accums: &mut [P::Accum],
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
 ) {
     fold_within(program, tile, edges, (coding, &Width), sources, accums, scratch);
 }
@@ -192,7 +192,7 @@ pub(crate) fn fold_short<P: Program>(
     coding: Coding,
     sources: Sources<'_, P::Signal>,
     accums: &mut [P::Accum],
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
 ) -> Option<u32> {
     let columns = Columns::new([sources.signals.len(), accums.len()]);
     fold_within(program, tile, 0..tile.edges, (coding, &columns), sources, accums, scratch);
@@ -207,7 +207,7 @@ pub(crate) fn fold_within<P: Program>(
     (coding, reach): (Coding, &impl Reach),
     sources: Sources<'_, P::Signal>,
     accums: &mut [P::Accum],
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
 ) {
     coding.keys(tile, edges, scratch, |keys, weights| {
         fold_any(program, reach.hold(keys, coding.target_bits), weights, sources, accums);

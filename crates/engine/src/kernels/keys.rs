@@ -36,7 +36,7 @@ impl<'k> Keys<'k> {
     }
 
     /// Keys that were looked at, if they lead nowhere outside.
-    fn held(
+    fn checked(
         keys: &'k [u32],
         target_bits: u32,
         [sources, targets]: [usize; 2],
@@ -135,7 +135,7 @@ impl Columns {
 impl Reach for Columns {
     #[inline(always)]
     fn hold<'k>(&self, keys: &'k [u32], target_bits: u32) -> Keys<'k> {
-        Keys::held(keys, target_bits, self.lengths).unwrap_or_else(|key| {
+        Keys::checked(keys, target_bits, self.lengths).unwrap_or_else(|key| {
             self.outside.set(Some(key));
             let [sources, targets] = self.lengths;
             Keys { all: &[], target_bits, sources, targets }

@@ -4,7 +4,7 @@ use welter_model::program::Program;
 use welter_store::chunk::Tile;
 
 use crate::EngineError;
-use crate::kernels::kernel::{Coding, Scratch, Sources};
+use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::keys::{Columns, Keys, Reach, Width};
 use crate::kernels::seam::elements_mut;
 use crate::kernels::sink::{Room, Sink};
@@ -15,7 +15,7 @@ pub(crate) fn scatter<P: Program>(
     program: &P,
     (tile, coding, short): (&Tile<'_>, Coding, Option<&Columns>),
     sources: Sources<'_, P::Signal>,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
     sink: &mut dyn Sink,
 ) -> Result<(), EngineError> {
     let mut done = Ok(());
@@ -235,7 +235,7 @@ mod tests {
             let mut sink = Messages::of(room);
             let sources = Sources { signals, active: Some(&flags) };
             let edges = (&tile, coding, None);
-            scatter(&OddSum, edges, sources, &mut Scratch::new(), &mut sink).unwrap();
+            scatter(&OddSum, edges, sources, &mut DecodeBuffers::new(), &mut sink).unwrap();
             sink.send();
             prop_assert_eq!(sink.sent, expected);
         }

@@ -27,7 +27,7 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::kernels::groups::Groups;
-use crate::kernels::kernel::{Coding, Scratch, Sources};
+use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::keys::{Columns, Keys};
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::{RecordRun, Sink};
@@ -88,7 +88,12 @@ pub(crate) trait FoldKernel: Kernel {
     fn begin(&self, values: &[u8], accums: &mut [u8]);
 
     /// Folds edges into accumulators. A key that leads outside of columns, if there is one.
-    fn fold(&self, edges: TileFold<'_>, accums: &mut [u8], scratch: &mut Scratch) -> Option<u32>;
+    fn fold(
+        &self,
+        edges: TileFold<'_>,
+        accums: &mut [u8],
+        scratch: &mut DecodeBuffers,
+    ) -> Option<u32>;
 
     /// Puts a record of the update of each edge of a tile into a sink: the update, or the
     /// accumulator that has met it alone. Where columns are short, a run of keys that leads outside
@@ -97,7 +102,7 @@ pub(crate) trait FoldKernel: Kernel {
         &self,
         edges: (&Tile<'_>, Coding, Option<&Columns>),
         sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError>;
 

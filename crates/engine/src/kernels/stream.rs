@@ -25,7 +25,7 @@ use crate::EngineError;
 use crate::kernels::bits::BitsPart;
 use crate::kernels::changes::ChangedBlocks;
 use crate::kernels::gather::VisitOrder;
-use crate::kernels::kernel::{BUFFER, Coding, Scratch};
+use crate::kernels::kernel::{BUFFER, Coding, DecodeBuffers};
 use crate::kernels::pairs::PairRun;
 use crate::kernels::shape::StreamShape;
 use crate::kernels::vertices::Vertices;
@@ -75,12 +75,12 @@ pub(crate) trait StreamKernel: Sync {
     fn show(
         &self,
         edges: &TilePass<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         found: Option<&mut Vec<Edge>>,
     ) -> Shown;
 
     /// Adds the edges of a tile that are candidates to `found`.
-    fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>);
+    fn find(&self, edges: &TilePass<'_>, scratch: &mut DecodeBuffers, found: &mut Vec<Edge>);
 
     /// Adds edges that are candidates to `contracted`, between the components of their ends.
     fn contract(&self, edges: &[Edge], contracted: &mut Vec<ContractedEdge>);

@@ -17,7 +17,7 @@ use welter_model::stream::{
 use crate::EngineError;
 use crate::kernels::filter::filter_tile;
 use crate::kernels::gather::Endpoints;
-use crate::kernels::kernel::Scratch;
+use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::keys::Width;
 use crate::kernels::seam::elements_mut;
 use crate::kernels::shape::StreamShape;
@@ -80,7 +80,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
     fn filter_edges(
         &self,
         edges: &TilePass<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         edge: impl Fn(u32, u32, f64) + Copy,
     ) {
         let TilePass { tile, coding, target_base, look, .. } = *edges;
@@ -107,7 +107,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
     fn show_each(
         &self,
         edges: &TilePass<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         found: impl Fn(u32, u32, f64) + Copy,
     ) -> Shown {
         let (program, step, view) = (self.program, self.own_step(), self.view());
@@ -196,7 +196,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
     fn show(
         &self,
         edges: &TilePass<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         found: Option<&mut Vec<Edge>>,
     ) -> Shown {
         let Some(found) = found else { return self.show_each(edges, scratch, |_, _, _| ()) };
@@ -206,7 +206,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         })
     }
 
-    fn find(&self, edges: &TilePass<'_>, scratch: &mut Scratch, found: &mut Vec<Edge>) {
+    fn find(&self, edges: &TilePass<'_>, scratch: &mut DecodeBuffers, found: &mut Vec<Edge>) {
         let found = RefCell::new(found);
         self.filter_edges(edges, scratch, |source, target, weight| {
             found.borrow_mut().push(Edge { source, target, weight });

@@ -46,7 +46,7 @@ use crate::columns::state::State;
 use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
 use crate::machine::slices::Slices;
@@ -254,7 +254,7 @@ struct WorkerState<'g, P: Program> {
     column: Buffer<P::Value>,
     resident: Resident,
     chunks: ReadAhead<'g>,
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     /// Vertices whose edges are to be relaxed, relative to the stripe, and those after them.
     turn: Vec<u32>,
     next: Vec<u32>,
@@ -276,7 +276,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
             column: Buffer::zeroed(width)?,
             resident: Resident::new(words, weighted)?,
             chunks: ReadAhead::new(graph)?,
-            scratch: Scratch::new(),
+            scratch: DecodeBuffers::new(),
             turn: Vec::new(),
             next: Vec::new(),
             changed: vec![false; (width >> graph.layout.block_bits) + 2],
@@ -416,7 +416,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
 fn each<P: Program>(
     graph: &Graph,
     chunk: &Chunk<'_>,
-    scratch: &mut Scratch,
+    scratch: &mut DecodeBuffers,
     wanted: impl Fn(&Range<u64>) -> bool,
     mut visit: impl FnMut(u64, u32, f64) -> Result<(), OutOfOrder>,
 ) -> Result<(), EngineError> {

@@ -16,7 +16,7 @@ use crate::EngineError;
 use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
-use crate::kernels::kernel::{Coding, Scratch, Sources};
+use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::seam::{AnyKernel, Ends, Said, TileFold};
 use crate::schedules::frontier::Masks;
 use crate::schedules::lane::Lane;
@@ -64,7 +64,7 @@ impl EdgeFold<'_> {
         (tile, coding, sources): (&Tile<'_>, Coding, Sources<'_, u8>),
         targets: &mut Targets<'_>,
         lane: Option<&mut Lane<'_, '_>>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
     ) -> Result<Option<u32>, EngineError> {
         let (is_short, edges) = (self.is_short, 0..tile.edges);
         match (self.kernel, lane) {
@@ -101,14 +101,14 @@ pub(crate) struct Targets<'a> {
 /// One worker's way to edges.
 pub(crate) struct EdgeReader<'g> {
     pub(crate) chunks: ReadAhead<'g>,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: DecodeBuffers,
     /// Edges that were looked at.
     pub(crate) edges: u64,
 }
 
 impl<'g> EdgeReader<'g> {
     pub(crate) fn new(graph: &'g Graph) -> Result<Self, EngineError> {
-        Ok(Self { chunks: ReadAhead::new(graph)?, scratch: Scratch::new(), edges: 0 })
+        Ok(Self { chunks: ReadAhead::new(graph)?, scratch: DecodeBuffers::new(), edges: 0 })
     }
 
     /// Folds the edges of a task, in extended programs with their states, which come by in a lane.

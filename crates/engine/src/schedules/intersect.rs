@@ -32,7 +32,7 @@ use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
-use crate::kernels::kernel::{Coding, Scratch, fetch};
+use crate::kernels::kernel::{Coding, DecodeBuffers, fetch};
 use crate::kernels::triangles::{TriangleKernel, Triangular};
 use crate::machine::arena::Buffer;
 use crate::machine::per_worker::PerWorker;
@@ -194,7 +194,7 @@ fn rank(graph: &Graph) -> Result<Buffer<u32>, EngineError> {
 
 /// Tools that one worker has all along.
 struct WorkerState<'g> {
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     chunks: ReadAhead<'g>,
     /// Where the next entry of each destination goes, or how many it has.
     cursors: Buffer<u32>,
@@ -208,7 +208,7 @@ struct WorkerState<'g> {
 impl<'g> WorkerState<'g> {
     fn new(graph: &'g Graph, directed: bool, room: usize) -> Result<Self, EngineError> {
         Ok(Self {
-            scratch: Scratch::new(),
+            scratch: DecodeBuffers::new(),
             chunks: ReadAhead::new(graph)?,
             cursors: Buffer::zeroed(1 << graph.layout.stripe_bits)?,
             passing: Buffer::zeroed(room)?,
@@ -382,7 +382,7 @@ impl TriangleRun<'_> {
         at: (usize, Option<usize>),
         own: &Range<usize>,
         (rows, cursors): (&mut [u32], &mut [u32]),
-        chunks: (&mut Scratch, &mut ReadAhead<'_>),
+        chunks: (&mut DecodeBuffers, &mut ReadAhead<'_>),
     ) -> Result<(), EngineError> {
         let (shift, directed) = (own.start - self.own(at.0).start, self.directed);
         self.higher(at, chunks, |target, rank, weight| {
@@ -402,7 +402,7 @@ impl TriangleRun<'_> {
     fn higher(
         &self,
         (stripe, next): (usize, Option<usize>),
-        (scratch, chunks): (&mut Scratch, &mut ReadAhead<'_>),
+        (scratch, chunks): (&mut DecodeBuffers, &mut ReadAhead<'_>),
         mut edge: impl FnMut(usize, u32, f64),
     ) -> Result<(), EngineError> {
         let Self { graph, ranks, .. } = *self;

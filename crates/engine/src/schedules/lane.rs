@@ -7,7 +7,7 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::keys::{Keys, Reach, Width};
 use crate::kernels::seam::{Ends, ExtendedKernel, Said};
 
@@ -35,7 +35,7 @@ impl<'l, 's> Lane<'l, 's> {
         (tile, coding): (&Tile<'_>, Coding),
         ends: Ends<'_>,
         accums: &mut [u8],
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
     ) -> Result<(), EngineError> {
         let mut done = Ok(());
         coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {

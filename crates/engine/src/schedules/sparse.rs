@@ -17,7 +17,7 @@ use crate::columns::levels::{Level, Mode};
 use crate::columns::state::{Elements, State};
 use crate::edges::graph::Graph;
 use crate::edges::index::{IndexedTiles, band_bits};
-use crate::kernels::kernel::{Coding, Scratch};
+use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::{Slices, arranged};
 use crate::machine::sync::lock;
@@ -42,7 +42,7 @@ pub(crate) fn prepare<P: Program>(
 }
 
 /// A worker's buffers that are free while it is idle, beside what all iterations have.
-type Tools<'t, 'a, P> = (&'t Context<'a>, &'t P, &'t Mutex<Scratch>);
+type Tools<'t, 'a, P> = (&'t Context<'a>, &'t P, &'t Mutex<DecodeBuffers>);
 
 pub(crate) fn iterate<P: Program>(
     tools: Tools<'_, '_, P>,
@@ -163,7 +163,7 @@ fn together<P: Program>(
     let mut column = Slices(&mut accums[..]);
     let parts = graph.stripes.iter().map(|stripe| (column.take(stripe.width()), Vec::new()));
     let mut parts: Vec<_> = parts.collect();
-    let mut worker_states = workers.per_worker(|| Ok((Scratch::new(), 0_u64)))?;
+    let mut worker_states = workers.per_worker(|| Ok((DecodeBuffers::new(), 0_u64)))?;
     let largest_first = arranged(parts.iter_mut().enumerate(), order);
     workers.for_each(largest_first, progress, &mut worker_states, |(scratch, edges), part| {
         let (stripe, (accums, touched)) = part;

@@ -19,7 +19,7 @@ use crate::checkpoint::{Resume, RunProgress};
 use crate::columns::levels::Level;
 use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
-use crate::kernels::kernel::Scratch;
+use crate::kernels::kernel::DecodeBuffers;
 use crate::machine::arena::Buffer;
 use crate::schedules::async_relax::{self, Cut};
 use crate::schedules::context::Context;
@@ -65,7 +65,7 @@ pub(crate) struct Monotone<'a, P> {
     tiles: Option<&'a IndexedTiles<'a>>,
     lookups: AccessPath<'a>,
     frontier: Frontier,
-    scratch: Mutex<Scratch>,
+    scratch: Mutex<DecodeBuffers>,
 }
 
 impl<'a, P: Program> Monotone<'a, P> {
@@ -75,7 +75,7 @@ impl<'a, P: Program> Monotone<'a, P> {
         tiles: Option<&'a IndexedTiles<'a>>,
     ) -> Self {
         let lookups = AccessPath::new(context.graph, P::ANY_UPDATE_SUFFICES);
-        let scratch = Mutex::new(Scratch::new());
+        let scratch = Mutex::new(DecodeBuffers::new());
         Self { context, program, tiles, lookups, frontier: Frontier::new(0), scratch }
     }
 }

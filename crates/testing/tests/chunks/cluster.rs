@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Cell, Column, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Scratch, Sources,
+    Cell, Column, DecodeBuffers, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Sources,
     UpdateCell, Vertices, apply, gather, gather_extended, group, init, open_updates, states,
     touched, with_states, write_updates,
 };
@@ -115,7 +115,7 @@ where
     let fold = FoldKernel::of(program);
     let (kernel, shape) = (Kernel::Fold(fold.clone()), *fold.shape());
     let count = graph.slots();
-    let scratch = &mut Scratch::default();
+    let scratch = &mut DecodeBuffers::default();
     let [mut values, mut signals] =
         [shape.value, shape.signal].map(|width| Column::zeroed(count * width));
     let mut active = vec![1; if P::FRONTIER { count } else { 0 }];
@@ -222,7 +222,7 @@ where
                 };
                 let ends = [&cell.sources, &cell.targets];
                 let ends = ends.map(|range| part(&signals, shape.signal, range));
-                let scratch = &mut Scratch::default();
+                let scratch = &mut DecodeBuffers::default();
                 pulled.extend(&extended, ends, &mut states, scratch, put).expect(WRITTEN);
                 let own = cell.targets.start as usize * shape.accum;
                 let own = &mut accums[own..cell.targets.end as usize * shape.accum];

@@ -9,7 +9,7 @@ use welter_algorithms::bp::Potential;
 use welter_algorithms::{Bfs, SumProduct};
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    Cell, Column, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Scratch, Sources,
+    Cell, Column, DecodeBuffers, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Sources,
     UpdateCell, Vertices, init, open_updates, write_updates,
 };
 use welter_model::stream::Edge;
@@ -65,7 +65,7 @@ proptest! {
             let target = u64::from(key & ((1 << target_bits) - 1));
             u64::from(tile_source) + u64::from(key >> target_bits) < sources && target < targets
         });
-        let scratch = &mut Scratch::default();
+        let scratch = &mut DecodeBuffers::default();
         let search = FoldKernel::of(Arc::new(Bfs::new(vec![0])));
         let signals = said(&Kernel::Fold(search.clone()), sources);
         let mut accums = Column::zeroed(targets as usize * search.shape().accum);
@@ -149,7 +149,7 @@ fn columns_that_are_too_short_are_errors() {
         let (cell, chunks) = &chunks(&graph, way, false)[0];
         let pulled = cell.open(cast_slice(&chunks[0])).unwrap();
         let search = FoldKernel::of(Arc::new(Bfs::new(vec![0])));
-        let scratch = &mut Scratch::default();
+        let scratch = &mut DecodeBuffers::default();
         for (sources, flags, targets, fits) in
             [(40_u64, 40, 40, true), (39, 40, 40, false), (40, 39, 40, false), (40, 40, 39, false)]
         {

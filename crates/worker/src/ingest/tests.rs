@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use welter_engine::chunks::Scratch;
+use welter_engine::chunks::DecodeBuffers;
 use welter_protocol::names::Step;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
@@ -53,7 +53,7 @@ fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
         let show = |source, target| {
             ends.push([sources + u64::from(source), targets + u64::from(target)]);
         };
-        pulled.pairs(&mut Scratch::default(), show).unwrap();
+        pulled.pairs(&mut DecodeBuffers::default(), show).unwrap();
     }
     ends.sort_unstable();
     ends

@@ -7,7 +7,7 @@
 use super::kernel::FoldKernel;
 use super::pulled::Pulled;
 use crate::EngineError;
-use crate::kernels::kernel::{Scratch, Sources};
+use crate::kernels::kernel::{DecodeBuffers, Sources};
 use crate::kernels::sink::{RecordRun, Room, Sink};
 
 /// A place for records on their way out.
@@ -51,7 +51,7 @@ impl Pulled<'_, '_> {
         &self,
         kernel: &FoldKernel,
         sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         to: &mut dyn Outgoing,
     ) -> Result<(), EngineError> {
         self.scatter_to(kernel, sources, scratch, &mut Leaving(to))

@@ -8,7 +8,7 @@ use welter_store::{ChunkError, checksum};
 
 use super::{Cell, ExtendedKernel, FoldKernel, KernelShape};
 use crate::EngineError;
-use crate::kernels::kernel::{Coding, Scratch, Sources};
+use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::keys::{Columns, Reach};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{Ends, Said, TileFold};
@@ -41,7 +41,7 @@ impl<'b> Pulled<'_, 'b> {
         kernel: &FoldKernel,
         sources: Sources<'_, u8>,
         accums: &mut [u8],
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
     ) -> Result<(), EngineError> {
         let shape = kernel.shape();
         let coding = Coding::weighted(self.chunk.label(), shape.capabilities.weighted);
@@ -63,7 +63,7 @@ impl<'b> Pulled<'_, 'b> {
         &self,
         kernel: &FoldKernel,
         sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
         let mut sink = Outlet::new(kernel.shape().record(), put);
@@ -77,7 +77,7 @@ impl<'b> Pulled<'_, 'b> {
         &self,
         kernel: &FoldKernel,
         sources: Sources<'_, u8>,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError> {
         let shape = kernel.shape();
@@ -104,7 +104,7 @@ impl<'b> Pulled<'_, 'b> {
     /// When an edge leads outside. Some were shown then.
     pub fn pairs(
         &self,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         mut show: impl FnMut(u32, u32),
     ) -> Result<(), EngineError> {
         let coding = Coding::weighted(self.chunk.label(), false);
@@ -129,7 +129,7 @@ impl<'b> Pulled<'_, 'b> {
     pub fn show(
         &self,
         weighted: bool,
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         mut show: impl FnMut(Edge),
     ) -> Result<(), EngineError> {
         self.is_narrow()?;
@@ -165,7 +165,7 @@ impl<'b> Pulled<'_, 'b> {
         kernel: &ExtendedKernel,
         [sources, targets]: [&[u8]; 2],
         states: &mut [u8],
-        scratch: &mut Scratch,
+        scratch: &mut DecodeBuffers,
         mut put: impl FnMut(&[u32], &[u8]),
     ) -> Result<(), EngineError> {
         let shape = kernel.shape();

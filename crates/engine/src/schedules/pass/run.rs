@@ -10,7 +10,7 @@ use super::stale::Stale;
 use crate::EngineError;
 use crate::checkpoint::{Checkpoints, RunProgress, Shape};
 use crate::edges::graph::Graph;
-use crate::kernels::kernel::Scratch;
+use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::stream::AnyStream;
 use crate::schedules::context::Context;
 use crate::schedules::steps::{Generation, init};
@@ -36,7 +36,7 @@ pub(super) struct StreamRun<'a> {
 /// Tools that a worker keeps from pass to pass.
 #[derive(Default)]
 pub(super) struct Tools {
-    pub(super) scratch: Scratch,
+    pub(super) scratch: DecodeBuffers,
     /// Counts of the edges that it has seen in a step.
     pub(super) stats: StepStats<()>,
     /// Edges that it found for the rest.

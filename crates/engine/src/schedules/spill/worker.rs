@@ -15,7 +15,7 @@ use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::graph::Graph;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::Groups;
-use crate::kernels::kernel::{BUFFER, Coding, Scratch};
+use crate::kernels::kernel::{BUFFER, Coding, DecodeBuffers};
 use crate::kernels::keys::{Reach, Width};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{AnyKernel, Ends, ExtendedKernel, FoldKernel, Kernel, Said};
@@ -30,7 +30,7 @@ pub(super) struct WorkerState<'g> {
     targets: Buffer<u8>,
     /// Signals of the sources of some edges.
     said: Vec<u8>,
-    pub(super) scratch: Scratch,
+    pub(super) scratch: DecodeBuffers,
     pub(super) chunks: ReadAhead<'g>,
     values: ColumnIo<'g, u8>,
     degrees: ColumnIo<'g, u32>,
@@ -84,7 +84,7 @@ impl<'g> WorkerState<'g> {
             accums,
             targets: Buffer::zeroed(targets)?,
             said,
-            scratch: Scratch::new(),
+            scratch: DecodeBuffers::new(),
             chunks: ReadAhead::new(graph)?,
             values: ColumnIo::new(&columns.values)?,
             degrees: ColumnIo::new(degrees)?,

@@ -12,13 +12,13 @@ use crate::columns::values::ColumnIo;
 use crate::columns::windows::PieceReader;
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::groups::AHEAD;
-use crate::kernels::kernel::{Coding, Scratch, fetch};
+use crate::kernels::kernel::{Coding, DecodeBuffers, fetch};
 use crate::machine::arena::Buffer;
 use crate::schedules::spill::partitions::{cut, vertices};
 
 /// A worker's tools.
 struct WorkerState<'g> {
-    scratch: Scratch,
+    scratch: DecodeBuffers,
     chunks: ReadAhead<'g>,
     /// Ranks of the targets.
     ranks: ColumnIo<'g, u32>,
@@ -34,7 +34,7 @@ impl TriangleRun<'_> {
         let graph = self.graph;
         let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
-                scratch: Scratch::new(),
+                scratch: DecodeBuffers::new(),
                 chunks: ReadAhead::new(graph)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
