@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use welter_store::codec::{Decoder, Level, OVERREAD, encode};
+use welter_store::codec::{Decoder, OVERREAD, SimdLevel, encode};
 use welter_store::header::Encoding;
 
 use crate::Settings;
@@ -89,7 +89,7 @@ impl Tiles {
     }
 
     /// Decodes all tiles and hands on the keys by the buffer.
-    fn decode(&self, level: Level, mut visit: impl FnMut(&[u32])) {
+    fn decode(&self, level: SimdLevel, mut visit: impl FnMut(&[u32])) {
         let mut buffer = [0; BUFFER];
         for (tile, &start) in self.each().zip(&self.starts) {
             let bytes = &self.encoded[start..];
@@ -117,7 +117,7 @@ impl Tiles {
 fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) -> Result<Table> {
     let tiles = Tiles::of(encoding, shape)?;
     let mut contenders = vec![Contender::new(COPY, 1, || Ok(vec![timed(|| tiles.copy())]))];
-    for level in Level::available() {
+    for level in SimdLevel::available() {
         check(&tiles, level)?;
         let tiles = &tiles;
         contenders.push(Contender::new(format!("decode, {level:?}"), 1, move || {
@@ -154,7 +154,7 @@ fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) 
 const COPY: &str = "memcpy";
 
 /// Checks that decoding gives the keys that were encoded.
-fn check(tiles: &Tiles, level: Level) -> Result<()> {
+fn check(tiles: &Tiles, level: SimdLevel) -> Result<()> {
     let mut rest = &tiles.keys[..];
     let mut same = true;
     tiles.decode(level, |keys| {
@@ -165,7 +165,7 @@ fn check(tiles: &Tiles, level: Level) -> Result<()> {
     Ok(())
 }
 
-fn decode(tiles: &Tiles, level: Level) {
+fn decode(tiles: &Tiles, level: SimdLevel) {
     tiles.decode(level, |keys| {
         black_box(keys);
     });
@@ -188,7 +188,7 @@ mod tests {
             let tiles = Tiles::of(encoding, shape).unwrap();
             assert_eq!(tiles.keys.len(), 16 << 12);
             assert!(tiles.each().all(<[u32]>::is_sorted));
-            for level in Level::available() {
+            for level in SimdLevel::available() {
                 check(&tiles, level).unwrap();
             }
         }

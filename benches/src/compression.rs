@@ -17,7 +17,7 @@ use welter_model::edges::EdgeStream;
 use welter_progress::Progress;
 use welter_store::ChunkBuilder;
 use welter_store::chunk::Chunk;
-use welter_store::codec::{Decoder, Level};
+use welter_store::codec::{Decoder, SimdLevel};
 use welter_store::frame::{Compression, Compressor, Decompressor};
 use welter_store::header::{CellId, Encoding, Label};
 use welter_store::weights::WeightKind;
@@ -244,7 +244,7 @@ impl<'l> Way<'l> {
 /// Decodes the keys of a chunk.
 fn decode(bytes: &[u8]) -> Result<()> {
     let chunk = Chunk::open(bytes)?;
-    let (encoding, level) = (chunk.label().encoding, Level::detect());
+    let (encoding, level) = (chunk.label().encoding, SimdLevel::detect());
     let mut buffer = [0; BUFFER];
     for tile in chunk.tiles() {
         match &mut Decoder::new(encoding, tile.keys, tile.edges, level) {

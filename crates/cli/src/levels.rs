@@ -1,7 +1,7 @@
 //! What a program with a frontier did, iteration by iteration, for the report and its one line.
 
 use serde::Serialize;
-use welter_engine::{Level, Mode};
+use welter_engine::{IterationStats, Mode};
 
 use crate::text::{counted, grouped};
 
@@ -22,9 +22,9 @@ pub(crate) struct Iterations {
 }
 
 /// One entry an iteration, or one for equally many where there are too many.
-pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
+pub(crate) fn summarised(levels: &[IterationStats]) -> Vec<Iterations> {
     let each = levels.len().div_ceil(ENTRIES_MAX).max(1);
-    let sum = |levels: &[Level]| Iterations {
+    let sum = |levels: &[IterationStats]| Iterations {
         count: levels.iter().map(|level| level.iterations).sum(),
         mode: match levels.iter().find(|level| level.mode != levels[0].mode) {
             Some(_) => "mixed",
@@ -37,13 +37,13 @@ pub(crate) fn summarised(levels: &[Level]) -> Vec<Iterations> {
 }
 
 /// The line for the terminal. `edges`: those of the graph.
-pub(crate) fn line(levels: &[Level], edges: u64) -> String {
+pub(crate) fn line(levels: &[IterationStats], edges: u64) -> String {
     let looked: u64 = levels.iter().map(|level| level.edges).sum();
     let count = |mode| -> u64 {
         levels.iter().filter(|level| level.mode == mode).map(|level| level.iterations).sum()
     };
-    let modes =
-        [Mode::Dense, Mode::Pull, Mode::Sparse, Mode::Local].map(|mode| (count(mode), name(mode)));
+    let modes = [Mode::Dense, Mode::Pull, Mode::Sparse, Mode::Asynchronous]
+        .map(|mode| (count(mode), name(mode)));
     let modes: Vec<String> = modes
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -63,7 +63,7 @@ fn name(mode: Mode) -> &'static str {
         Mode::Dense => "dense",
         Mode::Pull => "pull",
         Mode::Sparse => "sparse",
-        Mode::Local => "async",
+        Mode::Asynchronous => "async",
     }
 }
 
@@ -71,8 +71,10 @@ fn name(mode: Mode) -> &'static str {
 mod tests {
     use super::*;
 
-    const SPARSE: Level = Level { mode: Mode::Sparse, active: 2, edges: 5, iterations: 1 };
-    const DENSE: Level = Level { mode: Mode::Dense, active: 100, edges: 1000, iterations: 1 };
+    const SPARSE: IterationStats =
+        IterationStats { mode: Mode::Sparse, active: 2, edges: 5, iterations: 1 };
+    const DENSE: IterationStats =
+        IterationStats { mode: Mode::Dense, active: 100, edges: 1000, iterations: 1 };
 
     #[test]
     fn few_iterations_have_an_entry_each() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use welter_engine::{Checkpoints, Level};
+use welter_engine::{Checkpoints, IterationStats};
 use welter_model::table::{Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_output::{TableFormat, write_table, write_table_to};
@@ -176,7 +176,7 @@ pub(crate) struct RunResult {
     /// Edges as they are stored, and which way they go.
     edges: (u64, &'static str),
     iterations: u64,
-    levels: Option<Vec<Level>>,
+    levels: Option<Vec<IterationStats>>,
 }
 
 /// Reads the graph and runs the algorithm.

@@ -73,7 +73,7 @@ mod schedules;
 
 pub use checkpoint::{CheckpointOptions, CheckpointStats, Checkpoints, Every};
 pub use columns::chunks;
-pub use columns::levels::{Level, Mode};
+pub use columns::levels::{IterationStats, Mode};
 pub use columns::outcome::Outcome;
 pub use columns::results::Values;
 pub use edges::graph::Graph;

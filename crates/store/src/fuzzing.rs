@@ -5,7 +5,7 @@ use bytemuck::{cast_slice, cast_slice_mut, try_from_bytes};
 
 use crate::builder::table_checksum;
 use crate::chunk::Chunk;
-use crate::codec::{Decoder, Level};
+use crate::codec::{Decoder, SimdLevel};
 use crate::frame::{self, Decompressor, Frame};
 use crate::header::{Encoding, HEADER_BYTES, Header, KEY_BITS};
 
@@ -93,7 +93,7 @@ fn keys(encoding: Encoding, tile: &crate::chunk::Tile<'_>) -> Vec<u32> {
         return tile.packed().to_vec();
     }
     let decoder = |level| Decoder::new(encoding, tile.keys, tile.edges, level);
-    let mut decoded = Level::available().into_iter().filter_map(decoder).map(|mut decoder| {
+    let mut decoded = SimdLevel::available().into_iter().filter_map(decoder).map(|mut decoder| {
         let (mut keys, mut buffer) = (Vec::new(), [0; BUFFER]);
         loop {
             let count = decoder.fill(&mut buffer);

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use serde_json::Value;
-use welter_engine::Level;
+use welter_engine::IterationStats;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
@@ -174,7 +174,7 @@ pub(crate) struct Answer {
     /// Findings about the graph as a whole, for the report.
     pub(crate) found: Option<Value>,
     /// Levels, one an iteration, of programs with a frontier.
-    pub(crate) levels: Option<Vec<Level>>,
+    pub(crate) levels: Option<Vec<IterationStats>>,
     /// Part of the table that is shown where the whole is not wanted.
     pub(crate) top: Top,
 }

@@ -51,7 +51,7 @@ pub(crate) use self::write::write_columns;
 use self::files::{MANIFEST, STATE_KIND, is_state, is_temporary, state_name};
 use self::home::Home;
 use self::manifest::{BYTES_MAX, Entry, KIND, Manifest, VERSION, version};
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::columns::totals::Totals;
@@ -125,7 +125,7 @@ pub(crate) struct RunProgress {
     pub(crate) iterations: u64,
     /// Of `init`, and of each iteration.
     pub(crate) totals: Totals,
-    pub(crate) levels: Vec<Level>,
+    pub(crate) levels: Vec<IterationStats>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
     /// Counts of lookups so far (see [`crate::schedules::lookups`]).
@@ -157,8 +157,8 @@ impl RunProgress {
     }
 
     /// Whether values are those of no level, because edges were relaxed.
-    pub(crate) fn out_of_step(&self) -> bool {
-        self.levels.iter().any(|level| level.mode == Mode::Local)
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        self.levels.iter().any(|level| level.mode == Mode::Asynchronous)
     }
 }
 

@@ -8,7 +8,7 @@ use super::columns::Settable;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
 use super::{Checkpoints, RunProgress};
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::totals::Totals;
 use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
@@ -182,7 +182,7 @@ impl Payload {
         Ok(())
     }
 
-    fn levels(&mut self, count: u64) -> Result<Vec<Level>, StoreError> {
+    fn levels(&mut self, count: u64) -> Result<Vec<IterationStats>, StoreError> {
         let mut levels = Vec::new();
         for _ in 0..count {
             let mut record = [0_u64; LEVEL_BYTES as usize / 8];
@@ -191,11 +191,11 @@ impl Payload {
                 0 => Mode::Dense,
                 1 => Mode::Pull,
                 2 => Mode::Sparse,
-                3 => Mode::Local,
+                3 => Mode::Asynchronous,
                 _ => return Err(self.damaged(64, "an iteration was done in a way unknown")),
             };
             let iterations = (record[0] >> MODE_BITS) + 1;
-            levels.push(Level { mode, active: record[1], edges: record[2], iterations });
+            levels.push(IterationStats { mode, active: record[1], edges: record[2], iterations });
         }
         Ok(levels)
     }

@@ -73,7 +73,7 @@ impl<'c> Resume<'c> {
 
     /// Whether relaxing edges is the only way on from what was reached.
     pub(crate) fn must_relax(&self, reached: &RunProgress) -> bool {
-        self.must_relax && reached.out_of_step()
+        self.must_relax && reached.is_asynchronous()
     }
 
     /// Sets columns wherever they are.

@@ -12,7 +12,7 @@ use super::files::state_name;
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
 use super::{Checkpoints, Columns, RunProgress};
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::edges::graph::Graph;
 use crate::machine::sync::lock;
 
@@ -164,13 +164,13 @@ impl Payload {
         self.append(&packed)
     }
 
-    fn levels(&mut self, levels: &[Level]) -> Result<(), StoreError> {
-        for Level { mode, active, edges, iterations } in levels {
+    fn levels(&mut self, levels: &[IterationStats]) -> Result<(), StoreError> {
+        for IterationStats { mode, active, edges, iterations } in levels {
             let mode: u64 = match mode {
                 Mode::Dense => 0,
                 Mode::Pull => 1,
                 Mode::Sparse => 2,
-                Mode::Local => 3,
+                Mode::Asynchronous => 3,
             };
             let record = [mode | (iterations - 1) << MODE_BITS, *active, *edges];
             debug_assert_eq!(size_of_val(&record) as u64, LEVEL_BYTES);

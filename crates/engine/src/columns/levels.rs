@@ -14,12 +14,12 @@ pub enum Mode {
     Sparse,
     /// A pass over all parts that something new leads into, each of which was relaxed until
     /// nothing changed, out of step with the others.
-    Local,
+    Asynchronous,
 }
 
 /// An iteration of a program with a frontier, or of a long run many that were done in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct IterationStats {
     /// How edges were found.
     pub mode: Mode,
     /// Vertices that scattered.
@@ -33,7 +33,7 @@ pub struct Level {
 /// Iterations that have an entry of their own. Searches of deep graphs have millions.
 const LEVELS_MAX: usize = 1 << 15;
 
-impl Level {
+impl IterationStats {
     /// One iteration.
     pub(crate) fn of(mode: Mode, active: u64, edges: u64) -> Self {
         Self { mode, active, edges, iterations: 1 }
@@ -64,11 +64,11 @@ mod tests {
         let count = 3 * LEVELS_MAX as u64;
         for number in 0..count {
             let mode = if number % 3 == 0 { Mode::Dense } else { Mode::Sparse };
-            Level::of(mode, 2, number).note(&mut levels);
+            IterationStats::of(mode, 2, number).note(&mut levels);
         }
         assert_eq!(levels.len(), LEVELS_MAX + 2);
-        assert!(levels.capacity() * size_of::<Level>() <= 2 << 20);
-        let sum = |of: fn(&Level) -> u64| levels.iter().map(of).sum::<u64>();
+        assert!(levels.capacity() * size_of::<IterationStats>() <= 2 << 20);
+        let sum = |of: fn(&IterationStats) -> u64| levels.iter().map(of).sum::<u64>();
         assert_eq!(sum(|level| level.iterations), count);
         assert_eq!(sum(|level| level.edges), count * (count - 1) / 2);
         let dense = levels.iter().filter(|level| level.mode == Mode::Dense);

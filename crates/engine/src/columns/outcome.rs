@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::columns::levels::Level;
+use crate::columns::levels::IterationStats;
 use crate::columns::results::Values;
 
 /// Result of a run: values, and how they came about.
@@ -15,9 +15,9 @@ pub struct Outcome<V: Pod + Send, T> {
     /// Totals of the last iteration (of `init` when there was none).
     pub total: T,
     /// Totals of `init`, and of each iteration; of very many the first ones, in a mebibyte. Where
-    /// vertices were at different iterations ([`Mode::Local`](crate::Mode::Local)) they say
-    /// nothing.
+    /// vertices were at different iterations ([`Mode::Asynchronous`](crate::Mode::Asynchronous))
+    /// they say nothing.
     pub totals: Vec<T>,
     /// Levels, one an iteration of a program with a frontier; empty for others.
-    pub levels: Vec<Level>,
+    pub levels: Vec<IterationStats>,
 }

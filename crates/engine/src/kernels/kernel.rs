@@ -36,7 +36,7 @@ use std::ops::Range;
 
 use welter_model::program::Program;
 use welter_store::chunk::Tile;
-use welter_store::codec::{Decoder, Level};
+use welter_store::codec::{Decoder, SimdLevel};
 use welter_store::header::{Encoding, Label};
 use welter_store::weights::WeightKind;
 
@@ -57,7 +57,7 @@ const DECODED: usize = 256;
 pub struct DecodeBuffers {
     keys: Box<[u32; BUFFER]>,
     weights: Box<[f64; BUFFER]>,
-    level: Level,
+    level: SimdLevel,
 }
 
 impl Default for DecodeBuffers {
@@ -65,7 +65,7 @@ impl Default for DecodeBuffers {
         Self {
             keys: Box::new([0; BUFFER]),
             weights: Box::new([1.0; BUFFER]),
-            level: Level::detect(),
+            level: SimdLevel::detect(),
         }
     }
 }

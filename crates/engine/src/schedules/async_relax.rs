@@ -41,7 +41,7 @@ use self::dirty_blocks::DirtyBlocks;
 use crate::EngineError;
 use crate::checkpoint::{self, Columns, Resume, RunProgress, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::State;
 use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
@@ -75,7 +75,7 @@ pub(crate) fn due(
     match graph.plan.frontier_mode() {
         _ if resume.must_relax(reached) => Some(0),
         FrontierMode::Local if may => Some(0),
-        FrontierMode::Auto if may && reached.out_of_step() => Some(0),
+        FrontierMode::Auto if may && reached.is_asynchronous() => Some(0),
         FrontierMode::Auto if may => Some(GRAPHS * graph.chunk_bytes),
         _ => None,
     }
@@ -190,7 +190,7 @@ fn run<P: Program>(
     tools: (&Context<'_>, &P),
     cut: &Cut,
     state: State,
-    mut done: impl FnMut(Level, &Standing<'_, '_>) -> Result<(), EngineError>,
+    mut done: impl FnMut(IterationStats, &Standing<'_, '_>) -> Result<(), EngineError>,
 ) -> Result<Buffer<u8>, EngineError> {
     let (Context { graph, workers, progress, .. }, program) = (*tools.0, tools.1);
     let State { values, signals, active: [mut active, silent], accums, .. } = state;
@@ -203,7 +203,7 @@ fn run<P: Program>(
     let width = size_of::<P::Value>();
     let mut worker_states = workers.per_worker(|| WorkerState::<'_, P>::new(graph, cut.words))?;
     let mut idle = workers.per_worker(|| Ok(()))?;
-    let nothing = Level::of(Mode::Local, 0, 0);
+    let nothing = IterationStats::of(Mode::Asynchronous, 0, 0);
     let (mut pass, mut began) = (nothing, news.wave);
     let mut regions = regions(graph, worker_states.len());
     loop {

@@ -19,7 +19,7 @@ pub(crate) use self::worker::WorkerState;
 use crate::EngineError;
 use crate::checkpoint::{self, BY_STRIPE, Resume, RunColumns, RunProgress};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::{Part, Parts, State};
 use crate::columns::striped::{ColumnPlace, PartIo, StripedColumn};
 use crate::columns::windows::{Cuts, SourceWindow};
@@ -206,7 +206,7 @@ impl DenseSchedule<'_> {
         &mut self,
         last: &[u8],
         is_first: bool,
-    ) -> Result<(Vec<u8>, Level), EngineError> {
+    ) -> Result<(Vec<u8>, IterationStats), EngineError> {
         let Context { graph, workers, .. } = *self.context;
         if self.workers.is_empty() {
             let shape = self.state.shape;
@@ -229,7 +229,11 @@ impl DenseSchedule<'_> {
         Ok((total, level))
     }
 
-    fn dense(&mut self, last: &[u8], is_first: bool) -> Result<(Vec<u8>, Level), EngineError> {
+    fn dense(
+        &mut self,
+        last: &[u8],
+        is_first: bool,
+    ) -> Result<(Vec<u8>, IterationStats), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let shape = self.state.shape;
         let scattering = self.state.active_count;
@@ -280,7 +284,7 @@ impl DenseSchedule<'_> {
         let total = self.close(active_count);
         let edges =
             self.workers.iter_mut().map(|state| std::mem::take(&mut state.reader.edges)).sum();
-        Ok((total, Level::of(Mode::Dense, scattering, edges)))
+        Ok((total, IterationStats::of(Mode::Dense, scattering, edges)))
     }
 }
 

@@ -7,7 +7,7 @@ use welter_model::program::Next;
 
 use crate::EngineError;
 use crate::checkpoint::{Columns, Resume, RunProgress};
-use crate::columns::levels::Level;
+use crate::columns::levels::IterationStats;
 use crate::kernels::seam::Kernel;
 use crate::schedules::context::Context;
 use crate::schedules::limit::check_limit;
@@ -16,7 +16,7 @@ use crate::schedules::limit::check_limit;
 pub(crate) struct Step {
     /// The totals of its vertices.
     pub(crate) total: Vec<u8>,
-    pub(crate) level: Level,
+    pub(crate) level: IterationStats,
     /// Bytes of edges that it met.
     pub(crate) bytes: u64,
 }

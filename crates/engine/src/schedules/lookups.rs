@@ -3,7 +3,7 @@
 use welter_progress::Progress;
 
 use crate::EngineError;
-use crate::columns::levels::Level;
+use crate::columns::levels::IterationStats;
 use crate::edges::graph::Graph;
 use crate::edges::row_layout::out_rows;
 use crate::edges::rows::Rows;
@@ -96,7 +96,7 @@ impl<'g> AccessPath<'g> {
     /// graph that was kept, and makes rows when by now they would have paid.
     pub(crate) fn pass(
         &mut self,
-        level: Level,
+        level: IterationStats,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<(), EngineError> {

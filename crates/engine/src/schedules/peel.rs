@@ -65,7 +65,7 @@ pub fn peel<V: Value>(
         if progress.cancelled() {
             return Err(EngineError::Cancelled);
         }
-        Level { rows, left: &left, core }.leave(leaving, workers, progress, &mut queues)
+        Shell { rows, left: &left, core }.leave(leaving, workers, progress, &mut queues)
     })?;
     let mut values = Buffer::zeroed(left.len())?;
     for (value_of, left) in values.iter_mut().zip(&*left) {
@@ -112,14 +112,14 @@ fn rounds(
 }
 
 /// Properties that all vertices share which leave at a time.
-struct Level<'a> {
+struct Shell<'a> {
     rows: View<'a>,
     /// Neighbours that each vertex has left, or had when it left.
     left: &'a [AtomicU32],
     core: u32,
 }
 
-impl Level<'_> {
+impl Shell<'_> {
     /// Lets some vertices leave, and those whom that leaves with too few neighbours.
     fn leave(
         &self,

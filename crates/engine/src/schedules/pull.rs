@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use welter_model::program::Program;
 
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::schedules::context::Context;
@@ -30,7 +30,7 @@ pub(crate) fn iterate<P: Program>(
     state: &mut Elements<'_, P>,
     frontier: &mut Frontier,
     last: &P::Total,
-) -> Result<(P::Total, Level), EngineError> {
+) -> Result<(P::Total, IterationStats), EngineError> {
     let Context { workers, progress, .. } = *context;
     let active = *state.active_count;
     let Elements { values, signals: [signals, _], active: [flags, _], .. } = state;
@@ -82,7 +82,7 @@ pub(crate) fn iterate<P: Program>(
     *state.active_count = found.len() as u64;
     frontier.replace(found);
     let edges = lookers.iter().map(|looker| looker.seen).sum();
-    Ok((total, Level::of(Mode::Pull, active, edges)))
+    Ok((total, IterationStats::of(Mode::Pull, active, edges)))
 }
 
 /// A vertex that looks for an active source.

@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use welter_model::program::{Program, Total};
 
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
@@ -41,7 +41,7 @@ pub(crate) fn iterate<P: Program>(
     frontier: &mut Frontier,
     selected: &Selected,
     last: &P::Total,
-) -> Result<(P::Total, Level), EngineError> {
+) -> Result<(P::Total, IterationStats), EngineError> {
     let is_alone = match context.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
@@ -69,7 +69,7 @@ pub(crate) fn iterate<P: Program>(
         }
     }
     frontier.add(program, state.values, changed);
-    Ok((total, Level::of(Mode::Sparse, sources.len() as u64, edges)))
+    Ok((total, IterationStats::of(Mode::Sparse, sources.len() as u64, edges)))
 }
 
 /// One thread, source after source.

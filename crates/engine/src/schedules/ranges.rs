@@ -31,7 +31,7 @@ use self::worker::WorkerState;
 use crate::EngineError;
 use crate::checkpoint::{self, Resume, RunProgress, by_range};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::{Cuts, Reader, Side, Window};
 use crate::kernels::seam::AnyKernel;
@@ -165,7 +165,7 @@ impl Schedule for RangesSchedule<'_> {
         self.turn += 1;
         self.is_fresh = false;
         let (total, edges) = self.close();
-        let level = Level::of(Mode::Dense, scattering, edges);
+        let level = IterationStats::of(Mode::Dense, scattering, edges);
         let bytes = if shape.capabilities.frontier { edges * 4 } else { graph.chunk_bytes() };
         Ok(Step { total, level, bytes })
     }

@@ -14,7 +14,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use welter_model::program::Program;
 
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::{Elements, Part, Parts, State};
 use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
@@ -39,7 +39,7 @@ pub(crate) trait RowGroups {
         state: &mut State,
         last: &[u8],
         workers: &mut PerWorker<WorkerState<'_>>,
-    ) -> Result<(Vec<u8>, Level), EngineError>;
+    ) -> Result<(Vec<u8>, IterationStats), EngineError>;
 }
 
 /// Which vertices are to look.
@@ -72,7 +72,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         state: &mut State,
         last: &[u8],
         worker_states: &mut PerWorker<WorkerState<'_>>,
-    ) -> Result<(Vec<u8>, Level), EngineError> {
+    ) -> Result<(Vec<u8>, IterationStats), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
         let active = state.active_count;
         let Parts { stripes: parts, signals, .. } = state.parts(graph);
@@ -103,7 +103,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         }
         let edges =
             worker_states.iter_mut().map(|worker| std::mem::take(&mut worker.reader.edges)).sum();
-        Ok((total, Level::of(Mode::Dense, active, edges)))
+        Ok((total, IterationStats::of(Mode::Dense, active, edges)))
     }
 }
 

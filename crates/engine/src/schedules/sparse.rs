@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use welter_model::program::{Program, Total};
 
 use crate::EngineError;
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::{Elements, State};
 use crate::edges::graph::Graph;
 use crate::edges::index::{IndexedTiles, band_bits};
@@ -51,7 +51,7 @@ pub(crate) fn iterate<P: Program>(
     frontier: &mut Frontier,
     selected: &Selected,
     last: &P::Total,
-) -> Result<(P::Total, Level), EngineError> {
+) -> Result<(P::Total, IterationStats), EngineError> {
     let is_alone = match tools.0.graph.plan.frontier_mode() {
         FrontierMode::Alone => true,
         FrontierMode::Together => false,
@@ -62,7 +62,7 @@ pub(crate) fn iterate<P: Program>(
     } else {
         together(tools, tiles, state, frontier, &selected.vertices, last)?
     };
-    let level = Level::of(Mode::Sparse, selected.vertices.len() as u64, edges);
+    let level = IterationStats::of(Mode::Sparse, selected.vertices.len() as u64, edges);
     Ok((total, level))
 }
 

@@ -42,7 +42,7 @@ use self::worker::{Counts, WorkerState};
 use crate::EngineError;
 use crate::checkpoint::{self, BY_STRIPE, Resume, RunProgress};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
-use crate::columns::levels::{Level, Mode};
+use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::updates::{Pool, UpdateChunk};
 use crate::columns::values::StoredColumn;
@@ -154,7 +154,7 @@ impl Schedule for SpillSchedule<'_> {
             AnyKernel::Fold(kernel) if kernel.shape().capabilities.frontier => edges * 4,
             AnyKernel::Fold(_) => chunk_bytes,
         };
-        Ok(Step { total, level: Level::of(Mode::Dense, active, edges), bytes })
+        Ok(Step { total, level: IterationStats::of(Mode::Dense, active, edges), bytes })
     }
 
     fn columns(&mut self) -> checkpoint::Columns<'_> {

@@ -16,7 +16,7 @@ use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::checkpoint::{Resume, RunProgress};
-use crate::columns::levels::Level;
+use crate::columns::levels::IterationStats;
 use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::DecodeBuffers;
@@ -37,10 +37,10 @@ pub(crate) trait Traversal {
         &mut self,
         state: &mut State,
         last: &[u8],
-    ) -> Result<Option<(Vec<u8>, Level)>, EngineError>;
+    ) -> Result<Option<(Vec<u8>, IterationStats)>, EngineError>;
 
     /// Notes an iteration over all stripes, after which so many vertices are active.
-    fn after_all(&mut self, active: u64, level: Level) -> Result<(), EngineError>;
+    fn after_all(&mut self, active: u64, level: IterationStats) -> Result<(), EngineError>;
 
     /// Lets columns say who is active.
     fn show(&mut self, state: &mut State);
@@ -94,7 +94,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         &mut self,
         state: &mut State,
         last: &[u8],
-    ) -> Result<Option<(Vec<u8>, Level)>, EngineError> {
+    ) -> Result<Option<(Vec<u8>, IterationStats)>, EngineError> {
         let (Context { graph, workers, progress, .. }, program) = (*self.context, self.program);
         let tools = (self.context, program);
         let last: P::Total = pod_read_unaligned(last);
@@ -129,7 +129,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         Ok(Some((bytes_of(&done.0).to_vec(), done.1)))
     }
 
-    fn after_all(&mut self, active: u64, level: Level) -> Result<(), EngineError> {
+    fn after_all(&mut self, active: u64, level: IterationStats) -> Result<(), EngineError> {
         self.frontier.scattered_all(active);
         self.lookups.pass(level, self.context.workers, self.context.progress)
     }

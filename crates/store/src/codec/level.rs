@@ -2,7 +2,7 @@
 
 /// Which decoder runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum SimdLevel {
     /// Portable.
     Scalar,
     /// AVX2.
@@ -11,7 +11,7 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
+impl SimdLevel {
     /// The best that this processor has.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]

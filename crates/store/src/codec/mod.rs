@@ -15,7 +15,7 @@ pub mod vbyte;
 
 use bytemuck::cast_slice;
 
-pub use level::Level;
+pub use level::SimdLevel;
 
 use crate::encoding::Encoding;
 
@@ -44,7 +44,12 @@ pub enum Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// A decoder of `count` keys; none of packed ones. `bytes` begins with the tile and may go on
     /// after its last byte; where [`OVERREAD`] bytes follow, the fast loop runs to the end.
-    pub fn new(encoding: Encoding, bytes: &'a [u8], count: usize, level: Level) -> Option<Self> {
+    pub fn new(
+        encoding: Encoding,
+        bytes: &'a [u8],
+        count: usize,
+        level: SimdLevel,
+    ) -> Option<Self> {
         match encoding {
             Encoding::Packed => None,
             Encoding::Compressed => {

@@ -6,7 +6,7 @@
 //! three bytes of every key. Any key is found without those before it, unlike in
 //! [`vbyte`](super::vbyte), and none needs the order of destinations to be written.
 
-use super::Level;
+use super::SimdLevel;
 use super::runs::Runs;
 #[cfg(target_arch = "x86_64")]
 use super::simd;
@@ -40,12 +40,12 @@ pub(super) fn encode(keys: &[u32], bytes: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder<'a> {
     runs: Runs<'a>,
-    level: Level,
+    level: SimdLevel,
 }
 
 impl<'a> Decoder<'a> {
     /// A decoder of `count` keys, the tile of which is at the front of `bytes`.
-    pub(super) fn new(bytes: &'a [u8], count: usize, level: Level) -> Self {
+    pub(super) fn new(bytes: &'a [u8], count: usize, level: SimdLevel) -> Self {
         Self { runs: Runs::new(bytes, count), level }
     }
 
@@ -59,11 +59,11 @@ impl<'a> Decoder<'a> {
     pub(super) fn fill(&mut self, out: &mut [u32]) -> usize {
         let out = self.runs.front(out);
         match self.level {
-            Level::Scalar => self.runs.fill_by(out, |_, _, _, _| 0),
+            SimdLevel::Scalar => self.runs.fill_by(out, |_, _, _, _| 0),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => simd::fill_short_avx2(&mut self.runs, out),
+            SimdLevel::Avx2 => simd::fill_short_avx2(&mut self.runs, out),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => simd::fill_short_avx512(&mut self.runs, out),
+            SimdLevel::Avx512 => simd::fill_short_avx512(&mut self.runs, out),
             #[cfg(not(target_arch = "x86_64"))]
             _ => self.runs.fill_by(out, |_, _, _, _| 0),
         }

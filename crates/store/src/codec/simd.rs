@@ -63,7 +63,7 @@ pub(super) fn fill_avx2(
     out: &mut [u32],
 ) -> (usize, usize) {
     debug_assert!(avx2_detected());
-    // SAFETY: the caller dispatches on `Level`, which is only `Avx2` or better where it was
+    // SAFETY: the caller dispatches on `SimdLevel`, which is only `Avx2` or better where it was
     // detected.
     unsafe { avx2(control, data, last, out) }
 }
@@ -109,7 +109,7 @@ pub(super) fn fill_avx512(
     out: &mut [u32],
 ) -> (usize, usize) {
     debug_assert!(avx512_detected());
-    // SAFETY: the caller dispatches on `Level`, which is only `Avx512` where it was detected.
+    // SAFETY: the caller dispatches on `SimdLevel`, which is only `Avx512` where it was detected.
     unsafe { avx512(control, data, last, out) }
 }
 
@@ -175,7 +175,7 @@ const AHEAD: usize = 4096;
 /// Decodes short keys in steps of 8.
 pub(super) fn fill_short_avx2(runs: &mut Runs<'_>, out: &mut [u32]) {
     debug_assert!(avx2_detected());
-    // SAFETY: the caller dispatches on `Level`, which is only `Avx2` or better where it was
+    // SAFETY: the caller dispatches on `SimdLevel`, which is only `Avx2` or better where it was
     // detected.
     unsafe { short_avx2(runs, out) }
 }
@@ -183,7 +183,7 @@ pub(super) fn fill_short_avx2(runs: &mut Runs<'_>, out: &mut [u32]) {
 /// Decodes short keys in steps of 16.
 pub(super) fn fill_short_avx512(runs: &mut Runs<'_>, out: &mut [u32]) {
     debug_assert!(avx512_detected());
-    // SAFETY: the caller dispatches on `Level`, which is only `Avx512` where it was detected.
+    // SAFETY: the caller dispatches on `SimdLevel`, which is only `Avx512` where it was detected.
     unsafe { short_avx512(runs, out) }
 }
 

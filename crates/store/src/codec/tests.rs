@@ -18,7 +18,7 @@ fn encoded(encoding: Encoding, keys: &[u32]) -> Vec<u8> {
 fn decode(
     (encoding, bytes): (Encoding, &[u8]),
     count: usize,
-    level: Level,
+    level: SimdLevel,
     buffer: usize,
 ) -> Vec<u32> {
     let mut decoder = Decoder::new(encoding, bytes, count, level).unwrap();
@@ -43,7 +43,7 @@ fn boundaries_of_the_byte_lengths_survive() {
     }
     for encoding in CODED {
         let bytes = encoded(encoding, &keys);
-        for level in Level::available() {
+        for level in SimdLevel::available() {
             let found = decode((encoding, &bytes), keys.len(), level, 16);
             assert_eq!(found, keys, "{encoding:?} {level:?}");
         }
@@ -61,7 +61,7 @@ fn runs_of_any_length_survive() {
     let bytes = encoded(Encoding::Short, &keys);
     // Two runs, one of which is cut in three and the other in two.
     assert_eq!(bytes.len(), 4 + 3 * (5 + keys.len()));
-    for level in Level::available() {
+    for level in SimdLevel::available() {
         assert_eq!(decode((Encoding::Short, &bytes), keys.len(), level, 1024), keys);
     }
 }
@@ -82,7 +82,7 @@ proptest! {
             if pad {
                 bytes.resize(bytes.len() + OVERREAD, 0xee);
             }
-            for level in Level::available() {
+            for level in SimdLevel::available() {
                 let found = decode((encoding, &bytes), keys.len(), level, buffer);
                 prop_assert_eq!(&found, &keys);
             }
@@ -106,7 +106,7 @@ proptest! {
         let mut bytes = encoded(Encoding::Short, &keys);
         bytes.resize(bytes.len() + if pad { OVERREAD } else { 0 }, 0xee);
         let first = first.min(keys.len());
-        for level in Level::available() {
+        for level in SimdLevel::available() {
             let mut decoder =
                 Decoder::new(Encoding::Short, &bytes, keys.len(), level).unwrap();
             prop_assert_eq!(decoder.skip(first), first);
@@ -122,8 +122,8 @@ proptest! {
         count in 1_usize..500,
     ) {
         for encoding in CODED {
-            let expected = decode((encoding, &bytes), count, Level::Scalar, 64);
-            for level in Level::available() {
+            let expected = decode((encoding, &bytes), count, SimdLevel::Scalar, 64);
+            for level in SimdLevel::available() {
                 prop_assert_eq!(&decode((encoding, &bytes), count, level, 64), &expected);
             }
         }

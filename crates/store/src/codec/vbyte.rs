@@ -6,7 +6,7 @@
 //!
 //! AVX-512 VBMI2 decodes 16 values a step, AVX2 and the portable loop 4 and 1.
 
-use super::Level;
+use super::SimdLevel;
 #[cfg(target_arch = "x86_64")]
 use super::simd;
 
@@ -38,12 +38,12 @@ pub struct Decoder<'a> {
     /// Values that are still to come.
     left: usize,
     last: u32,
-    level: Level,
+    level: SimdLevel,
 }
 
 impl<'a> Decoder<'a> {
     /// A decoder of `count` keys, whose control bytes are the first of `bytes`.
-    pub(super) fn new(bytes: &'a [u8], count: usize, level: Level) -> Self {
+    pub(super) fn new(bytes: &'a [u8], count: usize, level: SimdLevel) -> Self {
         let (control, data) = bytes.split_at(count.div_ceil(4).min(bytes.len()));
         Self { control, data, left: count, last: 0, level }
     }
@@ -54,11 +54,11 @@ impl<'a> Decoder<'a> {
         let count = self.left.min(out.len());
         let out = &mut out[..count];
         let done = match self.level {
-            Level::Scalar => (0, 0),
+            SimdLevel::Scalar => (0, 0),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => simd::fill_avx2(self.control, self.data, &mut self.last, out),
+            SimdLevel::Avx2 => simd::fill_avx2(self.control, self.data, &mut self.last, out),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => simd::fill_avx512(self.control, self.data, &mut self.last, out),
+            SimdLevel::Avx512 => simd::fill_avx512(self.control, self.data, &mut self.last, out),
             #[cfg(not(target_arch = "x86_64"))]
             _ => (0, 0),
         };

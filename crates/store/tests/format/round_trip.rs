@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use welter_store::ChunkBuilder;
 use welter_store::chunk::{Chunk, Tile};
-use welter_store::codec::{Decoder, Level};
+use welter_store::codec::{Decoder, SimdLevel};
 use welter_store::header::{ALIGN, CellId, Encoding, Label};
 use welter_store::weights::WeightKind;
 
 use crate::plain;
 use crate::samples::{Aligned, KINDS, Sample, groups, small};
 
-fn keys(tile: &Tile<'_>, encoding: Encoding, level: Level) -> Vec<u32> {
+fn keys(tile: &Tile<'_>, encoding: Encoding, level: SimdLevel) -> Vec<u32> {
     let Some(mut decoder) = Decoder::new(encoding, tile.keys, tile.edges, level) else {
         return tile.packed().to_vec();
     };
@@ -47,7 +47,7 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
     assert_eq!(chunk.tiles().count(), tiles.len());
     for (found, (source, expected, weights)) in chunk.tiles().zip(tiles) {
         assert_eq!(found.source, label.source_base + u64::from(*source));
-        for level in Level::available() {
+        for level in SimdLevel::available() {
             assert_eq!(keys(&found, label.encoding, level), *expected, "{level:?}");
         }
         let mut decoded = vec![f64::NAN; weights.len()];

@@ -460,7 +460,7 @@ fn ended<V: Value, T>(outcome: Outcome<V, T>) -> Result<Answer<V, T>, EngineErro
     Ok(Answer {
         values: outcome.values.whole()?.into_owned(),
         iterations: outcome.iterations,
-        in_step: outcome.levels.iter().all(|level| level.mode != Mode::Local),
+        in_step: outcome.levels.iter().all(|level| level.mode != Mode::Asynchronous),
         total: outcome.total,
         totals: outcome.totals,
     })

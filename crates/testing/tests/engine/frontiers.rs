@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use welter_algorithms::Bfs;
 use welter_engine::plan::{Index, IndexMode, Layout, Settings};
-use welter_engine::{EngineError, Graph as Held, Level, Mode, Workers};
+use welter_engine::{EngineError, Graph as Held, IterationStats, Mode, Workers};
 use welter_model::edges::Reading;
 use welter_progress::Progress;
 use welter_testing::executors::{Executor, Memory, Nearness, executors, judge, workers};
@@ -96,7 +96,7 @@ fn held(graph: &Graph, reading: Reading, settings: Settings) -> (Held, &'static 
 }
 
 /// Levels of a search, one an iteration.
-fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<Level> {
+fn searched(graph: &Graph, reading: Reading, settings: Settings) -> Vec<IterationStats> {
     let (held, workers) = held(graph, reading, settings);
     welter_engine::run(&held, &Bfs::new(vec![0]), workers, &Progress::new()).unwrap().levels
 }

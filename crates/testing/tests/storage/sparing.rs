@@ -3,7 +3,7 @@
 use welter_algorithms::LabelPropagation;
 use welter_algorithms::bfs::BfsTree;
 use welter_engine::plan::FrontierMode::{Auto, Dense, Local};
-use welter_engine::{Level, Mode};
+use welter_engine::{IterationStats, Mode};
 use welter_store::io::VolumeStats;
 
 use super::*;
@@ -21,7 +21,7 @@ fn list(pairs: Vec<[u32; 2]>, slots: u32) -> Box<dyn EdgeStream> {
 /// Values of a search from vertex 0, and what it moved.
 struct Found {
     values: Vec<u8>,
-    levels: Vec<Level>,
+    levels: Vec<IterationStats>,
     /// Bytes and requests to and from storage for values.
     moved: Option<VolumeStats>,
     /// Bytes of chunks that were read, and that there are.
@@ -97,7 +97,7 @@ fn on_a_grid<P: Program>(program: &P, values: bool, levels_least: usize) {
             let name = format!("{threads} threads, {frontier:?}");
             let most = if frontier == Local { 8 } else { 16 };
             assert!(read > 0 && read <= most * chunk_bytes, "{name}: {read} of {chunk_bytes}");
-            assert!(levels.iter().any(|level| level.mode == Mode::Local));
+            assert!(levels.iter().any(|level| level.mode == Mode::Asynchronous));
         }
     }
     let storage = StorageMode::Always { cache_bytes, values };
@@ -132,7 +132,7 @@ fn a_graph_of_few_levels_is_read_level_by_level() {
     let found = [Auto, Dense, Local].map(|frontier| searched(&way(frontier), &search, input()));
     let [auto, dense, local] = found;
     assert!(auto.values == dense.values && local.values == dense.values);
-    assert!(local.levels.iter().any(|level| level.mode == Mode::Local));
+    assert!(local.levels.iter().any(|level| level.mode == Mode::Asynchronous));
     assert_eq!((auto.read, auto.levels), (dense.read, dense.levels));
 }
 
