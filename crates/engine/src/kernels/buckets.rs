@@ -26,13 +26,13 @@ const AHEAD: usize = 16;
 
 /// How slots are cut into ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct SlotRanges {
     /// Log2 of the slots of a range.
     bits: u32,
     ranges: usize,
 }
 
-impl Cut {
+impl SlotRanges {
     pub(crate) fn of(slots: u64) -> Self {
         let bits = slots.div_ceil(RANGES as u64).max(1).next_power_of_two().ilog2();
         Self { bits, ranges: slots.div_ceil(1 << bits) as usize }
@@ -62,7 +62,7 @@ pub(crate) trait UpdateBuckets: Send + Sync {
 /// Buckets of an input scan.
 pub(crate) struct Buckets<'p, P: InputScan> {
     program: &'p P,
-    cut: Cut,
+    cut: SlotRanges,
     /// Targets and what they are told; as long as they ever were.
     targets: Vec<u32>,
     updates: Vec<P::Update>,
@@ -74,7 +74,7 @@ pub(crate) struct Buckets<'p, P: InputScan> {
 }
 
 impl<'p, P: InputScan> Buckets<'p, P> {
-    pub(crate) fn new(program: &'p P, cut: Cut) -> Self {
+    pub(crate) fn new(program: &'p P, cut: SlotRanges) -> Self {
         let (targets, updates, places) = (Vec::new(), Vec::new(), Vec::new());
         Self { program, cut, targets, updates, places, taken: 0, sums: P::Sums::default() }
     }

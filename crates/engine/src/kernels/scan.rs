@@ -9,7 +9,7 @@ use welter_model::input_scan::InputScan;
 use welter_model::program::Total;
 
 use crate::kernels::apply::repeated;
-use crate::kernels::buckets::{Buckets, Cut, UpdateBuckets};
+use crate::kernels::buckets::{Buckets, SlotRanges, UpdateBuckets};
 use crate::kernels::folded::merged;
 use crate::kernels::seam::{elements, elements_mut};
 use crate::kernels::shape::ScanShape;
@@ -30,7 +30,7 @@ pub(crate) trait ScanKernel: Sync {
     fn shape(&self) -> &ScanShape;
 
     /// Buckets without updates.
-    fn buckets(&self, cut: Cut) -> Box<dyn UpdateBuckets + '_>;
+    fn buckets(&self, cut: SlotRanges) -> Box<dyn UpdateBuckets + '_>;
 
     /// Makes the results of vertices, by the accumulators of all slots.
     fn results(&self, vertices: SlotResults<'_>, accums: &[u8]);
@@ -56,7 +56,7 @@ impl<P: InputScan> ScanKernel for Scanning<'_, P> {
         &self.shape
     }
 
-    fn buckets(&self, cut: Cut) -> Box<dyn UpdateBuckets + '_> {
+    fn buckets(&self, cut: SlotRanges) -> Box<dyn UpdateBuckets + '_> {
         Box::new(Buckets::new(self.program, cut))
     }
 

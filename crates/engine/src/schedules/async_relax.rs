@@ -55,7 +55,7 @@ use crate::schedules::block_adjacency::{self, OutOfOrder, Resident};
 use crate::schedules::context::Context;
 use crate::schedules::footprint::LISTED_BYTES;
 use crate::schedules::limit::check_limit;
-use crate::schedules::parts::Part;
+use crate::schedules::relax_blocks::RelaxBlock;
 
 /// After looking at so many times the bytes of the graph level by level, a run changes over.
 /// Searches of R-MAT graphs end before; the rest of a grid takes about half as much again.
@@ -82,14 +82,14 @@ pub(crate) fn due(
 }
 
 /// How a graph is cut, and what each worker has room for.
-pub(crate) struct Cut {
+pub(crate) struct Blocking {
     /// Parts of each stripe.
-    parts: Vec<Vec<Part>>,
+    parts: Vec<Vec<RelaxBlock>>,
     /// Words of four bytes for the edges of a part.
     words: u64,
 }
 
-impl Cut {
+impl Blocking {
     /// Cuts a graph so that no more memory is taken than the columns held that are not needed any
     /// more, or, where that does not do, what is left of the budget too; `None` when that is too
     /// little. A run that `must` relax is refused then.
@@ -122,7 +122,7 @@ impl Cut {
         let edges = graph.stripes.iter().map(|stripe| stripe.edges).max().unwrap_or(0);
         let words =
             words.min(block_adjacency::words(width, edges, graph.plan.premises.shape.weighted));
-        let cut = |stripe| Part::cut(graph, stripe, words);
+        let cut = |stripe| RelaxBlock::cut(graph, stripe, words);
         let parts = graph.stripes.iter().map(cut).collect::<Option<_>>()?;
         Some(Self { parts, words })
     }
@@ -132,7 +132,7 @@ impl Cut {
 /// vertices. Each pass over the stripes counts as an iteration.
 pub(crate) fn finish<P: Program>(
     tools: (&Context<'_>, &P),
-    cut: &Cut,
+    cut: &Blocking,
     state: State,
     reached: &mut RunProgress,
     resume: &Resume<'_>,
@@ -188,7 +188,7 @@ impl Standing<'_, '_> {
 /// the stripes.
 fn run<P: Program>(
     tools: (&Context<'_>, &P),
-    cut: &Cut,
+    cut: &Blocking,
     state: State,
     mut done: impl FnMut(IterationStats, &Standing<'_, '_>) -> Result<(), EngineError>,
 ) -> Result<Buffer<u8>, EngineError> {
@@ -293,7 +293,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         values: &[P::Value],
         news: &DirtyBlocks<'_>,
         number: usize,
-        parts: &[Vec<Part>],
+        parts: &[Vec<RelaxBlock>],
         flags: &mut [u8],
     ) -> Result<(), EngineError> {
         let Range { start, end } = self.graph.stripes[number].vertices;
@@ -349,7 +349,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
     }
 
     /// Reads the edges of a part.
-    fn load(&mut self, number: usize, part: &Part) -> Result<(), EngineError> {
+    fn load(&mut self, number: usize, part: &RelaxBlock) -> Result<(), EngineError> {
         let Self { graph, resident, chunks, scratch, .. } = self;
         let stripe = &graph.stripes[number];
         let (start, width) = (stripe.vertices.start, stripe.width() as u32);
@@ -376,7 +376,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
     fn relax_to_fixpoint(
         &mut self,
         program: &P,
-        part: &Part,
+        part: &RelaxBlock,
         flags: &mut [u8],
         block: impl Fn(usize) -> usize,
     ) -> Result<(), EngineError> {

@@ -26,12 +26,12 @@ use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::index::IndexedTiles;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::per_worker::PerWorker;
-use crate::schedules::async_relax::{self, Cut};
+use crate::schedules::async_relax::{self, Blocking};
 use crate::schedules::context::Context;
 use crate::schedules::edge_fold::EdgeFold;
 use crate::schedules::frontier::Masks;
+use crate::schedules::group_by_rows::RowGroups;
 use crate::schedules::iterations::{Schedule, Step, iterate};
-use crate::schedules::regroup::RowGroups;
 use crate::schedules::traversal::Traversal;
 
 /// Ways to do an iteration that only some programs have.
@@ -161,7 +161,7 @@ impl Schedule for DenseSchedule<'_> {
             return Ok(false);
         }
         let Some(traversal) = &mut self.shortcuts.traversal else { return Ok(false) };
-        let Some(cut) = Cut::new(self.context.graph, &self.state, self.must_relax)? else {
+        let Some(cut) = Blocking::new(self.context.graph, &self.state, self.must_relax)? else {
             self.due = None;
             return Ok(false);
         };

@@ -22,6 +22,7 @@
 //! `the_order_of_sums_is_as_stated`, `spmv_of_merged_edges` and
 //! `every_task_gives_the_same_bits_as_in_memory`.
 
+pub(crate) mod access_path;
 pub(crate) mod async_relax;
 pub(crate) mod block_adjacency;
 pub(crate) mod context;
@@ -29,19 +30,18 @@ pub(crate) mod dense;
 pub(crate) mod edge_fold;
 pub(crate) mod footprint;
 pub(crate) mod frontier;
+pub(crate) mod group_by_rows;
 pub(crate) mod input_scan;
 pub(crate) mod intersect;
 pub(crate) mod iterations;
 pub(crate) mod lane;
 pub(crate) mod limit;
-pub(crate) mod lookups;
-pub(crate) mod parts;
 pub(crate) mod pass;
 pub(crate) mod peel;
 pub(crate) mod pull;
 pub(crate) mod push;
 pub(crate) mod ranges;
-pub(crate) mod regroup;
+pub(crate) mod relax_blocks;
 pub(crate) mod run;
 pub(crate) mod sparse;
 pub(crate) mod spill;

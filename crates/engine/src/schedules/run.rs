@@ -7,7 +7,7 @@ use welter_progress::{Progress, Unit};
 
 use super::context::Context;
 use super::dense::{self, Shortcuts};
-use super::regroup::Regroup;
+use super::group_by_rows::Regroup;
 use super::traversal::Monotone;
 use super::{ranges, spill};
 use crate::EngineError;

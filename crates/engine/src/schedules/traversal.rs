@@ -21,10 +21,10 @@ use crate::columns::state::State;
 use crate::edges::index::IndexedTiles;
 use crate::kernels::kernel::DecodeBuffers;
 use crate::machine::arena::Buffer;
-use crate::schedules::async_relax::{self, Cut};
+use crate::schedules::access_path::AccessPath;
+use crate::schedules::async_relax::{self, Blocking};
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
-use crate::schedules::lookups::AccessPath;
 use crate::schedules::{pull, push, sparse};
 
 /// Iterations of a monotone program beside dense ones.
@@ -51,7 +51,7 @@ pub(crate) trait Traversal {
     /// Relaxes all edges until nothing changes: the values of all vertices.
     fn relax(
         &mut self,
-        cut: &Cut,
+        cut: &Blocking,
         state: State,
         reached: &mut RunProgress,
         resume: &Resume<'_>,
@@ -144,7 +144,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
 
     fn relax(
         &mut self,
-        cut: &Cut,
+        cut: &Blocking,
         state: State,
         reached: &mut RunProgress,
         resume: &Resume<'_>,

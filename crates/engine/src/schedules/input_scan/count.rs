@@ -22,7 +22,7 @@ use crate::columns::outcome::Outcome;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
 use crate::edges::graph::Input;
-use crate::kernels::buckets::{Cut, UpdateBuckets};
+use crate::kernels::buckets::{SlotRanges, UpdateBuckets};
 use crate::kernels::scan::{ScanKernel, Scanning};
 use crate::machine::arena::Buffer;
 use crate::machine::workers::Workers;
@@ -75,7 +75,7 @@ fn scan(
     (workers, progress): (&Workers, &Progress),
 ) -> Result<(Buffer<u8>, Vec<u8>), EngineError> {
     let (slots, shape) = (graph.slots(), kernel.shape());
-    let cut = Cut::of(slots);
+    let cut = SlotRanges::of(slots);
     let mut accums = Buffer::<u8>::zeroed(slots as usize * shape.accum)?;
     let mut idle = workers.per_worker(|| Ok(()))?;
     let phase = progress.phase("count", Unit::Edges, Some(stream.edges()));

@@ -8,14 +8,14 @@ use crate::edges::slab_location::ChunkPlace;
 use crate::schedules::block_adjacency;
 
 /// Consecutive vertices of a stripe.
-pub(crate) struct Part {
+pub(crate) struct RelaxBlock {
     /// Relative to the stripe.
     pub(crate) sources: Range<u32>,
     /// Numbers of the chunks that hold their edges; neighbours may share one.
     pub(crate) chunks: Range<usize>,
 }
 
-impl Part {
+impl RelaxBlock {
     /// Cuts a stripe so that the edges of each part fit so many words, or says that this cannot be
     /// done.
     pub(crate) fn cut(graph: &Graph, stripe: &Stripe, words_most: u64) -> Option<Vec<Self>> {
