@@ -54,9 +54,9 @@ pub(crate) fn iterate<P: Program>(
     let said: Vec<P::Signal> =
         if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(said).collect() };
     let (total, changed, edges) = if is_alone {
-        alone(program, rows, state, (sources, &said), last)
+        serial(program, rows, state, (sources, &said), last)
     } else {
-        together((context, program), rows, state, (sources, &said), last)?
+        parallel((context, program), rows, state, (sources, &said), last)?
     };
     *state.active_count -= sources.len() as u64;
     if P::ANY_UPDATE_SUFFICES {
@@ -73,7 +73,7 @@ pub(crate) fn iterate<P: Program>(
 }
 
 /// One thread, source after source.
-fn alone<P: Program>(
+fn serial<P: Program>(
     program: &P,
     rows: View<'_>,
     state: &mut Elements<'_, P>,
@@ -125,7 +125,7 @@ fn signal<P: Program>(
 }
 
 /// All workers: buckets of updates first, then the ranges of vertices that they are meant for.
-fn together<P: Program>(
+fn parallel<P: Program>(
     (context, program): (&Context<'_>, &P),
     rows: View<'_>,
     state: &mut Elements<'_, P>,

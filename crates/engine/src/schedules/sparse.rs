@@ -58,9 +58,9 @@ pub(crate) fn iterate<P: Program>(
         _ => selected.edges < ALONE_BELOW,
     };
     let (total, edges) = if is_alone {
-        alone(tools, tiles, state, frontier, &selected.vertices, last)
+        serial(tools, tiles, state, frontier, &selected.vertices, last)
     } else {
-        together(tools, tiles, state, frontier, &selected.vertices, last)?
+        parallel(tools, tiles, state, frontier, &selected.vertices, last)?
     };
     let level = IterationStats::of(Mode::Sparse, selected.vertices.len() as u64, edges);
     Ok((total, level))
@@ -88,7 +88,7 @@ fn fold<P: Program>(
 }
 
 /// One thread, source after source.
-fn alone<P: Program>(
+fn serial<P: Program>(
     tools: Tools<'_, '_, P>,
     tiles: &IndexedTiles<'_>,
     state: &mut Elements<'_, P>,
@@ -145,7 +145,7 @@ fn alone<P: Program>(
 }
 
 /// All workers, stripe by stripe.
-fn together<P: Program>(
+fn parallel<P: Program>(
     tools: Tools<'_, '_, P>,
     tiles: &IndexedTiles<'_>,
     state: &mut Elements<'_, P>,

@@ -56,9 +56,9 @@ pub(super) fn read(
         Shared { lines, context, collector, first: First::new(), newlines: Mutex::default() };
     let threads = context.options.thread_count();
     if threads == 1 {
-        alone(&mut feed, &shared);
+        serial(&mut feed, &shared);
     } else {
-        together(&mut feed, &shared, threads);
+        parallel(&mut feed, &shared, threads);
     }
     let Shared { first, newlines, .. } = shared;
     match first.into_inner() {
@@ -74,7 +74,7 @@ pub(super) fn read(
 }
 
 /// Unpacks and parses by turns.
-fn alone(feed: &mut Feed<'_>, shared: &Shared<'_>) {
+fn serial(feed: &mut Feed<'_>, shared: &Shared<'_>) {
     let mut text = Vec::new();
     for number in 0.. {
         match feed.next(text) {
@@ -89,7 +89,7 @@ fn alone(feed: &mut Feed<'_>, shared: &Shared<'_>) {
 }
 
 /// Unpacks on this thread and parses on those of the pool.
-fn together(feed: &mut Feed<'_>, shared: &Shared<'_>, threads: usize) {
+fn parallel(feed: &mut Feed<'_>, shared: &Shared<'_>, threads: usize) {
     let (full, blocks) = sync_channel::<Block>(threads);
     let (empty, free) = sync_channel::<Vec<u8>>(2 * threads + 2);
     // Owned by the workers alone: if all of them end, sending fails and nobody waits for ever.
