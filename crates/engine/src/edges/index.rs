@@ -1,11 +1,11 @@
 //! Where the edges of a few sources lie in a tile, so that a sparse level need not read the rest.
 //!
-//! A block of sources is cut into 64 *bands*. For every tile the index holds where the edges of
-//! each band begin (130 bytes beside a tile of 7 KiB on R-MAT 24), and for every block the tiles
-//! that begin there. A level with few active sources then reads about the edges of their bands.
+//! A block of sources is cut into 64 *granules*. For every tile the index holds where the edges of
+//! each granule begin (130 bytes beside a tile of 7 KiB on R-MAT 24), and for every block the tiles
+//! that begin there. A level with few active sources then reads about the edges of their granules.
 //!
 //! Invariant: blocks begin at multiples of their width, so that a vertex's number tells its block,
-//! its band and its place in the keys. Tested by `where_rows_do_not_fit_bands_do` and `depths`.
+//! its granule and its place in the keys. Tested by `where_rows_do_not_fit_bands_do` and `depths`.
 
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ pub(crate) fn build_index(
                 weights: WeightKind::None,
                 target_bits: label.target_bits,
             };
-            let shift = coding.target_bits + band_bits(graph);
+            let shift = coding.target_bits + granule_bits(graph);
             for (tile, entry) in chunk.tiles().zip(&mut entries) {
                 fill(entry, &tile, coding, shift, scratch);
             }
@@ -71,8 +71,8 @@ pub(crate) fn build_index(
     Ok(SourceIndex { places, stripes })
 }
 
-/// Log2 of the sources in a band.
-pub(crate) fn band_bits(graph: &Graph) -> u32 {
+/// Log2 of the sources in a granule.
+pub(crate) fn granule_bits(graph: &Graph) -> u32 {
     graph.layout.block_bits - GRANULES.ilog2()
 }
 
@@ -84,22 +84,22 @@ fn fill(
     scratch: &mut DecodeBuffers,
 ) {
     let mut done = 0;
-    let mut band = 0;
+    let mut granule = 0;
     coding.keys(tile, 0..tile.edges, scratch, |keys, _| {
         let mut left = keys;
         while let Some(&last) = left.last() {
-            // Bands that begin in this run of keys; keys ascend by band.
-            if band == GRANULES || last >> shift < band as u32 {
+            // Granules that begin in this run of keys; keys ascend by granule.
+            if granule == GRANULES || last >> shift < granule as u32 {
                 break;
             }
-            let before = left.partition_point(|key| key >> shift < band as u32);
+            let before = left.partition_point(|key| key >> shift < granule as u32);
             left = &left[before..];
-            entry[band] = (done + keys.len() - left.len()) as u16;
-            band += 1;
+            entry[granule] = (done + keys.len() - left.len()) as u16;
+            granule += 1;
         }
         done += keys.len();
     });
-    entry[band..].fill(tile.edges as u16);
+    entry[granule..].fill(tile.edges as u16);
 }
 
 /// A tile with its index.
@@ -113,15 +113,15 @@ pub(crate) struct Indexed<'g> {
 }
 
 impl Indexed<'_> {
-    /// The edges whose sources lie in some bands.
-    pub(crate) fn edges(&self, bands: Range<usize>) -> Range<usize> {
-        usize::from(self.places[bands.start])..usize::from(self.places[bands.end])
+    /// The edges whose sources lie in some granules.
+    pub(crate) fn edges(&self, granules: Range<usize>) -> Range<usize> {
+        usize::from(self.places[granules.start])..usize::from(self.places[granules.end])
     }
 
     /// The edges of one source, by its place in the block; of a tile that is not packed all of its
-    /// band.
-    pub(crate) fn edges_of(&self, band: usize, place: u32, coding: Coding) -> Range<usize> {
-        let range = self.edges(band..band + 1);
+    /// granule.
+    pub(crate) fn edges_of(&self, granule: usize, place: u32, coding: Coding) -> Range<usize> {
+        let range = self.edges(granule..granule + 1);
         if coding.encoding != Encoding::Packed {
             return range;
         }

@@ -1,9 +1,9 @@
-//! Places in tiles at which the edges of each band of sources begin, as plain data.
+//! Places in tiles at which the edges of each granule of sources begin, as plain data.
 
 use crate::machine::arena::Buffer;
 
-/// First edge of each band, and the number of edges, of every tile in the order of stripes, chunks
-/// and tiles.
+/// First edge of each granule, and the number of edges, of every tile in the order of stripes,
+/// chunks and tiles.
 #[derive(Debug)]
 pub(crate) struct SourceIndex {
     pub(super) places: Buffer<u16>,

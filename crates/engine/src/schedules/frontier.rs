@@ -19,7 +19,7 @@ use welter_store::header::Encoding;
 use crate::columns::state::Elements;
 use crate::edges::footprint::GRANULES;
 use crate::edges::graph::Graph;
-use crate::edges::index::band_bits;
+use crate::edges::index::granule_bits;
 use crate::plan::FrontierMode;
 
 /// A list is made when fewer than one in so many vertices are active.
@@ -196,7 +196,7 @@ impl Masks {
     pub(crate) fn of_flags(graph: &Graph, flags: &[u8]) -> Self {
         let flags = &flags[..graph.vertices() as usize];
         let words = flags.chunks(1 << graph.layout.block_bits).map(|block| {
-            block.chunks(1 << band_bits(graph)).enumerate().fold(0, |mask, (band, flags)| {
+            block.chunks(1 << granule_bits(graph)).enumerate().fold(0, |mask, (band, flags)| {
                 let any = flags.iter().fold(0, |any, flag| any | flag) != 0;
                 mask | u64::from(any) << band
             })
@@ -231,7 +231,7 @@ impl Masks {
         let mut words = vec![0; blocks];
         for &vertex in vertices {
             words[(vertex >> graph.layout.block_bits) as usize] |=
-                1 << ((vertex >> band_bits(graph)) as usize % GRANULES);
+                1 << ((vertex >> granule_bits(graph)) as usize % GRANULES);
         }
         Self { words }
     }

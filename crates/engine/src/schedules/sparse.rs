@@ -16,7 +16,7 @@ use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::{Elements, State};
 use crate::edges::graph::Graph;
-use crate::edges::index::{IndexedTiles, band_bits};
+use crate::edges::index::{IndexedTiles, granule_bits};
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::{Slices, arranged};
@@ -97,7 +97,7 @@ fn serial<P: Program>(
     last: &P::Total,
 ) -> (P::Total, u64) {
     let (Context { graph, .. }, program, scratch) = (*tools.0, tools.1, tools.2);
-    let (block_bits, band_bits) = (graph.layout.block_bits, band_bits(graph));
+    let (block_bits, band_bits) = (graph.layout.block_bits, granule_bits(graph));
     let scratch = &mut lock(scratch);
     let mut touched = Vec::new();
     let mut edges = 0;
