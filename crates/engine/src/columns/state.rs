@@ -44,7 +44,7 @@ pub(crate) struct Elements<'s, P: Program> {
 }
 
 /// The part of the columns that belongs to one stripe.
-pub(crate) struct Part<'a> {
+pub(crate) struct StripeSlice<'a> {
     /// Number of the stripe.
     pub(crate) number: usize,
     pub(crate) values: ColumnPart<'a>,
@@ -54,8 +54,8 @@ pub(crate) struct Part<'a> {
 }
 
 /// All parts, the largest first, and the columns that are read meanwhile.
-pub(crate) struct Parts<'a> {
-    pub(crate) stripes: Vec<Part<'a>>,
+pub(crate) struct StripeSlices<'a> {
+    pub(crate) stripes: Vec<StripeSlice<'a>>,
     /// Where values are opened.
     pub(crate) values: ColumnPlace<'a>,
     pub(crate) signals: &'a [u8],
@@ -127,7 +127,7 @@ impl State {
     }
 
     /// Cuts the columns by stripe.
-    pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> Parts<'a> {
+    pub(crate) fn parts<'a>(&'a mut self, graph: &'a Graph) -> StripeSlices<'a> {
         let shape = self.shape;
         let [signals_now, signals_next] = &mut self.signals;
         let [active_now, active_next] = &mut self.active;
@@ -146,10 +146,10 @@ impl State {
                     totals: totals.take(stripe.segments.len() * shape.total),
                     active_count: width as u64,
                 };
-                Part { number, values, columns, states: &mut [] }
+                StripeSlice { number, values, columns, states: &mut [] }
             });
         let stripes = arranged(parts, &self.order);
-        Parts { stripes, values: place, signals: signals_now, active: active_now }
+        StripeSlices { stripes, values: place, signals: signals_now, active: active_now }
     }
 
     /// Ends a dense iteration: what was written is what is read next.

@@ -58,7 +58,7 @@ pub(crate) fn by_target(
     count_targets(graph, &mut rows.starts, workers, progress)?;
     let parts = graph.stripes.iter().map(|stripe| {
         let chunks = stripe.chunks.iter().map(|place| (stripe, place)).collect();
-        Part { owned: stripe.vertices.clone(), chunks, by_source: false }
+        RowWriter { owned: stripe.vertices.clone(), chunks, by_source: false }
     });
     fill(rows, graph, parts.collect(), (workers, progress))
 }
@@ -78,7 +78,7 @@ fn empty(graph: &Graph) -> Result<Rows, EngineError> {
 fn fill(
     mut rows: Rows,
     graph: &Graph,
-    parts: Vec<Part<'_>>,
+    parts: Vec<RowWriter<'_>>,
     (workers, progress): (&Workers, &Progress),
 ) -> Result<Rows, EngineError> {
     let phase = progress.phase("rows", Unit::Edges, Some(graph.edges()));
@@ -114,10 +114,13 @@ fn widest(graph: &Graph) -> Result<WeightKind, EngineError> {
 }
 
 /// The rows of each source partition, with its chunks in the order of their stripes.
-fn by_partition(graph: &Graph) -> Vec<Part<'_>> {
-    let part =
-        |owned: &Range<u64>| Part { owned: owned.clone(), chunks: Vec::new(), by_source: true };
-    let mut parts: Vec<Part<'_>> = graph.partitions.iter().map(part).collect();
+fn by_partition(graph: &Graph) -> Vec<RowWriter<'_>> {
+    let part = |owned: &Range<u64>| RowWriter {
+        owned: owned.clone(),
+        chunks: Vec::new(),
+        by_source: true,
+    };
+    let mut parts: Vec<RowWriter<'_>> = graph.partitions.iter().map(part).collect();
     for stripe in &graph.stripes {
         for place in &stripe.chunks {
             parts[place.cell.source_partition as usize].chunks.push((stripe, place));
@@ -177,7 +180,7 @@ fn span(starts: &[u32], vertices: &Range<u64>) -> Range<usize> {
 }
 
 /// Rows that one worker writes.
-struct Part<'g> {
+struct RowWriter<'g> {
     /// Vertices whose rows these are.
     owned: Range<u64>,
     /// All chunks with edges of theirs, and perhaps of others.
@@ -185,7 +188,7 @@ struct Part<'g> {
     by_source: bool,
 }
 
-impl Part<'_> {
+impl RowWriter<'_> {
     fn write(
         &self,
         graph: &Graph,

@@ -20,7 +20,7 @@ use crate::EngineError;
 use crate::checkpoint::{self, BY_STRIPE, Resume, RunColumns, RunProgress};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{IterationStats, Mode};
-use crate::columns::state::{Part, Parts, State};
+use crate::columns::state::{State, StripeSlice, StripeSlices};
 use crate::columns::striped::{ColumnPlace, PartIo, StripedColumn};
 use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::index::IndexedTiles;
@@ -180,10 +180,10 @@ impl DenseSchedule<'_> {
     fn init(&mut self) -> Result<Vec<u8>, EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let kernel = self.kernel.kernel();
-        let Parts { stripes: parts, values: place, .. } = self.state.parts(graph);
+        let StripeSlices { stripes: parts, values: place, .. } = self.state.parts(graph);
         let mut ios = part_ios(self.context, place)?;
         workers.for_each(parts, progress, &mut ios, |(io, active), part| {
-            let Part { mut values, mut columns, .. } = part;
+            let StripeSlice { mut values, mut columns, .. } = part;
             io.open_blank(&mut values)?;
             let degrees = &graph.degrees[columns.stripe.vertices.start as usize..];
             columns.init((graph, kernel), degrees, &mut values);
@@ -241,7 +241,8 @@ impl DenseSchedule<'_> {
         let (resident, lanes) = self.states.as_mut().map(EdgeStates::parts).unzip();
         let rewriter = || lanes.map(|lanes| Rewriter::new(lanes, is_first)).transpose();
         let mut rewriters = workers.per_worker(rewriter)?;
-        let Parts { stripes: mut parts, values: place, signals, active } = self.state.parts(graph);
+        let StripeSlices { stripes: mut parts, values: place, signals, active } =
+            self.state.parts(graph);
         let mut resident = resident.unwrap_or_default();
         for part in &mut parts {
             part.states = resident.get_mut(part.number).map(std::mem::take).unwrap_or_default();

@@ -15,7 +15,7 @@ use welter_model::program::Program;
 
 use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
-use crate::columns::state::{Elements, Part, Parts, State};
+use crate::columns::state::{Elements, State, StripeSlice, StripeSlices};
 use crate::edges::row_layout::out_rows;
 use crate::edges::rows::View;
 use crate::kernels::groups::AHEAD;
@@ -75,12 +75,12 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
     ) -> Result<(Vec<u8>, IterationStats), EngineError> {
         let Context { graph, workers, progress, .. } = *context;
         let active = state.active_count;
-        let Parts { stripes: parts, signals, .. } = state.parts(graph);
+        let StripeSlices { stripes: parts, signals, .. } = state.parts(graph);
         let signals: &[P::Signal] = cast_slice(signals);
         let mut news = workers.per_worker(|| Ok(0_u64))?;
         let mut states: Vec<_> = worker_states.iter_mut().zip(&mut news).collect();
         workers.for_each(parts, progress, &mut states, |(worker, news), part| {
-            let Part { mut values, mut columns, .. } = part;
+            let StripeSlice { mut values, mut columns, .. } = part;
             let own = columns.stripe.vertices.clone();
             dispatched(
                 #[inline(always)]

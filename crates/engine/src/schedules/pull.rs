@@ -19,7 +19,7 @@ use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Frontier;
-use crate::schedules::updated::{List, UpdatedRange, ranges, with};
+use crate::schedules::updated::{UpdatedList, UpdatedRange, ranges, with};
 
 /// Vertices that a worker takes at a time.
 const RANGE: usize = 1 << 12;
@@ -37,7 +37,7 @@ pub(crate) fn iterate<P: Program>(
     let count = values.len();
     let bits = bits(&flags[..count]);
     let tasks = count.div_ceil(RANGE);
-    let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
+    let mut lists: Vec<UpdatedList<P>> = (0..tasks).map(|_| UpdatedList::default()).collect();
     let parts = ranges(values, RANGE, &mut lists);
     let mut lookers = workers.per_worker(|| Ok(Looker::default()))?;
     workers.for_each(parts, progress, &mut lookers, |looker, part| {
@@ -78,7 +78,7 @@ pub(crate) fn iterate<P: Program>(
         }
         Ok(())
     })?;
-    let (total, found) = List::concat(&lists);
+    let (total, found) = UpdatedList::concat(&lists);
     *state.active_count = found.len() as u64;
     frontier.replace(found);
     let edges = lookers.iter().map(|looker| looker.seen).sum();

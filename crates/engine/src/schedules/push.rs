@@ -21,7 +21,7 @@ use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
-use crate::schedules::updated::{List, apply, ranges, with};
+use crate::schedules::updated::{UpdatedList, apply, ranges, with};
 
 /// A row with more edges than this is shared by all workers.
 const ROW: usize = 1 << 14;
@@ -136,7 +136,7 @@ fn parallel<P: Program>(
     let count = state.values.len();
     let range_bits = count.div_ceil(RANGES).next_power_of_two().ilog2();
     let tasks = count.div_ceil(1 << range_bits);
-    let mut lists: Vec<List<P>> = (0..tasks).map(|_| List::default()).collect();
+    let mut lists: Vec<UpdatedList<P>> = (0..tasks).map(|_| UpdatedList::default()).collect();
     let buckets = || Ok((0..tasks).map(|_| Vec::new()).collect::<Vec<Vec<(u32, P::Update)>>>());
     let mut outgoing = workers.per_worker(buckets)?;
     let mut idle = workers.per_worker(|| Ok(()))?;
@@ -174,7 +174,7 @@ fn parallel<P: Program>(
         })?;
         outgoing.iter_mut().flatten().for_each(Vec::clear);
     }
-    let (total, changed) = List::concat(&lists);
+    let (total, changed) = UpdatedList::concat(&lists);
     Ok((total, changed, pushed))
 }
 

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use self::columns::Columns;
 use self::deal::{Ranges, deal};
-use self::pass::{Part, Pass, RangePart, parts};
+use self::pass::{Pass, RangePart, StripeSlice, parts};
 use self::worker::WorkerState;
 use crate::EngineError;
 use crate::checkpoint::{self, Resume, RunProgress, by_range};
@@ -229,7 +229,7 @@ impl RangesSchedule<'_> {
 /// The stripes of each worker, range by range, and the states of their edges.
 fn dealt<'p>(
     ranges: &Ranges,
-    parts: Vec<Part<'p>>,
+    parts: Vec<StripeSlice<'p>>,
     states: Vec<&'p mut [u8]>,
 ) -> Vec<Vec<RangePart<'p>>> {
     let threads = ranges.first().map_or(0, Vec::len);

@@ -36,7 +36,7 @@ use std::ops::Range;
 use welter_model::program::Next;
 
 use self::columns::{Columns, Window};
-use self::gather::{Gather, Part, StepInput, no_states};
+use self::gather::{Gather, GatheredStripe, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
 use crate::EngineError;
@@ -257,7 +257,7 @@ impl SpillSchedule<'_> {
         });
         // Partitions are gathered in their order, so their stripes are.
         let Gather { basis, combined, waiting, resident, rewriters } = gather;
-        let part = |(number, columns)| Part {
+        let part = |(number, columns)| GatheredStripe {
             number,
             columns,
             waiting: waiting.next().unwrap_or_default(),

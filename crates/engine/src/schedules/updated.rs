@@ -20,19 +20,19 @@ pub(crate) fn apply<P: Program>(
 }
 
 /// Vertices of a range that changed.
-pub(crate) struct List<P: Program> {
+pub(crate) struct UpdatedList<P: Program> {
     /// Vertices that updates activated, perhaps several times each.
     pub(crate) changed: Vec<u32>,
     total: P::Total,
 }
 
-impl<P: Program> Default for List<P> {
+impl<P: Program> Default for UpdatedList<P> {
     fn default() -> Self {
         Self { changed: Vec::new(), total: P::Total::default() }
     }
 }
 
-impl<P: Program> List<P> {
+impl<P: Program> UpdatedList<P> {
     /// The totals and the vertices of all ranges.
     pub(crate) fn concat(lists: &[Self]) -> (P::Total, Vec<u32>) {
         let total = lists.iter().fold(P::Total::default(), |sum, list| sum.merge(list.total));
@@ -50,7 +50,7 @@ pub(crate) struct UpdatedRange<'a, P: Program> {
     /// First vertex of the range.
     pub(crate) base: usize,
     pub(crate) values: &'a mut [P::Value],
-    list: List<P>,
+    list: UpdatedList<P>,
 }
 
 impl<P: Program> UpdatedRange<'_, P> {
@@ -77,16 +77,16 @@ impl<P: Program> UpdatedRange<'_, P> {
 }
 
 /// A range with the place of its list.
-pub(crate) type Part<'a, P> = (UpdatedRange<'a, P>, &'a mut List<P>);
+pub(crate) type UpdatedPart<'a, P> = (UpdatedRange<'a, P>, &'a mut UpdatedList<P>);
 
 /// Values in ranges of so many vertices, each with its list.
 pub(crate) fn ranges<'a, P: Program>(
     values: &'a mut [P::Value],
     width: usize,
-    lists: &'a mut [List<P>],
-) -> impl Iterator<Item = Part<'a, P>> + Send {
+    lists: &'a mut [UpdatedList<P>],
+) -> impl Iterator<Item = UpdatedPart<'a, P>> + Send {
     values.chunks_mut(width).zip(lists).enumerate().map(move |(number, (values, list))| {
-        (UpdatedRange { base: number * width, values, list: List::default() }, list)
+        (UpdatedRange { base: number * width, values, list: UpdatedList::default() }, list)
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn ranges<'a, P: Program>(
 /// lines: two workers that wrote to them at every vertex took 116 ms for a pull that takes 37 to 66
 /// now.
 pub(crate) fn with<P: Program>(
-    (mut range, list): Part<'_, P>,
+    (mut range, list): UpdatedPart<'_, P>,
     work: impl FnOnce(&mut UpdatedRange<'_, P>),
 ) {
     range.list = std::mem::take(list);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
-use crate::columns::state::Part;
+use crate::columns::state::StripeSlice;
 use crate::columns::striped::PartIo;
 use crate::columns::windows::SourceWindow;
 use crate::edges::index::IndexedTiles;
@@ -31,14 +31,14 @@ impl Fold<'_> {
     /// that the worker will take then.
     pub(super) fn stripe(
         &self,
-        (part, next): (Part<'_>, Option<usize>),
+        (part, next): (StripeSlice<'_>, Option<usize>),
         state: &mut WorkerState<'_>,
         io: &mut PartIo<'_>,
         rewriter: &mut Option<Rewriter<'_>>,
     ) -> Result<u64, EngineError> {
         let EdgeFold { graph, kernel: any, .. } = self.edges;
         let (shape, kernel) = (*any.kernel().shape(), any.kernel());
-        let Part { number, mut values, mut columns, states } = part;
+        let StripeSlice { number, mut values, mut columns, states } = part;
         let at = (number, next);
         let bytes = columns.stripe.width() * shape.accum;
         let is_folded =

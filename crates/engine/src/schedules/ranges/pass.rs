@@ -11,16 +11,16 @@ use crate::schedules::edge_fold::EdgeFold;
 use crate::schedules::frontier::Masks;
 
 /// A stripe of a worker, and where its totals go.
-pub(super) struct Part<'a> {
+pub(super) struct StripeSlice<'a> {
     pub(super) number: usize,
     /// By segment.
     pub(super) totals: &'a mut [u8],
 }
 
 /// The parts of all stripes, in their order.
-pub(super) fn parts<'a>(graph: &Graph, width: usize, totals: &'a mut [u8]) -> Vec<Part<'a>> {
+pub(super) fn parts<'a>(graph: &Graph, width: usize, totals: &'a mut [u8]) -> Vec<StripeSlice<'a>> {
     let mut totals = Slices(totals);
-    let part = |(number, stripe): (usize, &Stripe)| Part {
+    let part = |(number, stripe): (usize, &Stripe)| StripeSlice {
         number,
         totals: totals.take(stripe.segments.len() * width),
     };
@@ -29,7 +29,7 @@ pub(super) fn parts<'a>(graph: &Graph, width: usize, totals: &'a mut [u8]) -> Ve
 
 /// Stripes that a worker has in a range, and the states of their edges.
 pub(super) struct RangePart<'a> {
-    pub(super) stripes: Vec<Part<'a>>,
+    pub(super) stripes: Vec<StripeSlice<'a>>,
     /// Bytes of states that are in memory.
     pub(super) states: &'a mut [u8],
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::columns::{Columns, WorkerColumns};
-use super::pass::{Part, Pass};
+use super::pass::{Pass, StripeSlice};
 use crate::EngineError;
 use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::windows::Window;
@@ -54,7 +54,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn take_up(
         &mut self,
         (graph, kernel): (&Graph, &dyn Kernel),
-        part: Part<'_>,
+        part: StripeSlice<'_>,
         active: &Mutex<Masks>,
     ) -> Result<(), EngineError> {
         let (io, stripe) = (&mut self.io, part.number);
@@ -76,7 +76,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn begin(
         &mut self,
         pass: &Pass<'_, 'g>,
-        stripes: &[Part<'_>],
+        stripes: &[StripeSlice<'_>],
     ) -> Result<(), EngineError> {
         let graph = pass.context.graph;
         let shape = *pass.edges.kernel.kernel().shape();
@@ -84,7 +84,7 @@ impl<'g> WorkerState<'g> {
         if let AnyKernel::Extended(_) = pass.edges.kernel {
             let signals = &mut self.io.signals;
             signals.turn(pass.now.signals)?;
-            for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
+            for (place, &StripeSlice { number: stripe, .. }) in stripes.iter().enumerate() {
                 signals.fetch(stripe)?;
                 let column = signals.take(stripe)?;
                 let bytes = graph.stripes[stripe].width() * shape.signal;
@@ -94,7 +94,7 @@ impl<'g> WorkerState<'g> {
             }
             signals.turn(pass.next.signals)?;
         }
-        for (place, &Part { number: stripe, .. }) in stripes.iter().enumerate() {
+        for (place, &StripeSlice { number: stripe, .. }) in stripes.iter().enumerate() {
             let accums = &mut self.accums[(place << bits) * shape.accum..];
             let accums = &mut accums[..graph.stripes[stripe].width() * shape.accum];
             match pass.edges.kernel {
@@ -117,7 +117,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn apply(
         &mut self,
         pass: &Pass<'_, 'g>,
-        stripes: Vec<Part<'_>>,
+        stripes: Vec<StripeSlice<'_>>,
     ) -> Result<(), EngineError> {
         let (graph, kernel) = (pass.context.graph, pass.edges.kernel.kernel());
         let width = kernel.shape().accum << graph.layout.stripe_bits;
@@ -138,7 +138,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn apply_stripe(
         &mut self,
         graph: &Graph,
-        (Part { number, totals }, mut values): (Part<'_>, Buffer<u8>),
+        (StripeSlice { number, totals }, mut values): (StripeSlice<'_>, Buffer<u8>),
         masks: &Mutex<Masks>,
         applied: impl Fn(&[u8], &mut [u8], &mut StripeColumns<'_>),
     ) -> Result<(), EngineError> {

@@ -31,7 +31,7 @@ pub(super) struct Gather<'p> {
 }
 
 /// A stripe that is gathered.
-pub(super) struct Part<'p> {
+pub(super) struct GatheredStripe<'p> {
     pub(super) number: usize,
     pub(super) columns: StripeColumns<'p>,
     pub(super) waiting: Vec<UpdateChunk>,

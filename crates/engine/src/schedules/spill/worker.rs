@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::columns::Columns;
-use super::gather::Part;
+use super::gather::GatheredStripe;
 use super::signals::SignalReader;
 use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
@@ -101,7 +101,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn init<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn Kernel),
-        Part { number, mut columns, .. }: Part<'p>,
+        GatheredStripe { number, mut columns, .. }: GatheredStripe<'p>,
     ) -> Result<StripeColumns<'p>, EngineError> {
         self.degrees.fetch(number)?;
         let mut values = self.values.blank()?;
@@ -116,7 +116,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn take_up<'p>(
         &mut self,
         kernel: &dyn Kernel,
-        Part { number, mut columns, .. }: Part<'p>,
+        GatheredStripe { number, mut columns, .. }: GatheredStripe<'p>,
     ) -> Result<StripeColumns<'p>, EngineError> {
         self.values.fetch(number)?;
         if let Some(active) = &mut self.active {
@@ -135,7 +135,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn apply<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn FoldKernel),
-        Part { number, mut columns, mut waiting, .. }: Part<'p>,
+        GatheredStripe { number, mut columns, mut waiting, .. }: GatheredStripe<'p>,
         last: &[u8],
     ) -> Result<StripeColumns<'p>, EngineError> {
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
@@ -180,11 +180,11 @@ impl<'g> WorkerState<'g> {
     pub(super) fn extend<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn ExtendedKernel),
-        (part, next): (Part<'p>, Option<usize>),
+        (part, next): (GatheredStripe<'p>, Option<usize>),
         (rewriter, once): (&mut Rewriter<'_>, bool),
         last: &[u8],
     ) -> Result<StripeColumns<'p>, EngineError> {
-        let Part { number, mut columns, mut waiting, states } = part;
+        let GatheredStripe { number, mut columns, mut waiting, states } = part;
         let at = (number, next);
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
         self.values.fetch(at.0)?;
