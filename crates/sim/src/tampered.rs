@@ -29,14 +29,14 @@ impl Tampered {
         };
         let (turn, stripe) = (step.iteration.into(), filled.partition);
         let width = self.kernel.shape().accum;
-        let at = (self.graph, UpdateCell { turn, stripe, window: 0 });
+        let at = (self.graph, UpdateCell { turn, stripe, source_partition: 0 });
         let records = open_updates(width, at, &filled.payload)?;
         let mut accums = Column::default();
         accums.extend(records.accums);
         let place = records.targets.len() - 1;
         let last = Column::clone(&accums);
         self.kernel.merge((&[place as u32], &last[place * width..]), &mut accums);
-        let at = (self.graph, records.cell);
+        let at = (self.graph, records.key);
         let bytes = write_updates(width, at, (records.targets, &accums), records.updates);
         filled.payload = bytes.into();
         Ok(())

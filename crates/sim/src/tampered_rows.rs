@@ -36,7 +36,7 @@ impl TamperedRows {
     /// The name of updates that wait for the next iteration.
     fn at(&self, filled: &Filled) -> (u64, UpdateCell) {
         let turn = self.step.map_or(0, |step| step.iteration + 1).into();
-        (self.graph, UpdateCell { turn, stripe: filled.partition, window: 0 })
+        (self.graph, UpdateCell { turn, stripe: filled.partition, source_partition: 0 })
     }
 
     /// Leaves out the first row of a chunk, as if one partition less had been told. It was not made
@@ -49,7 +49,7 @@ impl TamperedRows {
             return Ok(());
         }
         let left = &rows.targets[2 + *length as usize..];
-        let bytes = write_updates(0, (self.graph, rows.cell), (left, &[]), rows.updates - 1);
+        let bytes = write_updates(0, (self.graph, rows.key), (left, &[]), rows.updates - 1);
         (filled.payload, filled.records) = (bytes.into(), filled.records - 1);
         *made -= 1;
         Ok(())
@@ -62,7 +62,7 @@ impl TamperedRows {
         if let Some(first) = counts.first_mut() {
             *first *= 2;
         }
-        let at = (self.graph, found.cell);
+        let at = (self.graph, found.key);
         let bytes = write_updates(8, at, (found.targets, cast_slice(&counts)), found.updates);
         filled.payload = bytes.into();
         Ok(())

@@ -247,7 +247,7 @@ impl<C: Contract> ContractWorker<C> {
     /// The name of updates for the open partition in this iteration.
     fn updates_here(&self) -> (u64, UpdateCell) {
         let (turn, stripe) = (self.step.iteration.into(), self.partition);
-        (self.graph, UpdateCell { turn, stripe, window: self.partition })
+        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
     }
 
     /// Meets updates for the open partition; how many they stand for.

@@ -246,7 +246,7 @@ impl TriangleWorker {
     /// Updates of an iteration for the open partition.
     fn at(&self, iteration: u32) -> (u64, UpdateCell) {
         let (turn, stripe) = (iteration.into(), self.partition);
-        (self.graph, UpdateCell { turn, stripe, window: self.partition })
+        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
     }
 
     fn decide(

@@ -118,7 +118,7 @@ impl KernelWorker {
     /// The name of updates for a partition in this iteration.
     pub(crate) fn updates_for(&self, stripe: u32) -> (u64, UpdateCell) {
         let turn = self.step.iteration.into();
-        (self.graph, UpdateCell { turn, stripe, window: self.partition })
+        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
     }
 
     /// Chunks of all that is left in buffers.

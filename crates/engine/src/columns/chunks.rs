@@ -20,7 +20,7 @@
 //! | a contracting program sees those of the input | [`Pulled::show`] | |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
-//! is of the cell that was asked for, or an error. Checked in `Cell::open`. Tested by
+//! is of the cell that was asked for, or an error. Checked in `UpdateKey::open`. Tested by
 //! `damaged_chunks_are_errors` and `keys_that_lead_outside_are_errors`.
 
 mod column;
@@ -48,7 +48,7 @@ pub use self::vertices::{VertexTotals, Vertices, apply, init};
 pub use self::writer::{EdgeWriter, Form};
 pub use crate::kernels::kernel::{DecodeBuffers, Sources};
 pub use crate::kernels::shape::{Capabilities, KernelShape};
-pub use crate::kernels::update_chunk::{Cell as UpdateCell, Records};
+pub use crate::kernels::update_chunk::{Records, UpdateKey as UpdateCell};
 
 /// A cell: edges from a source partition to a stripe, which a chunk does not leave.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,9 @@ use crate::edges::framing::Framing;
 use crate::edges::graph::Graph;
 use crate::kernels::records::Records;
 use crate::kernels::sink::{Room, Sink};
-use crate::kernels::update_chunk::{self, Cell, Records as ChunkRecords, SECTION, chunk_bytes};
+use crate::kernels::update_chunk::{
+    self, Records as ChunkRecords, SECTION, UpdateKey, chunk_bytes,
+};
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{Storage, slabs_read, slabs_written};
 use crate::machine::sync::lock;
@@ -82,7 +84,7 @@ impl Drop for Spot {
 pub(crate) struct UpdateChunk {
     spot: Arc<Spot>,
     range: Range<usize>,
-    pub(crate) cell: Cell,
+    pub(crate) key: UpdateKey,
     /// How many updates its records stand for.
     pub(crate) updates: u64,
 }
@@ -125,7 +127,7 @@ impl Writer {
     /// one each.
     fn put_all(
         &mut self,
-        cell: Cell,
+        cell: UpdateKey,
         records: &mut Records,
         updates: Option<u64>,
     ) -> Result<u64, EngineError> {
@@ -149,7 +151,7 @@ impl Writer {
     /// for.
     pub(crate) fn put<A: Pod>(
         &mut self,
-        cell: Cell,
+        cell: UpdateKey,
         (targets, accums): (&[u32], &[A]),
         updates: u64,
     ) -> Result<(), EngineError> {
@@ -159,7 +161,7 @@ impl Writer {
     fn put_of(
         &mut self,
         width: usize,
-        cell: Cell,
+        cell: UpdateKey,
         records: (&[u32], &[u8]),
         updates: u64,
     ) -> Result<(), EngineError> {
@@ -175,7 +177,7 @@ impl Writer {
         let bytes = &mut open.0.bytes_mut()[range.clone()];
         update_chunk::write(width, bytes, (self.pool.graph, cell), records, updates);
         let spot = Arc::clone(&open.1);
-        self.chunks.push(UpdateChunk { spot, range: range.clone(), cell, updates });
+        self.chunks.push(UpdateChunk { spot, range: range.clone(), key: cell, updates });
         (self.open, self.filled) = (Some(open), range.end);
         Ok(())
     }
@@ -211,7 +213,7 @@ pub(crate) struct ChunkSink<'w> {
     writer: &'w mut Writer,
     /// Records that are no chunk yet.
     records: &'w mut Records,
-    cell: Cell,
+    cell: UpdateKey,
     /// Updates that what is written next stands for; `None` for one each.
     updates: Option<u64>,
     /// Updates that all chunks stand for.
@@ -220,7 +222,10 @@ pub(crate) struct ChunkSink<'w> {
 
 impl<'w> ChunkSink<'w> {
     /// A sink whose records stand for one update each.
-    pub(crate) fn new((writer, records): (&'w mut Writer, &'w mut Records), cell: Cell) -> Self {
+    pub(crate) fn new(
+        (writer, records): (&'w mut Writer, &'w mut Records),
+        cell: UpdateKey,
+    ) -> Self {
         records.clear();
         Self { writer, records, cell, updates: None, written: 0 }
     }
@@ -344,12 +349,12 @@ impl Incoming<'_> {
         let chunk = &run[self.shown];
         self.shown += 1;
         let Reader { pool, frames, .. } = &mut *self.reader;
-        let at = (pool.graph, chunk.cell);
+        let at = (pool.graph, chunk.key);
         let records = self.held.as_ref().and_then(|(slab, start)| {
             let stored = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
             update_chunk::open(width, frames.chunk(stored).ok()?)
         });
-        let records = records.filter(|records| (records.graph, records.cell) == at);
+        let records = records.filter(|records| (records.graph, records.key) == at);
         records.map(Some).ok_or_else(|| damaged(pool, run))
     }
 

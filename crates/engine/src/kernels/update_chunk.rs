@@ -37,13 +37,13 @@ struct Header {
 
 /// Where updates are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct UpdateKey {
     /// The iteration that gathers them.
     pub turn: u64,
     /// The stripe of their destinations; on a cluster, the partition.
     pub stripe: u32,
     /// The partition that they were scattered from.
-    pub window: u32,
+    pub source_partition: u32,
 }
 
 /// The records of a chunk.
@@ -51,7 +51,7 @@ pub struct Cell {
 pub struct Records<'b> {
     pub(crate) graph: u64,
     /// Where they are to be.
-    pub cell: Cell,
+    pub key: UpdateKey,
     /// How many updates they stand for.
     pub updates: u64,
     /// Destinations, relative to the stripe.
@@ -77,7 +77,7 @@ fn sections(width: usize, records: usize) -> [usize; 2] {
 pub(crate) fn write(
     width: usize,
     bytes: &mut [u8],
-    (graph, cell): (u64, Cell),
+    (graph, cell): (u64, UpdateKey),
     (targets, accums): (&[u32], &[u8]),
     updates: u64,
 ) {
@@ -92,7 +92,7 @@ pub(crate) fn write(
         turn: cell.turn,
         updates,
         stripe: cell.stripe,
-        window: cell.window,
+        window: cell.source_partition,
         records: targets.len() as u32,
         record_bytes: (4 + width) as u32,
         zero: [0; 3],
@@ -117,7 +117,11 @@ pub(crate) fn open(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
     }
     Some(Records {
         graph: header.graph,
-        cell: Cell { turn: header.turn, stripe: header.stripe, window: header.window },
+        key: UpdateKey {
+            turn: header.turn,
+            stripe: header.stripe,
+            source_partition: header.window,
+        },
         updates: header.updates,
         targets: try_cast_slice(&bytes[HEADER_BYTES..][..4 * records]).ok()?,
         accums: &bytes[second..][..width * records],

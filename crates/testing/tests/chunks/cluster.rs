@@ -128,7 +128,7 @@ where
         kernel.clear(&mut accums);
         for (stripe, targets) in cut(count as u64, way.parts[1]).enumerate() {
             let own = targets.start as usize * shape.accum..targets.end as usize * shape.accum;
-            let at = UpdateCell { turn, stripe: stripe as u32, window: 0 };
+            let at = UpdateCell { turn, stripe: stripe as u32, source_partition: 0 };
             let accums = &mut accums[own];
             let mut told = (Vec::new(), Column::default());
             for (cell, chunks) in cells.iter().filter(|(cell, _)| cell.targets == targets) {
@@ -214,7 +214,7 @@ where
                 let (pulled, held) = states(shape.state, cell, all).expect(WRITTEN);
                 let mut states = Column::default();
                 states.extend(held);
-                let at = UpdateCell { turn, stripe: cell.id.stripe, window: 0 };
+                let at = UpdateCell { turn, stripe: cell.id.stripe, source_partition: 0 };
                 let mut told = (Vec::new(), Column::default());
                 let put = |targets: &[u32], updates: &[u8]| {
                     told.0.extend_from_slice(targets);

@@ -91,7 +91,7 @@ impl UpdateBins {
         let (turn, stripe, window) = (0, 0, 0);
         Self {
             kind: Record::Rows,
-            at: (0, UpdateCell { turn, stripe, window }),
+            at: (0, UpdateCell { turn, stripe, source_partition: window }),
             most: most as usize,
             bins: (0..partitions).map(|_| Bin::default()).collect(),
             filled: Vec::new(),
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateCell) = (7, UpdateCell { turn: 3, stripe: 0, window: 1 });
+    const AT: (u64, UpdateCell) = (7, UpdateCell { turn: 3, stripe: 0, source_partition: 1 });
 
     #[test]
     fn chunks_stand_for_all_records() {

@@ -36,7 +36,7 @@ pub fn open_updates(
     let is_aligned = bytes.as_ptr().addr().is_multiple_of(ALIGN);
     let records = update_chunk::open(width, bytes).filter(|_| is_aligned);
     let records = records.ok_or_else(|| failed(cell, "they are not what was written"))?;
-    let found = UpdateCell { window: cell.window, ..records.cell };
+    let found = UpdateCell { source_partition: cell.source_partition, ..records.key };
     if (records.graph, found) == (graph, cell) {
         return Ok(records);
     }
@@ -52,7 +52,7 @@ pub fn gather(
     records: &Records<'_>,
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
-    checked(records.cell, kernel.merge((records.targets, records.accums), accums))
+    checked(records.key, kernel.merge((records.targets, records.accums), accums))
 }
 
 /// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say

@@ -14,7 +14,7 @@ use crate::columns::updates::ChunkSink;
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::Coding;
 use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
-use crate::kernels::update_chunk::Cell;
+use crate::kernels::update_chunk::UpdateKey;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
 
@@ -32,7 +32,7 @@ impl SpillSchedule<'_> {
         }
         for state in &mut self.workers {
             for chunk in state.writer.finish()? {
-                self.waiting[chunk.cell.stripe as usize].push(chunk);
+                self.waiting[chunk.key.stripe as usize].push(chunk);
             }
         }
         Ok(())
@@ -67,7 +67,7 @@ impl SpillSchedule<'_> {
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
             let next = next.copied();
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
-            let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
+            let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
             let mut folded = 0;
             let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
@@ -114,7 +114,7 @@ impl SpillSchedule<'_> {
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
             let next = next.copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
-            let cell = Cell { turn, stripe: task as u32, window: partition as u32 };
+            let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
             let mut teller = SignalWriter::new(&own, (signals, width), once);
             let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {

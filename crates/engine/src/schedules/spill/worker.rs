@@ -141,7 +141,7 @@ impl<'g> WorkerState<'g> {
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
         self.values.fetch(number)?;
         // One worker wrote what a partition has for a stripe, in order.
-        waiting.sort_by_key(|chunk| chunk.cell.window);
+        waiting.sort_by_key(|chunk| chunk.key.source_partition);
         let accums = &mut self.accums[..width * shape.accum];
         let (reader, record) = (&mut self.reader, self.records.width());
         let mut values;
@@ -189,7 +189,7 @@ impl<'g> WorkerState<'g> {
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
         self.values.fetch(at.0)?;
         kernel.clear(&mut self.accums);
-        waiting.sort_by_key(|chunk| chunk.cell.window);
+        waiting.sort_by_key(|chunk| chunk.key.source_partition);
         let mut values = self.values.take(at.0)?;
         let Self { accums, targets, said, scratch, chunks, reader, records, .. } = self;
         kernel.signal(&values[..width * shape.value], &mut targets[..width * shape.signal]);

@@ -15,7 +15,7 @@ use bytemuck::Pod;
 
 use crate::EngineError;
 use crate::columns::updates::{UpdateChunk, Writer};
-use crate::kernels::update_chunk::Cell;
+use crate::kernels::update_chunk::UpdateKey;
 use crate::schedules::footprint::ROW_HEAD;
 
 pub(super) const ENTRIES: u64 = 0;
@@ -66,7 +66,7 @@ impl Waiting {
     /// Takes over what a worker wrote.
     pub(super) fn put(&mut self, chunks: Vec<UpdateChunk>) {
         for chunk in chunks {
-            self.turns[chunk.cell.turn as usize][chunk.cell.stripe as usize].push(chunk);
+            self.turns[chunk.key.turn as usize][chunk.key.stripe as usize].push(chunk);
         }
     }
 
@@ -140,7 +140,8 @@ impl<A: Pod> RowBuckets<A> {
         if targets.is_empty() {
             return Ok(());
         }
-        let cell = Cell { turn: self.turn, stripe: place as u32, window: self.window };
+        let cell =
+            UpdateKey { turn: self.turn, stripe: place as u32, source_partition: self.window };
         writer.put(cell, (targets, accums), *updates)?;
         self.produced += std::mem::take(updates);
         targets.clear();
