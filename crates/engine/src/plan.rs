@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Slabs that each worker has in flight.
-    pub(crate) fn window(&self) -> usize {
+    pub(crate) fn io_depth(&self) -> usize {
         let said = || slabs_read(&self.premises.settings.requests);
         self.storage().and_then(|storage| storage.window).unwrap_or_else(said)
     }

@@ -150,7 +150,7 @@ impl<'a> SourceWindow<'a> {
 }
 
 /// The signals of a window, and who is active, where that is asked for.
-pub(crate) struct Window {
+pub(crate) struct SignalWindow {
     /// The first source.
     first: u64,
     columns: Option<Columns>,
@@ -163,7 +163,7 @@ struct Columns {
     is_active_known: bool,
 }
 
-impl Window {
+impl SignalWindow {
     /// The columns, with signals of `width` bytes.
     pub(crate) fn sources(&self, width: usize) -> SourceWindow<'_> {
         let (signals, active) = match &self.columns {
@@ -176,7 +176,7 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for SignalWindow {
     fn drop(&mut self) {
         if let Some(columns) = self.columns.take() {
             // Nobody waits for it when the iteration is over.
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         side: Side<'_>,
         order: impl Iterator<Item = usize> + Send,
         (workers, own): (&Workers, impl Iterator<Item = T>),
-        work: impl Fn(usize, T, &Receiver<Arc<Window>>) -> Result<bool, EngineError> + Sync,
+        work: impl Fn(usize, T, &Receiver<Arc<SignalWindow>>) -> Result<bool, EngineError> + Sync,
     ) -> Result<(), EngineError> {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..workers.threads()).map(|_| channel()).unzip();
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         &mut self,
         side: Side<'_>,
         windows: impl Iterator<Item = usize>,
-        workers: &[Sender<Arc<Window>>],
+        workers: &[Sender<Arc<SignalWindow>>],
     ) -> Result<(), EngineError> {
         for window in windows {
             let Ok(mut columns) = self.free.recv() else { return Ok(()) };
@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
             }
             columns.is_active_known = side.active.is_some();
             let (first, back) = (sources.start, self.back.clone());
-            let window = Arc::new(Window { first, columns: Some(columns), back });
+            let window = Arc::new(SignalWindow { first, columns: Some(columns), back });
             if workers.iter().any(|worker| worker.send(Arc::clone(&window)).is_err()) {
                 return Ok(());
             }

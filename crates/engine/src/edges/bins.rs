@@ -113,7 +113,7 @@ impl Bin {
     ) -> Result<OpenBin<'a>, EngineError> {
         let mut parts = Vec::with_capacity(self.runs.len());
         for part in &self.runs {
-            let slabs = match part.slabs.apart() {
+            let slabs = match part.slabs.left_in_place() {
                 Some(slabs) => Slabs::SkewedBins(SkewedBins { slabs, source }),
                 None => Slabs::Read(part.slabs.slabs(source)?),
             };

@@ -112,7 +112,7 @@ struct Held<'g> {
 impl<'g> ReadAhead<'g> {
     pub(crate) fn new(graph: &'g Graph) -> Result<Self, EngineError> {
         let stored = graph.stored.as_ref();
-        let window = graph.plan.window();
+        let window = graph.plan.io_depth();
         let queue = |stored: &'g Stored| Ok((stored, Queue::reading(&stored.io, window)?));
         let framed = stored.is_some() && graph.layout.compression != Compression::None;
         Ok(Self {

@@ -73,7 +73,7 @@ pub(crate) struct SpilledSlabs {
     /// Slabs that stay where they are, because they are too many to be read at once.
     apart: OnceLock<Vec<SpilledSlab>>,
     /// Told when these slabs were read ahead and are free again.
-    window: OnceLock<Arc<Window>>,
+    window: OnceLock<Arc<ReadAheadBudget>>,
 }
 
 impl Drop for SpilledSlabs {
@@ -87,12 +87,12 @@ impl Drop for SpilledSlabs {
 }
 
 /// How many are read ahead at a time.
-pub(crate) struct Window {
+pub(crate) struct ReadAheadBudget {
     room: Mutex<Option<usize>>,
     changed: Condvar,
 }
 
-impl Window {
+impl ReadAheadBudget {
     pub(crate) fn new(room: usize) -> Arc<Self> {
         Arc::new(Self { room: Mutex::new(Some(room)), changed: Condvar::new() })
     }
@@ -126,7 +126,7 @@ impl Window {
 pub(crate) fn read_ahead(
     spilled: Vec<Weak<SpilledSlabs>>,
     source: Source<'_>,
-    window: &Arc<Window>,
+    window: &Arc<ReadAheadBudget>,
 ) {
     for slabs in spilled {
         if !window.enter() {
@@ -181,7 +181,7 @@ impl SpilledSlabs {
     }
 
     /// Slabs that were left where they are, if this was said of them.
-    pub(crate) fn apart(&self) -> Option<&[SpilledSlab]> {
+    pub(crate) fn left_in_place(&self) -> Option<&[SpilledSlab]> {
         self.apart.get().map(Vec::as_slice)
     }
 

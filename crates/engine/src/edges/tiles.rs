@@ -20,7 +20,7 @@ use crate::edges::slab_packer::SlabPacker;
 use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
 use crate::kernels::radix;
 use crate::kernels::record::{Record, Waiting};
-use crate::kernels::vertices::Window;
+use crate::kernels::vertices::NumberWindow;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
@@ -303,12 +303,12 @@ fn bits(slots: &Range<u64>) -> u32 {
 
 /// How the slots of a record become the key of a tile.
 pub(crate) struct Numbers<'a> {
-    sources: Window<'a>,
+    sources: NumberWindow<'a>,
     /// Vertices between the first block and the group.
     source_shift: u32,
     /// Vertices between the first block of the partition and that of the group.
     base_shift: u32,
-    targets: Window<'a>,
+    targets: NumberWindow<'a>,
     /// Low bits of a record's key that hold the destination's slot.
     target_bits: u32,
     /// Bits of a record's key while it is sorted.
@@ -327,10 +327,10 @@ impl Numbers<'_> {
     /// are as many as those of a tile's.
     pub(crate) fn plain(key_bits: u32, block_bits: u32, edges_least: usize) -> Self {
         Self {
-            sources: Window::all(),
+            sources: NumberWindow::all(),
             source_shift: 0,
             base_shift: 0,
-            targets: Window::all(),
+            targets: NumberWindow::all(),
             target_bits: key_bits,
             record_bits: u64::BITS,
             way_bits: 0,

@@ -26,7 +26,7 @@ use crate::edges::graph::{Graph, Stored, Stripe};
 use crate::edges::index::build_index;
 use crate::edges::row_layout::{by_target, out_rows};
 use crate::edges::slab_location::ChunkPlace;
-use crate::edges::slab_location::{self, Source, SpilledSlabs, Window};
+use crate::edges::slab_location::{self, ReadAheadBudget, Source, SpilledSlabs};
 use crate::edges::tile_writer_config::{Keep, SourceRun, Span, TileWriterConfig};
 use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
@@ -348,7 +348,7 @@ fn bin(
             overflow: volumes.as_ref().map(|volumes| volumes.overflow(plan)),
         };
         let (mut bins, marks) = (waiting.partition)(&task, workers, progress)?;
-        let found = marks.map(|marks| Vertices::marked(marks.into_words()));
+        let found = marks.map(|marks| Vertices::of_bitmap(marks.into_words()));
         let known = survey.vertices.take();
         let is_known = known.is_some();
         let vertices = found.or(known).unwrap_or_else(|| Vertices::all(grid.slots));
@@ -387,7 +387,7 @@ fn write_tiles<W: Waiting>(
     let stripes = bins.into_iter().enumerate().map(stripe);
     let phase = progress.phase("sort", Unit::Edges, Some(edges));
     let mut writers = workers.per_worker(|| TileWriter::<W::Record>::new(config.keep))?;
-    let window = Window::new(workers.threads());
+    let window = ReadAheadBudget::new(workers.threads());
     std::thread::scope(|scope| {
         if let (Some(source), false) = (config.bins, spilled.is_empty()) {
             let window = &window;

@@ -261,7 +261,7 @@ fn paced(
         let places: Vec<Place> = places.collect();
         let look = || match &from.1.remote {
             Some(_) => Ok(ELSEWHERE_RATE),
-            None => read_rate(from, plan.window(), &places, workers.arena()),
+            None => read_rate(from, plan.io_depth(), &places, workers.arena()),
         };
         let read = measured.map_or_else(look, Ok)?;
         let throughput = Throughput { read, ..throughput }.together(workers.threads(), look)?;

@@ -37,7 +37,7 @@ impl Vertices {
 
     /// The slots that were marked are vertices, and there are none beyond the last of them. Words
     /// come in whole segments.
-    pub(crate) fn marked(mut words: Vec<u64>) -> Self {
+    pub(crate) fn of_bitmap(mut words: Vec<u64>) -> Self {
         let last = words.iter().rposition(|word| *word != 0);
         let end =
             |last: usize| last as u64 * 64 + u64::from(u64::BITS - words[last].leading_zeros());
@@ -100,13 +100,13 @@ impl Vertices {
     }
 
     /// A view on the numbers of one range of slots, for loops that stay inside it.
-    pub(crate) fn window(&self, slots: std::ops::Range<u64>) -> Window<'_> {
+    pub(crate) fn window(&self, slots: std::ops::Range<u64>) -> NumberWindow<'_> {
         let base = self.index(slots.start);
         let present = self.present.as_ref().map(|present| {
             let words = (slots.start / 64) as usize..slots.end.div_ceil(64) as usize;
             (&present.words()[words.clone()], &present.before()[words])
         });
-        Window { present, base: base as u32 }
+        NumberWindow { present, base: base as u32 }
     }
 
     /// Number of segments: ranges of 2^12 slots.
@@ -152,12 +152,12 @@ impl Vertices {
 
 /// Numbers of the vertices in one range of slots, relative to the first of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window<'a> {
+pub(crate) struct NumberWindow<'a> {
     present: Option<(&'a [u64], &'a [u32])>,
     base: u32,
 }
 
-impl Window<'_> {
+impl NumberWindow<'_> {
     /// Where each slot is a vertex.
     pub(crate) fn all() -> Self {
         Self { present: None, base: 0 }
@@ -188,7 +188,7 @@ mod tests {
         for slot in present {
             marks.set(*slot);
         }
-        let vertices = Vertices::marked(marks.into_words());
+        let vertices = Vertices::of_bitmap(marks.into_words());
         assert_eq!(vertices.slots(), slots);
         vertices
     }

@@ -189,7 +189,8 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     let cache_bytes = spare - edge_states_bytes;
     let cache_bytes =
         cache_bytes - program.rewriting((threads as u64, &settings.requests), cache_bytes);
-    let (state, cache_bytes) = relaxing::apart(premises, (values_stored, streamed), cache_bytes);
+    let (state, cache_bytes) =
+        relaxing::set_aside(premises, (values_stored, streamed), cache_bytes);
     let all = kept.extents * SLAB_BYTES as u64;
     let cache_bytes = cache_bytes.min(cache_most(premises)).min(all);
     (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
@@ -325,7 +326,7 @@ mod tests {
         let window = |in_flight, threads, budget| {
             let plan = plan(in_flight, threads, budget).unwrap();
             assert!(plan.memory.peak() <= plan.premises.budget_bytes);
-            (plan.window(), plan.in_flight())
+            (plan.io_depth(), plan.in_flight())
         };
         let enough = 150 * MIB;
         assert_eq!(window(None, 2, enough), (DEPTH, None));
@@ -345,10 +346,10 @@ mod tests {
         let mut last = DEPTH;
         for budget in (0..40).map(|step| as_ever + step * MIB) {
             let plan = plan(Some(64 * MIB), 2, budget).unwrap();
-            let more = (plan.window() - DEPTH) as u64 * 2 * SLAB_BYTES as u64;
-            assert!(plan.window() >= last && more <= (budget - as_ever) / WINDOW_SHARE);
+            let more = (plan.io_depth() - DEPTH) as u64 * 2 * SLAB_BYTES as u64;
+            assert!(plan.io_depth() >= last && more <= (budget - as_ever) / WINDOW_SHARE);
             assert!(plan.memory.peak() <= budget);
-            last = plan.window();
+            last = plan.io_depth();
         }
         assert!(last > DEPTH);
     }

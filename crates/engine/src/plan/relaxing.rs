@@ -21,7 +21,7 @@ const EDGES_BYTES: u64 = 5;
 /// Access to a state, and what of so many bytes that could hold chunks is left beside room to relax
 /// the graph, where there is that: a way out of a search of many levels is worth more than a few
 /// chunks in memory.
-pub(super) fn apart(
+pub(super) fn set_aside(
     premises: &Premises,
     (values_stored, streamed): (bool, Option<OutOfCore>),
     spare: u64,

@@ -37,7 +37,7 @@ impl Plan {
         Some(PlannedRequests {
             read_bytes,
             write_bytes,
-            reads_in_flight: in_flight(self.window()),
+            reads_in_flight: in_flight(self.io_depth()),
             writes_in_flight: in_flight(DEPTH),
             reads: read.div_ceil(read_bytes),
             writes: written.div_ceil(write_bytes),

@@ -137,7 +137,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let edge_states_bytes = premises.edge_states_of(spare);
     let spare = spare - edge_states_bytes;
     let spare = spare - program.rewriting((threads, &settings.requests), spare);
-    let (state, spare) = relaxing::apart(&premises, (values_stored, streamed), spare);
+    let (state, spare) = relaxing::set_aside(&premises, (values_stored, streamed), spare);
     let cache_bytes = match settings.storage {
         StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
         StorageMode::Auto | StorageMode::Never => spare,

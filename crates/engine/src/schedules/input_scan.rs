@@ -113,7 +113,7 @@ pub(crate) fn leave(
         }
     }
     let vertices =
-        if marked > 0 { Vertices::marked(marks.into_words()) } else { Vertices::all(slots) };
+        if marked > 0 { Vertices::of_bitmap(marks.into_words()) } else { Vertices::all(slots) };
     let others = stream.edges() - loops;
     let arcs = others * if reading.undirected { 2 } else { 1 };
     Ok(Graph {

@@ -33,7 +33,7 @@ use crate::checkpoint::{self, Resume, RunProgress, by_range};
 use crate::columns::edge_states::{EdgeStates, Rewriter};
 use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::values::{ColumnIo, StoredColumn};
-use crate::columns::windows::{Cuts, Reader, Side, Window};
+use crate::columns::windows::{Cuts, Reader, Side, SignalWindow};
 use crate::kernels::seam::AnyKernel;
 use crate::machine::per_worker::PerWorker;
 use crate::plan::RangesPlan;
@@ -251,7 +251,7 @@ fn work<'a>(
     worker: usize,
     pass: &Pass<'_, 'a>,
     (state, own): (&mut WorkerState<'a>, Vec<RangePart<'_>>),
-    windows: &Receiver<Arc<Window>>,
+    windows: &Receiver<Arc<SignalWindow>>,
 ) -> Result<bool, EngineError> {
     let workers = pass.context.workers;
     state.io.turn(pass.next)?;

@@ -35,7 +35,7 @@ use std::ops::Range;
 
 use welter_model::program::Next;
 
-use self::columns::{Columns, Window};
+use self::columns::{Columns, PartitionWindow};
 use self::gather::{Gather, GatheredStripe, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
@@ -84,7 +84,7 @@ pub(crate) fn run(
     let partitions = cut(graph, plan.sources);
     let each = || WorkerState::new((graph, kernel), &columns, degrees, &pool);
     let worker_states = workers.per_worker(each)?;
-    let window = Window::new(graph, shape, &partitions, &columns)?;
+    let window = PartitionWindow::new(graph, shape, &partitions, &columns)?;
     let mut schedule = SpillSchedule {
         context,
         kernel,
@@ -117,7 +117,7 @@ struct SpillSchedule<'a> {
     /// Stripes of each partition.
     partitions: Vec<Range<usize>>,
     workers: PerWorker<WorkerState<'a>>,
-    window: Window<'a>,
+    window: PartitionWindow<'a>,
     /// States of edges, by stripe.
     states: Option<EdgeStates>,
     /// Whether no state of an edge was written yet.

@@ -6,7 +6,7 @@ use super::columns::{Columns, WorkerColumns};
 use super::pass::{Pass, StripeSlice};
 use crate::EngineError;
 use crate::columns::stripe_columns::StripeColumns;
-use crate::columns::windows::Window;
+use crate::columns::windows::SignalWindow;
 use crate::edges::graph::{Graph, Stripe};
 use crate::kernels::seam::{AnyKernel, Kernel};
 use crate::kernels::shape::KernelShape;
@@ -173,7 +173,7 @@ impl<'g> WorkerState<'g> {
         &mut self,
         pass: &Pass<'_, '_>,
         (at, place): ((usize, Option<usize>), usize),
-        window: &Window,
+        window: &SignalWindow,
         lane: Option<&mut Lane<'_, '_>>,
     ) -> Result<(), EngineError> {
         let shape = *pass.edges.kernel.kernel().shape();

@@ -60,7 +60,7 @@ impl Columns {
 /// Signals of the sources of a partition. A tile that begins before the partition, or reaches
 /// beyond, finds room on both sides, where nobody is active; in extended programs, whose edges
 /// are looked through one by one, there are no such rooms, and no flags.
-pub(super) struct Window<'c> {
+pub(super) struct PartitionWindow<'c> {
     signals: Buffer<u8>,
     active: Buffer<u8>,
     /// Room on either side, for so many sources.
@@ -73,7 +73,7 @@ pub(super) struct Window<'c> {
 /// Readers of signals and flags between gather and scatter, and where these are.
 type Stored<'s> = (Side<'s>, PieceReader<u8>, Option<PieceReader<u8>>);
 
-impl<'c> Window<'c> {
+impl<'c> PartitionWindow<'c> {
     pub(super) fn new(
         graph: &Graph,
         shape: &KernelShape,
