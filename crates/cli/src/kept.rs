@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use welter_engine::EngineError;
-use welter_engine::kept::{self, Kept, Manifest};
+use welter_engine::kept::{self, KeptGraph, Manifest};
 use welter_input::IdKind;
 use welter_input::source::says_format;
 use welter_objects::{Location, Scheme};
@@ -19,7 +19,7 @@ use crate::local;
 ///
 /// Of a bucket it is asked whether there is a manifest, where one input is named and its name does
 /// not say that it is a file.
-pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, Kept)>, Failure> {
+pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, KeptGraph)>, Failure> {
     if let Some(input) = inputs.iter().find(|input| kept::is_kept(input)) {
         return Ok(Some((input, open(input)?)));
     }
@@ -29,7 +29,7 @@ pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, Kept)>, Failure
         _ => return Ok(None),
     }
     let io = elsewhere::io(input)?;
-    match Kept::open(&elsewhere::trimmed(input), &io) {
+    match KeptGraph::open(&elsewhere::trimmed(input), &io) {
         Ok(kept) => Ok(Some((input, kept))),
         // A user who may not list a bucket is not told that an object is not there; reading it as
         // a file says what is wrong, if that is refused too.
@@ -44,10 +44,10 @@ fn may_be_graph(input: &Path, key: &str) -> bool {
 }
 
 /// Opens a directory that a user named as a kept graph.
-pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
+pub(crate) fn open(directory: &Path) -> Result<KeptGraph, Failure> {
     let io = elsewhere::io(directory)?;
     if io.remote.is_some() {
-        return Kept::open(&elsewhere::trimmed(directory), &io).map_err(|error| match error {
+        return KeptGraph::open(&elsewhere::trimmed(directory), &io).map_err(|error| match error {
             EngineError::Store(StoreError::Missing { .. }) => {
                 let path = directory.display();
                 let what = format!("{path}: no graph is kept here: there is no manifest");
@@ -68,11 +68,11 @@ pub(crate) fn open(directory: &Path) -> Result<Kept, Failure> {
             format!("{path}: there is no such directory"),
         ));
     }
-    Ok(Kept::open(directory, &io)?)
+    Ok(KeptGraph::open(directory, &io)?)
 }
 
 /// A graph in a bucket, read through what is kept of it in a directory of this machine.
-pub(crate) fn cached(kept: &Kept, cache: &EdgeCacheAt) -> Result<Kept, Failure> {
+pub(crate) fn cached(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph, Failure> {
     let EdgeCacheAt { directory, bytes } = cache;
     let name = directory.display();
     if kept.io().remote.is_none() {
@@ -88,7 +88,7 @@ pub(crate) fn cached(kept: &Kept, cache: &EdgeCacheAt) -> Result<Kept, Failure> 
 }
 
 /// Refuses what is said of an input and a kept graph cannot follow any more.
-pub(crate) fn refuse_reading(args: &InputArgs, kept: &Kept) -> Result<(), Failure> {
+pub(crate) fn refuse_reading(args: &InputArgs, kept: &KeptGraph) -> Result<(), Failure> {
     let path = kept.path().display();
     if args.says_of_files() || args.says_of_vertices() || args.says_of_ids() {
         return Err(Failure::usage(format!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use welter_engine::kept::Kept;
+use welter_engine::kept::KeptGraph;
 use welter_input::generate::rmat::Rmat;
 use welter_input::generate::web::Web;
 use welter_input::source;
@@ -30,7 +30,7 @@ pub(crate) enum Source {
     /// A generator, and what the user wrote.
     Generator(String, Generated),
     /// A graph that is kept, and its directory as the user wrote it.
-    Kept(String, Box<Kept>),
+    Kept(String, Box<KeptGraph>),
     /// Edges that a caller in this process holds.
     InMemoryEdges(Arc<InMemoryEdges>),
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use welter_engine::kept::{Kept, is_kept};
+use welter_engine::kept::{KeptGraph, is_kept};
 use welter_output::write_file;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -103,7 +103,7 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
 fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
     match directories {
         [directory] if is_kept(directory) => {
-            Kept::open(directory, &IoOptions::default())?.keep_rates(probe)?;
+            KeptGraph::open(directory, &IoOptions::default())?.keep_rates(probe)?;
             Ok(true)
         }
         _ => Ok(false),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::Machine;
-use welter_engine::kept::{self, Checked, KeepOptions, Kept, Manifest, StaleStaging};
+use welter_engine::kept::{self, Checked, KeepOptions, KeptGraph, Manifest, StaleStaging};
 use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
@@ -209,7 +209,7 @@ impl Session {
     fn open(
         &self,
         input: &str,
-        kept: &Kept,
+        kept: &KeptGraph,
         wanted: &GraphRequest<'_>,
     ) -> Result<LoadedGraph, Failure> {
         if let WeightChoice::Column(column) = &wanted.options.weight {
@@ -271,7 +271,7 @@ impl Session {
     }
 
     /// Verifies a graph that is kept.
-    pub(crate) fn check(&self, kept: &Kept) -> Result<Checked, Failure> {
+    pub(crate) fn check(&self, kept: &KeptGraph) -> Result<Checked, Failure> {
         let threads = self.resources.threads.unwrap_or(self.machine.cores);
         let workers = self.workers(threads, &IoOptions::default())?;
         Ok(kept.check(&workers, &self.progress)?)

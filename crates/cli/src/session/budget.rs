@@ -6,7 +6,7 @@
 //! Tested by `the_budget_that_a_refusal_names_is_enough`.
 
 use welter_engine::EngineError;
-use welter_engine::kept::Kept;
+use welter_engine::kept::KeptGraph;
 use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
 use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
@@ -135,7 +135,7 @@ impl Session {
     /// The plan of a graph that is kept.
     pub(super) fn plan_kept(
         &self,
-        kept: &Kept,
+        kept: &KeptGraph,
         wanted: &GraphRequest<'_>,
     ) -> Result<Plan, EngineError> {
         plan::within(self.budget(), |budget| {

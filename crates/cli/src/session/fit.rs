@@ -3,7 +3,7 @@
 //! One that was is opened as it is. Where a command wants another reading (edges backwards, say),
 //! the kept edges are read as an input, once more.
 
-use welter_engine::kept::Kept;
+use welter_engine::kept::KeptGraph;
 use welter_input::WeightChoice;
 use welter_model::edges::{Duplicates, Reading};
 use welter_progress::FailureKind;
@@ -21,7 +21,7 @@ pub(crate) enum Fit {
 }
 
 /// Whether a kept graph was read as a command wants it.
-pub(crate) fn fit(kept: &Kept, wanted: &GraphRequest<'_>) -> Result<Fit, Failure> {
+pub(crate) fn fit(kept: &KeptGraph, wanted: &GraphRequest<'_>) -> Result<Fit, Failure> {
     let manifest = kept.manifest();
     let refused = |what: &str| Err(Failure::usage(format!("{}: {what}", kept.path().display())));
     let Reading { reversed, drop_self_loops, duplicates, .. } = wanted.reading;

@@ -22,11 +22,11 @@ const SAMPLE_BYTES: usize = 1 << 18;
 /// The compression of chunks that are written.
 pub(crate) struct Framing {
     chosen: OnceLock<Compression>,
-    look: Option<Box<Look>>,
+    look: Option<Box<CompressionRule>>,
 }
 
 /// A rule by what was found.
-type Look = dyn Fn(&[Sampled]) -> Compression + Send + Sync;
+type CompressionRule = dyn Fn(&[Sampled]) -> Compression + Send + Sync;
 
 impl Framing {
     /// The compression that was said.

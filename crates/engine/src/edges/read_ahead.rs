@@ -101,7 +101,7 @@ impl Shown {
 }
 
 /// A run that was read.
-struct Held<'g> {
+struct ReadSlab<'g> {
     extent: &'g Arc<SlabLocation>,
     range: Range<usize>,
     /// Where in the extent the slab begins.
@@ -195,7 +195,7 @@ impl<'g> ReadAhead<'g> {
         self.announced = next;
         let (number, chunks) = wants(task);
         let stripe = &graph.stripes[number];
-        let mut held: Option<Held<'_>> = None;
+        let mut held: Option<ReadSlab<'_>> = None;
         for place in chunks.map(|chunk| &stripe.chunks[chunk]) {
             let SlabLocation::Stored(stored) = &*place.extent else {
                 self.bytes += place.range.len() as u64;
@@ -203,7 +203,7 @@ impl<'g> ReadAhead<'g> {
                 visit(stripe, place, chunk, false).map_err(Shown::error)?;
                 continue;
             };
-            let has = |held: &Held<'_>| {
+            let has = |held: &ReadSlab<'_>| {
                 Arc::ptr_eq(held.extent, &place.extent) && within(&place.range, &held.range)
             };
             let run = match held.take() {
@@ -234,8 +234,8 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Frees the slab of a run that was shown.
-    fn put_back(&self, held: Option<Held<'_>>) {
-        if let Some(Held { range, start, slab, .. }) = held
+    fn put_back(&self, held: Option<ReadSlab<'_>>) {
+        if let Some(ReadSlab { range, start, slab, .. }) = held
             && self.behind > 0
         {
             nontemporal::put_back(&slab.bytes()[range.start - start..range.end - start]);
@@ -265,7 +265,7 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// The run that is wanted first, which is in this extent.
-    fn take(&mut self, extent: &'g Arc<SlabLocation>) -> Result<Held<'g>, EngineError> {
+    fn take(&mut self, extent: &'g Arc<SlabLocation>) -> Result<ReadSlab<'g>, EngineError> {
         self.issue()?;
         let Some((_, queue)) = &mut self.stored else { return Err(nothing_stored()) };
         self.behind = self.behind.saturating_sub(1);
@@ -285,7 +285,7 @@ impl<'g> ReadAhead<'g> {
         self.first += 1;
         self.issued -= 1;
         self.issue()?;
-        Ok(Held { extent, range, start, slab })
+        Ok(ReadSlab { extent, range, start, slab })
     }
 
     /// Begins to read what is wanted next, as far as there may be slabs for it.

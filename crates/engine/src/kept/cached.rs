@@ -7,12 +7,12 @@ use welter_store::StoreError;
 use welter_store::edge_cache::{Cached, EdgeCache, EdgeCacheStats};
 use welter_store::io::IoOptions;
 
-use super::Kept;
+use super::KeptGraph;
 
 /// Ranges that a worker reads at a time from elsewhere, at most.
 const READERS: u64 = 8;
 
-impl Kept {
+impl KeptGraph {
     /// Reads its files through a cache of at most so many bytes in a directory. A graph that lies
     /// on this machine is as it was.
     ///

@@ -15,7 +15,7 @@ use welter_store::io::Queue;
 
 use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
-use super::{DEGREES, FILES, GENERATION, Kept, MANIFEST, RATES};
+use super::{DEGREES, FILES, GENERATION, KeptGraph, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
@@ -39,7 +39,7 @@ pub struct Checked {
 
 /// Bounds and counts that chunks are checked against.
 struct Frame<'a> {
-    kept: &'a Kept,
+    kept: &'a KeptGraph,
     directory: &'a Directory,
     /// First vertex of each stripe, and the number of vertices.
     starts: &'a [u64],
@@ -49,7 +49,7 @@ struct Frame<'a> {
     counts: &'a [AtomicU32],
 }
 
-impl Kept {
+impl KeptGraph {
     /// Reads all of it.
     ///
     /// # Errors

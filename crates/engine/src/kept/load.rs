@@ -15,7 +15,7 @@ use welter_store::{ChunkError, StoreError};
 use super::columns::ColumnReader;
 use super::directory::{Directory, Entry, Run};
 use super::manifest::{KeptIds, Manifest};
-use super::{DEGREES, INTEGERS, Kept, NAMES};
+use super::{DEGREES, INTEGERS, KeptGraph, NAMES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
 use crate::edges::graph::{Graph, Stored, Stripe};
@@ -38,7 +38,7 @@ const PIECE: usize = 1 << 16;
 /// Bytes of names that are read at a time.
 const TEXT_BYTES: usize = 1 << 20;
 
-impl Kept {
+impl KeptGraph {
     /// Opens the graph as a plan of [`Self::plan`] says.
     ///
     /// # Errors
@@ -342,7 +342,7 @@ fn group_chunks_by_stripe(
     stripes
 }
 
-impl Kept {
+impl KeptGraph {
     /// The ids of its slots.
     ///
     /// # Errors
@@ -353,7 +353,7 @@ impl Kept {
 }
 
 /// The ids of a kept graph's slots.
-fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
+fn ids(kept: &KeptGraph) -> Result<IdMap, EngineError> {
     let Manifest { slots, .. } = kept.manifest;
     Ok(match kept.manifest.ids {
         KeptIds::Same => IdMap::Same,
@@ -381,7 +381,11 @@ fn ids(kept: &Kept) -> Result<IdMap, EngineError> {
 }
 
 /// The ids in a file, which ascend.
-fn integers(kept: &Kept, count: u64, within: RangeInclusive<u64>) -> Result<Vec<u64>, EngineError> {
+fn integers(
+    kept: &KeptGraph,
+    count: u64,
+    within: RangeInclusive<u64>,
+) -> Result<Vec<u64>, EngineError> {
     let mut column = ColumnReader::open(&kept.folder(), INTEGERS, &kept.manifest, &kept.io)?;
     column.must_hold(count * 8)?;
     let ids: Vec<u64> = column.read_vec(count as usize)?;
@@ -398,7 +402,7 @@ fn integers(kept: &Kept, count: u64, within: RangeInclusive<u64>) -> Result<Vec<
     Ok(ids)
 }
 
-fn names(kept: &Kept, slots: u64) -> Result<Names, EngineError> {
+fn names(kept: &KeptGraph, slots: u64) -> Result<Names, EngineError> {
     let mut column = ColumnReader::open(&kept.folder(), NAMES, &kept.manifest, &kept.io)?;
     let text_bytes = column.bytes().checked_sub(slots * 8);
     let Some(text_bytes) = text_bytes else {

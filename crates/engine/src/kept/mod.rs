@@ -17,8 +17,8 @@
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
 //! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is
 //! padding that `check` holds to be zero · nothing is believed by its position: every file and
-//! every chunk says which graph and generation it belongs to. Checked in `Kept::chunk`. Tested by
-//! `a_kill_leaves_nothing_that_opens_and_the_next_ingest_clears_it`,
+//! every chunk says which graph and generation it belongs to. Checked in `KeptGraph::chunk`. Tested
+//! by `a_kill_leaves_nothing_that_opens_and_the_next_ingest_clears_it`,
 //! `a_flipped_bit_is_found_wherever_it_is` and `files_of_another_graph_are_found`.
 
 mod cached;
@@ -87,7 +87,7 @@ const ELSEWHERE_SIDE_BY_SIDE: usize = 16;
 
 /// A kept graph, of which the manifest has been read.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct KeptGraph {
     path: PathBuf,
     manifest: Manifest,
     io: IoOptions,
@@ -100,7 +100,7 @@ pub fn is_kept(path: &Path) -> bool {
     path.join(MANIFEST).is_file()
 }
 
-impl Kept {
+impl KeptGraph {
     /// How its files are read.
     pub fn io(&self) -> &IoOptions {
         &self.io

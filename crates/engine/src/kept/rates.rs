@@ -10,7 +10,7 @@ use welter_store::io::Requests;
 use welter_store::probe::{self, Probe, Rate};
 use welter_store::sealed::{self, Identity, SealedReader};
 
-use super::{ELSEWHERE_IN_FLIGHT, Kept, RATES};
+use super::{ELSEWHERE_IN_FLIGHT, KeptGraph, RATES};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::throughput::Throughput;
@@ -19,7 +19,7 @@ use welter_store::sealed::offset_in_file;
 /// Bytes of the file at most: a thousand ways of asking.
 const BYTES_MAX: u64 = 1 << 16;
 
-impl Kept {
+impl KeptGraph {
     /// How fast the device was when that was measured, if it was.
     ///
     /// # Errors

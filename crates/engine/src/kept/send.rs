@@ -27,7 +27,7 @@ use welter_store::{StoreError, durable};
 use super::columns::ColumnWriter;
 use super::directory::{Directory, ENTRY_BYTES};
 use super::manifest::{KIND, KeptFile, Manifest, VERSION};
-use super::{CHUNKS, Kept, MANIFEST};
+use super::{CHUNKS, KeptGraph, MANIFEST};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 
@@ -66,7 +66,7 @@ impl Sent<'_> {
     }
 }
 
-impl Kept {
+impl KeptGraph {
     /// Sends the graph of this directory to `target`, the URL of a folder of `remote`.
     ///
     /// # Errors

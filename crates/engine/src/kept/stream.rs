@@ -17,7 +17,7 @@ use welter_store::frame::Decompressor;
 use welter_store::io::{Memory, Pages, Volume};
 use welter_store::weights::WeightKind;
 
-use super::Kept;
+use super::KeptGraph;
 use super::directory::{Directory, Run};
 use super::load::damaged;
 use super::manifest::KeptIds;
@@ -32,7 +32,7 @@ const BATCH_EDGES: usize = 1 << 15;
 
 /// The edges of a kept graph.
 pub struct KeptStream {
-    kept: Kept,
+    kept: KeptGraph,
     directory: Directory,
     volume: Arc<Volume>,
     /// First vertex of each stripe, and the number of vertices.
@@ -58,7 +58,7 @@ impl Buffers {
     }
 }
 
-impl Kept {
+impl KeptGraph {
     /// The edges as a stream, `weighted` if they shall come with what weights they have, and the
     /// ids of its slots.
     ///

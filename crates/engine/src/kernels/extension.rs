@@ -8,10 +8,12 @@ use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Vertex};
 
 use crate::kernels::apply::{fill, repeated};
-use crate::kernels::ends::{self, apply_vertices};
+use crate::kernels::endpoints::{self, apply_vertices};
 use crate::kernels::folded::{fold, merged};
 use crate::kernels::keys::Keys;
-use crate::kernels::seam::{Ends, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut};
+use crate::kernels::seam::{
+    EndpointColumns, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut,
+};
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::RecordRun;
 
@@ -87,7 +89,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
     fn extend(
         &self,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         states: &mut [u8],
         accums: &mut [u8],
     ) {
@@ -105,7 +107,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
     fn scatter_edges(
         &self,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         states: &mut [u8],
         run: RecordRun<'_>,
     ) -> usize {
@@ -131,10 +133,13 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
 }
 
 /// Signals at the ends of edges, of their type.
-fn typed<'a, E: Extended>(program: &'a E, ends: Ends<'a>) -> ends::Ends<'a, E> {
+fn typed<'a, E: Extended>(
+    program: &'a E,
+    ends: EndpointColumns<'a>,
+) -> endpoints::EndpointSignals<'a, E> {
     let said = match ends.said {
-        Said::Sources(signals) => ends::Said::Sources(elements(signals)),
-        Said::Edges(signals) => ends::Said::Edges(elements(signals)),
+        Said::Sources(signals) => endpoints::Said::Sources(elements(signals)),
+        Said::Edges(signals) => endpoints::Said::Edges(elements(signals)),
     };
-    ends::Ends { program, base: ends.base, said, targets: elements(ends.targets) }
+    endpoints::EndpointSignals { program, base: ends.base, said, targets: elements(ends.targets) }
 }

@@ -32,7 +32,7 @@ pub(crate) mod bits;
 pub(crate) mod buckets;
 pub(crate) mod changes;
 pub(crate) mod cuts;
-pub(crate) mod ends;
+pub(crate) mod endpoints;
 pub(crate) mod extension;
 pub(crate) mod filter;
 pub(crate) mod folded;

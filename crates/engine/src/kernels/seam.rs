@@ -139,7 +139,7 @@ pub(crate) enum Said<'a> {
 
 /// Signals at both ends of edges.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends<'a> {
+pub(crate) struct EndpointColumns<'a> {
     /// The numbers of the first source and of the first target.
     pub(crate) base: [usize; 2],
     pub(crate) said: Said<'a>,
@@ -152,7 +152,7 @@ pub(crate) trait ExtendedKernel: Kernel {
     fn extend(
         &self,
         edges: (Keys<'_>, Option<&[f64]>),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         states: &mut [u8],
         accums: &mut [u8],
     );
@@ -162,7 +162,7 @@ pub(crate) trait ExtendedKernel: Kernel {
     fn scatter_edges(
         &self,
         edges: (Keys<'_>, Option<&[f64]>),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         states: &mut [u8],
         run: RecordRun<'_>,
     ) -> usize;

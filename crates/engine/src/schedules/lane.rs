@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::keys::{Keys, Reach, Width};
-use crate::kernels::seam::{Ends, ExtendedKernel, Said};
+use crate::kernels::seam::{EndpointColumns, ExtendedKernel, Said};
 
 /// The states of a lane: those that are in memory, and the way along the others.
 pub(crate) struct Lane<'l, 's> {
@@ -33,7 +33,7 @@ impl<'l, 's> Lane<'l, 's> {
         &mut self,
         kernel: &dyn ExtendedKernel,
         (tile, coding): (&Tile<'_>, Coding),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         accums: &mut [u8],
         scratch: &mut DecodeBuffers,
     ) -> Result<(), EngineError> {
@@ -52,7 +52,7 @@ impl<'l, 's> Lane<'l, 's> {
         &mut self,
         kernel: &dyn ExtendedKernel,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
-        ends: Ends<'_>,
+        ends: EndpointColumns<'_>,
         accums: &mut [u8],
     ) -> Result<(), EngineError> {
         let shape = kernel.shape();
@@ -62,7 +62,7 @@ impl<'l, 's> Lane<'l, 's> {
             let run = shown..shown + states.len() / shape.state;
             shown = run.end;
             let weights = weights.map(|weights| &weights[run.clone()]);
-            let ends = Ends { said: part(ends.said, run.clone(), shape.signal), ..ends };
+            let ends = EndpointColumns { said: part(ends.said, run.clone(), shape.signal), ..ends };
             kernel.extend((keys.part(run), weights), ends, states, accums);
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use welter_engine::kept::{self, KeepOptions, Kept};
+use welter_engine::kept::{self, KeepOptions, KeptGraph};
 use welter_engine::plan::{InputScanCost, Layout, Plan, ProgramKind, Route, Settings, Shape};
 use welter_engine::{
     Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
@@ -98,7 +98,7 @@ impl Memory {
         graph: &Graph,
         reading: Reading,
         folder: &Folder,
-    ) -> Result<Kept, EngineError> {
+    ) -> Result<KeptGraph, EngineError> {
         self.keep_as((graph, None), reading, folder)
     }
 
@@ -107,7 +107,7 @@ impl Memory {
         (graph, ids): (&Graph, Option<&IdMap>),
         reading: Reading,
         folder: &Folder,
-    ) -> Result<Kept, EngineError> {
+    ) -> Result<KeptGraph, EngineError> {
         let (list, ids) = self.input_as(graph, ids);
         let plan = self.plan(graph, reading, Layout::kept())?;
         let list: Box<dyn EdgeStream> = Box::new(list);
@@ -115,7 +115,7 @@ impl Memory {
         let options = KeepOptions { directory: folder.graph(), io: io.clone(), graph: None };
         let workers = workers(plan.premises.threads);
         kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
-        Kept::open(&folder.graph(), &io)
+        KeptGraph::open(&folder.graph(), &io)
     }
 
     /// Runs a stream program on a graph.

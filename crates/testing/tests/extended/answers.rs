@@ -1,7 +1,7 @@
 //! The answers of the interpreter, by all executors and routes.
 
 use proptest::prelude::*;
-use welter_engine::kept::{self, Kept};
+use welter_engine::kept::{self, KeptGraph};
 use welter_engine::plan::{Layout, OutOfCore, Plan, Route, Settings, SpillPlan, StorageMode};
 use welter_engine::{EngineError, extend};
 use welter_model::edges::Reading;
@@ -56,7 +56,7 @@ fn hashes(graph: &Graph, program: &Hashed) -> Vec<u64> {
 }
 
 /// Hashes of a graph that is kept, by a plan.
-fn run(kept: &Kept, plan: &Plan, program: &Hashed) -> Vec<u64> {
+fn run(kept: &KeptGraph, plan: &Plan, program: &Hashed) -> Vec<u64> {
     let workers = workers(plan.premises.threads);
     let held = kept.load(plan, workers, &Progress::new()).unwrap();
     let found = extend(&held, program, workers, &Progress::new()).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use bytemuck::bytes_of;
 use welter_algorithms::Spmv;
 use welter_algorithms::spmv::Vector;
-use welter_engine::kept::{Checked, Kept};
+use welter_engine::kept::{Checked, KeptGraph};
 use welter_engine::plan::{Settings, StorageMode};
 use welter_engine::{EngineError, run};
 use welter_model::edges::EdgeStream;
@@ -29,7 +29,7 @@ fn io() -> IoOptions {
 }
 
 fn check(directory: &Path) -> Result<Checked, EngineError> {
-    Kept::open(directory, &io())?.check(workers(1), &Progress::new())
+    KeptGraph::open(directory, &io())?.check(workers(1), &Progress::new())
 }
 
 /// Result of a program on a kept graph, read from files.
@@ -39,7 +39,7 @@ fn answer(directory: &Path) -> Result<Vec<u8>, EngineError> {
         storage: StorageMode::Always { cache_bytes: 0, values: false },
         ..Settings::default()
     };
-    let kept = Kept::open(directory, &io())?;
+    let kept = KeptGraph::open(directory, &io())?;
     let graph = loaded::<Spmv<f64>>(&kept, &settings)?;
     kept.ids()?;
     let program = Spmv::<f64>::new(Vector::Random { seed: 1 }, 1);

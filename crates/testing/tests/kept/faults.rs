@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use welter_engine::kept::{Kept, is_kept};
+use welter_engine::kept::{KeptGraph, is_kept};
 use welter_model::ids::IdMap;
 use welter_progress::{FailureKind, Progress};
 use welter_store::io::{Call, Fault, Faults, IoMode, IoOptions};
@@ -37,7 +37,7 @@ fn beside(folder: &Folder) -> Vec<String> {
 }
 
 fn whole(directory: &Path) -> bool {
-    let kept = Kept::open(directory, &IoOptions::default()).unwrap();
+    let kept = KeptGraph::open(directory, &IoOptions::default()).unwrap();
     kept.check(workers(1), &Progress::new()).is_ok()
 }
 

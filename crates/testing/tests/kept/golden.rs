@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use welter_engine::kept::Kept;
+use welter_engine::kept::KeptGraph;
 use welter_model::edges::Reading;
 use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
@@ -50,7 +50,7 @@ fn todays_builder_writes_the_golden_files() {
         let folder = Folder::new();
         let graph = Some(0x6b65_7074_2067_7261);
         input.keep(folder.graph(), &IoOptions::default(), graph).unwrap();
-        let kept = Kept::open(&folder.graph(), &IoOptions::default()).unwrap();
+        let kept = KeptGraph::open(&folder.graph(), &IoOptions::default()).unwrap();
         for file in files(&kept) {
             let path = golden.join(name).join(&file);
             let found = fs::read(folder.graph().join(&file)).unwrap();
@@ -62,7 +62,7 @@ fn todays_builder_writes_the_golden_files() {
             assert!(found == expected, "{} is not what is written today", path.display());
         }
         // And today's reader reads them.
-        let kept = Kept::open(&golden.join(name), &IoOptions::default()).unwrap();
+        let kept = KeptGraph::open(&golden.join(name), &IoOptions::default()).unwrap();
         assert_eq!(kept.check(workers(1), &Progress::new()).unwrap().foreign, [""; 0]);
         assert_eq!(kept.ids().unwrap(), input.ids);
     }
@@ -73,7 +73,7 @@ fn todays_builder_writes_the_golden_files() {
 fn graphs_that_say_less_of_their_sources_are_read() {
     let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let [today, once] = ["weighted", "weighted-wide"].map(|name| {
-        let kept = Kept::open(&golden.join(name), &IoOptions::default()).unwrap();
+        let kept = KeptGraph::open(&golden.join(name), &IoOptions::default()).unwrap();
         kept.check(workers(1), &Progress::new()).unwrap();
         fs::read(golden.join(name).join("manifest")).unwrap()
     });

@@ -9,7 +9,7 @@ mod readings;
 
 use std::path::PathBuf;
 
-use welter_engine::kept::{self, KeepOptions, Kept, Manifest};
+use welter_engine::kept::{self, KeepOptions, KeptGraph, Manifest};
 use welter_engine::plan::{Layout, Plan, Settings, Shape};
 use welter_engine::{EngineError, Graph};
 use welter_model::edges::{EdgeList, EdgeStream, Reading};
@@ -74,9 +74,9 @@ impl Input {
     }
 
     /// Keeps it in a folder, which must work, and opens that.
-    pub(crate) fn kept(&self, folder: &Folder) -> Kept {
+    pub(crate) fn kept(&self, folder: &Folder) -> KeptGraph {
         self.keep(folder.graph(), &IoOptions::default(), None).unwrap();
-        Kept::open(&folder.graph(), &IoOptions::default()).unwrap()
+        KeptGraph::open(&folder.graph(), &IoOptions::default()).unwrap()
     }
 
     /// Reads it into memory for a program.
@@ -89,13 +89,16 @@ impl Input {
 }
 
 /// Opens a kept graph for a program.
-pub(crate) fn loaded<P: Program>(kept: &Kept, settings: &Settings) -> Result<Graph, EngineError> {
+pub(crate) fn loaded<P: Program>(
+    kept: &KeptGraph,
+    settings: &Settings,
+) -> Result<Graph, EngineError> {
     let plan = kept.plan(Layout::of::<P>(), settings, &MACHINE)?;
     kept.load(&plan, workers(plan.premises.threads), &Progress::new())
 }
 
 /// Names of all files of a kept graph, relative to its directory.
-pub(crate) fn files(kept: &Kept) -> Vec<String> {
+pub(crate) fn files(kept: &KeptGraph) -> Vec<String> {
     let listed = kept.manifest().files.iter().map(|file| format!("gen-0/{}", file.name));
     ["manifest".to_owned()].into_iter().chain(listed).collect()
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use welter_algorithms::LabelPropagation;
-use welter_engine::kept::{self, KeepOptions, Kept};
+use welter_engine::kept::{self, KeepOptions, KeptGraph};
 use welter_engine::plan::DiskUsage;
 
 use super::*;
@@ -68,7 +68,7 @@ fn forward(count: u32, slots: u32) -> EdgeList {
 
 /// The bytes of the answer of a program on a kept graph.
 fn answer<P: Program>(
-    kept: &Kept,
+    kept: &KeptGraph,
     program: &P,
     plan: &Plan,
     directory: &Path,
@@ -82,7 +82,7 @@ fn answer<P: Program>(
     Ok(bytemuck::cast_slice(&outcome.values.whole()?).to_vec())
 }
 
-fn judge_program<P: Program>(kept: &Kept, program: &P, threads: usize, what: &str) {
+fn judge_program<P: Program>(kept: &KeptGraph, program: &P, threads: usize, what: &str) {
     for route in ROUTES {
         let settings = Settings {
             threads: Some(threads),
@@ -126,7 +126,7 @@ fn the_state_of_a_run_takes_what_its_plan_says() {
         let (workers, progress) = (workers.with_storage(storage), Progress::new());
         let list = Box::new(list);
         kept::keep(list, &IdMap::Declared, reading, &plan, &options, &workers, &progress).unwrap();
-        let kept = Kept::open(&place, &io).unwrap();
+        let kept = KeptGraph::open(&place, &io).unwrap();
         let ranks = PageRank::<f64>::new(kept.manifest().vertices, 0.85, 3, 0.0, Dangling::Spread);
         judge_program(&kept, &ranks, 2 - number, "ranks");
         judge_program(&kept, &LabelPropagation, 3, "labels");

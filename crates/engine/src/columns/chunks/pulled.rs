@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::keys::{Columns, Reach};
 use crate::kernels::records::Records;
-use crate::kernels::seam::{Ends, Said, TileFold};
+use crate::kernels::seam::{EndpointColumns, Said, TileFold};
 use crate::kernels::sink::{Room, Sink};
 
 /// A chunk of a cell, whole, whose keys may still be anything.
@@ -178,7 +178,7 @@ impl<'b> Pulled<'_, 'b> {
             let columns = Columns::new([lengths[0] - place, lengths[1]]);
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
             let said = Said::Sources(&sources[place * shape.signal..]);
-            let ends = Ends { base, said, targets };
+            let ends = EndpointColumns { base, said, targets };
             let mut records = Records::new(shape.update, tile.edges, 0);
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let own = keys.len() * shape.state;

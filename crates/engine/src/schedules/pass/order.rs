@@ -85,7 +85,7 @@ impl<'g> Order<'g> {
     }
 
     /// How the edges of a tile are looked at.
-    pub(super) fn look(&self, shape: &StreamShape) -> VisitOrder {
+    pub(super) fn visit_order(&self, shape: &StreamShape) -> VisitOrder {
         match self.way {
             Way::Turned | Way::First if shape.unequal => VisitOrder::Unequal,
             Way::Turned | Way::First => VisitOrder::Runs,

@@ -192,7 +192,7 @@ impl ChunkPass<'_, '_> {
                     tile: &tile,
                     coding,
                     target_base: self.stripe.vertices.start as u32,
-                    look: self.order.look(shape),
+                    look: self.order.visit_order(shape),
                     changed: &self.stale.changing,
                 });
             }

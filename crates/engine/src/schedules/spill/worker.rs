@@ -18,7 +18,7 @@ use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{BUFFER, Coding, DecodeBuffers};
 use crate::kernels::keys::{Reach, Width};
 use crate::kernels::records::Records;
-use crate::kernels::seam::{AnyKernel, Ends, ExtendedKernel, FoldKernel, Kernel, Said};
+use crate::kernels::seam::{AnyKernel, EndpointColumns, ExtendedKernel, FoldKernel, Kernel, Said};
 use crate::machine::arena::Buffer;
 use crate::schedules::lane::Lane;
 
@@ -210,7 +210,8 @@ impl<'g> WorkerState<'g> {
                         if done.is_ok() {
                             let first = (tile.source, coding.target_bits);
                             done = listener.listen(keys, first, said).and_then(|()| {
-                                let ends = Ends { base, said: Said::Edges(said), targets };
+                                let ends =
+                                    EndpointColumns { base, said: Said::Edges(said), targets };
                                 let keys = Width.hold(keys, coding.target_bits);
                                 lane.extend(kernel, (keys, weights), ends, accums)
                             });

@@ -39,7 +39,7 @@ pub(crate) enum Said<'a, S> {
 }
 
 /// Signals at the ends of a tile's edges.
-pub(crate) struct Ends<'a, E: Extended> {
+pub(crate) struct EndpointSignals<'a, E: Extended> {
     pub(crate) program: &'a E,
     /// The numbers of the first source and of the first target.
     pub(crate) base: [usize; 2],
@@ -47,7 +47,7 @@ pub(crate) struct Ends<'a, E: Extended> {
     pub(crate) targets: &'a [E::Signal],
 }
 
-impl<E: Extended> Ends<'_, E> {
+impl<E: Extended> EndpointSignals<'_, E> {
     /// Shows edges with as many states, and hands what they tell their targets to `tell`.
     pub(crate) fn run(
         &self,
