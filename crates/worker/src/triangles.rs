@@ -43,7 +43,7 @@ use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::{Outcome, Payload, Work};
 
-use self::corners::Corners;
+use self::corners::CornerCounts;
 use self::rows::{KEY_BYTES, Keys, Rows, VERTICES_MOST};
 use self::stage::{Needs, Ranges, Round, Stage, fewest, least, needs, row_most};
 use self::update_bins::{Record, UpdateBins};
@@ -77,7 +77,7 @@ pub struct TriangleWorker {
     /// Rows that go to others, and the next one that does.
     sending: Option<(Rows, u64)>,
     bins: UpdateBins,
-    corners: Corners,
+    corners: CornerCounts,
     scratch: DecodeBuffers,
     looked_at: u64,
 }
@@ -121,7 +121,7 @@ impl TriangleWorker {
             held: Rows::default(),
             sending: None,
             bins: UpdateBins::new(cut.partitions.count(), cut.chunk_records),
-            corners: Corners::default(),
+            corners: CornerCounts::default(),
             scratch: DecodeBuffers::default(),
             looked_at: 0,
             cut,

@@ -14,7 +14,7 @@ use super::rows::Rows;
 
 /// Counts of the corners of triangles that a row closed, until the next one does.
 #[derive(Debug, Default)]
-pub(crate) struct Corners {
+pub(crate) struct CornerCounts {
     /// Of the vertex that the row is of.
     pub(crate) lowest: u64,
     /// Of each of its entries, as the highest corner.
@@ -26,7 +26,7 @@ fn ways(entry: u32, is_directed: bool) -> u64 {
     1 + u64::from(entry & u32::from(is_directed))
 }
 
-impl Corners {
+impl CornerCounts {
     /// Lets a row meet those of its vertices that are held, of which the first is `base` of the
     /// partition. `middle` is told how much each of these counts itself; it returns how many there
     /// were.
@@ -97,7 +97,7 @@ mod tests {
             (false, 3, [0, 0, 1, 0, 2], [(1, 2), (2, 1)]),
             (true, 2 + 1 + 2, [0, 0, 2, 0, 3], [(1, 2), (2, 1)]),
         ] {
-            let (mut corners, mut found) = (Corners::default(), Vec::new());
+            let (mut corners, mut found) = (CornerCounts::default(), Vec::new());
             let held = (&keys.rows(0..4), 10);
             let count = corners.count(&row, held, is_directed, |a, closed| found.push((a, closed)));
             assert_eq!((count, found), (2, middles.to_vec()));
