@@ -1,7 +1,7 @@
 //! A worker with a planted bug: of combined updates it merges some twice.
 
 use welter_engine::EngineError;
-use welter_engine::chunks::{Column, FoldKernel, UpdateCell, open_updates, write_updates};
+use welter_engine::chunks::{Column, FoldKernel, UpdateKey, open_updates, write_updates};
 use welter_protocol::names::Step;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
@@ -29,7 +29,7 @@ impl Tampered {
         };
         let (turn, stripe) = (step.iteration.into(), filled.partition);
         let width = self.kernel.shape().accum;
-        let at = (self.graph, UpdateCell { turn, stripe, source_partition: 0 });
+        let at = (self.graph, UpdateKey { turn, stripe, source_partition: 0 });
         let records = open_updates(width, at, &filled.payload)?;
         let mut accums = Column::default();
         accums.extend(records.accums);

@@ -3,7 +3,7 @@
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
-use welter_engine::chunks::{UpdateCell, open_updates, write_updates};
+use welter_engine::chunks::{UpdateKey, open_updates, write_updates};
 use welter_protocol::names::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
@@ -34,9 +34,9 @@ impl TamperedRows {
     }
 
     /// The name of updates that wait for the next iteration.
-    fn at(&self, filled: &Filled) -> (u64, UpdateCell) {
+    fn at(&self, filled: &Filled) -> (u64, UpdateKey) {
         let turn = self.step.map_or(0, |step| step.iteration + 1).into();
-        (self.graph, UpdateCell { turn, stripe: filled.partition, source_partition: 0 })
+        (self.graph, UpdateKey { turn, stripe: filled.partition, source_partition: 0 })
     }
 
     /// Leaves out the first row of a chunk, as if one partition less had been told. It was not made

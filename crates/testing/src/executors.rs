@@ -67,9 +67,9 @@ pub fn executors() -> Vec<Executor> {
     use Compression::{Lz4, Snappy, Zlib, Zstd};
     use Encoding::{Compressed, Packed, Short};
     use FrontierMode::{Alone, Auto, Dense, Local, Pull, Together};
-    use IndexMode::{Bands, Rows};
+    use IndexMode::{Granules, Rows};
     let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
-    let mut indexes = [IndexMode::Auto, Rows, Bands].into_iter().cycle();
+    let mut indexes = [IndexMode::Auto, Rows, Granules].into_iter().cycle();
     let mut groups = [None, Some(1 << 12), Some(1 << 14)].into_iter().cycle();
     let mut memory = |threads, encoding, [stripe, block]: [u32; 2], chunk_bytes, part_edges_max| {
         let settings = Settings {

@@ -9,7 +9,7 @@
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use welter_engine::chunks::{Column, FoldKernel, UpdateCell, write_updates};
+use welter_engine::chunks::{Column, FoldKernel, UpdateKey, write_updates};
 use welter_protocol::work::Filled;
 
 /// Updates that wait beside the records of their destinations, at most: few enough for the cache.
@@ -101,12 +101,12 @@ impl Bin {
     }
 
     /// The buffer as a chunk of updates that were not combined.
-    pub(crate) fn chunk(&self, at: (u64, UpdateCell)) -> Vec<u8> {
+    pub(crate) fn chunk(&self, at: (u64, UpdateKey)) -> Vec<u8> {
         write_updates(self.width, at, self.records(), self.updates)
     }
 
     /// The buffer as a chunk for its partition, if it holds anything; it is empty afterwards.
-    pub(crate) fn take(&mut self, at: (u64, UpdateCell)) -> Option<Filled> {
+    pub(crate) fn take(&mut self, at: (u64, UpdateKey)) -> Option<Filled> {
         let filled = (self.updates > 0).then(|| Filled {
             partition: at.1.stripe,
             source: None,
@@ -123,7 +123,7 @@ impl Bin {
     pub(crate) fn take_combined(
         &mut self,
         kernel: &FoldKernel,
-        at: (u64, UpdateCell),
+        at: (u64, UpdateKey),
     ) -> Option<Filled> {
         self.merge(kernel);
         self.take(at)
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateCell) = (7, UpdateCell { turn: 0, stripe: 0, source_partition: 0 });
+    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 0, stripe: 0, source_partition: 0 });
 
     /// The chunk that a buffer of these updates of a sum becomes.
     fn filled(combines: bool, updates: &[(u32, f64)]) -> (u32, Filled) {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
-use welter_engine::chunks::{DecodeBuffers, UpdateCell, open_updates, write_updates};
+use welter_engine::chunks::{DecodeBuffers, UpdateKey, open_updates, write_updates};
 use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::program::{Next, Total, Vertex};
 use welter_protocol::names::{Block, Bytes, Cell, Phase, Step};
@@ -245,9 +245,9 @@ impl<C: Contract> ContractWorker<C> {
     }
 
     /// The name of updates for the open partition in this iteration.
-    fn updates_here(&self) -> (u64, UpdateCell) {
+    fn updates_here(&self) -> (u64, UpdateKey) {
         let (turn, stripe) = (self.step.iteration.into(), self.partition);
-        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
+        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
     }
 
     /// Meets updates for the open partition; how many they stand for.

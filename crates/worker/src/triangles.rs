@@ -37,7 +37,7 @@ use std::ops::Range;
 
 use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
-use welter_engine::chunks::{DecodeBuffers, IntersectKernel, UpdateCell};
+use welter_engine::chunks::{DecodeBuffers, IntersectKernel, UpdateKey};
 use welter_protocol::config::Route;
 use welter_protocol::names::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
@@ -244,9 +244,9 @@ impl TriangleWorker {
     }
 
     /// Updates of an iteration for the open partition.
-    fn at(&self, iteration: u32) -> (u64, UpdateCell) {
+    fn at(&self, iteration: u32) -> (u64, UpdateKey) {
         let (turn, stripe) = (iteration.into(), self.partition);
-        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
+        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
     }
 
     fn decide(

@@ -2,7 +2,7 @@
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{
-    ExtendedKernel, FoldKernel, Kernel, Records, Sources, UpdateCell, gather, open_updates, states,
+    ExtendedKernel, FoldKernel, Kernel, Records, Sources, UpdateKey, gather, open_updates, states,
     touched, with_states,
 };
 use welter_protocol::names::{Cell, Phase};
@@ -78,7 +78,7 @@ impl KernelWorker {
                     bin.extend(&[target], record);
                 }
                 if bin.is_full(most) {
-                    let at = (graph, UpdateCell { stripe, ..at });
+                    let at = (graph, UpdateKey { stripe, ..at });
                     filled.extend(bin.take_combined(kernel, at));
                 }
             }
@@ -116,9 +116,9 @@ impl KernelWorker {
     }
 
     /// The name of updates for a partition in this iteration.
-    pub(crate) fn updates_for(&self, stripe: u32) -> (u64, UpdateCell) {
+    pub(crate) fn updates_for(&self, stripe: u32) -> (u64, UpdateKey) {
         let turn = self.step.iteration.into();
-        (self.graph, UpdateCell { turn, stripe, source_partition: self.partition })
+        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
     }
 
     /// Chunks of all that is left in buffers.
@@ -128,7 +128,7 @@ impl KernelWorker {
             Kernel::Extended(_) => self.told.take((graph, at)).into_iter().collect(),
             Kernel::Fold(kernel) => {
                 let take = |(stripe, bin): (u32, &mut Bin)| {
-                    bin.take_combined(kernel, (graph, UpdateCell { stripe, ..at }))
+                    bin.take_combined(kernel, (graph, UpdateKey { stripe, ..at }))
                 };
                 (0..).zip(&mut self.bins).filter_map(take).collect()
             }

@@ -93,7 +93,7 @@ impl FrontierArgs {
     pub(super) fn index(self) -> IndexMode {
         match self.index {
             Index::Auto => IndexMode::Auto,
-            Index::Blocks => IndexMode::Bands,
+            Index::Blocks => IndexMode::Granules,
             Index::Csr => IndexMode::Rows,
         }
     }

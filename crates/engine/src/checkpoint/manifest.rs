@@ -64,7 +64,7 @@ pub(super) struct Entry {
     pub(super) shape: Shape,
     /// Number of iterations of which a level is kept.
     pub(super) levels: u64,
-    /// Look-ups so far: vertices in bands, edges in passing.
+    /// Look-ups so far: vertices in granules, edges in passing.
     pub(super) lookups: [u64; 2],
     /// CRC-32C of the payload of its file.
     pub(super) checksum: u32,

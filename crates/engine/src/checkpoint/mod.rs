@@ -128,7 +128,7 @@ pub(crate) struct RunProgress {
     pub(crate) levels: Vec<IterationStats>,
     /// Vertices that are active now; counted when it is read.
     pub(crate) active: u64,
-    /// Counts of lookups so far (see [`crate::schedules::lookups`]).
+    /// Counts of lookups so far (see [`crate::schedules::access_path`]).
     pub(crate) lookups: [u64; 2],
 }
 

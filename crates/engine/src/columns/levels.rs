@@ -10,7 +10,7 @@ pub enum Mode {
     Dense,
     /// Vertices that an update could change looked among their neighbours for one that is active.
     Pull,
-    /// Only the bands of active sources were read, and only what they reached was applied.
+    /// Only the granules of active sources were read, and only what they reached was applied.
     Sparse,
     /// A pass over all parts that something new leads into, each of which was relaxed until
     /// nothing changed, out of step with the others.

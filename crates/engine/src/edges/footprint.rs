@@ -15,7 +15,7 @@ pub(crate) const BIN_PAGE_LINES: usize = 64;
 pub(crate) const BIN_PAGE_BYTES: usize = BIN_PAGE_LINES * LINE_BYTES;
 /// Edges of a tile at most, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
-/// Bands of a block, as many as bits in a mask of them.
+/// Granules of a block, as many as bits in a mask of them.
 pub(crate) const GRANULES: usize = 64;
 /// Places in a tile that an entry of the index holds.
 pub(crate) const PLACES: usize = GRANULES + 1;

@@ -46,7 +46,7 @@ pub struct Graph {
     pub(crate) id: (u64, u32),
     /// Whether the reverse of each edge is an edge too.
     pub(crate) symmetric: bool,
-    /// Where the edges of each band of sources lie, when the plan's program has a frontier.
+    /// Where the edges of each granule of sources lie, when the plan's program has a frontier.
     pub(crate) index: Option<SourceIndex>,
     /// The sources of each source partition, whose edges lie in chunks of its number.
     pub(crate) partitions: Vec<Range<u64>>,

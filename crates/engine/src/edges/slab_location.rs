@@ -175,7 +175,7 @@ impl SpilledSlabs {
         lock(&self.kept).len() as u64 * SLAB_BYTES as u64
     }
 
-    /// Leaves all slabs where they are: they will be asked for by [`Self::apart`].
+    /// Leaves all slabs where they are: they will be asked for by [`Self::left_in_place`].
     pub(crate) fn leave(&self) {
         let _ = self.apart.set(std::mem::take(&mut lock(&self.kept)));
     }

@@ -190,10 +190,10 @@ pub(crate) fn ingest(
                 graph.in_rows = Some(by_target(&graph, workers, progress)?);
             }
         }
-        Index::Bands | Index::RowsOncePaid { bands: true } => {
+        Index::Granules | Index::RowsOncePaid { granules: true } => {
             graph.index = Some(build_index(&graph, workers, progress)?);
         }
-        Index::None | Index::RowsOncePaid { bands: false } => {}
+        Index::None | Index::RowsOncePaid { granules: false } => {}
     }
     Ok(graph)
 }

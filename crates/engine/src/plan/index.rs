@@ -8,12 +8,12 @@ use super::settings::IndexMode;
 pub enum Index {
     /// No index: edges are met in passing.
     None,
-    /// The place of each band of sources in each tile.
-    Bands,
+    /// The place of each granule of sources in each tile.
+    Granules,
     /// Rows, which there is room for once looking vertices up otherwise has cost as much.
     RowsOncePaid {
-        /// Whether vertices are looked up in bands until then.
-        bands: bool,
+        /// Whether vertices are looked up in granules until then.
+        granules: bool,
     },
     /// Rows of targets, made at once.
     Rows {
@@ -28,17 +28,17 @@ impl Index {
         let Premises { program, settings, .. } = premises;
         match (rows, settings.index) {
             (true, IndexMode::Rows) => Self::Rows { both_directions: program.pulls() },
-            (true, _) => Self::RowsOncePaid { bands: program.has_frontier() },
-            (false, _) if program.has_frontier() => Self::Bands,
+            (true, _) => Self::RowsOncePaid { granules: program.has_frontier() },
+            (false, _) if program.has_frontier() => Self::Granules,
             (false, _) => Self::None,
         }
     }
 
-    /// The index of a graph that is kept, which has no bands.
+    /// The index of a graph that is kept, which has no granules.
     pub(super) fn of_kept(premises: &Premises, rows: bool) -> Self {
         match Self::new(premises, rows) {
-            Self::Bands => Self::None,
-            Self::RowsOncePaid { .. } => Self::RowsOncePaid { bands: false },
+            Self::Granules => Self::None,
+            Self::RowsOncePaid { .. } => Self::RowsOncePaid { granules: false },
             other => other,
         }
     }
@@ -57,7 +57,7 @@ impl Index {
 impl Premises {
     /// Whether rows serve the program, unless there is no room for them.
     pub(super) fn wants_rows(&self) -> bool {
-        self.settings.index != IndexMode::Bands
+        self.settings.index != IndexMode::Granules
             && self.program.uses_index()
             && self.shape.edges < 1 << 32
     }

@@ -156,7 +156,7 @@ impl Plan {
         let rows = self.premises.wants_rows();
         let encoding = if rows { Encoding::Packed } else { Encoding::Compressed };
         let premises = Premises { even_stripes: false, ..self.premises.with_encoding(encoding) };
-        let index = if rows { Index::RowsOncePaid { bands: false } } else { Index::None };
+        let index = if rows { Index::RowsOncePaid { granules: false } } else { Index::None };
         let peak = Memory::of(&premises, index).peak();
         peak + peak / MARGIN
     }
@@ -263,7 +263,7 @@ fn stripe_bits(shape: &Shape, layout: Layout, machine: &Machine) -> u32 {
 /// Stripes of a group program, about, at most: each takes bins of its own.
 const GROUP_STRIPES: u64 = 1 << 10;
 
-/// Log2 of the width of a block whose tiles hold about 1,500 edges: 24 in each of its bands, so
+/// Log2 of the width of a block whose tiles hold about 1,500 edges: 24 in each of its granules, so
 /// that looking for the edges of one source reads few others.
 fn band_block_bits(shape: &Shape, stripe_bits: u32, threads: usize) -> u32 {
     let stripes = (shape.slots >> stripe_bits).max((STRIPES_PER_WORKER * threads) as u64);

@@ -119,7 +119,7 @@ impl Memory {
             .each_worker(ingest::WORKER_BYTES);
         let chunks = premises.chunk_bytes(stripes) + threads * SLAB_BYTES as u64;
         let padding = premises.edges.key_sources();
-        let bands =
+        let granules =
             if program.has_frontier() { premises.tiles_most(stripes) * INDEX_BYTES } else { 0 };
         Self {
             held: held_bytes(premises),
@@ -135,7 +135,7 @@ impl Memory {
             edges: premises.edge_states(),
             frontier: vertices * program.sparse()
                 + (vertices + padding) * 2 * program.active()
-                + bands,
+                + granules,
             rows: rows_bytes(premises, index),
             workers: workers.bytes(),
             chunks_stored: 0,

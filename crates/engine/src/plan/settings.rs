@@ -130,11 +130,11 @@ pub enum StorageMode {
 /// no answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IndexMode {
-    /// By bands, and by rows from when these pay, if they fit the budget.
+    /// By granules, and by rows from when these pay, if they fit the budget.
     #[default]
     Auto,
-    /// By the place of each band of sources in each tile.
-    Bands,
+    /// By the place of each granule of sources in each tile.
+    Granules,
     /// By rows of targets, and of sources where a program can use them, which hold every edge once
     /// or twice more and are made at ingest: for graphs that are searched again and again.
     Rows,

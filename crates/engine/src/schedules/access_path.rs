@@ -18,7 +18,7 @@ pub(crate) struct AccessPath<'g> {
     pub(crate) out_rows: Option<&'g Rows>,
     /// Where vertices may look for one that is active.
     pub(crate) in_rows: Option<&'g Rows>,
-    /// Vertices that were looked up in the index of bands.
+    /// Vertices that were looked up in the index of granules.
     banded: u64,
     /// Edges that were met in passing while few vertices were active.
     passed: u64,
@@ -44,7 +44,7 @@ impl<'g> AccessPath<'g> {
             }
     }
 
-    /// Look-ups so far, in bands and in passing, for a checkpoint.
+    /// Look-ups so far, in granules and in passing, for a checkpoint.
     pub(crate) fn counts(&self) -> [u64; 2] {
         [self.banded, self.passed]
     }
@@ -65,7 +65,7 @@ impl<'g> AccessPath<'g> {
         Ok(())
     }
 
-    /// Whether rows would have paid, by what was looked up in bands.
+    /// Whether rows would have paid, by what was looked up in granules.
     fn bands_pay(&self) -> bool {
         self.banded > self.graph.edges() / ROWS_PAY_AT
     }
@@ -75,7 +75,7 @@ impl<'g> AccessPath<'g> {
         self.passed > self.graph.edges().saturating_mul(ROWS_PAY_PASSES)
     }
 
-    /// Counts vertices that are looked up in the index of bands, and makes rows when by now they
+    /// Counts vertices that are looked up in the index of granules, and makes rows when by now they
     /// would have paid: whatever comes, that costs at most about twice what the best choice would
     /// have cost.
     pub(crate) fn count(
@@ -113,13 +113,14 @@ impl<'g> AccessPath<'g> {
     }
 }
 
-/// An iteration looks vertices up in the index of bands when they have fewer than one in so many of
-/// all edges: finding the edges of one costs as much as folding some tens of them in passing.
+/// An iteration looks vertices up in the index of granules when they have fewer than one in so many
+/// of all edges: finding the edges of one costs as much as folding some tens of them in passing.
 const BANDS_BELOW: u64 = 24;
 /// Divisor of all edges below which an iteration looks vertices up, where rows both ways let
 /// vertices look for an active one too.
 const PULL_ABOVE: u64 = 20;
-/// To look up a vertex in the index of bands costs about as much as to lay so many edges in rows.
+/// To look up a vertex in the index of granules costs about as much as to lay so many edges in
+/// rows.
 const ROWS_PAY_AT: u64 = 32;
 /// To lay all edges in rows costs about as much as to meet them so often in passing.
 const ROWS_PAY_PASSES: u64 = 8;

@@ -187,7 +187,7 @@ fn edges(graph: &Graph, vertices: &[u32], most: u64) -> u64 {
     sum
 }
 
-/// Which bands of each block have an active source, a bit each.
+/// Which granules of each block have an active source, a bit each.
 pub(crate) struct Masks {
     words: Vec<u64>,
 }
@@ -196,9 +196,9 @@ impl Masks {
     pub(crate) fn of_flags(graph: &Graph, flags: &[u8]) -> Self {
         let flags = &flags[..graph.vertices() as usize];
         let words = flags.chunks(1 << graph.layout.block_bits).map(|block| {
-            block.chunks(1 << granule_bits(graph)).enumerate().fold(0, |mask, (band, flags)| {
+            block.chunks(1 << granule_bits(graph)).enumerate().fold(0, |mask, (granule, flags)| {
                 let any = flags.iter().fold(0, |any, flag| any | flag) != 0;
-                mask | u64::from(any) << band
+                mask | u64::from(any) << granule
             })
         });
         Self { words: words.collect() }
@@ -210,8 +210,8 @@ impl Masks {
         Self { words: vec![0; blocks as usize] }
     }
 
-    /// Notes the blocks that have an active source among some consecutive vertices. Bands are not
-    /// told apart.
+    /// Notes the blocks that have an active source among some consecutive vertices. Granules are
+    /// not told apart.
     pub(crate) fn add(&mut self, graph: &Graph, first: u64, flags: &[u8]) {
         let bits = graph.layout.block_bits;
         let mut rest = flags;
@@ -242,14 +242,14 @@ impl Masks {
         self.words.get(blocks.start..end).is_some_and(|words| words.iter().any(|&word| word != 0))
     }
 
-    /// The runs of active bands of a block.
+    /// The runs of active granules of a block.
     pub(crate) fn runs(&self, block: usize, encoding: Encoding) -> Runs {
         runs(self.words[block], encoding)
     }
 }
 
-/// The runs of bands in a mask. Compressed tiles are decoded from their begin, so they get one run
-/// from the first band to the last.
+/// The runs of granules in a mask. Compressed tiles are decoded from their begin, so they get one
+/// run from the first granule to the last.
 pub(crate) fn runs(mask: u64, encoding: Encoding) -> Runs {
     let whole = encoding == Encoding::Compressed || mask.count_ones() as usize > GRANULES * 7 / 8;
     Runs { mask, whole }

@@ -1,4 +1,4 @@
-//! A sparse iteration by bands: the edges of a few sources, and only what they reach.
+//! A sparse iteration by granules: the edges of a few sources, and only what they reach.
 //!
 //! Every vertex has an accumulator that waits as the identity, and what is no longer the identity
 //! after the scatter is applied. With few edges one thread looks up source after source; with more,
@@ -97,17 +97,17 @@ fn serial<P: Program>(
     last: &P::Total,
 ) -> (P::Total, u64) {
     let (Context { graph, .. }, program, scratch) = (*tools.0, tools.1, tools.2);
-    let (block_bits, band_bits) = (graph.layout.block_bits, granule_bits(graph));
+    let (block_bits, granule_bits) = (graph.layout.block_bits, granule_bits(graph));
     let scratch = &mut lock(scratch);
     let mut touched = Vec::new();
     let mut edges = 0;
     for &source in sources {
         let local = source & ((1 << block_bits) - 1);
-        let band = (local >> band_bits) as usize;
+        let granule = (local >> granule_bits) as usize;
         let signal = state.signals[0][source as usize];
         for indexed in tiles.of_block((source >> block_bits) as usize) {
             let coding = indexed.coding(graph);
-            let range = indexed.edges_of(band, local, coding);
+            let range = indexed.edges_of(granule, local, coding);
             if range.is_empty() {
                 continue;
             }
@@ -170,8 +170,8 @@ fn parallel<P: Program>(
         for indexed in tiles.of_stripe(stripe) {
             let first = indexed.tile.source as usize;
             let coding: Coding = indexed.coding(graph);
-            for bands in masks.runs(first >> graph.layout.block_bits, coding.encoding) {
-                let range = indexed.edges(bands);
+            for granules in masks.runs(first >> graph.layout.block_bits, coding.encoding) {
+                let range = indexed.edges(granules);
                 *edges += range.len() as u64;
                 let mask = (1_u32 << coding.target_bits) - 1;
                 coding.keys(&indexed.tile, range, scratch, |keys, weights| {

@@ -1,8 +1,8 @@
 //! Iterations of a monotone program that touch only what updates reach.
 //!
-//! Active vertices that have few edges are looked up: by bands ([`crate::schedules::sparse`]) or,
-//! where there are rows, by these ([`crate::schedules::push`]). Where one update is enough for a
-//! vertex and there are rows of its sources, vertices look for it themselves instead of a dense
+//! Active vertices that have few edges are looked up: by granules ([`crate::schedules::sparse`])
+//! or, where there are rows, by these ([`crate::schedules::push`]). Where one update is enough for
+//! a vertex and there are rows of its sources, vertices look for it themselves instead of a dense
 //! iteration ([`crate::schedules::pull`]). A run that looks through the edges again and again may
 //! end by relaxing them part by part ([`crate::schedules::async_relax`]).
 //!

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use welter_engine::EngineError;
 use welter_engine::chunks::{
     Cell, Column, DecodeBuffers, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Sources,
-    UpdateCell, Vertices, apply, gather, gather_extended, group, init, open_updates, states,
+    UpdateKey, Vertices, apply, gather, gather_extended, group, init, open_updates, states,
     touched, with_states, write_updates,
 };
 use welter_model::extended::Extended;
@@ -128,7 +128,7 @@ where
         kernel.clear(&mut accums);
         for (stripe, targets) in cut(count as u64, way.parts[1]).enumerate() {
             let own = targets.start as usize * shape.accum..targets.end as usize * shape.accum;
-            let at = UpdateCell { turn, stripe: stripe as u32, source_partition: 0 };
+            let at = UpdateKey { turn, stripe: stripe as u32, source_partition: 0 };
             let accums = &mut accums[own];
             let mut told = (Vec::new(), Column::default());
             for (cell, chunks) in cells.iter().filter(|(cell, _)| cell.targets == targets) {
@@ -176,7 +176,7 @@ where
 /// Lets accumulators meet a chunk of updates.
 fn hand_over(
     kernel: &FoldKernel,
-    at: UpdateCell,
+    at: UpdateKey,
     bytes: &Bytes,
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
@@ -214,7 +214,7 @@ where
                 let (pulled, held) = states(shape.state, cell, all).expect(WRITTEN);
                 let mut states = Column::default();
                 states.extend(held);
-                let at = UpdateCell { turn, stripe: cell.id.stripe, source_partition: 0 };
+                let at = UpdateKey { turn, stripe: cell.id.stripe, source_partition: 0 };
                 let mut told = (Vec::new(), Column::default());
                 let put = |targets: &[u32], updates: &[u8]| {
                     told.0.extend_from_slice(targets);

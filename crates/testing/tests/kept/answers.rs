@@ -32,7 +32,7 @@ fn ways() -> Vec<Settings> {
     vec![
         way(1, StorageMode::Auto, IndexMode::Auto),
         way(3, StorageMode::Auto, IndexMode::Rows),
-        way(2, StorageMode::Auto, IndexMode::Bands),
+        way(2, StorageMode::Auto, IndexMode::Granules),
         way(2, StorageMode::Always { cache_bytes: 0, values: true }, IndexMode::Auto),
         way(4, StorageMode::Always { cache_bytes: 4 << 20, values: false }, IndexMode::Rows),
     ]

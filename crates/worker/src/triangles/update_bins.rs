@@ -16,7 +16,7 @@
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
-use welter_engine::chunks::{Column, UpdateCell, write_updates};
+use welter_engine::chunks::{Column, UpdateKey, write_updates};
 use welter_protocol::work::Filled;
 
 use crate::other;
@@ -77,7 +77,7 @@ impl Bin {
 #[derive(Debug)]
 pub(crate) struct UpdateBins {
     kind: Record,
-    at: (u64, UpdateCell),
+    at: (u64, UpdateKey),
     most: usize,
     bins: Vec<Bin>,
     filled: Vec<Filled>,
@@ -91,7 +91,7 @@ impl UpdateBins {
         let (turn, stripe, window) = (0, 0, 0);
         Self {
             kind: Record::Rows,
-            at: (0, UpdateCell { turn, stripe, source_partition: window }),
+            at: (0, UpdateKey { turn, stripe, source_partition: window }),
             most: most as usize,
             bins: (0..partitions).map(|_| Bin::default()).collect(),
             filled: Vec::new(),
@@ -100,7 +100,7 @@ impl UpdateBins {
     }
 
     /// Begins anew with records of this kind, for any partition.
-    pub(crate) fn begin(&mut self, kind: Record, at: (u64, UpdateCell)) {
+    pub(crate) fn begin(&mut self, kind: Record, at: (u64, UpdateKey)) {
         (self.kind, self.at, self.made) = (kind, at, 0);
         self.filled.clear();
         for bin in &mut self.bins {
@@ -144,7 +144,7 @@ impl UpdateBins {
             bin.combine();
         }
         let (graph, cell) = self.at;
-        let at = (graph, UpdateCell { stripe: partition, ..cell });
+        let at = (graph, UpdateKey { stripe: partition, ..cell });
         let written = (&bin.targets[..], &bin.records[..]);
         let payload = write_updates(self.kind.width(), at, written, bin.count).into();
         let combined = match self.kind {
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateCell) = (7, UpdateCell { turn: 3, stripe: 0, source_partition: 1 });
+    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 3, stripe: 0, source_partition: 1 });
 
     #[test]
     fn chunks_stand_for_all_records() {
@@ -225,7 +225,7 @@ mod tests {
             let (made, filled) = bins.take();
             let stand_for: Vec<_> = filled.iter().map(|chunk| chunk.records).collect();
             assert_eq!((made, stand_for), (9, chunks));
-            let at = (AT.0, UpdateCell { stripe: 1, ..AT.1 });
+            let at = (AT.0, UpdateKey { stripe: 1, ..AT.1 });
             let mut sum = 0;
             let mut count = 0;
             for chunk in &filled {

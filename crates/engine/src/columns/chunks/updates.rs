@@ -1,6 +1,6 @@
 //! Updates that were pulled, or handed over by a stealer: written, and met.
 
-use super::{ALIGN, ExtendedKernel, FoldKernel, Records, UpdateCell};
+use super::{ALIGN, ExtendedKernel, FoldKernel, Records, UpdateKey};
 use crate::EngineError;
 use crate::kernels::groups::Groups;
 use crate::kernels::records;
@@ -14,7 +14,7 @@ const OUTSIDE: &str = "a destination is outside the stripe";
 /// stripe, and as many records of `width` bytes.
 pub fn write_updates(
     width: usize,
-    (graph, cell): (u64, UpdateCell),
+    (graph, cell): (u64, UpdateKey),
     records: (&[u32], &[u8]),
     updates: u64,
 ) -> Vec<u8> {
@@ -30,13 +30,13 @@ pub fn write_updates(
 /// When they are not what was written, or are of another graph, iteration or stripe.
 pub fn open_updates(
     width: usize,
-    (graph, cell): (u64, UpdateCell),
+    (graph, cell): (u64, UpdateKey),
     bytes: &[u8],
 ) -> Result<Records<'_>, EngineError> {
     let is_aligned = bytes.as_ptr().addr().is_multiple_of(ALIGN);
     let records = update_chunk::open(width, bytes).filter(|_| is_aligned);
     let records = records.ok_or_else(|| failed(cell, "they are not what was written"))?;
-    let found = UpdateCell { source_partition: cell.source_partition, ..records.key };
+    let found = UpdateKey { source_partition: cell.source_partition, ..records.key };
     if (records.graph, found) == (graph, cell) {
         return Ok(records);
     }
@@ -62,7 +62,7 @@ pub fn gather(
 /// When an update is for a destination outside. Some were met then.
 pub fn gather_extended(
     kernel: &ExtendedKernel,
-    (cell, targets, updates): (UpdateCell, &[u32], &[u8]),
+    (cell, targets, updates): (UpdateKey, &[u32], &[u8]),
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
     checked(cell, kernel.0.gather((targets, updates), accums))
@@ -75,7 +75,7 @@ pub fn gather_extended(
 /// None that is not a bug.
 pub fn touched(
     kernel: &FoldKernel,
-    at: (u64, UpdateCell),
+    at: (u64, UpdateKey),
     accums: &mut [u8],
 ) -> Result<Vec<u8>, EngineError> {
     let width = kernel.shape().accum;
@@ -93,7 +93,7 @@ pub fn touched(
 /// When one is for a destination outside, or memory runs out.
 pub fn group(
     kernel: &FoldKernel,
-    (cell, targets, updates): (UpdateCell, &[u32], &[u8]),
+    (cell, targets, updates): (UpdateKey, &[u32], &[u8]),
     values: &[u8],
     accums: &mut [u8],
 ) -> Result<(), EngineError> {
@@ -139,10 +139,10 @@ impl FoldKernel {
     }
 }
 
-fn checked(cell: UpdateCell, are_inside: bool) -> Result<(), EngineError> {
+fn checked(cell: UpdateKey, are_inside: bool) -> Result<(), EngineError> {
     if are_inside { Ok(()) } else { Err(failed(cell, OUTSIDE)) }
 }
 
-fn failed(cell: UpdateCell, what: &'static str) -> EngineError {
+fn failed(cell: UpdateKey, what: &'static str) -> EngineError {
     EngineError::Updates { turn: cell.turn, stripe: cell.stripe, what }
 }

@@ -98,7 +98,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Folds the edges of active bands of a stripe into a worker's accumulators.
+    /// Folds the edges of active granules of a stripe into a worker's accumulators.
     fn fold_bands(
         &self,
         kernel: &dyn FoldKernel,
@@ -113,8 +113,10 @@ impl Fold<'_> {
             let source = indexed.tile.source;
             let coding = indexed.coding(graph);
             let sources = self.window.sources(source, reach);
-            for bands in masks.runs((source >> graph.layout.block_bits) as usize, coding.encoding) {
-                let edges = indexed.edges(bands);
+            for granules in
+                masks.runs((source >> graph.layout.block_bits) as usize, coding.encoding)
+            {
+                let edges = indexed.edges(granules);
                 reader.edges += edges.len() as u64;
                 let tile = &indexed.tile;
                 let run = TileFold { tile, edges, coding, is_short: false, sources };
