@@ -97,7 +97,7 @@ impl Context {
     }
 
     /// Says something that may get lost.
-    pub(crate) fn cast(&mut self, to: Rank, message: Message) {
+    pub(crate) fn send_unreliable(&mut self, to: Rank, message: Message) {
         if to == self.rank {
             return self.local.push_back(message);
         }

@@ -150,7 +150,7 @@ impl Coordinator {
     pub(crate) fn summon(&mut self, cx: &mut Context) {
         if matches!(self.stage, Stage::Summoning) {
             for rank in (0..cx.machines()).filter(|rank| !self.joined.contains(rank)) {
-                cx.cast(rank, Message::Summon);
+                cx.send_unreliable(rank, Message::Summon);
             }
         }
     }

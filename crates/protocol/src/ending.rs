@@ -54,10 +54,10 @@ impl Ending {
         }
         self.said = Some(cx.now);
         if cx.rank != 0 {
-            return cx.cast(0, Message::Fail(self.failure.clone()));
+            return cx.send_unreliable(0, Message::Fail(self.failure.clone()));
         }
         for rank in (0..self.heard.len()).filter(|&rank| !self.heard[rank]) {
-            cx.cast(rank, Message::Abort(self.failure.clone()));
+            cx.send_unreliable(rank, Message::Abort(self.failure.clone()));
         }
     }
 

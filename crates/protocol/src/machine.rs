@@ -83,7 +83,7 @@ impl Machine {
             (event, None) => self.event(event),
         }
         while let Some(message) = self.cx.local.pop_front() {
-            self.said(self.cx.rank, message);
+            self.on_message(self.cx.rank, message);
         }
         if self.cx.needs_new_epoch
             && self.ending.is_none()
@@ -166,7 +166,7 @@ impl Machine {
                     let epoch = coordinator.begin_epoch(&mut self.cx);
                     self.enter_and_summon(epoch);
                 } else {
-                    self.cx.cast(0, Message::Hello { needs_new_epoch: false });
+                    self.cx.send_unreliable(0, Message::Hello { needs_new_epoch: false });
                 }
             }
             Event::Tick => {
@@ -251,7 +251,7 @@ impl Machine {
         if from_incarnation < cx.roster[from] && !any_process {
             // It was replaced, and learns so from the incarnation that this is for.
             cx.counters.count(Path::OtherProcess);
-            return cx.cast(from, Message::Ping);
+            return cx.send_unreliable(from, Message::Ping);
         }
         let is_new_process = from_incarnation > cx.roster[from];
         cx.roster[from] = cx.roster[from].max(from_incarnation);
@@ -269,7 +269,7 @@ impl Machine {
             // It was meant for a predecessor. Who sent it learns so: else two that do not know of
             // each other's newest process would never hear of it.
             cx.counters.count(Path::OtherProcess);
-            return cx.cast(from, Message::Ping);
+            return cx.send_unreliable(from, Message::Ping);
         }
         if epoch == cx.epoch {
             cx.channels[from].acknowledged(ack);
@@ -280,11 +280,11 @@ impl Machine {
             }
             (Message::Abort(failure), _) if cx.rank != 0 => {
                 cx.counters.count(Path::Failed);
-                cx.cast(0, Message::Aborting);
+                cx.send_unreliable(0, Message::Aborting);
                 cx.exit(failure);
             }
             (Message::Aborting, Some(ending)) => ending.heard(cx, from),
-            (message, None) if number == 0 => self.cast(from, epoch, message),
+            (message, None) if number == 0 => self.on_unreliable(from, epoch, message),
             (message, None) => self.numbered(from, epoch, number, message),
             (_, Some(_)) => {}
         }
@@ -303,11 +303,11 @@ impl Machine {
                 return;
             }
         }
-        self.said(from, message);
+        self.on_message(from, message);
     }
 
     /// Takes a message that may come in any epoch, lost or repeated.
-    fn cast(&mut self, from: Rank, epoch: Epoch, message: Message) {
+    fn on_unreliable(&mut self, from: Rank, epoch: Epoch, message: Message) {
         match (message, &mut self.coordinator) {
             (Message::Hello { needs_new_epoch: true }, Some(coordinator))
                 if epoch == self.cx.epoch && coordinator.needs_epoch(from) =>
@@ -323,14 +323,14 @@ impl Machine {
                     self.enter(epoch);
                 }
                 let manifests = encoded(&self.manifests, &self.storage);
-                self.cx.cast(0, Message::Join { manifests });
+                self.cx.send_unreliable(0, Message::Join { manifests });
             }
             _ => {}
         }
     }
 
     /// Takes a message of this epoch, for the first time.
-    fn said(&mut self, from: Rank, message: Message) {
+    fn on_message(&mut self, from: Rank, message: Message) {
         let Self { cx, storage, computation, recovery, .. } = self;
         match message {
             Message::Install(install) => {
@@ -352,7 +352,7 @@ impl Machine {
                 storage.begin(cx, &begin);
                 computation.begin(cx, begin);
                 for (from, step, partition) in computation.held() {
-                    self.said(from, Message::Propose { step, partition });
+                    self.on_message(from, Message::Propose { step, partition });
                 }
             }
             Message::Close { step, checkpoint } => storage.close(cx, step, checkpoint),

@@ -71,12 +71,12 @@ impl Membership {
             self.said = cx.now;
             if cx.rank == 0 {
                 for rank in 1..cx.machines() {
-                    cx.cast(rank, Message::Ping);
+                    cx.send_unreliable(rank, Message::Ping);
                 }
             } else if !self.joined || cx.needs_new_epoch {
-                cx.cast(0, Message::Hello { needs_new_epoch: cx.needs_new_epoch });
+                cx.send_unreliable(0, Message::Hello { needs_new_epoch: cx.needs_new_epoch });
             } else {
-                cx.cast(0, Message::Pong);
+                cx.send_unreliable(0, Message::Pong);
             }
         }
         let watched = if cx.rank == 0 { 1..cx.machines() } else { 0..1 };
