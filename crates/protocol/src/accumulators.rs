@@ -72,7 +72,7 @@ enum Stage {
 impl Owned {
     /// An engine has said how much of the partition it has left. It never gets more in a step, so
     /// of two answers the one that says less is the later one.
-    pub(crate) fn told(&mut self, engine: Rank, bytes: u64) {
+    pub(crate) fn note_bytes(&mut self, engine: Rank, bytes: u64) {
         let left = self.left.entry(engine).or_insert(bytes);
         *left = bytes.min(*left);
     }
@@ -249,14 +249,14 @@ mod tests {
         let cx = Context::new(Arc::new(Config { partitions, ..of_two() }), 0, 1);
         let mut owned = Owned::default();
         assert_eq!(owned.remaining(&cx, 10), 40, "nobody has said anything");
-        owned.told(1, 30);
+        owned.note_bytes(1, 30);
         assert_eq!(owned.remaining(&cx, 0), 60, "as much on those that have not");
-        owned.told(1, 40);
+        owned.note_bytes(1, 40);
         assert_eq!(owned.remaining(&cx, 0), 60, "what came late is older");
-        owned.told(0, 99);
+        owned.note_bytes(0, 99);
         assert_eq!(owned.remaining(&cx, 0), 60, "the own disk is known as it is");
-        owned.told(2, 0);
-        owned.told(3, 6);
+        owned.note_bytes(2, 0);
+        owned.note_bytes(3, 6);
         assert_eq!(owned.remaining(&cx, 4), 40, "all have said so");
         let mut cx = cx;
         owned.stealers.push(Stealer { rank: 3, help: Help::Streaming });

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::audit::{Finding, Served, Sum, Worked, audit, audit_ingest, audit_rewritten};
-use crate::checkpoint::Part;
+use crate::checkpoint::CheckpointShard;
 use crate::messages::Made;
 use crate::names::{Phase, Rank, Step};
 
@@ -24,7 +24,7 @@ pub(crate) struct Barrier {
     arrived: BTreeMap<Rank, Worked>,
     closed: BTreeMap<Rank, (Served, [Sum; 2])>,
     made: Vec<Made>,
-    parts: Vec<Part>,
+    parts: Vec<CheckpointShard>,
 }
 
 impl Barrier {
@@ -56,7 +56,7 @@ impl Barrier {
         from: Rank,
         served: Served,
         stored: [Sum; 2],
-        parts: Vec<Part>,
+        parts: Vec<CheckpointShard>,
     ) -> usize {
         let before = self.closed.insert(from, (served, stored));
         assert!(before.is_none(), "a machine closes a step once");
@@ -98,7 +98,7 @@ impl Barrier {
     }
 
     /// Parts of the checkpoint, in order.
-    pub(crate) fn parts(&mut self) -> Vec<Part> {
+    pub(crate) fn parts(&mut self) -> Vec<CheckpointShard> {
         let mut parts = std::mem::take(&mut self.parts);
         parts.sort_unstable();
         parts

@@ -37,7 +37,7 @@ const MAGIC: &[u8; 8] = b"wltrmnf3";
 
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct CheckpointShard {
     /// Its partition.
     pub partition: u32,
     /// Its place in it.
@@ -89,7 +89,7 @@ pub struct Manifest {
     /// How many edges were read from the input.
     pub records: u64,
     /// All chunks of all vertex sets.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CheckpointShard>,
     /// Updates of the next iteration, if they were made.
     pub scattered: Option<Scattered>,
 }
@@ -167,9 +167,9 @@ pub fn is_due(iterations: u32, interval: u32, goes_on: bool) -> bool {
 
 /// The newest manifests of the two newest states, which a machine keeps.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Vec<Arc<Manifest>>);
+pub(crate) struct RetainedManifests(Vec<Arc<Manifest>>);
 
-impl Kept {
+impl RetainedManifests {
     pub(crate) fn of(manifests: impl IntoIterator<Item = Arc<Manifest>>) -> Self {
         let mut kept = Self::default();
         for manifest in manifests {
@@ -229,7 +229,7 @@ mod tests {
             active: [u64::MAX, 0, 5].as_slice().into(),
             edges: vec![Sum { count: 3, hash: 99 }, Sum::default()],
             records: 41,
-            parts: vec![Part { partition: 4, chunk: 5, bytes: 6, hash: 7 }],
+            parts: vec![CheckpointShard { partition: 4, chunk: 5, bytes: 6, hash: 7 }],
             scattered: None,
         }
     }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_two_newest_are_kept_by_epoch_and_then_by_version() {
-        let mut kept = Kept::default();
+        let mut kept = RetainedManifests::default();
         let mut dropped = Vec::new();
         // In epoch 3 a run went back to version 2, and on.
         for (count, version) in [(1, 2), (1, 5), (3, 3), (3, 4)] {
@@ -299,7 +299,7 @@ mod tests {
             iteration,
             ..vertices(epoch, iteration, 0, 0)
         };
-        let mut kept = Kept::default();
+        let mut kept = RetainedManifests::default();
         kept.add(Arc::new(sample(4, 1)));
         kept.add(Arc::new(sample(4, 2)));
         let dropped = kept.add(Arc::new(scattered(2)));

@@ -429,12 +429,12 @@ impl ComputationEngine {
             return;
         }
         if pull.tells && task.partition == pull.cell.partition {
-            task.holders.told(from, &stock.cells);
+            task.holders.note_cells(from, &stock.cells);
         }
         if let Some(left) = stock.left
             && let Some(owned) = self.owned.get_mut(&pull.cell.partition)
         {
-            owned.told(from, left);
+            owned.note_bytes(from, left);
         }
         let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {

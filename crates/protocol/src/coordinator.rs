@@ -26,7 +26,7 @@ use std::sync::Arc;
 use crate::audit::{Served, Sum, Worked};
 use crate::barrier::Barrier;
 use crate::carrying;
-use crate::checkpoint::{Age, Manifest, Part};
+use crate::checkpoint::{Age, CheckpointShard, Manifest};
 use crate::config::{Loss, Route, Shape};
 use crate::context::Context;
 use crate::counters::Path;
@@ -418,7 +418,7 @@ impl Coordinator {
         cx: &mut Context,
         (from, step): (Rank, Step),
         served: Served,
-        parts: Vec<Part>,
+        parts: Vec<CheckpointShard>,
         stored: [Sum; 2],
     ) {
         let Stage::Closing { checkpoint } = self.stage else { return };

@@ -25,7 +25,7 @@ use crate::rewriting::streamed;
 
 /// Chunks of one cell: how many each machine has, and how many of them are left in a step.
 #[derive(Default)]
-struct Shelf {
+struct ChunkSet {
     all: Vec<u64>,
     left: Vec<u64>,
     step: Option<Step>,
@@ -50,7 +50,7 @@ pub(crate) enum Query {
 #[derive(Default)]
 pub(crate) struct Directory {
     /// Of each kind, by the iteration that its blocks are named by.
-    shelves: BTreeMap<(Kind, u32, Cell), Shelf>,
+    shelves: BTreeMap<(Kind, u32, Cell), ChunkSet>,
     queue: VecDeque<(Rank, Query)>,
     busy: Option<u64>,
 }

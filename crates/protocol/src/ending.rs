@@ -62,7 +62,7 @@ impl Ending {
     }
 
     /// A machine has heard the verdict.
-    pub(crate) fn heard(&mut self, cx: &mut Context, from: Rank) {
+    pub(crate) fn on_verdict_heard(&mut self, cx: &mut Context, from: Rank) {
         self.heard[from] = true;
         self.tick(cx);
     }

@@ -34,7 +34,7 @@ impl Holders {
     }
 
     /// An engine has told of which cells it has a chunk.
-    pub(crate) fn told(&mut self, engine: Rank, cells: &[u32]) {
+    pub(crate) fn note_cells(&mut self, engine: Rank, cells: &[u32]) {
         if self.untold.remove(&engine) {
             for &source in cells {
                 self.holders.entry(source).or_default().push(engine);
@@ -71,13 +71,13 @@ mod tests {
     fn who_has_told_is_asked_for_what_it_has() {
         let mut holders = Holders::of_all(&Context::new(Arc::new(of_two()), 0, 1));
         assert_eq!(holders.of(7), [0, 1], "nobody has told");
-        holders.told(1, &[3]);
+        holders.note_cells(1, &[3]);
         assert_eq!((holders.of(7), holders.of(3)), (vec![0], vec![0, 1]));
         assert!(holders.may_have(1, 3) && !holders.may_have(1, 7) && holders.may_have(0, 7));
         assert!(holders.is_untold(0) && !holders.is_untold(1));
         // What it tells again, of a pull that was under way, is no news.
-        holders.told(1, &[7]);
-        holders.told(0, &[]);
+        holders.note_cells(1, &[7]);
+        holders.note_cells(0, &[]);
         assert_eq!((holders.of(7), holders.of(3)), (vec![], vec![1]));
     }
 }

@@ -255,7 +255,7 @@ impl Machine {
         }
         let is_new_process = from_incarnation > cx.roster[from];
         cx.roster[from] = cx.roster[from].max(from_incarnation);
-        self.membership.heard(from, cx.now);
+        self.membership.note_contact(from, cx.now);
         if let Some(coordinator) = &mut self.coordinator
             && is_new_process
             && self.ending.is_none()
@@ -283,7 +283,7 @@ impl Machine {
                 cx.send_unreliable(0, Message::Aborting);
                 cx.exit(failure);
             }
-            (Message::Aborting, Some(ending)) => ending.heard(cx, from),
+            (Message::Aborting, Some(ending)) => ending.on_verdict_heard(cx, from),
             (message, None) if number == 0 => self.on_unreliable(from, epoch, message),
             (message, None) => self.numbered(from, epoch, number, message),
             (_, Some(_)) => {}

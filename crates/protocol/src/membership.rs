@@ -54,7 +54,7 @@ impl Membership {
     }
 
     /// A machine lives.
-    pub(crate) fn heard(&mut self, rank: Rank, now: Time) {
+    pub(crate) fn note_contact(&mut self, rank: Rank, now: Time) {
         self.heard[rank] = now;
     }
 

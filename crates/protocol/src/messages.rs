@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::ack::Ack;
 use crate::audit::{Served, Sum, Worked};
 use crate::block::Damage;
-use crate::checkpoint::{Manifest, Part};
+use crate::checkpoint::{CheckpointShard, Manifest};
 pub use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::names::{
@@ -110,7 +110,7 @@ pub enum Message {
         /// Sums of chunks that were served.
         served: Served,
         /// Parts of the checkpoint that are durable here.
-        parts: Vec<Part>,
+        parts: Vec<CheckpointShard>,
         /// All edges here.
         edges: Sum,
         /// All updates of this iteration here.

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::audit::Sum;
-use crate::checkpoint::{Kept, Manifest};
+use crate::checkpoint::{Manifest, RetainedManifests};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Effect, Install, Lost, Message};
@@ -60,7 +60,7 @@ impl Recovery {
             *known = told.max(*known);
         }
         let kept = install.previous.into_iter().chain(install.manifest.clone());
-        old.extend(storage.install(cx, Kept::of(kept)));
+        old.extend(storage.install(cx, RetainedManifests::of(kept)));
         self.old = old;
         if !lacks_manifest {
             self.forget(cx);
@@ -194,7 +194,7 @@ impl Recovery {
             storage.index_updates(|name| manifest.has_scattered(name));
         }
         let directory = cx.config.placement == Placement::Directory;
-        let shelves = if directory { storage.shelves() } else { Vec::new() };
+        let shelves = if directory { storage.chunk_sets() } else { Vec::new() };
         cx.send(0, Message::Installed { lost, shelves });
     }
 }
@@ -210,7 +210,7 @@ fn opposite(role: Role) -> Role {
 fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Lost {
     let machines = cx.machines();
     let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };
-    let has = |part: &crate::checkpoint::Part| {
+    let has = |part: &crate::checkpoint::CheckpointShard| {
         let name = manifest.name(part.partition, part.chunk).as_role(role);
         let block = storage.blocks.get(&name);
         block.is_some_and(|block| (block.bytes, block.hash) == (part.bytes, part.hash))

@@ -61,7 +61,7 @@ pub fn accepts(bias: Bias, vertex_bytes: u64, remaining_bytes: u64, engines: u32
 
 /// Input of a partition that is left at a storage engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct Remaining {
     /// Bytes of its chunks.
     pub(crate) bytes: u64,
     /// Cells that have any (or the partition itself, where edges do not lie by cells).

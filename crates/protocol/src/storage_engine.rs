@@ -31,7 +31,7 @@ use std::sync::Arc;
 use self::chunk_set::ChunkSet;
 use self::requests::{Service, Wanted};
 use crate::audit::{Served, Sum};
-use crate::checkpoint::{Kept, Manifest, Part};
+use crate::checkpoint::{CheckpointShard, Manifest, RetainedManifests};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::messages::{Begin, Effect, Message};
@@ -40,7 +40,7 @@ use crate::names::{
 };
 use crate::planted::Bug;
 use crate::rewriting::{self, streamed};
-use crate::steal::Left;
+use crate::steal::Remaining;
 
 /// Blocks, cursors and requests.
 #[derive(Default)]
@@ -49,8 +49,8 @@ pub(crate) struct StorageEngine {
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     sets: BTreeMap<ChunkSetKey, ChunkSet>,
     service: Service,
-    closing: Option<(u64, Step, Served, Vec<Part>)>,
-    pub(crate) kept: Kept,
+    closing: Option<(u64, Step, Served, Vec<CheckpointShard>)>,
+    pub(crate) kept: RetainedManifests,
     step: Option<Step>,
     /// Which ranges of each partition have active vertices in this step.
     active: Arc<[u64]>,
@@ -93,7 +93,11 @@ impl StorageEngine {
 
     /// Keeps what a checkpoint (and one before it) needs, and nothing else. Returns the manifests
     /// that are not needed any more.
-    pub(crate) fn install(&mut self, cx: &mut Context, kept: Kept) -> Vec<Arc<Manifest>> {
+    pub(crate) fn install(
+        &mut self,
+        cx: &mut Context,
+        kept: RetainedManifests,
+    ) -> Vec<Arc<Manifest>> {
         let old = self.kept.all().iter().filter(|old| !kept.all().contains(old)).cloned();
         let old = old.collect();
         self.kept = kept;
@@ -251,7 +255,7 @@ impl StorageEngine {
     }
 
     /// Chunks here, by kind and cell.
-    pub(crate) fn shelves(&self) -> Vec<(Kind, Cell, u64)> {
+    pub(crate) fn chunk_sets(&self) -> Vec<(Kind, Cell, u64)> {
         let sets = self.sets.iter();
         sets.map(|((kind, _, cell), set)| (*kind, *cell, set.blocks.len() as u64)).collect()
     }
@@ -263,8 +267,8 @@ impl StorageEngine {
 
     /// Chunks of a partition here that can still be handed out in a step: those that are left and
     /// have an active source. None in a step that has not begun here.
-    pub(crate) fn remaining(&mut self, cx: &Context, step: Step, partition: u32) -> Left {
-        let mut sum = Left::default();
+    pub(crate) fn remaining(&mut self, cx: &Context, step: Step, partition: u32) -> Remaining {
+        let mut sum = Remaining::default();
         if self.step != Some(step) {
             return sum;
         }
@@ -352,7 +356,7 @@ impl StorageEngine {
 
     /// The blocks that a checkpoint after this step must have durable here: names, and primary
     /// parts.
-    fn parts(&self, cx: &Context, step: Step) -> (Vec<BlockName>, Vec<Part>) {
+    fn parts(&self, cx: &Context, step: Step) -> (Vec<BlockName>, Vec<CheckpointShard>) {
         let (epoch, lazy) = (cx.epoch, cx.config.has(Bug::EdgesNotSynced));
         if step.phase == Phase::Scatter {
             let updates = self.updates(epoch, step.iteration);
@@ -376,7 +380,12 @@ impl StorageEngine {
         for Block { name, bytes, hash, .. } in blocks.copied() {
             names.push(name);
             if name.kind == Kind::Vertices && name.role == Role::Primary {
-                parts.push(Part { partition: name.partition, chunk: name.number, bytes, hash });
+                parts.push(CheckpointShard {
+                    partition: name.partition,
+                    chunk: name.number,
+                    bytes,
+                    hash,
+                });
             }
         }
         (names, parts)

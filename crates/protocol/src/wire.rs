@@ -32,7 +32,7 @@ pub(crate) use self::form::{Form, Reader, Wire};
 use self::form::{wire_enum, wire_struct};
 use crate::ack::Ack;
 use crate::audit::{Served, Sum, Worked};
-use crate::checkpoint::{Manifest, Part, Scattered};
+use crate::checkpoint::{CheckpointShard, Manifest, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;
 use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull, Stock};
@@ -212,7 +212,7 @@ wire_struct!(Worked {
 });
 wire_struct!(Served { handed, inactive, all });
 wire_struct!(Ack { received, ahead });
-wire_struct!(Part { partition, chunk, bytes, hash });
+wire_struct!(CheckpointShard { partition, chunk, bytes, hash });
 wire_struct!(Scattered { epoch, updates, chunks });
 wire_struct!(Shape { machines, partitions, vertices, bounds, chunk_vertices, route });
 wire_struct!(Manifest {

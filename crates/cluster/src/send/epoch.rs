@@ -23,7 +23,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use welter_engine::chunks::Kernel;
 use welter_model::program::Next;
 use welter_protocol::Payload;
-use welter_protocol::checkpoint::{Manifest, Part};
+use welter_protocol::checkpoint::{CheckpointShard, Manifest};
 use welter_protocol::config::Shape;
 use welter_protocol::names::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
@@ -329,7 +329,12 @@ impl Epoch<'_> {
                 let [partition, chunk, bytes, hash] = said.numbers()?[..] else {
                     return Err(Stop::broken("a part has four numbers"));
                 };
-                parts.push(Part { partition: partition as u32, chunk, bytes: bytes as u32, hash });
+                parts.push(CheckpointShard {
+                    partition: partition as u32,
+                    chunk,
+                    bytes: bytes as u32,
+                    hash,
+                });
             }
         }
         parts.sort_unstable();

@@ -34,7 +34,7 @@ use crate::messages::Message;
 use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Step};
 use crate::payload::Payload;
 use crate::rewriting::by_cells;
-use crate::steal::{Bias, Left};
+use crate::steal::{Bias, Remaining};
 
 impl ComputationEngine {
     /// Proposes help with the next foreign partition, or arrives when nobody needs any.
@@ -62,7 +62,7 @@ impl ComputationEngine {
         cx: &mut Context,
         from: Rank,
         (step, partition): (Step, u32),
-        left: Left,
+        left: Remaining,
     ) {
         if self.step().is_none_or(|now| now < step) {
             cx.counters.count(Path::StealTooEarly);
@@ -165,7 +165,7 @@ impl ComputationEngine {
 /// cells it loads the signals of a cell's sources too, those of one cell: cells that are left are
 /// begun by one engine or the other, so signals of further ones are not more than without help.
 /// (Whoever splits edges looks at no vertex.)
-fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Left) -> u64 {
+fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Remaining) -> u64 {
     if phase == Phase::Split {
         return 0;
     }
@@ -230,13 +230,13 @@ mod tests {
     }
 
     /// Bytes that are left, of so many cells with 32 sources each.
-    fn left(bytes: u64, cells: u64) -> Left {
-        Left { bytes, cells, sources: 32 * cells }
+    fn left(bytes: u64, cells: u64) -> Remaining {
+        Remaining { bytes, cells, sources: 32 * cells }
     }
 
     /// Whether a master accepts help where so much is left on both machines.
-    fn accepts(config: Config, phase: Phase, left: Left) -> bool {
-        let left = Left { bytes: left.bytes / 2, ..left };
+    fn accepts(config: Config, phase: Phase, left: Remaining) -> bool {
+        let left = Remaining { bytes: left.bytes / 2, ..left };
         let mut cx = Context::new(Arc::new(config), 0, 1);
         let mut engine = ComputationEngine::new(&cx);
         let step = Step { iteration: 0, phase };
@@ -265,8 +265,8 @@ mod tests {
             assert!(!takes(bound) && takes(bound + 2), "{phase:?}, {cells} cells, {sets} sets");
         }
         // Of two cells one has a quarter of the sources.
-        let narrow = Left { bytes: 1000, cells: 2, sources: 40 };
+        let narrow = Remaining { bytes: 1000, cells: 2, sources: 40 };
         assert!(accepts(fold(), Phase::Fold, narrow));
-        assert!(!accepts(fold(), Phase::Fold, Left { sources: 64, ..narrow }));
+        assert!(!accepts(fold(), Phase::Fold, Remaining { sources: 64, ..narrow }));
     }
 }

@@ -9,7 +9,7 @@ use crate::messages::{Effect, Envelope};
 use crate::names::{Bytes, Epoch, Generation, Kind};
 use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
-use crate::steal::{Bias, Left};
+use crate::steal::{Bias, Remaining};
 use crate::window::Width;
 use crate::work::{Filled, Rewritten};
 
@@ -213,7 +213,7 @@ fn masters_are_interrupted_between_chunks_if_at_all() {
     };
     for (handover, is_interrupted) in [(Handover::Memory, false), (Handover::Interrupt, true)] {
         let (mut cx, mut engine) = opened(Config { handover, ..of_two() }, Phase::Gather);
-        let left = Left { bytes: 1 << 20, cells: 1, sources: 32 };
+        let left = Remaining { bytes: 1 << 20, cells: 1, sources: 32 };
         engine.proposal(&mut cx, 1, (pull.step, 0), left);
         engine.pulled(&mut cx, 0, pull, Some(chunk(0)), &MORE);
         let [(token, Work::Stream { .. })] = works(&mut cx)[..] else { panic!("it streams") };

@@ -129,9 +129,9 @@ fn what_remains_is_what_can_still_be_handed_out() {
         engine.keep_block(Block { sources: 1 << number, ..block }, false);
         assert_eq!(payload.len(), 8);
     }
-    assert_eq!(engine.remaining(&cx, step, 0), Left::default(), "the step has not begun");
+    assert_eq!(engine.remaining(&cx, step, 0), Remaining::default(), "the step has not begun");
     (engine.step, engine.active) = (Some(step), Arc::from([0b1010, 0]));
-    assert_eq!(engine.remaining(&cx, step, 0), Left { bytes: 16, cells: 1, sources: 32 });
+    assert_eq!(engine.remaining(&cx, step, 0), Remaining { bytes: 16, cells: 1, sources: 32 });
     let pull =
         Pull { step, cell: Cell::all(0), generation: 0, active: 0b1010, sent: 0, tells: false };
     for left in [8, 0] {
