@@ -15,7 +15,7 @@
 use std::fmt::Write;
 
 use welter_protocol::counters::{Counters, Path};
-use welter_protocol::names::Kind;
+use welter_protocol::ids::Kind;
 use welter_protocol::times::Times;
 use welter_protocol::{Effect, Event};
 

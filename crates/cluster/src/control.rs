@@ -169,7 +169,7 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
-    use welter_protocol::names::Bytes;
+    use welter_protocol::ids::Bytes;
 
     use super::*;
 

@@ -22,7 +22,7 @@ use std::thread::{Builder, JoinHandle};
 
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::failure::Exit;
-use welter_protocol::names::{Block, BlockName};
+use welter_protocol::ids::{Block, BlockName};
 use welter_protocol::random::mix;
 use welter_protocol::{Effect, Event, Payload};
 use welter_store::StoreError;
@@ -250,7 +250,7 @@ mod tests {
 
     use tempfile::TempDir;
     use welter_protocol::block::Damage;
-    use welter_protocol::names::{Epoch, Kind, Role};
+    use welter_protocol::ids::{Epoch, Kind, Role};
     use welter_store::io::{Call, Fault, Faults};
 
     use super::*;

@@ -24,7 +24,7 @@ use std::time::Duration;
 use welter_progress::Progress;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
-use welter_protocol::names::Bytes;
+use welter_protocol::ids::Bytes;
 use welter_protocol::{Payload, Rank};
 
 use crate::activity::Activity;

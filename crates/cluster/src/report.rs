@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::Failure;
-use welter_protocol::names::Bytes;
+use welter_protocol::ids::Bytes;
 
 use crate::activity::Activity;
 

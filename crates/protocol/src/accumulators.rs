@@ -23,8 +23,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
+use crate::ids::{BlockName, Rank, Step};
 use crate::messages::Message;
-use crate::names::{BlockName, Rank, Step};
 use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::steal::accepts;
@@ -216,8 +216,8 @@ mod tests {
 
     use super::*;
     use crate::config::{Config, of_two};
+    use crate::ids::Phase;
     use crate::messages::{Effect, Envelope};
-    use crate::names::Phase;
     use crate::partitions::Partitions;
 
     const STEP: Step = Step { iteration: 0, phase: Phase::Gather };

@@ -38,7 +38,7 @@
 //! Tested by `every_sum_is_looked_at`,
 //! `every_edge_that_was_read_is_on_storage` and `every_edge_that_is_rewritten_is_kept_or_dropped`.
 
-use crate::names::Block;
+use crate::ids::Block;
 
 /// A set of blocks, as their number and the sum of their identities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use crate::audit::{Finding, Served, Sum, Worked, audit, audit_ingest, audit_rewritten};
 use crate::checkpoint::CheckpointShard;
+use crate::ids::{Phase, Rank, Step};
 use crate::messages::Made;
-use crate::names::{Phase, Rank, Step};
 
 /// A barrier as the coordinator sees it.
 pub(crate) struct Barrier {

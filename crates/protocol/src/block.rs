@@ -15,7 +15,7 @@
 //! for. Asserted in `block::seal`; checked in `block::open`. Tested by
 //! `another_block_is_not_taken_for_the_one_asked_for`.
 
-use crate::names::{Block, BlockName, Epoch, Kind, Role};
+use crate::ids::{Block, BlockName, Epoch, Kind, Role};
 use crate::payload::{Buffer, Payload, checksum};
 
 /// Bytes of a header.

@@ -25,7 +25,7 @@
 use crate::config::{Config, Route};
 use crate::context::Context;
 use crate::counters::Path;
-use crate::names::{Phase, Step};
+use crate::ids::{Phase, Step};
 
 /// Whether updates are made while this phase streams, to be gathered one iteration later.
 pub(crate) fn carries(config: &Config, phase: Phase) -> bool {

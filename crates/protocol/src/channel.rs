@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 
 use crate::ack::Ack;
+use crate::ids::Time;
 use crate::messages::Message;
-use crate::names::Time;
 
 /// A message that waits to be acknowledged.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use crate::audit::Sum;
 use crate::config::Shape;
-use crate::names::{BlockName, Bytes, Epoch, Generation, Kind, Role};
+use crate::ids::{BlockName, Bytes, Epoch, Generation, Kind, Role};
 use crate::payload::checksum;
 use crate::wire::{Form, Reader, Wire};
 

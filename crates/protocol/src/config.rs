@@ -1,6 +1,6 @@
 //! What all machines of a run agree on beforehand.
 
-use crate::names::{Kind, Time};
+use crate::ids::{Kind, Time};
 use crate::partitions::Partitions;
 use crate::placement::Placement;
 use crate::planted::{ARE_PLANTED, Bug};

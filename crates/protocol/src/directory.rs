@@ -18,8 +18,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::context::Context;
+use crate::ids::{BlockName, Cell, ChunkSetKey, Kind, Rank, Step};
 use crate::messages::{Effect, Message};
-use crate::names::{BlockName, Cell, ChunkSetKey, Kind, Rank, Step};
 use crate::placement::vertex_engine;
 use crate::rewriting::streamed;
 

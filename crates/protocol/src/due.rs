@@ -4,7 +4,7 @@
 use crate::checkpoint::{Manifest, is_due};
 use crate::context::Context;
 use crate::counters::Path;
-use crate::names::Epoch;
+use crate::ids::Epoch;
 
 /// Whether a scatter is checkpointed that began with these values, which those of the newest
 /// manifest may be.

@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use crate::context::Context;
 use crate::counters::Path;
 use crate::failure::Failure;
+use crate::ids::{Rank, Time};
 use crate::messages::{Effect, Event, Message};
-use crate::names::{Rank, Time};
 use crate::planted::Bug;
 
 /// The way from a failure to the exit.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::names::Rank;
+use crate::ids::Rank;
 
 /// Why a process ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

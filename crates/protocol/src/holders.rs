@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::Context;
-use crate::names::Rank;
+use crate::ids::Rank;
 
 /// Engines by cells.
 #[derive(Default)]

@@ -32,8 +32,8 @@
 use std::collections::BTreeMap;
 
 use crate::context::Context;
+use crate::ids::Rank;
 use crate::messages::Message;
-use crate::names::Rank;
 use crate::payload::Payload;
 use crate::work::Work;
 

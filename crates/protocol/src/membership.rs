@@ -35,8 +35,8 @@
 
 use crate::context::Context;
 use crate::counters::Path;
+use crate::ids::{Rank, Time};
 use crate::messages::{Effect, Exit, Message};
-use crate::names::{Rank, Time};
 
 /// Knowledge of a machine of the others' lives.
 pub(crate) struct Membership {

@@ -9,9 +9,7 @@ use crate::block::Damage;
 use crate::checkpoint::{CheckpointShard, Manifest};
 pub use crate::failure::Exit;
 use crate::failure::Failure;
-use crate::names::{
-    Block, BlockName, Bytes, Cell, Epoch, Generation, Kind, Rank, Role, Step, Time,
-};
+use crate::ids::{Block, BlockName, Bytes, Cell, Epoch, Generation, Kind, Rank, Role, Step, Time};
 use crate::payload::Payload;
 use crate::work::{Outcome, Work};
 

@@ -28,7 +28,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::names::Rank;
+use crate::ids::Rank;
 use crate::payload::checksum;
 use crate::weights::Weights;
 

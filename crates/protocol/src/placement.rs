@@ -15,7 +15,7 @@
 //! Random placement needs a network that is faster than storage. Where it is not, owner placement
 //! keeps reads local, at the price of storage that is idle when its owner is.
 
-use crate::names::Rank;
+use crate::ids::Rank;
 use crate::partitions::Partitions;
 use crate::random::{Random, mix};
 

@@ -38,7 +38,7 @@
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::names::{Cell, ChunkSetKey, Generation, Kind, Phase, Step};
+use crate::ids::{Cell, ChunkSetKey, Generation, Kind, Phase, Step};
 
 /// Whether edges are streamed by cells, of a partition that they lead to and one of their sources.
 pub fn by_cells(config: &Config, phase: Phase) -> bool {

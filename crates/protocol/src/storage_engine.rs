@@ -34,10 +34,10 @@ use crate::audit::{Served, Sum};
 use crate::checkpoint::{CheckpointShard, Manifest, RetainedManifests};
 use crate::context::Context;
 use crate::counters::Path;
-use crate::messages::{Begin, Effect, Message};
-use crate::names::{
+use crate::ids::{
     Block, BlockName, Cell, ChunkSetKey, Epoch, Generation, Kind, Phase, Rank, Role, Step,
 };
+use crate::messages::{Begin, Effect, Message};
 use crate::planted::Bug;
 use crate::rewriting::{self, streamed};
 use crate::steal::Remaining;

@@ -11,7 +11,7 @@
 //! **Invariant:** at each time it is at one of these: their sum is the time since it began. Tested
 //! by `times_add_up_from_when_the_clock_began`.
 
-use crate::names::Time;
+use crate::ids::Time;
 
 /// Kind of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@
 //! uniformly among those that have not said "none"; so there are at most `m` of them. Asserted
 //! in `Pulls::ask`. (But for a directory, which says at whom.)
 
-use crate::names::{Rank, Time};
+use crate::ids::{Rank, Time};
 use crate::random::Random;
 
 /// The utilisation of a storage engine that is thought enough.

@@ -35,8 +35,8 @@ use crate::audit::{Served, Sum, Worked};
 use crate::checkpoint::{CheckpointShard, Manifest, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;
+use crate::ids::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step};
 use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull, Stock};
-use crate::names::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step};
 use crate::payload::{Buffer, Payload, checksum};
 use crate::random::mix;
 

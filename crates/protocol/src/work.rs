@@ -31,7 +31,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::names::{Block, Bytes, Step};
+use crate::ids::{Block, Bytes, Step};
 use crate::payload::Payload;
 
 /// Records that the program made, to be stored as a chunk.

@@ -174,7 +174,7 @@ fn made(outcome: &Outcome) -> String {
 #[cfg(test)]
 mod tests {
     use welter_protocol::ack::Ack;
-    use welter_protocol::names::Epoch;
+    use welter_protocol::ids::Epoch;
 
     use super::*;
 

@@ -41,7 +41,7 @@ use std::sync::{Arc, OnceLock};
 
 use welter_engine::EngineError;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Bytes, Phase, Step};
+use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
 use welter_protocol::work::{Filled, Rewritten};

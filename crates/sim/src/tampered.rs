@@ -2,7 +2,7 @@
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{Column, FoldKernel, UpdateKey, open_updates, write_updates};
-use welter_protocol::names::Step;
+use welter_protocol::ids::Step;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 use welter_worker::{KernelWorker, Worker};

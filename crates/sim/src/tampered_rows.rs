@@ -4,7 +4,7 @@
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
 use welter_engine::chunks::{UpdateKey, open_updates, write_updates};
-use welter_protocol::names::{Phase, Step};
+use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};

@@ -13,8 +13,8 @@ use std::collections::BinaryHeap;
 
 use welter_protocol::config::Loss;
 use welter_protocol::counters::Counters;
+use welter_protocol::ids::{Epoch, Step};
 use welter_protocol::messages::{Envelope, Exit};
-use welter_protocol::names::{Epoch, Step};
 use welter_protocol::random::{Random, mix};
 use welter_protocol::times::Times;
 use welter_protocol::{Effect, Event, Machine, Rank, Time};

@@ -20,7 +20,7 @@ use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
 use welter_progress::Progress;
 use welter_protocol::config::Route;
-use welter_protocol::names::Kind;
+use welter_protocol::ids::Kind;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::random::Random;

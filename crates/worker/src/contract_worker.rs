@@ -24,7 +24,7 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{DecodeBuffers, UpdateKey, open_updates, write_updates};
 use welter_model::contract::{Contract, RewrittenEdge};
 use welter_model::program::{Next, Total, Vertex};
-use welter_protocol::names::{Block, Bytes, Cell, Phase, Step};
+use welter_protocol::ids::{Block, Bytes, Cell, Phase, Step};
 use welter_protocol::work::{self, Filled};
 use welter_protocol::{Outcome, Payload, Work};
 

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use welter_protocol::names::Cell;
+use welter_protocol::ids::Cell;
 use welter_protocol::work::Filled;
 
 use crate::partitioning::Partitioning;

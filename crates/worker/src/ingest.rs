@@ -23,7 +23,7 @@ use welter_engine::EngineError;
 use welter_engine::chunks::{EdgeWriter, Form, with_states};
 use welter_model::stream::Edge;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Cell, Phase};
+use welter_protocol::ids::{Cell, Phase};
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Work};
 

@@ -16,7 +16,7 @@ use welter_engine::chunks::{
     Column, DecodeBuffers, Kernel, VertexTotals, apply, gather_extended, group, init,
 };
 use welter_model::program::Next;
-use welter_protocol::names::{Bytes, Phase, Step};
+use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
 
 use crate::bins::Bin;

@@ -14,7 +14,7 @@ use std::ops::Range;
 use welter_engine::{EngineError, chunks};
 use welter_protocol::Payload;
 use welter_protocol::config::Route;
-use welter_protocol::names::Cell;
+use welter_protocol::ids::Cell;
 use welter_protocol::partitions::Partitions;
 use welter_store::header::{CellId, Encoding, KEY_BITS};
 

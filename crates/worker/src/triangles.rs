@@ -39,7 +39,7 @@ use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
 use welter_engine::chunks::{DecodeBuffers, IntersectKernel, UpdateKey};
 use welter_protocol::config::Route;
-use welter_protocol::names::{Bytes, Phase, Step};
+use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::{Outcome, Payload, Work};
 

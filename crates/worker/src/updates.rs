@@ -5,7 +5,7 @@ use welter_engine::chunks::{
     ExtendedKernel, FoldKernel, Kernel, Records, Sources, UpdateKey, gather, open_updates, states,
     touched, with_states,
 };
-use welter_protocol::names::{Cell, Phase};
+use welter_protocol::ids::{Cell, Phase};
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload};
 

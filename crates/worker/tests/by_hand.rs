@@ -11,7 +11,7 @@ use welter_engine::chunks::{ExtendedKernel, FoldKernel, Kernel};
 use welter_model::edges::Reading;
 use welter_model::group::Grouped;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};

@@ -9,7 +9,7 @@ use welter_engine::EngineError;
 use welter_engine::chunks::IntersectKernel;
 use welter_model::intersect::Intersect;
 use welter_protocol::config::Route;
-use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};

@@ -9,7 +9,7 @@ use welter_algorithms::{Bfs, BfsTree, LocalContraction, Sssp};
 use welter_engine::EngineError;
 use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_protocol::config::Route;
-use welter_protocol::names::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_protocol::work::Filled;

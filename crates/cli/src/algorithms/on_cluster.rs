@@ -19,7 +19,7 @@ use welter_model::intersect::Intersect;
 use welter_model::program::{Program, Total, Value};
 use welter_model::table::{Column, Columns};
 use welter_protocol::config::Edges;
-use welter_protocol::names::Bytes;
+use welter_protocol::ids::Bytes;
 use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
 use super::tables::Known;

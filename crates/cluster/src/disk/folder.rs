@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use welter_protocol::block::{self, Damage, HEADER_BYTES};
 use welter_protocol::checkpoint::{Age, Manifest};
-use welter_protocol::names::{Block, BlockName, Bytes, Role};
+use welter_protocol::ids::{Block, BlockName, Bytes, Role};
 use welter_protocol::payload::{Buffer, PAGE_BYTES, Payload};
 use welter_protocol::{Event, Rank};
 use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_all};

@@ -105,8 +105,8 @@ mod tests {
     use proptest::prelude::*;
     use welter_protocol::Payload;
     use welter_protocol::ack::Ack;
+    use welter_protocol::ids::{Block, BlockName, Epoch, Kind, Role};
     use welter_protocol::messages::Message;
-    use welter_protocol::names::{Block, BlockName, Epoch, Kind, Role};
 
     use super::*;
 

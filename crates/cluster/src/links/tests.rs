@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use welter_protocol::Payload;
 use welter_protocol::ack::Ack;
+use welter_protocol::ids::Epoch;
 use welter_protocol::messages::Message;
-use welter_protocol::names::Epoch;
 
 use super::counts::Counted;
 use super::*;

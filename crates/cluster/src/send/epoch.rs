@@ -25,7 +25,7 @@ use welter_model::program::Next;
 use welter_protocol::Payload;
 use welter_protocol::checkpoint::{CheckpointShard, Manifest};
 use welter_protocol::config::Shape;
-use welter_protocol::names::{Bytes, Epoch as Number, Generation};
+use welter_protocol::ids::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
 use welter_transport::{Destination, Protection, Secret};
 

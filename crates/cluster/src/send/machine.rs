@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
-use welter_protocol::names::Epoch as Number;
+use welter_protocol::ids::Epoch as Number;
 
 use super::Job;
 use super::ending::Ending;

@@ -30,8 +30,8 @@ use super::ComputationEngine;
 use crate::config::Handover;
 use crate::context::Context;
 use crate::counters::Path;
+use crate::ids::{Block, BlockName, Cell, Kind, Phase, Rank, Step};
 use crate::messages::Message;
-use crate::names::{Block, BlockName, Cell, Kind, Phase, Rank, Step};
 use crate::payload::Payload;
 use crate::rewriting::by_cells;
 use crate::steal::{Bias, Remaining};
@@ -183,8 +183,8 @@ mod tests {
 
     use super::*;
     use crate::config::{Config, Edges, Route, of_two};
+    use crate::ids::{Bytes, Epoch, Generation};
     use crate::messages::{Begin, Effect, Envelope};
-    use crate::names::{Bytes, Epoch, Generation};
 
     fn begin(step: Step, active: u64) -> Begin {
         Begin {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::holders::Holders;
-use crate::names::{BlockName, Cell};
+use crate::ids::{BlockName, Cell};
 use crate::payload::Payload;
 use crate::pulls::Pulls;
 use crate::times::Spent;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::{Config, Handover, Route, of_two};
+use crate::ids::{Bytes, Epoch, Generation, Kind};
 use crate::messages::{Effect, Envelope};
-use crate::names::{Bytes, Epoch, Generation, Kind};
 use crate::payload::Buffer;
 use crate::placement::{Placement, vertex_engine};
 use crate::steal::{Bias, Remaining};

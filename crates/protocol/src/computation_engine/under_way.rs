@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::context::Context;
 use crate::counters::Path;
-use crate::names::BlockName;
+use crate::ids::BlockName;
 use crate::planted::Bug;
 
 /// Blocks that are under way to storage, and the room that they take.

@@ -10,8 +10,8 @@ use super::{Coordinator, Stage};
 use crate::checkpoint::{Manifest, Scattered};
 use crate::context::Context;
 use crate::counters::Path;
+use crate::ids::Phase;
 use crate::messages::{Effect, Message};
-use crate::names::Phase;
 use crate::placement::mirror;
 
 impl Coordinator {

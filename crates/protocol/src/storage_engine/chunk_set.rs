@@ -18,7 +18,7 @@
 
 use crate::audit::{Served, Sum};
 use crate::config::Sets;
-use crate::names::{Block, Step};
+use crate::ids::{Block, Step};
 
 /// The chunks of a cell that lie here, and the cursor over them.
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl ChunkSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::{BlockName, Phase};
+    use crate::ids::{BlockName, Phase};
     use crate::payload::Payload;
 
     /// Numbers of the chunks that a set hands out, of six with sources in ranges 0, 1, 0, 1, ...

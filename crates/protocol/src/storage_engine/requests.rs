@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::ids::{Block, BlockName, Rank, Role, Time};
 use crate::messages::Pull;
-use crate::names::{Block, BlockName, Rank, Role, Time};
 use crate::payload::Payload;
 
 /// Requests that wait, those that are with the disk, and reads of memory, by their tokens, with

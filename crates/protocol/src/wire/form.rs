@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use crate::names::{Bytes, Rank};
+use crate::ids::{Bytes, Rank};
 use crate::payload::Payload;
 
 /// Bytes that are being written, and the payload that goes with them.

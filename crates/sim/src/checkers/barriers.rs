@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use welter_protocol::Work;
-use welter_protocol::names::{Epoch, Step};
+use welter_protocol::ids::{Epoch, Step};
 use welter_protocol::payload::checksum;
 
 use super::scene::Scene;

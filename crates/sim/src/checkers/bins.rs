@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use welter_protocol::config::Config;
-use welter_protocol::names::Cell;
+use welter_protocol::ids::Cell;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 

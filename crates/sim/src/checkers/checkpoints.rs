@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::config::{Config, Copies, Edges, Shape};
+use welter_protocol::ids::{Epoch, Kind, Phase, Role};
 use welter_protocol::messages::{Envelope, Install, Message};
-use welter_protocol::names::{Epoch, Kind, Phase, Role};
 use welter_protocol::placement::{mirror, vertex_engine};
 use welter_protocol::{Effect, Rank};
 

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use welter_protocol::names::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
+use welter_protocol::ids::{Block, BlockName, Epoch, Kind, Phase, Role, Step};
 use welter_protocol::{Outcome, Work};
 
 use super::scene::Scene;

@@ -15,8 +15,8 @@
 //! hear of processes from the coordinator's roster alone; and state that changes without an effect
 //! at once (the others would tell by chunks that are streamed twice, sums or the answer).
 
+use welter_protocol::ids::Epoch;
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::Epoch;
 use welter_protocol::{Effect, Rank};
 
 /// Header of an envelope.

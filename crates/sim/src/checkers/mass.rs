@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use welter_protocol::names::{Epoch, Phase, Step};
+use welter_protocol::ids::{Epoch, Phase, Step};
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
 

@@ -23,8 +23,8 @@ pub mod windows;
 pub mod works;
 
 use welter_protocol::config::Config;
+use welter_protocol::ids::{BlockName, Epoch};
 use welter_protocol::messages::Effect;
-use welter_protocol::names::{BlockName, Epoch};
 use welter_protocol::{Event, Outcome, Rank, Work};
 
 pub use self::scene::Scene;

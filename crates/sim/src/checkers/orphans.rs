@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use welter_protocol::Event;
 use welter_protocol::checkpoint::{Age, Manifest};
+use welter_protocol::ids::{BlockName, Epoch};
 use welter_protocol::messages::Effect;
-use welter_protocol::names::{BlockName, Epoch};
 
 /// All manifests that there ever were, and the epoch in which each process was looked at last.
 #[derive(Default)]

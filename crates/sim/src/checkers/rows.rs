@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use welter_protocol::names::Step;
+use welter_protocol::ids::Step;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::{Outcome, Work};
 

@@ -1,6 +1,6 @@
 //! Where and when a checker sees something.
 
-use welter_protocol::names::{Epoch, Step};
+use welter_protocol::ids::{Epoch, Step};
 use welter_protocol::{Rank, Time};
 
 /// Where something is seen.

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use welter_protocol::config::Config;
+use welter_protocol::ids::{Block, BlockName, Epoch, Generation, Kind, Phase, Role, Step};
 use welter_protocol::messages::{Begin, Effect, Envelope, Message, Pull};
-use welter_protocol::names::{Block, BlockName, Epoch, Generation, Kind, Phase, Role, Step};
 use welter_protocol::placement::Placement;
 use welter_protocol::steal::Bias;
 use welter_protocol::{Event, Rank};

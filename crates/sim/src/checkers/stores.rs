@@ -12,8 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use welter_protocol::ids::{BlockName, Epoch};
 use welter_protocol::messages::{Effect, Envelope, Message};
-use welter_protocol::names::{BlockName, Epoch};
 use welter_protocol::{Event, Outcome, Work};
 
 use super::scene::Scene;

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use welter_protocol::Event;
 use welter_protocol::config::{Config, VertexSets};
+use welter_protocol::ids::{BlockName, Epoch, Kind};
 use welter_protocol::messages::{Effect, Envelope, Message};
-use welter_protocol::names::{BlockName, Epoch, Kind};
 use welter_protocol::window::Width;
 
 use super::scene::Scene;

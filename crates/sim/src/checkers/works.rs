@@ -11,8 +11,8 @@
 
 use std::collections::BTreeMap;
 
+use welter_protocol::ids::Epoch;
 use welter_protocol::messages::Effect;
-use welter_protocol::names::Epoch;
 use welter_protocol::{Event, Work};
 
 use super::scene::Scene;

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use welter_protocol::Time;
 use welter_protocol::checkpoint::Age;
-use welter_protocol::names::BlockName;
+use welter_protocol::ids::BlockName;
 use welter_protocol::random::Random;
 
 /// Bytes that say where a block is.
@@ -168,7 +168,7 @@ impl Device {
 
 #[cfg(test)]
 mod tests {
-    use welter_protocol::names::{Epoch, Kind, Role};
+    use welter_protocol::ids::{Epoch, Kind, Role};
 
     use super::*;
 

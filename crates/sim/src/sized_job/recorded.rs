@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use welter_engine::EngineError;
-use welter_protocol::names::{Phase, Step};
+use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
 use welter_protocol::{Outcome, Work};

@@ -1,7 +1,7 @@
 //! Effects of machines, carried out: by the disk, the network, the program and the host.
 
+use welter_protocol::ids::{Epoch, Phase};
 use welter_protocol::messages::{Envelope, Message};
-use welter_protocol::names::{Epoch, Phase};
 use welter_protocol::{Effect, Event, Outcome, Rank, Time};
 
 use super::{Happening, Process, World};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use welter_engine::chunks::DecodeBuffers;
-use welter_protocol::names::Step;
+use welter_protocol::ids::Step;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
 use welter_store::header::Encoding;

@@ -3,7 +3,7 @@
 
 use welter_engine::EngineError;
 use welter_protocol::Outcome;
-use welter_protocol::names::Phase;
+use welter_protocol::ids::Phase;
 
 use super::TriangleWorker;
 use super::rows::Rows;

@@ -3,7 +3,7 @@
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;
 use welter_engine::chunks::{Records, open_updates, write_updates};
-use welter_protocol::names::{Cell, Phase};
+use welter_protocol::ids::{Cell, Phase};
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload};
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use tempfile::TempDir;
-use welter_protocol::names::{Epoch, Kind};
+use welter_protocol::ids::{Epoch, Kind};
 use welter_store::io::Fault;
 
 use super::*;
