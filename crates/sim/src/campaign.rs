@@ -64,17 +64,17 @@ impl Default for CampaignTotals {
 
 impl CampaignTotals {
     /// Runs the seeds of a range one by one.
-    pub fn of(seeds: impl Iterator<Item = u64>, wishes: &Overrides) -> Self {
+    pub fn of(seeds: impl Iterator<Item = u64>, overrides: &Overrides) -> Self {
         let mut tally = Self::default();
         for seed in seeds {
-            tally.run(seed, wishes);
+            tally.run(seed, overrides);
         }
         tally
     }
 
-    fn run(&mut self, seed: u64, wishes: &Overrides) {
+    fn run(&mut self, seed: u64, overrides: &Overrides) {
         self.schedules += 1;
-        let report = match attempt(seed, wishes) {
+        let report = match attempt(seed, overrides) {
             Ok(report) => report,
             Err(panic) => {
                 self.failures.insert(seed, panic);
@@ -85,7 +85,7 @@ impl CampaignTotals {
         if let Some(failure) = report.failure {
             self.failures.insert(seed, failure);
         } else if seed.is_multiple_of(AGAIN) {
-            self.again(seed, wishes, report.hash);
+            self.again(seed, overrides, report.hash);
         }
         self.counters.add(&report.counters);
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
@@ -105,9 +105,9 @@ impl CampaignTotals {
     }
 
     /// Runs a seed a second time, which must go through the same events.
-    fn again(&mut self, seed: u64, wishes: &Overrides, hash: u64) {
+    fn again(&mut self, seed: u64, overrides: &Overrides, hash: u64) {
         self.twice += 1;
-        if !attempt(seed, wishes).is_ok_and(|again| again.hash == hash) {
+        if !attempt(seed, overrides).is_ok_and(|again| again.hash == hash) {
             self.failures.insert(seed, "another hash the second time".to_owned());
         }
     }
@@ -181,14 +181,14 @@ impl CampaignTotals {
 
 /// Runs seeds on so many threads.
 #[expect(clippy::disallowed_methods, reason = "threads run whole schedules, each alone in one")]
-pub fn run(first: u64, count: u64, threads: usize, wishes: &Overrides) -> CampaignTotals {
+pub fn run(first: u64, count: u64, threads: usize, overrides: &Overrides) -> CampaignTotals {
     let next = AtomicU64::new(first);
     let part = || {
         let claim = || {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             (seed < first + count).then_some(seed)
         };
-        CampaignTotals::of(std::iter::from_fn(claim), wishes)
+        CampaignTotals::of(std::iter::from_fn(claim), overrides)
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();

@@ -10,9 +10,9 @@ use crate::world::attempt;
 /// help of the protocol's own audits.
 pub fn find(bug: Bug, unaudited: bool, mut seeds: std::ops::Range<u64>) -> Option<(u64, String)> {
     let algorithm = algorithm(bug);
-    let wishes = Overrides { bug: Some(bug), unaudited, algorithm, ..Overrides::default() };
+    let overrides = Overrides { bug: Some(bug), unaudited, algorithm, ..Overrides::default() };
     seeds.find_map(|seed| {
-        let failure = attempt(seed, &wishes).map_or_else(Some, |report| report.failure);
+        let failure = attempt(seed, &overrides).map_or_else(Some, |report| report.failure);
         failure.map(|failure| (seed, failure))
     })
 }

@@ -8,7 +8,7 @@ use welter_protocol::planted::ARE_PLANTED;
 use welter_sim::campaign::{CampaignTotals, RELEASE, run};
 use welter_sim::hunt::find;
 use welter_sim::planted::BUGS;
-use welter_sim::replay::{arguments as arguments_of, command, wishes};
+use welter_sim::replay::{arguments as arguments_of, command, overrides};
 use welter_sim::schedule::{Overrides, Schedule};
 use welter_sim::world::World;
 
@@ -46,20 +46,20 @@ fn main() -> ExitCode {
         print!("{USAGE}");
         return if has("--help") { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    let wishes = match wishes(&arguments) {
-        Ok(wishes) => wishes,
+    let overrides = match overrides(&arguments) {
+        Ok(overrides) => overrides,
         Err(wrong) => {
             eprintln!("{wrong}");
             return ExitCode::from(2);
         }
     };
-    let plants = wishes.bug.is_some() || has("--planted");
+    let plants = overrides.bug.is_some() || has("--planted");
     if plants && !ARE_PLANTED {
         eprintln!("a release has no planted bugs: build the simulator for development");
         return ExitCode::from(2);
     }
     if let Some(seed) = value("--seed") {
-        return one(seed, has("--trace"), &wishes);
+        return one(seed, has("--trace"), &overrides);
     }
     if let Some(seeds) = value("--planted") {
         return planted(seeds);
@@ -73,11 +73,11 @@ fn main() -> ExitCode {
     let commit = commit.map_or("unknown", String::as_str);
     println!(
         "commit {commit}, {count} seeds from {first} on, {threads} threads{}",
-        arguments_of(&wishes)
+        arguments_of(&overrides)
     );
-    let tally = many([first, count, threads], &wishes, commit);
+    let tally = many([first, count, threads], &overrides, commit);
     // Some paths are not for all.
-    let of_all = arguments_of(&wishes).is_empty();
+    let of_all = arguments_of(&overrides).is_empty();
     let (never, rare) = match (of_all, of_release) {
         (false, _) => (Vec::new(), Vec::new()),
         (true, false) => (tally.never(), Vec::new()),
@@ -90,13 +90,13 @@ fn main() -> ExitCode {
     clippy::disallowed_types,
     reason = "how long it took is told to people, and to no machine"
 )]
-fn many([first, count, threads]: [u64; 3], wishes: &Overrides, commit: &str) -> CampaignTotals {
+fn many([first, count, threads]: [u64; 3], overrides: &Overrides, commit: &str) -> CampaignTotals {
     let began = std::time::Instant::now();
-    let tally = run(first, count, threads as usize, wishes);
+    let tally = run(first, count, threads as usize, overrides);
     println!("{}", tally.table());
     println!("{:.0} schedules a second", tally.schedules as f64 / began.elapsed().as_secs_f64());
     for (seed, failure) in tally.failures.iter().take(10) {
-        println!("seed {seed}: {failure}\n  replay: {}", command(*seed, wishes, commit));
+        println!("seed {seed}: {failure}\n  replay: {}", command(*seed, overrides, commit));
     }
     tally
 }
@@ -122,8 +122,8 @@ fn verdict(tally: &CampaignTotals, never: &[String], rare: &[String]) -> ExitCod
     ExitCode::FAILURE
 }
 
-fn one(seed: u64, traced: bool, wishes: &Overrides) -> ExitCode {
-    let schedule = Schedule::of(seed, wishes);
+fn one(seed: u64, traced: bool, overrides: &Overrides) -> ExitCode {
+    let schedule = Schedule::of(seed, overrides);
     println!(
         "seed {seed}: {} on {} machines, {} partitions, {:?}\n{:?}\nfaults: {:?}",
         schedule.job.name(),
@@ -137,7 +137,7 @@ fn one(seed: u64, traced: bool, wishes: &Overrides) -> ExitCode {
     for line in &report.trace {
         println!("{line}");
     }
-    let again = World::run(&Schedule::of(seed, wishes), false);
+    let again = World::run(&Schedule::of(seed, overrides), false);
     println!(
         "{:?} after {:.3} ms and {} events, hash {:016x}",
         report.end,

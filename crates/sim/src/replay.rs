@@ -1,8 +1,8 @@
-//! What a caller wishes, as arguments of the command and back: a failing seed names all that it
+//! What a caller overrides, as arguments of the command and back: a failing seed names all that it
 //! takes to run it again.
 //!
 //! ```text
-//! wishes(arguments(w)) = w
+//! overrides(arguments(w)) = w
 //! ```
 
 use welter_protocol::config::Route;
@@ -13,29 +13,31 @@ use crate::schedule::Overrides;
 
 const ROUTES: [(&str, Route); 2] = [("fold", Route::Fold), ("spill", Route::Spill)];
 
-/// Reads wishes from arguments; leaves those that are for others.
+/// Reads overrides from arguments; leaves those that are for others.
 ///
 /// # Errors
 /// What is not understood.
-pub fn wishes(arguments: &[String]) -> Result<Overrides, String> {
+pub fn overrides(arguments: &[String]) -> Result<Overrides, String> {
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     let value = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1);
-    let mut wishes =
+    let mut overrides =
         Overrides { calm: has("--calm"), unaudited: has("--unaudited"), ..Overrides::default() };
     if let Some(named) = value("--algorithm") {
-        wishes.algorithm = Some(one_of(named, ALGORITHMS.map(|known| (known.to_owned(), known)))?);
+        overrides.algorithm =
+            Some(one_of(named, ALGORITHMS.map(|known| (known.to_owned(), known)))?);
     }
     if let Some(named) = value("--route") {
-        wishes.route = Some(one_of(named, ROUTES.map(|(name, route)| (name.to_owned(), route)))?);
+        overrides.route =
+            Some(one_of(named, ROUTES.map(|(name, route)| (name.to_owned(), route)))?);
     }
     if let Some(named) = value("--bug") {
-        wishes.bug = Some(one_of(named, BUGS.map(|bug| (format!("{bug:?}"), bug)))?);
+        overrides.bug = Some(one_of(named, BUGS.map(|bug| (format!("{bug:?}"), bug)))?);
     }
     if let Some(number) = value("--machines") {
         let machines = number.parse().ok().filter(|machines| (1..=64).contains(machines));
-        wishes.machines = Some(machines.ok_or("--machines is a number from 1 to 64")?);
+        overrides.machines = Some(machines.ok_or("--machines is a number from 1 to 64")?);
     }
-    Ok(wishes)
+    Ok(overrides)
 }
 
 fn one_of<T, const N: usize>(named: &str, known: [(String, T); N]) -> Result<T, String> {
@@ -45,8 +47,8 @@ fn one_of<T, const N: usize>(named: &str, known: [(String, T); N]) -> Result<T, 
 }
 
 /// The arguments that say the same.
-pub fn arguments(wishes: &Overrides) -> String {
-    let Overrides { bug, unaudited, calm, algorithm, route, machines } = wishes;
+pub fn arguments(overrides: &Overrides) -> String {
+    let Overrides { bug, unaudited, calm, algorithm, route, machines } = overrides;
     let mut all = String::new();
     let mut say = |said: Option<String>| all.extend(said.map(|said| format!(" --{said}")));
     say(calm.then(|| "calm".to_owned()));
@@ -60,8 +62,8 @@ pub fn arguments(wishes: &Overrides) -> String {
 }
 
 /// Command that shows a seed again, and the sources on which to run it.
-pub fn command(seed: u64, wishes: &Overrides, commit: &str) -> String {
-    format!("cargo xtask sim --seed {seed} --trace{}    (commit {commit})", arguments(wishes))
+pub fn command(seed: u64, overrides: &Overrides, commit: &str) -> String {
+    format!("cargo xtask sim --seed {seed} --trace{}    (commit {commit})", arguments(overrides))
 }
 
 #[cfg(test)]
@@ -83,12 +85,12 @@ mod tests {
         for wishes_of in [all, Overrides::default()] {
             let said = command(7, &wishes_of, "abc");
             let words: Vec<String> = said.split_whitespace().map(str::to_owned).collect();
-            let found = wishes(&words).unwrap();
+            let found = overrides(&words).unwrap();
             assert_eq!(format!("{found:?}"), format!("{wishes_of:?}"));
         }
         for wrong in ["--bug None", "--route sideways", "--machines 0", "--algorithm x"] {
             let words: Vec<String> = wrong.split(' ').map(str::to_owned).collect();
-            assert!(wishes(&words).is_err(), "{wrong}");
+            assert!(overrides(&words).is_err(), "{wrong}");
         }
     }
 }

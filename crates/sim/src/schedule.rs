@@ -89,20 +89,20 @@ pub struct Schedule {
 
 impl Schedule {
     /// The schedule of a seed.
-    pub fn of(seed: u64, wishes: &Overrides) -> Self {
+    pub fn of(seed: u64, overrides: &Overrides) -> Self {
         let mut random = Random::new(seed);
         let random = &mut random;
         let most = if random.chance(100) { 8 } else { 4 };
         let machines = 1 + random.below(most) as usize;
-        let machines = wishes.machines.unwrap_or(machines);
+        let machines = overrides.machines.unwrap_or(machines);
         // Two of three programs are cheap ones that see every path.
         let cheap = random.chance(660);
         let name = if cheap { *random.pick(&ALGORITHMS[..5]) } else { *random.pick(&ALGORITHMS) };
-        let name = wishes.algorithm.unwrap_or(name);
+        let name = overrides.algorithm.unwrap_or(name);
         let graph = graph(random, 48, 96);
         let job = job(name, random, &graph);
         let route = if random.chance(700) { Route::Spill } else { Route::Fold };
-        let route = wishes.route.unwrap_or(route);
+        let route = overrides.route.unwrap_or(route);
         // Updates that are carried wait somewhere.
         let route = if job.carries() { Route::Spill } else { route };
         let vertices = job.vertices();
@@ -132,11 +132,11 @@ impl Schedule {
             source_parts,
             combines,
         };
-        let mut config = Self::config(random, &*job, &cut, wishes);
+        let mut config = Self::config(random, &*job, &cut, overrides);
         if (mix(seed) >> 40).is_multiple_of(4) {
             config.vertex_sets = VertexSets::Memory;
         }
-        let calm = wishes.calm || random.chance(150);
+        let calm = overrides.calm || random.chance(150);
         let mut weather = weather(random, calm);
         if !calm {
             weather.port_bytes = [500, 3000, u64::MAX, u64::MAX][(mix(seed) >> 48) as usize % 4];
@@ -289,7 +289,7 @@ impl Schedule {
         random: &mut Random,
         job: &dyn Job,
         cut: &Partitioning,
-        wishes: &Overrides,
+        overrides: &Overrides,
     ) -> Config {
         let machines = cut.partitions.machines();
         let alphas = [0, 800, 1000, 1000, 1000, 1200].map(Bias::Thousandths);
@@ -339,8 +339,8 @@ impl Schedule {
                 patience: 1000 * MILLIS,
             },
             seed: random.number(),
-            audited: !wishes.unaudited,
-            planted: wishes.bug,
+            audited: !overrides.unaudited,
+            planted: overrides.bug,
         }
     }
 

@@ -146,8 +146,8 @@ pub struct Report {
 ///
 /// # Errors
 /// What a panic said.
-pub fn attempt(seed: u64, wishes: &Overrides) -> Result<Report, String> {
-    let run = || World::run(&Schedule::of(seed, wishes), false);
+pub fn attempt(seed: u64, overrides: &Overrides) -> Result<Report, String> {
+    let run = || World::run(&Schedule::of(seed, overrides), false);
     std::panic::catch_unwind(run).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

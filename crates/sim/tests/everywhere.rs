@@ -14,7 +14,7 @@ fn every_algorithm_on_every_cluster() {
             for route in [Route::Fold, Route::Spill] {
                 for (calm, seeds) in [(true, 2), (false, 4)] {
                     for seed in 0..seeds {
-                        let wishes = Overrides {
+                        let overrides = Overrides {
                             calm,
                             algorithm: Some(algorithm),
                             route: Some(route),
@@ -22,7 +22,7 @@ fn every_algorithm_on_every_cluster() {
                             ..Overrides::default()
                         };
                         let seed = seed + 100 * place as u64 + 7000 * machines as u64;
-                        let report = World::run(&Schedule::of(seed, &wishes), false);
+                        let report = World::run(&Schedule::of(seed, &overrides), false);
                         let failure = report.failure;
                         let what = format!("{algorithm} {route:?} on {machines}, seed {seed}");
                         assert_eq!(failure, None, "{what}");

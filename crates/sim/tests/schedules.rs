@@ -23,8 +23,8 @@ fn seeds_are_clean_and_every_path_is_taken() {
 
 #[test]
 fn a_seed_does_again_what_it_did() {
-    let hashes = |wishes: &Overrides| -> Vec<u64> {
-        (0..150).map(|seed| World::run(&Schedule::of(seed, wishes), false).hash).collect()
+    let hashes = |overrides: &Overrides| -> Vec<u64> {
+        (0..150).map(|seed| World::run(&Schedule::of(seed, overrides), false).hash).collect()
     };
     let first = hashes(&Overrides::default());
     assert_eq!(first, hashes(&Overrides::default()));
@@ -36,8 +36,8 @@ fn a_seed_does_again_what_it_did() {
 
 #[test]
 fn a_trace_changes_nothing_and_tells_what_happened() {
-    let wishes = Overrides { calm: true, machines: Some(3), ..Overrides::default() };
-    let schedule = Schedule::of(7, &wishes);
+    let overrides = Overrides { calm: true, machines: Some(3), ..Overrides::default() };
+    let schedule = Schedule::of(7, &overrides);
     let (plain, traced) = (World::run(&schedule, false), World::run(&schedule, true));
     assert_eq!(plain.hash, traced.hash);
     assert!(plain.trace.is_empty());
@@ -75,8 +75,8 @@ fn bugs_that_need_a_fault_are_not_seen_without_one() {
         Bug::EffectsOvertake,
         Bug::WorksOverlap,
     ] {
-        let wishes = Overrides { bug: Some(bug), calm: true, ..Overrides::default() };
-        let failures = run(0, 200, 2, &wishes).failures;
+        let overrides = Overrides { bug: Some(bug), calm: true, ..Overrides::default() };
+        let failures = run(0, 200, 2, &overrides).failures;
         assert!(failures.is_empty(), "{bug:?}: {failures:?}");
     }
 }
