@@ -70,7 +70,7 @@ impl<C: Contract + Send + 'static> Job for ContractJob<C> {
         Box::new(inner)
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
         if u64::from(iterations) != self.iterations {
             return Err(format!("{iterations} iterations, not {}", self.iterations));
         }

@@ -46,5 +46,5 @@ pub trait Job: Send + Sync {
     ///
     /// # Errors
     /// What is wrong.
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String>;
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String>;
 }

@@ -20,7 +20,7 @@ use crate::job::{Job, Partitioning};
 use crate::tampered::Tampered;
 
 /// Judges the values of all vertices after so many iterations.
-pub type Judge<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
+pub type Oracle<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
 
 /// A program on a graph whose slots are all vertices.
 pub struct KernelJob {
@@ -28,7 +28,7 @@ pub struct KernelJob {
     edges: Arc<Edges>,
     name: &'static str,
     /// Of the bytes of values.
-    judge: Judge<u8>,
+    judge: Oracle<u8>,
 }
 
 impl KernelJob {
@@ -47,7 +47,8 @@ impl KernelJob {
         P: Program + Send + 'static,
     {
         let expected = interpret(graph, &program);
-        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        let judge =
+            move |values: &[_], iterations| oracle(&expected, error_max, values, iterations);
         Self::judged(name, graph, program, Box::new(judge))
     }
 
@@ -64,7 +65,7 @@ impl KernelJob {
     }
 
     /// A fold program with a judge of its own.
-    pub fn judged<P>(name: &'static str, graph: &Graph, program: P, judge: Judge<P::Value>) -> Self
+    pub fn judged<P>(name: &'static str, graph: &Graph, program: P, judge: Oracle<P::Value>) -> Self
     where
         P: Program + Send + 'static,
     {
@@ -85,7 +86,7 @@ impl KernelJob {
         P: Program + Send + 'static,
     {
         let expected = interpret(graph, plain);
-        let judge = move |values: &[_], iterations| judge(&expected, 1e-9, values, iterations);
+        let judge = move |values: &[_], iterations| oracle(&expected, 1e-9, values, iterations);
         let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
         let weighted = kernel.shape().capabilities.weighted;
         let edges = Edges::numbered(graph, weighted, |slot| numbers[slot as usize]);
@@ -99,12 +100,13 @@ impl KernelJob {
         E: Extended + Send + 'static,
     {
         let expected = interpret_extended(graph, &program);
-        let judge = move |values: &[_], iterations| judge(&expected, error_max, values, iterations);
+        let judge =
+            move |values: &[_], iterations| oracle(&expected, error_max, values, iterations);
         let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(program)));
         Self::of(kernel, name, graph, Box::new(judge))
     }
 
-    fn of<V: Value>(kernel: Kernel, name: &'static str, graph: &Graph, judge: Judge<V>) -> Self {
+    fn of<V: Value>(kernel: Kernel, name: &'static str, graph: &Graph, judge: Oracle<V>) -> Self {
         let edges = Edges::of(graph, kernel.shape().capabilities.weighted);
         Self::on(kernel, name, edges, judge)
     }
@@ -113,7 +115,7 @@ impl KernelJob {
         kernel: Kernel,
         name: &'static str,
         edges: Arc<Edges>,
-        judge: Judge<V>,
+        judge: Oracle<V>,
     ) -> Self {
         let judge = move |values: &[u8], iterations| {
             let values = values.chunks_exact(size_of::<V>()).map(pod_read_unaligned);
@@ -124,7 +126,7 @@ impl KernelJob {
 }
 
 /// Compares values with those of the interpreter.
-fn judge<V: Value, T>(
+fn oracle<V: Value, T>(
     expected: &Answer<V, T>,
     error_max: f64,
     values: &[V],
@@ -203,7 +205,7 @@ impl Job for KernelJob {
         }
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
         let (width, bytes) = (self.kernel.shape().value, self.vertex_bytes() as usize);
         let values = vertices.chunks_exact(bytes).flat_map(|vertex| &vertex[..width]);
         (self.judge)(&values.copied().collect::<Vec<u8>>(), iterations)

@@ -174,7 +174,7 @@ impl Job for SizedJob {
         })
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
         let right = vertices.len() as u64 == self.vertices * self.vertex_bytes
             && iterations as usize == self.profile.iterations.len();
         if right {

@@ -101,7 +101,7 @@ impl Job for TriangleJob {
         }
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
         let rounds = [1, 3, 4, 8, 16].map(|ranges| 1 + 4 * ranges * ranges);
         if !rounds.contains(&iterations) {
             return Err(format!("{iterations} iterations"));

@@ -91,8 +91,8 @@ impl Job for Counted {
         Box::new(Counting { inner, streamed })
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
-        self.inner.judge(vertices, iterations)
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+        self.inner.check_answer(vertices, iterations)
     }
 }
 

@@ -107,8 +107,8 @@ impl Job for Recorded {
         Box::new(Recorder { inner, sums, step: None, gathered: 0, cut, partition: 0 })
     }
 
-    fn judge(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
-        self.inner.judge(vertices, iterations)
+    fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String> {
+        self.inner.check_answer(vertices, iterations)
     }
 }
 
