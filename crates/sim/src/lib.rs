@@ -1,13 +1,13 @@
 //! A seeded simulator that tries to break the protocol.
 //!
-//! A seed makes a [`Schedule`](schedule::Schedule): machines, a graph, a program, policies, weather
-//! and faults. A [`World`](world::World) runs it in virtual time on the very code that a real
-//! cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did once
-//! it does again.
+//! A seed makes a [`Schedule`](schedule::Schedule): machines, a graph, a program, policies,
+//! conditions and faults. A [`World`](world::World) runs it in virtual time on the very code that a
+//! real cluster runs, with the kernels of real programs, and [`checkers`] look on. What a seed did
+//! once it does again.
 //!
 //! # Example
-//! PageRank on four machines. The seed decides the graph, the policies, the weather and what goes
-//! wrong; the result was compared with a plain loop's:
+//! PageRank on four machines. The seed decides the graph, the policies, the conditions and what
+//! goes wrong; the result was compared with a plain loop's:
 //!
 //! ```
 //! use welter_sim::checkers::progress::End;

@@ -37,7 +37,7 @@ use crate::fault_counts::{FaultCounts, Kind};
 
 /// How bad a network is. Nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weather {
+pub struct Conditions {
     /// The least delay.
     pub delay_min: Time,
     /// The largest.
@@ -93,7 +93,7 @@ const DOUBLED_MAX: u32 = 8;
 #[derive(Debug)]
 pub struct Network {
     /// How bad it is.
-    pub weather: Weather,
+    pub conditions: Conditions,
     /// Where it is cut.
     pub cuts: Vec<Cut>,
     /// Faults that happened.
@@ -127,9 +127,9 @@ fn place<T: Clone + Default>(table: &mut Vec<T>, rank: Rank) -> &mut T {
 impl Network {
     /// A network without cuts; one with a part `unsummed` takes frames in which it was garbled,
     /// which is a bug.
-    pub fn new(weather: Weather, unsummed: Option<usize>) -> Self {
+    pub fn new(conditions: Conditions, unsummed: Option<usize>) -> Self {
         Self {
-            weather,
+            conditions,
             cuts: Vec::new(),
             fault_counts: FaultCounts::default(),
             last: Vec::new(),
@@ -153,7 +153,7 @@ impl Network {
         let kind = match self.cut(way, now) {
             Some(cut) if cut.both => Kind::TwoWay,
             Some(_) => Kind::OneWay,
-            None if self.weather.loss > 0 && random.chance(self.weather.loss) => Kind::Loss,
+            None if self.conditions.loss > 0 && random.chance(self.conditions.loss) => Kind::Loss,
             None => return false,
         };
         self.fault_counts.count(kind);
@@ -171,11 +171,11 @@ impl Network {
         machines: usize,
         random: &mut Random,
     ) -> Result<Option<Envelope>, String> {
-        if !self.weather.wired {
+        if !self.conditions.wired {
             return Ok(Some(envelope));
         }
         let frame = seal(&envelope);
-        if self.weather.garbled == 0 || !random.chance(self.weather.garbled) {
+        if self.conditions.garbled == 0 || !random.chance(self.conditions.garbled) {
             let opened = open(&frame.head, Buffer::from(&frame.payload[..]), machines);
             return opened.map(Some).map_err(|why| format!("a frame cannot be opened: {why:?}"));
         }
@@ -206,7 +206,8 @@ impl Network {
         bytes: usize,
         random: &mut Random,
     ) -> [Option<Time>; 2] {
-        let Weather { delay_min, delay_max, byte_thousandths, twice, late, .. } = self.weather;
+        let Conditions { delay_min, delay_max, byte_thousandths, twice, late, .. } =
+            self.conditions;
         let [out, _] = place(&mut self.interfaces, way[0]);
         let leaves = now.max(*out);
         *out = leaves + bytes as Time * byte_thousandths / 1000;
@@ -235,7 +236,7 @@ impl Network {
     /// When a message has arrived of which the first byte comes to the switch now, and how much of
     /// it is lost there.
     pub fn arrives(&mut self, now: Time, to: Rank, bytes: usize) -> Arrival {
-        let Weather { byte_thousandths, switch_thousandths, port_bytes, .. } = self.weather;
+        let Conditions { byte_thousandths, switch_thousandths, port_bytes, .. } = self.conditions;
         let passes = now.max(self.switch);
         self.switch = passes + bytes as Time * switch_thousandths / 1000;
         let [_, into] = place(&mut self.interfaces, to);
@@ -257,7 +258,7 @@ impl Network {
 
     /// How long a sender waits that has sent something so many times before it does again.
     pub fn time_out(&self, times: u32) -> Time {
-        self.weather.time_out << times.min(DOUBLED_MAX)
+        self.conditions.time_out << times.min(DOUBLED_MAX)
     }
 }
 
@@ -265,7 +266,7 @@ impl Network {
 mod tests {
     use super::*;
 
-    const FAIR: Weather = Weather {
+    const FAIR: Conditions = Conditions {
         delay_min: 50,
         delay_max: 50,
         byte_thousandths: 1000,
@@ -281,8 +282,8 @@ mod tests {
     };
 
     /// When messages of ten bytes arrive that are sent at once.
-    fn arrivals(weather: Weather, ways: &[[Rank; 2]]) -> Vec<Time> {
-        let mut network = Network::new(weather, None);
+    fn arrivals(conditions: Conditions, ways: &[[Rank; 2]]) -> Vec<Time> {
+        let mut network = Network::new(conditions, None);
         let random = &mut Random::new(1);
         let comes: Vec<Time> =
             ways.iter().filter_map(|way| network.comes(0, *way, 10, random)[0]).collect();
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(arrivals(FAIR, &[[0, 1], [0, 2]]), [60, 70], "from one sender");
         assert_eq!(arrivals(FAIR, &[[0, 1], [2, 1], [3, 1]]), [60, 70, 80], "to one receiver");
         assert_eq!(arrivals(FAIR, &[[0, 1], [2, 3], [1, 0]]), [60; 3], "both ways, and others");
-        let narrow = Weather { switch_thousandths: 500, ..FAIR };
+        let narrow = Conditions { switch_thousandths: 500, ..FAIR };
         assert_eq!(arrivals(narrow, &[[0, 1], [2, 3], [1, 0]]), [60, 65, 70], "all share that");
     }
 
@@ -310,7 +311,7 @@ mod tests {
             (15, [(10, 0), (20, 0), (25, 5), (25, 10)]),
             (0, [(10, 0), (10, 10), (10, 10), (10, 10)]),
         ] {
-            let mut network = Network::new(Weather { port_bytes, time_out: 7, ..FAIR }, None);
+            let mut network = Network::new(Conditions { port_bytes, time_out: 7, ..FAIR }, None);
             let found = [(); 4].map(|()| network.arrives(0, 1, 10)).map(|one| (one.at, one.lost));
             assert_eq!(found, expected, "{port_bytes} bytes");
             assert_eq!(network.arrives(0, 2, 10), Arrival { at: 10, lost: 0 }, "of another port");

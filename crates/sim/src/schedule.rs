@@ -1,4 +1,4 @@
-//! A schedule: all that a seed decides. Machines, graph, program, policies, weather, faults.
+//! A schedule: all that a seed decides. Machines, graph, program, policies, conditions, faults.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub use crate::clock::{MICROS, MILLIS};
 use crate::disk::device::Speed;
 use crate::faults::{Fault, faults};
 use crate::job::{Job, Partitioning};
-use crate::network::Weather;
+use crate::network::Conditions;
 
 /// Virtual time in which runs on small graphs end.
 const TIME_MAX: Time = 20_000 * MILLIS;
@@ -32,7 +32,7 @@ pub struct Overrides {
     pub bug: Option<Bug>,
     /// No audits in the protocol: what they would find is left to the checkers.
     pub unaudited: bool,
-    /// No faults, and calm weather.
+    /// No faults, and calm conditions.
     pub calm: bool,
     /// An algorithm of the catalogue.
     pub algorithm: Option<&'static str>,
@@ -63,7 +63,7 @@ pub struct Schedule {
     /// The disks of all ranks.
     pub speeds: Vec<Speed>,
     /// The network.
-    pub weather: Weather,
+    pub conditions: Conditions,
     /// Faults, and when they happen.
     pub faults: Vec<(Time, Fault)>,
     /// How likely, in thousandths, the host replaces a machine that is merely silent.
@@ -137,9 +137,9 @@ impl Schedule {
             config.vertex_sets = VertexSets::Memory;
         }
         let calm = overrides.calm || random.chance(150);
-        let mut weather = weather(random, calm);
+        let mut conditions = conditions(random, calm);
         if !calm {
-            weather.port_bytes = [500, 3000, u64::MAX, u64::MAX][(mix(seed) >> 48) as usize % 4];
+            conditions.port_bytes = [500, 3000, u64::MAX, u64::MAX][(mix(seed) >> 48) as usize % 4];
         }
         let slowest = if random.chance(200) { 20 } else { 2 };
         let (depth, late) = (1 + random.below(4) as usize, 30 * random.below(2));
@@ -168,7 +168,7 @@ impl Schedule {
             cut,
             config,
             speeds,
-            weather,
+            conditions,
             faults,
             hasty,
             record_nanos,
@@ -250,7 +250,7 @@ impl Schedule {
             audited: true,
             planted: None,
         };
-        let weather = Weather {
+        let conditions = Conditions {
             delay_min: 5 * MICROS,
             delay_max: 10 * MICROS,
             byte_thousandths: 200,
@@ -271,7 +271,7 @@ impl Schedule {
             cut,
             config: Arc::new(config),
             speeds: vec![speed; machines],
-            weather,
+            conditions,
             faults: Vec::new(),
             hasty: 0,
             record_nanos: 4 * MICROS,
@@ -368,7 +368,7 @@ fn weighed(seed: u64, job: &dyn Job, route: Route, even: Partitions) -> Partitio
     even.weighed(&weights, widest)
 }
 
-fn weather(random: &mut Random, calm: bool) -> Weather {
+fn conditions(random: &mut Random, calm: bool) -> Conditions {
     let delay_min = (5 + random.below(50)) * MICROS;
     let bad = !calm && random.chance(500);
     let mut share = |most: u64| if bad { random.below(most) } else { 0 };
@@ -380,7 +380,7 @@ fn weather(random: &mut Random, calm: bool) -> Weather {
     let slow = *random.pick(&[800, 800, 20_000, 100_000]);
     let byte_thousandths = if calm { 800 } else { slow };
     let switch_thousandths = *random.pick(&[0, byte_thousandths / 8, byte_thousandths / 2]);
-    Weather {
+    Conditions {
         delay_min,
         delay_max,
         byte_thousandths,

@@ -183,7 +183,7 @@ impl<'a> World<'a> {
 
     fn new(schedule: &'a Schedule) -> Self {
         let machines = schedule.config.machines();
-        let weather = schedule.weather;
+        let conditions = schedule.conditions;
         let refuses = schedule.config.loss == Loss::Refuse;
         let lost = refuses && schedule.has_bad_disks();
         let rows_bytes = schedule.job.rows_bytes(&schedule.cut);
@@ -201,7 +201,7 @@ impl<'a> World<'a> {
             of_rank: vec![Vec::new(); machines],
             incarnations: vec![0; machines],
             disks: schedule.speeds.iter().map(|&speed| Disk::new(speed)).collect(),
-            network: Network::new(weather, planted::unsummed(schedule.config.planted)),
+            network: Network::new(conditions, planted::unsummed(schedule.config.planted)),
             checkers: Checkers::new(
                 &schedule.config,
                 &*schedule.job,

@@ -179,7 +179,7 @@ fn stealers_of_partitions_that_wait_go_on() {
 fn masters_are_helped_where_the_network_is_slower_than_disks() {
     let mut schedule = schedule(SKEWED, Bias::PAPER, Handover::Memory);
     // A two-hundredth of the rate of a disk, and work that keeps up with it.
-    schedule.weather.byte_thousandths = 100_000;
+    schedule.conditions.byte_thousandths = 100_000;
     schedule.record_nanos = 100;
     Arc::make_mut(&mut schedule.config).timing.resend = 1000 * MILLIS;
     let (time, idle) = measured(&schedule);

@@ -54,8 +54,8 @@ fn measure(width: Width, delay: Time, seed: u64) -> (f64, f64) {
     let config = Arc::make_mut(&mut schedule.config);
     (config.width, config.seed) = (width, seed);
     schedule.speeds = vec![Speed::serial(500 * MICROS, 0); MACHINES];
-    schedule.weather.delay_min = delay;
-    schedule.weather.delay_max = delay;
+    schedule.conditions.delay_min = delay;
+    schedule.conditions.delay_max = delay;
     let report = World::run(&schedule, false);
     assert_eq!((report.failure, report.end), (None, End::Finished), "{width:?}");
     let busy = report.busy.iter().sum::<Time>() as f64 / (MACHINES as Time * report.time) as f64;

@@ -29,7 +29,7 @@ use super::extent::Extent;
 use crate::checkers::progress::End;
 use crate::disk::device::Speed;
 use crate::job::Partitioning;
-use crate::network::Weather;
+use crate::network::Conditions;
 use crate::schedule::{MICROS, MILLIS, Schedule};
 use crate::sized_job::{Profile, RMat, Size, SizedJob, Spread, weights};
 use crate::world::World;
@@ -264,13 +264,13 @@ impl Setting {
             patience: 1_000_000 * SECOND,
         };
         let link = 8_000_000 / self.link;
-        schedule.weather = Weather {
+        schedule.conditions = Conditions {
             delay_min: 50 * MICROS,
             delay_max: 50 * MICROS,
             byte_thousandths: link,
             switch_thousandths: link / (2 * machines as u64),
             unit: grain,
-            ..schedule.weather
+            ..schedule.conditions
         };
         let rate = Speed::serial(self.storage.latency, 1_000_000 / self.storage.rate);
         schedule.speeds = vec![Speed { unit: grain, holds_vertices, ..rate }; machines];

@@ -83,7 +83,7 @@ pub(super) fn window(extent: Extent) -> Vec<Figure> {
             let mut schedule = Setting::weak(algorithm, extent, extent.most).schedule();
             Arc::make_mut(&mut schedule.config).width = width;
             if let Some(Port { bytes, time_out }) = port {
-                (schedule.weather.port_bytes, schedule.weather.time_out) = (bytes, time_out);
+                (schedule.conditions.port_bytes, schedule.conditions.time_out) = (bytes, time_out);
             }
             run(&schedule).seconds
         };

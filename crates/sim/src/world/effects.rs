@@ -165,7 +165,7 @@ impl World<'_> {
     /// Bytes of a message on the network.
     fn bytes(&self, message: &Message) -> usize {
         let payload_bytes = message.payload().map_or(0, |payload| payload.len());
-        HEAD_BYTES + self.schedule.weather.unit as usize * payload_bytes
+        HEAD_BYTES + self.schedule.conditions.unit as usize * payload_bytes
     }
 
     /// An envelope is at the switch, or what was dropped of it, for all processes that have, or
