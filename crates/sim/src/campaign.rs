@@ -85,7 +85,7 @@ impl CampaignTotals {
         if let Some(failure) = report.failure {
             self.failures.insert(seed, failure);
         } else if seed.is_multiple_of(AGAIN) {
-            self.again(seed, overrides, report.hash);
+            self.rerun(seed, overrides, report.hash);
         }
         self.counters.add(&report.counters);
         for (taken, path) in self.taken.iter_mut().zip(PATHS) {
@@ -105,7 +105,7 @@ impl CampaignTotals {
     }
 
     /// Runs a seed a second time, which must go through the same events.
-    fn again(&mut self, seed: u64, overrides: &Overrides, hash: u64) {
+    fn rerun(&mut self, seed: u64, overrides: &Overrides, hash: u64) {
         self.twice += 1;
         if !attempt(seed, overrides).is_ok_and(|again| again.hash == hash) {
             self.failures.insert(seed, "another hash the second time".to_owned());

@@ -51,13 +51,13 @@ impl Value for State {
 /// Counts of all vertices in an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Seen {
+pub struct PhaseCounts {
     changed: u64,
     open: u64,
     stage: u64,
 }
 
-impl Total for Seen {
+impl Total for PhaseCounts {
     fn merge(self, other: Self) -> Self {
         Self {
             changed: self.changed + other.changed,
@@ -68,9 +68,9 @@ impl Total for Seen {
 }
 
 impl State {
-    fn applied(self, changed: bool) -> Applied<Self, Seen> {
+    fn applied(self, changed: bool) -> Applied<Self, PhaseCounts> {
         let open = u64::from(self.component == NONE);
-        let total = Seen { changed: changed.into(), open, stage: self.stage.into() };
+        let total = PhaseCounts { changed: changed.into(), open, stage: self.stage.into() };
         Applied::active(self, total)
     }
 
@@ -90,11 +90,11 @@ impl Program for Colours {
     type Signal = State;
     type Update = u32;
     type Accum = u32;
-    type Total = Seen;
+    type Total = PhaseCounts;
 
     const WEIGHTED: bool = true;
 
-    fn init(&self, vertex: Vertex) -> Applied<State, Seen> {
+    fn init(&self, vertex: Vertex) -> Applied<State, PhaseCounts> {
         let vertex = vertex.index as u32;
         State { vertex, component: NONE, colour: vertex, reached: 0, stage: FORWARD }.applied(true)
     }
@@ -127,7 +127,7 @@ impl Program for Colours {
         left.min(right)
     }
 
-    fn apply(&self, state: State, accum: u32, last: &Seen) -> Applied<State, Seen> {
+    fn apply(&self, state: State, accum: u32, last: &PhaseCounts) -> Applied<State, PhaseCounts> {
         if last.changed == 0 && last.stage == u64::from(state.stage) {
             return state.moved_on().applied(true);
         }
@@ -143,7 +143,7 @@ impl Program for Colours {
         }
     }
 
-    fn next(&self, _: u64, total: &Seen) -> Next {
+    fn next(&self, _: u64, total: &PhaseCounts) -> Next {
         if total.open > 0 { Next::Iterate } else { Next::Stop }
     }
 

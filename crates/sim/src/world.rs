@@ -41,7 +41,7 @@ enum Happening {
     /// To so many bytes of a message that are at the switch, and were dropped so often before.
     Switch(Box<Envelope>, usize, u32),
     /// To so many of them that were dropped, and are sent again.
-    Again(Box<Envelope>, usize, u32),
+    Retransmit(Box<Envelope>, usize, u32),
     /// A process looks at its clock.
     Tick(usize),
     /// Something goes wrong.
@@ -288,7 +288,9 @@ impl<'a> World<'a> {
                 self.step(at, Event::Tick);
             }
             Happening::Switch(envelope, bytes, dropped) => self.switch(envelope, bytes, dropped),
-            Happening::Again(envelope, bytes, dropped) => self.again(envelope, bytes, dropped),
+            Happening::Retransmit(envelope, bytes, dropped) => {
+                self.retransmit(envelope, bytes, dropped)
+            }
             Happening::Disk(at, disk, ticket) => {
                 let event = self.disks[disk].done(self.now, ticket, &mut self.random);
                 if let (Some(at), Some(event)) = (at, event) {

@@ -53,13 +53,13 @@ pub struct Checkpoints {
 pub fn looks_at_disks(effect: &Effect) -> bool {
     match effect {
         Effect::Persist { .. } => true,
-        Effect::Send(envelope) => told(&envelope.message).is_some(),
+        Effect::Send(envelope) => manifest_of(&envelope.message).is_some(),
         _ => false,
     }
 }
 
 /// The manifest that a message tells of.
-fn told(message: &Message) -> Option<&Arc<Manifest>> {
+fn manifest_of(message: &Message) -> Option<&Arc<Manifest>> {
     match message {
         Message::Begin(begin) => begin.committed.as_ref(),
         Message::Finish(manifest) => Some(manifest),
@@ -150,12 +150,16 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When an epoch goes back too far, or edges are read again that are there.
-    pub fn said(&mut self, envelope: &Envelope, disks: Option<&[&Disk]>) -> Result<(), String> {
+    pub fn on_message(
+        &mut self,
+        envelope: &Envelope,
+        disks: Option<&[&Disk]>,
+    ) -> Result<(), String> {
         if envelope.epoch < self.epoch {
             // All have left that epoch: a process that was replaced says again what it said.
             return Ok(());
         }
-        if let Some(manifest) = told(&envelope.message) {
+        if let Some(manifest) = manifest_of(&envelope.message) {
             self.told = self.told.max(Some(manifest.age()));
             self.is_kept(manifest, disks)?;
         }

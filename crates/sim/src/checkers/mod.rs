@@ -171,7 +171,7 @@ impl Checkers {
                 self.note(found);
             }
             (Effect::Send(envelope), disks) => {
-                let found = self.checkpoints.said(envelope, disks);
+                let found = self.checkpoints.on_message(envelope, disks);
                 self.note(found);
             }
             _ => {}

@@ -38,7 +38,7 @@ type Moment = u64;
 
 /// The disk of a process, and how far it is with it.
 #[derive(Default)]
-struct Shelf {
+struct DiskView {
     blocks: BTreeMap<BlockName, Block>,
     /// Blocks that were read in this epoch since the last step was closed, and when.
     read: BTreeMap<BlockName, Moment>,
@@ -50,7 +50,7 @@ struct Shelf {
     failed: Epoch,
 }
 
-impl Shelf {
+impl DiskView {
     /// Nothing that was read before belongs to the step that comes, unless that was said already.
     fn close(&mut self, epoch: Epoch, step: Step) {
         if self.epoch == epoch && self.closed < (epoch, Some(step)) {
@@ -76,7 +76,7 @@ type Told = BTreeMap<(u32, usize), Moment>;
 pub struct Stealing {
     always: bool,
     now: Moment,
-    shelves: BTreeMap<usize, Shelf>,
+    shelves: BTreeMap<usize, DiskView>,
     /// Numbers of the verdicts of each process on others, the last of each: what is sent again is
     /// no news.
     verdicts: BTreeMap<(usize, Rank), (Epoch, u64)>,
@@ -111,7 +111,7 @@ impl Stealing {
         match event {
             Event::Start { blocks, .. } => {
                 let blocks = blocks.iter().map(|block| (block.name, *block)).collect();
-                *shelf = Shelf { blocks, ..Shelf::default() };
+                *shelf = DiskView { blocks, ..DiskView::default() };
                 self.verdicts.retain(|(of, _), _| *of != process);
             }
             Event::Message(Envelope { epoch, message, .. }) => match message {

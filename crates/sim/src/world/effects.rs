@@ -154,7 +154,7 @@ impl World<'_> {
     }
 
     /// Sends bytes of a message again that were dropped.
-    pub(super) fn again(&mut self, envelope: Box<Envelope>, bytes: usize, dropped: u32) {
+    pub(super) fn retransmit(&mut self, envelope: Box<Envelope>, bytes: usize, dropped: u32) {
         let ends = [envelope.from, envelope.to];
         let [first, _] = self.network.comes(self.now, ends, bytes, &mut self.random);
         if let Some(first) = first {
@@ -174,7 +174,7 @@ impl World<'_> {
         let Arrival { at: arrives, lost } = self.network.arrives(self.now, envelope.to, bytes);
         if lost > 0 {
             let again = self.now + self.network.time_out(dropped);
-            return self.put(again, Happening::Again(envelope, lost, dropped + 1));
+            return self.put(again, Happening::Retransmit(envelope, lost, dropped + 1));
         }
         let mut last = None;
         for place in 0..self.of_rank[envelope.to].len() {
