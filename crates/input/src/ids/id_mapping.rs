@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use welter_model::ids::{IdMap, Names};
 
-use super::stated::{self, Vertices, mixed};
+use super::declared::{self, Vertices, mixed};
 use crate::collect::{SLOTS_MAX, Stated};
 use crate::error::InputError;
 
@@ -13,7 +13,7 @@ use crate::error::InputError;
 pub(super) type IdCheck<'a> = &'a (dyn Fn(u64) -> bool + Sync + 'a);
 
 /// Refuses edges of some sources that name an id which is not known.
-pub(super) type Foreign<'a> =
+pub(super) type UnknownIdCheck<'a> =
     &'a (dyn Fn(&[usize], IdCheck<'_>) -> Result<(), InputError> + Sync + 'a);
 
 /// How ids become slots.
@@ -67,17 +67,17 @@ pub(super) trait Described {
 /// # Errors
 /// When there is no edge and no stated vertex, when parts do not go together, when an id is none of
 /// the stated vertices, or when a list of these takes too much memory.
-pub(super) fn way<P: Described>(
+pub(super) fn choose<P: Described>(
     parts: &[P],
     stated: Vec<(usize, Stated)>,
     vertices: Option<u64>,
     files: &[String],
     memory_bytes_max: Option<u64>,
-    foreign: Foreign<'_>,
+    foreign: UnknownIdCheck<'_>,
 ) -> Result<IdMapping, InputError> {
     weighted(parts, files)?;
     let stating = stating(&stated);
-    let stated = stated::merge(stated, files, memory_bytes_max)?;
+    let stated = declared::merge(stated, files, memory_bytes_max)?;
     let named = names(parts, files, &stated)?;
     if let Some(vertices) = vertices {
         check_declared(vertices, named, &stated)?;
@@ -101,7 +101,7 @@ pub(super) fn way<P: Described>(
         }
         Vertices::Range(range) => {
             foreign(&stating, &|id| range.contains(&id))?;
-            stated::list_fits(length(&range), files, memory_bytes_max)?;
+            declared::list_fits(length(&range), files, memory_bytes_max)?;
             IdMapping::Integers(range.collect())
         }
         Vertices::Integers(stated) => {

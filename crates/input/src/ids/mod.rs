@@ -4,18 +4,18 @@
 //! number of threads and any order of the edges. Tested by `integers_get_the_same_slots` and
 //! `names_get_the_same_slots`.
 
-mod apart;
+mod behind;
 mod bitmap;
+mod declared;
 mod finish;
 mod id_mapping;
 mod keys;
 mod lookup;
-mod need;
+mod memory_estimate;
 mod runs;
 mod shards;
 pub(crate) mod sides;
 mod spilled;
-mod stated;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +29,7 @@ use self::bitmap::Bitmap;
 pub use self::finish::Finished;
 use self::finish::{go_on, non_compact, too_many};
 pub(crate) use self::id_mapping::is_dense;
-use self::id_mapping::{Described, IdCheck, IdMapping, max, way};
+use self::id_mapping::{Described, IdCheck, IdMapping, choose, max};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
@@ -79,7 +79,7 @@ impl Collector {
         let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
         let foreign =
             |stating: &[usize], known: IdCheck<'_>| refuse_foreign(&parts, stating, &files, known);
-        let decide = || way(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
+        let decide = || choose(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
         let way = pool.install(decide)?.naming(named);
         pool.install(|| listed(parts, way, progress))
     }
@@ -117,8 +117,10 @@ impl Gathered {
             let foreign =
                 |stating: &[usize], known: IdCheck<'_>| mapping.refuse_foreign(stating, known);
             let decide = || match largest {
-                Some(_) => sides::way(&mapping.parts, stated, &files, memory_bytes_max),
-                None => way(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign),
+                Some(_) => sides::choose(&mapping.parts, stated, &files, memory_bytes_max),
+                None => {
+                    choose(&mapping.parts, stated, vertices, &files, memory_bytes_max, &foreign)
+                }
             };
             let way = pool.install(decide)?.naming(named);
             return mapping.finish(way);
@@ -126,8 +128,8 @@ impl Gathered {
         let foreign =
             |stating: &[usize], known: IdCheck<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || match largest {
-            Some(_) => sides::way(&parts, stated, &files, memory_bytes_max),
-            None => way(&parts, stated, vertices, &files, memory_bytes_max, &foreign),
+            Some(_) => sides::choose(&parts, stated, &files, memory_bytes_max),
+            None => choose(&parts, stated, vertices, &files, memory_bytes_max, &foreign),
         };
         let way = pool.install(decide)?.naming(named);
         if !directories.is_empty()
@@ -135,7 +137,7 @@ impl Gathered {
         {
             let held = parts.iter().map(|placed| placed.part.bytes()).sum::<u64>();
             let room = allowed.saturating_sub(held);
-            if !pool.install(|| need::fits(&parts, &way, room)) {
+            if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
                 let scratch = Scratch::make(&directories)?;
                 let begun = AtomicU64::new(0);
                 let spill = |placed: Placed| {

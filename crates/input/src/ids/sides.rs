@@ -8,8 +8,8 @@ use welter_model::edges::Pair;
 use welter_model::ids::{IdMap, Names};
 use welter_model::two_kinds::{Keys, Side, TwoKinds};
 
+use super::declared::{self, Vertices};
 use super::id_mapping::{Described, IdMapping, names, no_edges, weighted};
-use super::stated::{self, Vertices};
 use crate::collect::{Ids, Stated};
 use crate::error::InputError;
 
@@ -114,14 +114,14 @@ pub(crate) fn stated_lettered(side: Side, stated: Stated) -> Stated {
 }
 
 /// How the keys of both kinds become slots.
-pub(super) fn way<P: Described>(
+pub(super) fn choose<P: Described>(
     parts: &[P],
     stated: Vec<(usize, Stated)>,
     files: &[String],
     memory_bytes_max: Option<u64>,
 ) -> Result<IdMapping, InputError> {
     weighted(parts, files)?;
-    let stated = stated::merge(stated, files, memory_bytes_max)?;
+    let stated = declared::merge(stated, files, memory_bytes_max)?;
     let named = names(parts, files, &stated)?;
     if parts.is_empty() && stated.none() {
         return Err(no_edges(files));
@@ -130,7 +130,7 @@ pub(super) fn way<P: Described>(
         Vertices::Names(stated) => IdMapping::Names(stated),
         Vertices::Integers(stated) => IdMapping::Integers(stated),
         Vertices::Range(range) => {
-            stated::list_fits(range.end - range.start, files, memory_bytes_max)?;
+            declared::list_fits(range.end - range.start, files, memory_bytes_max)?;
             IdMapping::Integers(range.collect())
         }
         Vertices::Unstated if named => IdMapping::Names(Vec::new()),

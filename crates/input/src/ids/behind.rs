@@ -11,7 +11,7 @@ use crate::scratch::blob::Blob;
 impl Gathered {
     /// Puts all that is of targets behind what is of sources. What is on files is written anew.
     pub(super) fn put_apart(mut self, added: u64) -> Result<Self, InputError> {
-        self.parts.par_iter_mut().for_each(|placed| apart(&mut placed.part, added));
+        self.parts.par_iter_mut().for_each(|placed| put_behind(&mut placed.part, added));
         let sided = std::mem::take(&mut self.sided).into_iter();
         let stated = sided.map(|(source, side, it)| (source, stated_apart(side, it, added)));
         self.stated.extend(stated);
@@ -19,7 +19,7 @@ impl Gathered {
             let integers = parts.par_iter_mut().filter(|spilled| !spilled.named());
             integers.try_for_each(|spilled| {
                 let mut part = spilled.blob.load(scratch)?;
-                apart(&mut part, added);
+                put_behind(&mut part, added);
                 spilled.blob = Blob::write(scratch, part)?;
                 Ok(())
             })?;
@@ -29,7 +29,7 @@ impl Gathered {
 }
 
 /// Puts integers of targets behind those of sources.
-fn apart(part: &mut Part, added: u64) {
+fn put_behind(part: &mut Part, added: u64) {
     let ids = std::mem::replace(&mut part.ids, Ids::narrow(Vec::new()));
     part.ids = match ids {
         Ids::Narrow { mut pairs, max } if u64::from(max) + added <= u32::MAX.into() => {
@@ -77,7 +77,7 @@ mod tests {
         largest.see(&part.ids);
         let added = largest.added().unwrap();
         assert_eq!(added, 6);
-        apart(&mut part, added);
+        put_behind(&mut part, added);
         assert_eq!(part.ids, Ids::integers(vec![[5, 11], [1, u64::from(u32::MAX) + 6]]));
         largest.see_stated(Side::Source, &Stated::Integers(vec![1 << 62]));
         assert!(largest.added().unwrap_err().to_string().contains("--ids strings"));
