@@ -9,7 +9,7 @@ pub(crate) mod direction;
 mod gather;
 mod partition;
 mod picked;
-mod whole;
+mod whole_numbers;
 
 #[cfg(test)]
 mod tests;
@@ -149,7 +149,7 @@ pub(crate) fn describe(
     for place in [picked.source, picked.target] {
         let field = schema.field(place);
         if let DataType::FixedSizeBinary(bytes) = field.data_type() {
-            collector.note(&whole::fixed_note(field.name(), *bytes));
+            collector.note(&whole_numbers::fixed_note(field.name(), *bytes));
         }
     }
 }

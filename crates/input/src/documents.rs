@@ -21,10 +21,10 @@ mod blocks;
 pub(crate) mod bytes;
 mod choice;
 mod decode;
+mod dom;
 mod merge;
 mod number;
 mod weights;
-mod whole;
 #[cfg(feature = "xml")]
 pub(crate) mod xml;
 
@@ -39,9 +39,9 @@ use crate::options::{IdKind, ReadOptions};
 use crate::text::Dictionary;
 use crate::text::fields::{FieldKind, looks};
 use blocks::Blocks;
+pub(crate) use dom::DocumentReader;
 use weights::Attributes;
 pub(crate) use weights::{Values, WeightKey};
-pub(crate) use whole::DocumentReader;
 
 /// Bytes that a node takes beside its name, about.
 const NODE_BYTES: u64 = 48;

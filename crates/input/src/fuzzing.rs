@@ -22,8 +22,8 @@ use crate::{Format, Input};
 /// first byte chooses options, the second the number of vertices.
 pub fn text(data: &[u8]) {
     let Some(([choice, vertices], text)) = data.split_first_chunk::<2>() else { return };
-    let fast = crate::text::whole::parse(text, &options(*choice, *vertices), false);
-    let careful = crate::text::whole::parse(text, &options(*choice, *vertices), true);
+    let fast = crate::text::in_memory::parse(text, &options(*choice, *vertices), false);
+    let careful = crate::text::in_memory::parse(text, &options(*choice, *vertices), true);
     match (fast, careful) {
         (Ok(fast), Ok(careful)) => assert!(fast == careful, "fast and careful differ"),
         (Err(fast), Err(careful)) => assert_eq!(fast.to_string(), careful.to_string()),
@@ -92,7 +92,7 @@ fn options(choice: u8, vertices: u8) -> ReadOptions {
 
 /// Reads a text `rounds` times without a file, for the benchmark, and says how many edges it read.
 pub fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) -> usize {
-    crate::text::whole::parse_rounds(text, rounds, options)
+    crate::text::in_memory::parse_rounds(text, rounds, options)
 }
 
 /// Reads bytes as raw records. The first byte chooses the layout and the columns.

@@ -34,7 +34,7 @@ use crate::text::dialect::Dialect;
 use crate::text::fields::is_no_row;
 use crate::text::lines::Lines;
 use crate::text::parse::Fault;
-use crate::text::records::Cut;
+use crate::text::records::RecordEnd;
 use crate::text::rows::Rows;
 use crate::text::workers;
 use crate::text::{self, TextReader};
@@ -215,7 +215,7 @@ impl Lines for Edges {
         self.dialect.start()
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self) -> RecordEnd {
         self.dialect.cut()
     }
 

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Schema};
 
 use super::gather::Values;
 use super::picked::Picked;
-use super::whole::wholes;
+use super::whole_numbers::wholes;
 use crate::direction::{Direction, is_called};
 use crate::error::InputError;
 use crate::options::ReadOptions;

@@ -12,7 +12,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use welter_model::edges::{Batch, Pair};
 
-use super::whole::{fixed_name, numbers, wholes};
+use super::whole_numbers::{fixed_name, numbers, wholes};
 use crate::collect::{Ids, Part};
 use crate::error::InputError;
 use crate::options::WeightBounds;

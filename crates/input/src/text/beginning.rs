@@ -1,7 +1,7 @@
 //! The beginning of a source of text, and the dialect that it is in.
 
 use super::dialect::Dialect;
-use super::records::Cut;
+use super::records::RecordEnd;
 use super::sniff;
 use crate::error::InputError;
 use crate::options::ReadOptions;
@@ -22,7 +22,7 @@ pub(super) fn sample(
     options: &ReadOptions,
 ) -> Result<(Dialect, Sample), InputError> {
     let mut sample = source.sample(bytes_max, &options.limits)?;
-    let cut = Cut::of(&sample.bytes);
+    let cut = RecordEnd::of(&sample.bytes);
     cut.translate(&mut sample.bytes);
     let dialect = sniff::guess(source.name(), &sample.bytes, sample.whole, cut, options)?;
     Ok((dialect, sample))

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::fields::{Fields, Row, Spelling};
-use super::records::Cut;
+use super::records::RecordEnd;
 use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
 use crate::words::show;
@@ -121,7 +121,7 @@ pub(super) fn refuse_doubtful(
     let mut at = 0;
     let records = std::iter::from_fn(|| {
         let start = Some(at).filter(|start| *start < before.len())?;
-        let end = Cut::Records(layout).end(before, start).unwrap_or(before.len());
+        let end = RecordEnd::Records(layout).end(before, start).unwrap_or(before.len());
         at = end + 1;
         Some(&before[start..end])
     });

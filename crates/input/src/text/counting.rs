@@ -6,12 +6,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::counted::Counted;
 use super::dialect::Dialect;
 use super::lines::Lines;
 use super::parse::Fault;
-use super::records::Cut;
+use super::records::RecordEnd;
 use super::rows::Rows;
+use super::with_counts::Counted;
 use crate::collect::{Collector, Stated};
 use crate::error::InputError;
 
@@ -93,7 +93,7 @@ impl Lines for Counting<'_> {
         self.dialect.start
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self) -> RecordEnd {
         self.dialect.cut
     }
 

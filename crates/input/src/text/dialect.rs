@@ -5,15 +5,15 @@
 
 use super::allowed_ids::AllowedIds;
 use super::comments::{Comments, Shape};
-use super::counted::Counted;
 use super::dictionary;
+use super::fast_path::Plain;
 use super::fields::{BadField, Fields, Spelling};
 use super::lines::Lines;
 use super::parse::{self, Fault};
-use super::plain::Plain;
-use super::records::{Cut, without_end};
+use super::records::{RecordEnd, without_end};
 use super::rows::Rows;
 use super::sample::BYTE_ORDER_MARK;
+use super::with_counts::Counted;
 use crate::columns::Columns;
 use crate::direction::Direction;
 use crate::layout::{Layout, Separator};
@@ -26,7 +26,7 @@ pub(crate) struct Dialect {
     pub(super) shape: Shape,
     pub(super) comments: Comments,
     /// End of rows.
-    pub(super) cut: Cut,
+    pub(super) cut: RecordEnd,
     /// Whether the first line ends with `\r\n`, so that a carriage return alone is a character.
     pub(super) crlf: bool,
     /// Integers or names.
@@ -92,7 +92,7 @@ impl Dialect {
         Self {
             shape: Shape { layout, columns, spelling: Some(Spelling::Digits), fields: None },
             comments: Comments::Usual,
-            cut: Cut::Lines,
+            cut: RecordEnd::Lines,
             crlf,
             ids: IdKind::Integers,
             weights: Weights::Numbers,
@@ -217,7 +217,7 @@ impl Dialect {
     /// Looks at what comes behind the columns that are needed: it may not go on in the next line,
     /// nor hold another row.
     fn rest(&self, line: &[u8], mut fields: Fields<'_>, found: usize) -> Result<(), String> {
-        if self.cut == Cut::Lines && !self.crlf && memchr::memchr(b'\r', line).is_some() {
+        if self.cut == RecordEnd::Lines && !self.crlf && memchr::memchr(b'\r', line).is_some() {
             return Err(
                 "expected \\n or \\r\\n at the end of each line, found a \\r alone".to_owned()
             );
@@ -275,7 +275,7 @@ impl Lines for Dialect {
         self.start
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self) -> RecordEnd {
         self.cut
     }
 
@@ -290,8 +290,8 @@ impl Lines for Dialect {
     fn parse(&self, text: &[u8], rows: &mut Rows) -> Result<(), Fault> {
         let line = |line: &[u8], cut: bool, rows: &mut Rows| self.line(line, cut, rows);
         match self.cut {
-            Cut::Records(_) => parse::each(text, self.cut, rows, &line),
-            Cut::Lines | Cut::Returns => parse::lines(text, self.plain, rows, &line),
+            RecordEnd::Records(_) => parse::each(text, self.cut, rows, &line),
+            RecordEnd::Lines | RecordEnd::Returns => parse::lines(text, self.plain, rows, &line),
         }
     }
 }

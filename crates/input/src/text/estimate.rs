@@ -4,9 +4,9 @@
 //! anywhere is sampled in several places. Of a compressed one the beginning stands for the whole.
 
 use super::beginning::sample;
-use super::counted::Counted;
 use super::dialect::Dialect;
-use super::records::Cut;
+use super::records::RecordEnd;
+use super::with_counts::Counted;
 use crate::error::InputError;
 use crate::options::ReadOptions;
 use crate::reader::Estimate;
@@ -31,7 +31,7 @@ pub(super) fn estimate(source: &Source, options: &ReadOptions) -> Result<Estimat
     let edges = match source.bytes() {
         _ if sample.whole => Some(rows),
         None => None,
-        Some(bytes) if source.is_plain() && dialect.cut == Cut::Lines => {
+        Some(bytes) if source.is_plain() && dialect.cut == RecordEnd::Lines => {
             let first = rows as f64 / text.len().max(1) as f64;
             let density = (first + later(source, bytes, &dialect)?) / PLACES as f64;
             Some((density * bytes as f64) as u64)

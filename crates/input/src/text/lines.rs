@@ -5,7 +5,7 @@
 //! line. A format with a fast path of its own replaces [`Lines::parse`].
 
 use super::parse::{self, Fault};
-use super::records::Cut;
+use super::records::RecordEnd;
 use super::rows::Rows;
 use crate::collect::Collector;
 use crate::error::InputError;
@@ -17,8 +17,8 @@ pub(crate) trait Lines: Sync {
     fn start(&self) -> usize;
 
     /// The end of lines.
-    fn cut(&self) -> Cut {
-        Cut::Lines
+    fn cut(&self) -> RecordEnd {
+        RecordEnd::Lines
     }
 
     /// No rows yet.

@@ -21,7 +21,6 @@
 pub(crate) mod allowed_ids;
 mod beginning;
 mod comments;
-mod counted;
 mod counting;
 pub(crate) mod dialect;
 mod dictionary;
@@ -30,16 +29,17 @@ mod directions;
 mod doubts;
 mod estimate;
 mod failure;
+pub(crate) mod fast_path;
 pub(crate) mod fields;
 mod file;
 mod header;
 mod ids;
+pub(crate) mod in_memory;
 mod kinds;
 mod konect;
 pub(crate) mod lines;
 mod matrix;
 pub(crate) mod parse;
-pub(crate) mod plain;
 pub(crate) mod records;
 pub(crate) mod rows;
 mod sample;
@@ -50,7 +50,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod uniform_lines;
-pub(crate) mod whole;
+mod with_counts;
 pub(crate) mod workers;
 
 pub(crate) use self::beginning::dialect_of;

@@ -1,7 +1,7 @@
 //! Whole lines in, rows out: plain lines by the fast path, all others one by one.
 
-use super::plain::Plain;
-use super::records::Cut;
+use super::fast_path::Plain;
+use super::records::RecordEnd;
 use super::rows::Rows;
 
 /// Fault in a text, and the byte of it at which the line begins.
@@ -23,7 +23,7 @@ pub(crate) fn lines(
     let read = quickly(text, plain, rows, line);
     // The fast path does not compare values; the careful one finds the line. Rows of earlier calls
     // are fine: they are many calls a part, and looking at all of them each time would be felt.
-    if rows.amiss(before) { each(text, Cut::Lines, rows, line) } else { read }
+    if rows.amiss(before) { each(text, RecordEnd::Lines, rows, line) } else { read }
 }
 
 fn quickly(
@@ -38,7 +38,7 @@ fn quickly(
             at = plain.run(text, at, rows);
         }
         if at < text.len() {
-            at = one(text, at, Cut::Lines, rows, line)?;
+            at = one(text, at, RecordEnd::Lines, rows, line)?;
         }
     }
     Ok(())
@@ -48,7 +48,12 @@ fn quickly(
 pub(crate) type Line<'a> = &'a dyn Fn(&[u8], bool, &mut Rows) -> Result<(), String>;
 
 /// Reads all lines one by one.
-pub(super) fn each(text: &[u8], cut: Cut, rows: &mut Rows, line: Line<'_>) -> Result<(), Fault> {
+pub(super) fn each(
+    text: &[u8],
+    cut: RecordEnd,
+    rows: &mut Rows,
+    line: Line<'_>,
+) -> Result<(), Fault> {
     let mut at = 0;
     while at < text.len() {
         at = one(text, at, cut, rows, line)?;
@@ -57,7 +62,13 @@ pub(super) fn each(text: &[u8], cut: Cut, rows: &mut Rows, line: Line<'_>) -> Re
 }
 
 /// Reads the line at `at` and returns the beginning of the next.
-fn one(text: &[u8], at: usize, cut: Cut, rows: &mut Rows, line: Line<'_>) -> Result<usize, Fault> {
+fn one(
+    text: &[u8],
+    at: usize,
+    cut: RecordEnd,
+    rows: &mut Rows,
+    line: Line<'_>,
+) -> Result<usize, Fault> {
     let newline = cut.end(text, at);
     let end = newline.unwrap_or(text.len());
     let read = line(&text[at..end], newline.is_none(), rows);

@@ -10,7 +10,7 @@ use crate::layout::{Layout, Separator};
 
 /// End of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum RecordEnd {
     /// Each newline.
     #[default]
     Lines,
@@ -20,7 +20,7 @@ pub(crate) enum Cut {
     Records(Layout),
 }
 
-impl Cut {
+impl RecordEnd {
     /// The end of the lines of a file that begins like this.
     pub(super) fn of(sample: &[u8]) -> Self {
         let returns = memchr::memchr(b'\n', sample).is_none()
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, layout: Layout) -> Vec<&str> {
-        let cut = Cut::Records(layout);
+        let cut = RecordEnd::Records(layout);
         let (mut at, mut rows) = (0, Vec::new());
         while let Some(end) = cut.end(text.as_bytes(), at) {
             rows.push(&text[at..end]);
@@ -154,11 +154,14 @@ mod tests {
 
     #[test]
     fn carriage_returns_end_lines_where_there_are_no_newlines() {
-        assert_eq!(Cut::of(b"1,2\r3,4\r"), Cut::Returns);
-        assert_eq!(Cut::of(b"1,2\r\n3,4\r\n"), Cut::Lines);
-        assert_eq!((Cut::of(b"1,2\r"), Cut::of(b"1,2")), (Cut::Lines, Cut::Lines));
+        assert_eq!(RecordEnd::of(b"1,2\r3,4\r"), RecordEnd::Returns);
+        assert_eq!(RecordEnd::of(b"1,2\r\n3,4\r\n"), RecordEnd::Lines);
+        assert_eq!(
+            (RecordEnd::of(b"1,2\r"), RecordEnd::of(b"1,2")),
+            (RecordEnd::Lines, RecordEnd::Lines)
+        );
         let mut text = *b"1\r2\r";
-        Cut::Returns.translate(&mut text);
-        assert_eq!((&text, Cut::Returns.whole(&text)), (b"1\n2\n", 4));
+        RecordEnd::Returns.translate(&mut text);
+        assert_eq!((&text, RecordEnd::Returns.whole(&text)), (b"1\n2\n", 4));
     }
 }

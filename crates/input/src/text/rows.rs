@@ -9,8 +9,8 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use super::allowed_ids::{AllowedIds, Values};
+use super::fast_path::Positions;
 use super::fields::{Spelling, parse_id, parse_weight};
-use super::plain::Positions;
 use crate::collect::{Ids, Part};
 use crate::options::WeightBounds;
 use crate::reading::PassedOver;

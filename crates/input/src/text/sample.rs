@@ -3,7 +3,7 @@
 
 use super::comments::Comments;
 use super::fields::{Fields, Row};
-use super::records::Cut;
+use super::records::RecordEnd;
 use crate::layout::Layout;
 
 /// Rows of a sample that are looked at.
@@ -66,13 +66,13 @@ impl<'a> Sample<'a> {
 
     /// Where the row that begins at `at` ends, and whether it goes over lines.
     fn end(&self, at: usize, layout: Layout) -> Option<(usize, bool)> {
-        let line = Cut::Lines.end(self.text, at)?;
+        let line = RecordEnd::Lines.end(self.text, at)?;
         let quoted = layout.quote.is_some_and(|quote| self.text[at..line].contains(&quote));
         if !quoted {
             return Some((line, false));
         }
         let reach = self.text.len().min(at + RECORD_BYTES_MAX);
-        let record = Cut::Records(layout).end(&self.text[..reach], at);
+        let record = RecordEnd::Records(layout).end(&self.text[..reach], at);
         Some(record.map_or((line, false), |end| (end, end > line)))
     }
 }

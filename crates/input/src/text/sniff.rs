@@ -14,21 +14,21 @@ use std::borrow::Cow;
 
 use super::allowed_ids::AllowedIds;
 use super::comments::{self, Comments, Shape};
-use super::counted::Counted;
 use super::dialect::{Dialect, Weights};
 use super::dictionary;
 use super::directions;
 use super::doubts;
+use super::fast_path::Plain;
 use super::fields::{Fields, Row, no_row};
 use super::header::{self, Header};
 use super::ids;
 use super::kinds::{Column, Kind};
 use super::konect::{self, Konect};
 use super::matrix;
-use super::plain::Plain;
-use super::records::{Cut, without_end};
+use super::records::{RecordEnd, without_end};
 use super::sample::{BYTE_ORDER_MARK, Sample};
 use super::separator::{self, Candidate};
+use super::with_counts::Counted;
 use crate::columns::{self, Chosen, Columns, Holds};
 use crate::direction::Direction;
 use crate::error::InputError;
@@ -42,7 +42,7 @@ pub(super) fn guess(
     file: &str,
     sample: &[u8],
     whole: bool,
-    ends: Cut,
+    ends: RecordEnd,
     options: &ReadOptions,
 ) -> Result<Dialect, InputError> {
     let wrong = |what: String| InputError::content(file, what);
@@ -94,7 +94,8 @@ pub(super) fn guess(
     };
     let layout = candidate.layout;
     let over_lines = candidate.over_lines || matches!(options.quote, Some(Quote::Mark(_)));
-    let cut = if over_lines && ends == Cut::Lines { Cut::Records(layout) } else { ends };
+    let cut =
+        if over_lines && ends == RecordEnd::Lines { RecordEnd::Records(layout) } else { ends };
     let first = candidate.spans.get(skipped).or(candidate.spans.first());
     let first = first.map_or(&b""[..], |(start, end)| &sample.text[start - mark..end - mark]);
     let crlf = first.ends_with(b"\r\n");

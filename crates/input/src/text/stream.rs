@@ -10,7 +10,7 @@ use super::failure::First;
 use super::file::{expected_rows, too_long};
 use super::lines::Lines;
 use super::parse::{self, Fault};
-use super::records::Cut;
+use super::records::RecordEnd;
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::reader::Context;
@@ -180,7 +180,7 @@ struct Feed<'a> {
     /// Newlines before the first block.
     skipped: u64,
     /// End of rows.
-    cut: Cut,
+    cut: RecordEnd,
 }
 
 impl<'a> Feed<'a> {

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 
 use super::file::Grain;
-use super::records::Cut;
-use super::whole::parse;
+use super::in_memory::parse;
+use super::records::RecordEnd;
 use super::*;
 use crate::collect::{Ids, Part};
 use crate::layout::Separator;
@@ -434,7 +434,7 @@ fn through_file(
     let (dialect, sample) = sample(&source, SAMPLE_BYTES, options)?;
     let line = dialect.start_line(&sample.bytes).saturating_sub(1);
     counting::read(source.name(), line, &dialect, &collector, |lines| {
-        if compress || dialect.cut != Cut::Lines {
+        if compress || dialect.cut != RecordEnd::Lines {
             stream::read(&source, lines, &context, &collector)
         } else {
             file::read(&source, text.len() as u64, grain, lines, &context, &collector)

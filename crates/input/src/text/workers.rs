@@ -2,7 +2,7 @@
 
 use super::file::Grain;
 use super::lines::Lines;
-use super::records::Cut;
+use super::records::RecordEnd;
 use super::{file, stream};
 use crate::collect::Collector;
 use crate::error::InputError;
@@ -18,7 +18,7 @@ pub(crate) fn read(
     collector: &Collector,
 ) -> Result<(), InputError> {
     match source.bytes() {
-        Some(bytes) if source.is_plain() && lines.cut() == Cut::Lines => {
+        Some(bytes) if source.is_plain() && lines.cut() == RecordEnd::Lines => {
             let ReadOptions { limits, .. } = context.options;
             let threads = context.options.thread_count();
             let grain = Grain::of(bytes, threads, limits.memory_bytes_max, &lines.rows());

@@ -1,7 +1,7 @@
 //! Reading of a text in memory, for tests, fuzzing and benchmarks.
 
 use super::lines::Lines;
-use super::records::Cut;
+use super::records::RecordEnd;
 use super::rows::Rows;
 use super::{SAMPLE_BYTES, file, parse, sniff};
 use crate::collect::{Ids, Part};
@@ -16,7 +16,7 @@ pub(crate) fn parse(
 ) -> Result<Part, InputError> {
     let file = "text";
     let sample = &text[..text.len().min(SAMPLE_BYTES)];
-    let cut = Cut::of(sample);
+    let cut = RecordEnd::of(sample);
     let mut text = text.to_vec();
     cut.translate(&mut text);
     let text = &text[..];
@@ -70,7 +70,9 @@ fn after(first: Part, rest: Part) -> Part {
 pub(crate) fn parse_rounds(text: &[u8], rounds: usize, options: &ReadOptions) -> usize {
     let sample = &text[..text.len().min(SAMPLE_BYTES)];
     let whole = sample.len() == text.len();
-    let Ok(dialect) = sniff::guess("text", sample, whole, Cut::Lines, options) else { return 0 };
+    let Ok(dialect) = sniff::guess("text", sample, whole, RecordEnd::Lines, options) else {
+        return 0;
+    };
     let text = &text[dialect.start..];
     let mut edges = 0;
     for _ in 0..rounds {
