@@ -19,7 +19,7 @@ use welter_model::table::Id;
 use welter_model::two_kinds::{Side, TwoKinds};
 use welter_progress::{Progress, Unit};
 
-use crate::collect::{Collector, Ids, Part};
+use crate::collect::{Collector, EdgeRun, Ids};
 use crate::error::InputError;
 use crate::format::Format;
 use crate::layout::Separator;
@@ -395,7 +395,8 @@ fn read_rows(
         }
     }
     let gathered = collector.gathered();
-    let found = |Part { ids, weights }: Part| (slots(vertices, ids), weights.unwrap_or_default());
+    let found =
+        |EdgeRun { ids, weights }: EdgeRun| (slots(vertices, ids), weights.unwrap_or_default());
     let parts = gathered.parts.into_iter().map(|placed| {
         let ((slots, foreign), values) = pool.install(|| found(placed.part));
         RowPart { source: placed.source, slots, values, foreign }

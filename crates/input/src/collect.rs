@@ -23,14 +23,14 @@ use welter_model::two_kinds::Side;
 use welter_progress::{PhaseReport, Progress};
 
 pub(crate) use self::directions::agreed;
-pub use self::part::{Ids, Part, SLOTS_MAX, Stated};
+pub use self::part::{EdgeRun, Ids, SLOTS_MAX, Stated};
 pub(crate) use self::part::{Placed, count_fits};
 use crate::error::InputError;
 use crate::ids::sides::{Largest, lettered};
 use crate::reading::{self, FileSummary, PassedOver};
-use crate::scratch::Scratch;
-use crate::scratch::blob::Blob;
-use crate::scratch::parts::{Aside, Spilled};
+use crate::temp::Scratch;
+use crate::temp::blob::Blob;
+use crate::temp::parts::{Aside, Spilled};
 
 /// Gathers the parts of all sources.
 #[derive(Debug, Default)]
@@ -125,7 +125,7 @@ impl Collector {
     /// # Errors
     /// [`InputError::Budget`] when more memory is held than the run may take, and where files help
     /// against that, when they cannot be made or written.
-    pub fn push(&self, number: u64, mut part: Part) -> Result<(), InputError> {
+    pub fn push(&self, number: u64, mut part: EdgeRun) -> Result<(), InputError> {
         debug_assert!(part.weights.as_ref().is_none_or(|weights| weights.len() == part.ids.len()));
         if part.ids.is_empty() {
             return Ok(());
@@ -258,7 +258,7 @@ impl Collector {
     ///
     /// # Errors
     /// As of [`Collector::push`].
-    pub(crate) fn set_aside(&self, part: Part) -> Result<Aside, InputError> {
+    pub(crate) fn set_aside(&self, part: EdgeRun) -> Result<Aside, InputError> {
         let bytes = part.bytes();
         let mut state = self.make_room(bytes)?;
         if let Some(scratch) = state.scratch.clone() {
@@ -276,7 +276,7 @@ impl Collector {
     ///
     /// # Errors
     /// When it cannot be read from its file.
-    pub(crate) fn take(&self, aside: Aside) -> Result<Part, InputError> {
+    pub(crate) fn take(&self, aside: Aside) -> Result<EdgeRun, InputError> {
         match aside {
             Aside::Memory(part) => {
                 self.lock().other_bytes -= part.bytes();

@@ -7,7 +7,7 @@ use crate::error::InputError;
 use crate::ids::Finished;
 use crate::options::ReadOptions;
 use crate::reader::{Context, Ready};
-use crate::scratch;
+use crate::temp;
 use crate::vertices::{self, Tables};
 
 /// Numbers the edges that `read` leaves with a collector. `ahead`: says how much is to come.
@@ -31,7 +31,7 @@ pub(crate) fn collected(
     let Finished { edges, ids, scratch_bytes } =
         collector.finish(context.options.vertices, context.pool, context.progress)?;
     notes.extend(listed.and_then(|listed| vertices::unlisted(listed, edges.slots())));
-    let in_memory = scratch::in_memory(&context.options.scratch);
+    let in_memory = temp::in_memory(&context.options.scratch);
     if let Some(directory) = in_memory.filter(|_| scratch_bytes > 0) {
         let name = directory.display();
         notes.push(format!("{name}: is for temporary files and lies in memory itself"));

@@ -20,7 +20,7 @@
 mod tests;
 
 use crate::beginnings::GRAPH6_HEADERS;
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Collector, EdgeRun, Ids, Stated};
 use crate::columns;
 use crate::documents::bytes::Bytes;
 use crate::error::InputError;
@@ -112,7 +112,7 @@ impl Edges<'_> {
     fn push(&mut self) -> Result<(), InputError> {
         let ids = Ids::integers(std::mem::take(&mut self.pairs));
         self.parts += 1;
-        self.collector.push(self.parts, Part { ids, weights: None })
+        self.collector.push(self.parts, EdgeRun { ids, weights: None })
     }
 }
 

@@ -29,7 +29,7 @@ mod tests;
 use welter_model::two_kinds::Side;
 
 use self::banner::{Field, Symmetry, begins, parse_banner, type_values};
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Collector, EdgeRun, Ids, Stated};
 use crate::columns;
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
@@ -284,7 +284,7 @@ fn check_sides(ids: &Ids, [rows, columns]: [u64; 2]) -> Result<(), String> {
 }
 
 /// Each entry and its mirror, with the opposite weight.
-fn both_arcs(part: Part) -> Part {
+fn both_arcs(part: EdgeRun) -> EdgeRun {
     let ids = match part.ids {
         Ids::Narrow { pairs, max } => Ids::Narrow { pairs: mirrored(&pairs), max },
         Ids::Wide { pairs, max } => Ids::Wide { pairs: mirrored(&pairs), max },
@@ -293,7 +293,7 @@ fn both_arcs(part: Part) -> Part {
     let weights = part
         .weights
         .map(|weights| weights.into_iter().flat_map(|weight| [weight, -weight]).collect());
-    Part { ids, weights }
+    EdgeRun { ids, weights }
 }
 
 fn mirrored<I: Copy>(pairs: &[[I; 2]]) -> Vec<[I; 2]> {

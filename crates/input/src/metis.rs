@@ -26,14 +26,14 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::collect::{Collector, Ids, Part, SLOTS_MAX, Stated, count_fits};
+use crate::collect::{Collector, EdgeRun, Ids, SLOTS_MAX, Stated, count_fits};
 use crate::columns;
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
-use crate::scratch::parts::Aside;
 use crate::source::Source;
+use crate::temp::parts::Aside;
 use crate::text::allowed_ids::AllowedIds;
 use crate::text::fields::{parse_id, parse_weight};
 use crate::text::lines::Lines;
@@ -280,7 +280,7 @@ struct Found {
 
 impl Found {
     /// Counts a part before which there are so many vertices.
-    fn add(&mut self, part: &Part, before: u64) {
+    fn add(&mut self, part: &EdgeRun, before: u64) {
         let (mut loops, mut lines, mut last) = (0, 0, None);
         each(&part.ids, |source, target| {
             loops += u64::from(source.saturating_add(before) == target);
@@ -321,7 +321,7 @@ fn each(ids: &Ids, mut visit: impl FnMut(u64, u64)) {
 }
 
 /// A source or neighbour beyond the last vertex.
-fn foreign(part: &Part, vertices: u64) -> Option<u64> {
+fn foreign(part: &EdgeRun, vertices: u64) -> Option<u64> {
     let mut foreign = None;
     each(&part.ids, |source, target| {
         let larger = source.max(target);
@@ -333,8 +333,8 @@ fn foreign(part: &Part, vertices: u64) -> Option<u64> {
 }
 
 /// Puts the vertices of a part right, of which so many come before it.
-fn numbered(part: Part, before: u64) -> Part {
-    let Part { ids, weights } = part;
+fn numbered(part: EdgeRun, before: u64) -> EdgeRun {
+    let EdgeRun { ids, weights } = part;
     let ids = match ids {
         Ids::Narrow { mut pairs, .. } if before < SLOTS_MAX / 2 => {
             for [source, _] in &mut pairs {
@@ -348,11 +348,11 @@ fn numbered(part: Part, before: u64) -> Part {
             Ids::integers(pairs)
         }
     };
-    Part { ids, weights }
+    EdgeRun { ids, weights }
 }
 
 /// Leaves out the first neighbour of each vertex, which is a size.
-fn drop_sizes(part: &Part) -> Part {
+fn drop_sizes(part: &EdgeRun) -> EdgeRun {
     let (mut pairs, mut last) = (Vec::with_capacity(part.ids.len()), None);
     each(&part.ids, |source, target| {
         if last.replace(source) == Some(source) {
@@ -360,5 +360,5 @@ fn drop_sizes(part: &Part) -> Part {
         }
     });
     // Format 100 has no weights.
-    Part { ids: Ids::integers(pairs), weights: None }
+    EdgeRun { ids: Ids::integers(pairs), weights: None }
 }

@@ -18,7 +18,7 @@ pub(crate) mod header;
 mod tests;
 
 use self::header::{Header, Layout};
-use crate::collect::{Collector, Ids, Part};
+use crate::collect::{Collector, EdgeRun, Ids};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
@@ -176,7 +176,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn read(&self, columns: &mut [Column], rows: usize) -> Result<Part, InputError> {
+    fn read(&self, columns: &mut [Column], rows: usize) -> Result<EdgeRun, InputError> {
         let Array { header, layout, .. } = self.array;
         let size = header.number.bytes;
         let mut values = Values::default();
@@ -199,7 +199,7 @@ impl Block<'_> {
         let Values { sources, targets, weights, .. } = values;
         let pairs = sources.into_iter().zip(targets).map(|(source, target)| [source, target]);
         let weights = layout.weight.map(|_| weights);
-        Ok(Part { ids: Ids::integers(pairs.collect()), weights })
+        Ok(EdgeRun { ids: Ids::integers(pairs.collect()), weights })
     }
 
     /// Refuses an array that is shorter than its shape.

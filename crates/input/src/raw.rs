@@ -34,7 +34,7 @@ use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
 use welter_model::look::Sample;
 
-use crate::collect::{Collector, Ids, Part};
+use crate::collect::{Collector, EdgeRun, Ids};
 use crate::columns;
 use crate::error::InputError;
 use crate::format::{Format, RawLayout, RawWeight};
@@ -273,10 +273,10 @@ impl Collected {
         }
     }
 
-    fn into_part(self) -> Part {
+    fn into_part(self) -> EdgeRun {
         let Self { narrow, wide, weights } = self;
         let ids = if wide.is_empty() { Ids::narrow(narrow) } else { Ids::integers(wide) };
-        Part { ids, weights }
+        EdgeRun { ids, weights }
     }
 }
 

@@ -25,7 +25,7 @@ mod tests;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Collector, EdgeRun, Ids, Stated};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -167,7 +167,7 @@ fn read(
         }
         if pairs.len() >= PART_EDGES {
             let ids = Ids::narrow(std::mem::take(&mut pairs));
-            collector.push(number, Part { ids, weights: None })?;
+            collector.push(number, EdgeRun { ids, weights: None })?;
             number += 1;
         }
     }
@@ -176,7 +176,7 @@ fn read(
         let what = format!("expected {} edges as stated, found {missing} fewer", properties.arcs);
         return Err(InputError::content(name, what));
     }
-    collector.push(number, Part { ids: Ids::narrow(pairs), weights: None })
+    collector.push(number, EdgeRun { ids: Ids::narrow(pairs), weights: None })
 }
 
 /// Reads bytes as the lists of a graph, for the fuzz target.

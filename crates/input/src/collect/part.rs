@@ -92,14 +92,14 @@ impl Ids {
 
 /// A run of consecutive edges of one source. 1 to 16 MiB is a good size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct EdgeRun {
     /// Their ids.
     pub ids: Ids,
     /// Their weights, as many as edges and none of them NaN; `None` where the source has none.
     pub weights: Option<Vec<f64>>,
 }
 
-impl Part {
+impl EdgeRun {
     /// Heap bytes taken.
     pub(crate) fn bytes(&self) -> u64 {
         let weights = self.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]) as u64);
@@ -141,5 +141,5 @@ pub(crate) fn count_fits(count: u64) -> Result<(), String> {
 pub(crate) struct Placed {
     pub(crate) source: usize,
     pub(crate) number: u64,
-    pub(crate) part: Part,
+    pub(crate) part: EdgeRun,
 }

@@ -3,8 +3,8 @@
 use super::*;
 use welter_progress::FailureKind;
 
-fn part(id: u32) -> Part {
-    Part { ids: Ids::narrow(vec![[id, id]]), weights: None }
+fn part(id: u32) -> EdgeRun {
+    EdgeRun { ids: Ids::narrow(vec![[id, id]]), weights: None }
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn parts_come_out_in_input_order() {
     collector.begin("a");
     collector.push(2, part(1)).unwrap();
     collector.push(0, part(0)).unwrap();
-    collector.push(1, Part { ids: Ids::narrow(vec![]), weights: None }).unwrap();
+    collector.push(1, EdgeRun { ids: Ids::narrow(vec![]), weights: None }).unwrap();
     collector.begin("b");
     collector.push(0, part(2)).unwrap();
     let Gathered { parts, files, .. } = collector.gathered();

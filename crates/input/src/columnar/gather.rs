@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use welter_model::edges::{Batch, Pair};
 
 use super::whole_numbers::{fixed_name, numbers, wholes};
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::error::InputError;
 use crate::options::WeightBounds;
 use crate::text::Dictionary;
@@ -195,7 +195,7 @@ impl Gather {
     }
 
     /// Hands the rows over.
-    pub(crate) fn into_part(self) -> Part {
+    pub(crate) fn into_part(self) -> EdgeRun {
         let ids = match self.ids {
             Gathered::Narrow { pairs, max } => Ids::Narrow { pairs, max },
             Gathered::Wide { pairs, max } => Ids::Wide { pairs, max },
@@ -203,7 +203,7 @@ impl Gather {
                 Ids::Names { names: dictionary.into_names(), pairs }
             }
         };
-        Part { ids, weights: self.weights }
+        EdgeRun { ids, weights: self.weights }
     }
 }
 

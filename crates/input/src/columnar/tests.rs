@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_schema::Field;
 
 use super::*;
-use crate::{ColumnRef, Ids, Part, WeightBounds, WeightChoice};
+use crate::{ColumnRef, EdgeRun, Ids, WeightBounds, WeightChoice};
 use welter_progress::FailureKind;
 
 fn schema(types: &[(&str, DataType)]) -> Schema {
@@ -19,7 +19,7 @@ fn schema(types: &[(&str, DataType)]) -> Schema {
     )
 }
 
-fn gathered(source: &dyn Array, target: &dyn Array, names: bool) -> Result<Part, String> {
+fn gathered(source: &dyn Array, target: &dyn Array, names: bool) -> Result<EdgeRun, String> {
     let mut gather = Gather::new(names, false, 10);
     gather.push("f", source, target, None).map_err(|error| error.to_string())?;
     Ok(gather.into_part())

@@ -9,7 +9,7 @@ use welter_model::ids::Names;
 use super::bytes::Bytes;
 use super::weights::Weights;
 use super::{Document, Edge, Node};
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Collector, EdgeRun, Ids, Stated};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -209,12 +209,12 @@ impl Document<'_> {
         if let Some(names) = names {
             collector.state(Stated::Names(names.clone()))?;
             let (pairs, weights) = arcs.take(count);
-            return collector.push(0, Part { ids: Ids::Names { names, pairs }, weights });
+            return collector.push(0, EdgeRun { ids: Ids::Names { names, pairs }, weights });
         }
         for number in 0..count.div_ceil(PART_EDGES) as u64 {
             let (pairs, weights) = arcs.take(PART_EDGES);
             let pairs = pairs.into_iter().map(|pair| pair.map(|place| ids[place as usize]));
-            collector.push(number, Part { ids: Ids::integers(pairs.collect()), weights })?;
+            collector.push(number, EdgeRun { ids: Ids::integers(pairs.collect()), weights })?;
         }
         match self.rules.count {
             Some(count) => collector.state(Stated::Range { first: 1, count }),

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 use welter_model::two_kinds::Side;
 
 use super::id_mapping::Described;
-use crate::collect::{Gathered, Ids, Part, Stated};
+use crate::collect::{EdgeRun, Gathered, Ids, Stated};
 use crate::error::InputError;
-use crate::scratch::blob::Blob;
+use crate::temp::blob::Blob;
 
 impl Gathered {
     /// Puts all that is of targets behind what is of sources. What is on files is written anew.
@@ -29,7 +29,7 @@ impl Gathered {
 }
 
 /// Puts integers of targets behind those of sources.
-fn put_behind(part: &mut Part, added: u64) {
+fn put_behind(part: &mut EdgeRun, added: u64) {
     let ids = std::mem::replace(&mut part.ids, Ids::narrow(Vec::new()));
     part.ids = match ids {
         Ids::Narrow { mut pairs, max } if u64::from(max) + added <= u32::MAX.into() => {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn integers_of_targets_come_behind_those_of_sources() {
         let mut largest = Largest::default();
-        let mut part = Part { ids: Ids::narrow(vec![[5, 5], [1, u32::MAX]]), weights: None };
+        let mut part = EdgeRun { ids: Ids::narrow(vec![[5, 5], [1, u32::MAX]]), weights: None };
         largest.see(&part.ids);
         let added = largest.added().unwrap();
         assert_eq!(added, 6);

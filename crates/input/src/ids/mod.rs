@@ -34,8 +34,8 @@ use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
-use crate::scratch::Scratch;
-use crate::scratch::parts::Spilled;
+use crate::temp::Scratch;
+use crate::temp::parts::Spilled;
 
 impl Collector {
     /// Ends the reading: maps ids to slots where they are not dense enough to be slots themselves.

@@ -24,7 +24,7 @@ use rayon::ThreadPool;
 
 use super::keys::Keys;
 use crate::error::InputError;
-use crate::scratch::{Place, Scratch};
+use crate::temp::{Place, Scratch};
 
 /// Bytes of a block of keys, or one key that is longer. Small in tests, so that runs have several.
 const BLOCK_BYTES: usize = if cfg!(test) { 256 } else { 16 << 10 };

@@ -24,10 +24,10 @@ use super::lookup::Lookup;
 use super::runs::{Distinct, Sorted, Sorter};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
-use crate::scratch::Scratch;
-use crate::scratch::blob::{Blob, Block, Buffer, Width};
-use crate::scratch::parts::Spilled;
-use crate::scratch::stream::SpilledEdges;
+use crate::temp::Scratch;
+use crate::temp::blob::{Blob, Block, Buffer, Width};
+use crate::temp::parts::Spilled;
+use crate::temp::stream::SpilledEdges;
 
 /// The least that a thread sorts at once. Little in tests, so that there are several runs.
 const ROOM_BYTES_MIN: u64 = if cfg!(test) { 1 << 10 } else { 512 << 10 };

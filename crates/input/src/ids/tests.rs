@@ -6,7 +6,7 @@ use welter_model::edges::EdgeStream;
 use welter_model::non_compact::NonCompact;
 
 use super::*;
-use crate::collect::{Part, Stated};
+use crate::collect::{EdgeRun, Stated};
 
 fn finish(
     parts: Vec<(Ids, Option<Vec<f64>>)>,
@@ -16,7 +16,7 @@ fn finish(
     let collector = Collector::new(None);
     for (number, (ids, weights)) in parts.into_iter().enumerate() {
         collector.begin(&format!("f{number}"));
-        collector.push(0, Part { ids, weights }).unwrap();
+        collector.push(0, EdgeRun { ids, weights }).unwrap();
     }
     collector.finish_list(vertices, &pool, &Progress::new()).map_err(|error| error.to_string())
 }
@@ -33,7 +33,7 @@ fn finish_stated(
             collector.state(stated.clone()).unwrap();
         }
         let ids = Ids::integers(pairs.to_vec());
-        collector.push(0, Part { ids, weights: None }).unwrap();
+        collector.push(0, EdgeRun { ids, weights: None }).unwrap();
     }
     let (list, ids) =
         collector.finish_list(None, &pool, &Progress::new()).map_err(|error| error.to_string())?;
@@ -70,7 +70,7 @@ fn a_cancelled_run_maps_nothing() {
     {
         let collector = Collector::new(None);
         collector.begin("f");
-        collector.push(0, Part { ids, weights }).unwrap();
+        collector.push(0, EdgeRun { ids, weights }).unwrap();
         let error = collector.finish_list(None, &pool, &progress).unwrap_err();
         assert!(matches!(error, InputError::Cancelled));
     }
@@ -184,7 +184,7 @@ fn stated_names_are_vertices() {
     collector.begin("f");
     collector.state(Stated::Names(["z", "a", "a"].into_iter().collect())).unwrap();
     let (ids, weights) = named(&[["b", "a"]]);
-    collector.push(0, Part { ids, weights }).unwrap();
+    collector.push(0, EdgeRun { ids, weights }).unwrap();
     let (list, ids) = collector.finish_list(None, &pool, &Progress::new()).unwrap();
     assert_eq!(ids, IdMap::Names(["a", "b", "z"].into_iter().collect()));
     assert_eq!((list.pairs().collect::<Vec<_>>(), list.slots()), (vec![[1, 0]], Some(3)));

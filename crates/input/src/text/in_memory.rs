@@ -4,7 +4,7 @@ use super::lines::Lines;
 use super::records::RecordEnd;
 use super::rows::Rows;
 use super::{SAMPLE_BYTES, file, parse, sniff};
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::error::InputError;
 use crate::options::ReadOptions;
 
@@ -13,7 +13,7 @@ pub(crate) fn parse(
     text: &[u8],
     options: &ReadOptions,
     carefully: bool,
-) -> Result<Part, InputError> {
+) -> Result<EdgeRun, InputError> {
     let file = "text";
     let sample = &text[..text.len().min(SAMPLE_BYTES)];
     let cut = RecordEnd::of(sample);
@@ -53,7 +53,7 @@ pub(crate) fn parse(
 }
 
 /// The edges of one part, then those of another.
-fn after(first: Part, rest: Part) -> Part {
+fn after(first: EdgeRun, rest: EdgeRun) -> EdgeRun {
     let wide = |ids: Ids| match ids {
         Ids::Narrow { pairs, .. } => pairs.into_iter().map(|pair| pair.map(u64::from)).collect(),
         Ids::Wide { pairs, .. } => pairs,
@@ -62,7 +62,7 @@ fn after(first: Part, rest: Part) -> Part {
     let mut pairs = wide(first.ids);
     pairs.extend(wide(rest.ids));
     let weights = first.weights.zip(rest.weights).map(|(a, b)| [a, b].concat());
-    Part { ids: Ids::integers(pairs), weights }
+    EdgeRun { ids: Ids::integers(pairs), weights }
 }
 
 /// Reads a text many times, each time into the memory that the time before gave back, so that only

@@ -11,7 +11,7 @@ use welter_model::ids::Names;
 use super::allowed_ids::{AllowedIds, Values};
 use super::fast_path::Positions;
 use super::fields::{Spelling, parse_id, parse_weight};
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::options::WeightBounds;
 use crate::reading::PassedOver;
 use crate::words::show;
@@ -219,7 +219,7 @@ impl Rows {
     }
 
     /// Hands the rows over.
-    pub(crate) fn into_part(self) -> Part {
+    pub(crate) fn into_part(self) -> EdgeRun {
         let ids = match self.ids {
             RowIds::Narrow { pairs, max } => Ids::Narrow { pairs: fit(pairs), max },
             RowIds::Wide { pairs, max } => Ids::Wide { pairs: fit(pairs), max },
@@ -227,7 +227,7 @@ impl Rows {
                 Ids::Names { names: dictionary.names, pairs: fit(dictionary.pairs) }
             }
         };
-        Part { ids, weights: self.weights.map(fit) }
+        EdgeRun { ids, weights: self.weights.map(fit) }
     }
 }
 

@@ -7,13 +7,13 @@ use super::file::Grain;
 use super::in_memory::parse;
 use super::records::RecordEnd;
 use super::*;
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::layout::Separator;
 use crate::options::WeightChoice;
 use crate::tables::ColumnRef;
 use welter_progress::{Progress, Unit};
 
-fn read(text: &str, options: &ReadOptions) -> Result<Part, String> {
+fn read(text: &str, options: &ReadOptions) -> Result<EdgeRun, String> {
     let fast = parse(text.as_bytes(), options, false).map_err(|error| error.to_string());
     let careful = parse(text.as_bytes(), options, true).map_err(|error| error.to_string());
     assert_eq!(fast, careful);
@@ -419,7 +419,7 @@ fn through_file(
     options: &ReadOptions,
     grain: Grain,
     compress: bool,
-) -> Result<Vec<Part>, InputError> {
+) -> Result<Vec<EdgeRun>, InputError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t");
     let stored = if compress { zstd::encode_all(text, 1).unwrap() } else { text.to_vec() };
@@ -444,7 +444,7 @@ fn through_file(
 }
 
 /// Ids as text and bits of weights, in order.
-fn flat(parts: &[Part]) -> Vec<([String; 2], Option<u64>)> {
+fn flat(parts: &[EdgeRun]) -> Vec<([String; 2], Option<u64>)> {
     let mut rows = Vec::new();
     for part in parts {
         let ids: Vec<[String; 2]> = match &part.ids {

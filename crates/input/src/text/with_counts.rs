@@ -23,7 +23,7 @@ use super::fields::parse_id;
 use super::ids;
 use super::sample::ROWS_MAX;
 use super::separator::Candidate;
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::columns::Columns;
 use crate::options::{IdKind, ReadOptions};
 
@@ -134,7 +134,11 @@ impl Counted {
     }
 
     /// The first row as the edge that it is, unless a weight is missing there or an end is unknown.
-    pub(super) fn edge(self, known: &AllowedIds, weighted: bool) -> Result<Option<Part>, String> {
+    pub(super) fn edge(
+        self,
+        known: &AllowedIds,
+        weighted: bool,
+    ) -> Result<Option<EdgeRun>, String> {
         match self {
             Self::Perhaps(Sizes { weight: None, .. }) if weighted => {
                 Err("expected at least 3 columns, as in later rows, found 2".to_owned())
@@ -142,7 +146,7 @@ impl Counted {
             Self::Perhaps(Sizes { ends, weight, .. }) => {
                 ends.iter().try_for_each(|id| known.check(*id))?;
                 let weights = weight.filter(|_| weighted).map(|weight| vec![weight as f64]);
-                Ok(Some(Part { ids: Ids::integers(vec![ends]), weights }))
+                Ok(Some(EdgeRun { ids: Ids::integers(vec![ends]), weights }))
             }
             Self::No | Self::Graph { .. } => Ok(None),
         }

@@ -6,7 +6,7 @@ use rayon::ThreadPoolBuilder;
 use welter_model::edges::Pair;
 
 use super::*;
-use crate::collect::{Collector, Ids, Part, Stated};
+use crate::collect::{Collector, EdgeRun, Ids, Stated};
 use welter_progress::FailureKind;
 
 /// Sources with what they state and their edges.
@@ -32,7 +32,7 @@ fn outcome<I>(
         // Parts come in any order.
         pairs.chunks(70).enumerate().rev().try_for_each(|(number, pairs)| {
             let weights = (0..pairs.len()).map(|edge| edge as f64 / 3.0).collect();
-            collector.push(number as u64, Part { ids: ids(pairs), weights: Some(weights) })
+            collector.push(number as u64, EdgeRun { ids: ids(pairs), weights: Some(weights) })
         })
     });
     collector.name(&[17, 1 << 40]);
@@ -142,7 +142,7 @@ fn damage_is_noticed_while_ids_are_mapped() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let scratch = Scratch::make(&[folder.path().to_owned()]).unwrap();
     let pairs = vec![[1, 1 << 50]; 500];
-    let part = Part { ids: Ids::integers(pairs), weights: None };
+    let part = EdgeRun { ids: Ids::integers(pairs), weights: None };
     let blob = Blob::write(&scratch, part).unwrap();
     scratch.files().next().unwrap().set_len(100).unwrap();
     let mapping = Mapping {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Scratch;
 use super::blob::Blob;
-use crate::collect::{Part, Placed};
+use crate::collect::{EdgeRun, Placed};
 use crate::error::InputError;
 
 /// A part on a scratch file, with its place.
@@ -18,7 +18,7 @@ pub(crate) struct Spilled {
 /// A part that its reader cannot push yet.
 #[derive(Debug)]
 pub(crate) enum Aside {
-    Memory(Part),
+    Memory(EdgeRun),
     File(Scratch, Blob),
 }
 
@@ -27,7 +27,7 @@ impl Aside {
     ///
     /// # Errors
     /// When it cannot be read from its file.
-    pub(crate) fn look(&self) -> Result<Cow<'_, Part>, InputError> {
+    pub(crate) fn look(&self) -> Result<Cow<'_, EdgeRun>, InputError> {
         match self {
             Self::Memory(part) => Ok(Cow::Borrowed(part)),
             Self::File(scratch, blob) => Ok(Cow::Owned(blob.load(scratch)?)),

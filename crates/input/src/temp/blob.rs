@@ -22,7 +22,7 @@ use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
 use super::{Place, Scratch};
-use crate::collect::{Ids, Part};
+use crate::collect::{EdgeRun, Ids};
 use crate::error::InputError;
 
 /// Edges of a block: few enough to be still in the second-level cache when they are looked at.
@@ -146,8 +146,8 @@ impl Weights {
 
 impl Blob {
     /// Writes a part, which has an edge.
-    pub(crate) fn write(scratch: &Scratch, part: Part) -> Result<Self, InputError> {
-        let Part { ids, weights } = part;
+    pub(crate) fn write(scratch: &Scratch, part: EdgeRun) -> Result<Self, InputError> {
+        let EdgeRun { ids, weights } = part;
         match ids {
             Ids::Narrow { pairs, max } => {
                 let min = pairs.iter().flatten().min().copied().unwrap_or(0);
@@ -156,7 +156,7 @@ impl Blob {
             }
             Ids::Wide { pairs, max } if u32::try_from(max).is_ok() => {
                 let narrow = pairs.iter().map(|pair| pair.map(|id| id as u32)).collect();
-                Self::write(scratch, Part { ids: Ids::narrow(narrow), weights })
+                Self::write(scratch, EdgeRun { ids: Ids::narrow(narrow), weights })
             }
             Ids::Wide { pairs, max } => {
                 let min = pairs.iter().flatten().min().copied().unwrap_or(0);
@@ -265,7 +265,7 @@ impl Blob {
     }
 
     /// Reads all of a part.
-    pub(crate) fn load(&self, scratch: &Scratch) -> Result<Part, InputError> {
+    pub(crate) fn load(&self, scratch: &Scratch) -> Result<EdgeRun, InputError> {
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         let mut weights = self.weighted().then(|| Vec::with_capacity(self.edges));
         if self.ids == Width::Wide {
@@ -289,7 +289,7 @@ impl Blob {
             Width::Wide => Ids::Wide { pairs: wide, max: self.max },
             Width::Names => Ids::Names { names: self.names(scratch)?, pairs: narrow },
         };
-        Ok(Part { ids, weights })
+        Ok(EdgeRun { ids, weights })
     }
 
     /// Reads a block as it is stored.

@@ -14,8 +14,8 @@ fn scratch() -> Scratch {
     Scratch::make(&[std::env::temp_dir(), PathBuf::from(".")]).unwrap()
 }
 
-fn part(ids: Ids, weights: Option<Vec<f64>>) -> Part {
-    Part { ids, weights }
+fn part(ids: Ids, weights: Option<Vec<f64>>) -> EdgeRun {
+    EdgeRun { ids, weights }
 }
 
 fn weight() -> impl Strategy<Value = f64> {
@@ -44,7 +44,7 @@ proptest! {
         let weights = weights.map(|weights| {
             weights.into_iter().cycle().take(pairs.len()).collect::<Vec<_>>()
         });
-        let bits = |part: &Part| {
+        let bits = |part: &EdgeRun| {
             let weights = part.weights.iter().flatten();
             weights.map(|weight| weight.to_bits()).collect::<Vec<_>>()
         };
