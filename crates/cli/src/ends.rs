@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
-use welter_model::look::{Look, Sample};
 
 /// Slots of a page, as a power of two.
 const PAGE_BITS: u32 = 16;
@@ -126,8 +126,8 @@ impl EdgeStream for BipartiteRoles {
         self.edges.slots()
     }
 
-    fn look(&self) -> Option<&Look> {
-        self.edges.look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        self.edges.known_sample()
     }
 
     fn resident_bytes(&self) -> u64 {

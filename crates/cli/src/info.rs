@@ -14,8 +14,8 @@ use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
-use welter_model::look::{Look, Sample};
 use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 
 use crate::args::InfoArgs;
@@ -158,8 +158,8 @@ impl EdgeStream for Watched {
         self.edges.slots()
     }
 
-    fn look(&self) -> Option<&Look> {
-        self.edges.look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        self.edges.known_sample()
     }
 
     fn resident_bytes(&self) -> u64 {

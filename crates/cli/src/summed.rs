@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
-use welter_model::look::{Look, Sample};
 
 /// The sum of each part.
 pub(crate) struct Sums(Vec<AtomicU64>);
@@ -70,8 +70,8 @@ impl EdgeStream for Summed {
         self.edges.slots()
     }
 
-    fn look(&self) -> Option<&Look> {
-        self.edges.look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        self.edges.known_sample()
     }
 
     fn resident_bytes(&self) -> u64 {

@@ -30,9 +30,9 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+use welter_model::edge_sample::Sample;
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_model::look::Sample;
 
 use crate::collect::{Collector, EdgeRun, Ids};
 use crate::columns;

@@ -7,7 +7,7 @@
 
 pub(crate) mod at_once;
 mod inputs;
-mod look;
+mod layers;
 pub(crate) mod stored;
 mod witness;
 
@@ -31,8 +31,8 @@ use crate::options::Limits;
 use crate::reading::FileSummary;
 use crate::unpack::{Bytes, Layer, Unpacked};
 pub use inputs::{is_pipe, names};
-pub use look::says_format;
-use look::{Look, PIPE_HEAD_BYTES, Stored};
+pub use layers::says_format;
+use layers::{Layered, PIPE_HEAD_BYTES, Stored};
 use stored::{StoredBytes, Whereabouts};
 use witness::Stamp;
 pub(crate) use witness::{Watched, Witness};
@@ -93,7 +93,7 @@ impl Source {
         let mut continues =
             take(if bytes.is_some() { HEAD_BYTES } else { PIPE_HEAD_BYTES }, &mut head)?;
         let kept = head.len();
-        if let Some(bytes) = look::wanted(&head, path) {
+        if let Some(bytes) = layers::wanted(&head, path) {
             continues = take(bytes.max(kept as u64), &mut head)?;
         }
         let (file, pipe) = match bytes {
@@ -101,7 +101,7 @@ impl Source {
             None => (None, Some(file)),
         };
         let stored = Stored { head: &head, file: file.as_ref().zip(bytes) };
-        let Look { layers, format } = look::look(&name, path, &stored, format)?;
+        let Layered { layers, format } = layers::peel_layers(&name, path, &stored, format)?;
         if bytes.is_some() {
             head.truncate(kept);
         }
@@ -121,14 +121,14 @@ impl Source {
         let file = StoredBytes::Object(object.clone());
         let mut head = object.head().to_vec();
         let kept = head.len();
-        if let Some(wanted) = look::wanted(&head, path) {
+        if let Some(wanted) = layers::wanted(&head, path) {
             head.clear();
             let onward = file.onward(0..wanted, stored::ahead(None).surely());
             let taken = onward.take(wanted.max(kept as u64)).read_to_end(&mut head);
             taken.map_err(|error| InputError::io(&name, "read", error))?;
         }
         let stored = Stored { head: &head, file: Some((&file, bytes)) };
-        let Look { layers, format } = look::look(&name, path, &stored, format)?;
+        let Layered { layers, format } = layers::peel_layers(&name, path, &stored, format)?;
         head.truncate(kept);
         Ok(Self {
             name,
@@ -152,7 +152,8 @@ impl Source {
     ) -> Result<Self, InputError> {
         let rest = File::open("/dev/null").map_err(|error| unopened("/dev/null", error))?;
         let stored = Stored { head: bytes, file: None };
-        let Look { layers, format } = look::look(name, Path::new(name), &stored, format.into())?;
+        let Layered { layers, format } =
+            layers::peel_layers(name, Path::new(name), &stored, format.into())?;
         Ok(Self {
             name: name.to_owned(),
             path: PathBuf::from(name),

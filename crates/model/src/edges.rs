@@ -32,7 +32,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::look::{Look, PIECE_EDGES, Sample};
+use crate::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 pub use crate::pair::Pair;
 
 /// A run of consecutive edges, borrowed from the reader.
@@ -68,7 +68,7 @@ pub trait EdgeStream: Send + Sync {
     }
 
     /// Samples of the edges that were taken when the stream was made, if they were looked at then.
-    fn look(&self) -> Option<&Look> {
+    fn known_sample(&self) -> Option<&EdgeSample> {
         None
     }
 
@@ -131,8 +131,8 @@ impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
         (**self).part_edges(part)
     }
 
-    fn look(&self) -> Option<&Look> {
-        (**self).look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        (**self).known_sample()
     }
 
     fn sample(

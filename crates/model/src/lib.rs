@@ -5,6 +5,7 @@
 
 pub mod checkpointable;
 pub mod contract;
+pub mod edge_sample;
 pub mod edges;
 pub mod extended;
 pub mod frequency;
@@ -14,7 +15,6 @@ pub mod ids;
 pub mod input_scan;
 pub mod intersect;
 pub mod limit;
-pub mod look;
 pub mod names;
 pub mod non_compact;
 pub mod pair;

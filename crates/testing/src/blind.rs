@@ -1,7 +1,7 @@
 //! An input whose sample is misleading.
 
+use welter_model::edge_sample::Sample;
 use welter_model::edges::{Batch, EdgeList, EdgeStream, StreamError};
-use welter_model::look::Sample;
 
 /// Edges of which a sample shows only the first.
 #[derive(Debug)]

@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use welter_model::edge_sample::{EdgeSample, ROUNDS, SEGMENT_BITS, Sample};
 use welter_model::edges::{Batch, EdgeStream, Reading};
-use welter_model::look::{Look, ROUNDS, SEGMENT_BITS, Sample};
 use welter_progress::{Progress, Unit};
 
 use crate::EngineError;
@@ -115,7 +115,7 @@ pub(crate) fn survey(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Survey, EngineError> {
-    let look = match stream.look() {
+    let look = match stream.known_sample() {
         Some(look) if look.slots() == slots => Cow::Borrowed(look),
         _ => Cow::Owned(look_at(stream, slots, all_present, workers, progress)?),
     };
@@ -132,12 +132,12 @@ fn look_at(
     all_present: bool,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Look, EngineError> {
+) -> Result<EdgeSample, EngineError> {
     let sample = Sample::of(stream.edges());
     let phase = progress.phase("survey", Unit::Edges, Some(sample.share(stream.edges())));
-    let mut all = Look::new(!all_present);
+    let mut all = EdgeSample::new(!all_present);
     for round in 0..ROUNDS {
-        let mut looks = workers.per_worker(|| Ok(Look::new(!all_present)))?;
+        let mut looks = workers.per_worker(|| Ok(EdgeSample::new(!all_present)))?;
         workers.for_each(0..stream.parts(), progress, &mut looks, |look, part| {
             let mut wrong = None;
             stream.sample(part, (sample, round), &mut |batch| {
@@ -158,7 +158,7 @@ fn look_at(
 
 /// Vertices before each segment, and of all, by a sample of `edges` edges. More than there will be,
 /// most likely, and never more than there are slots.
-fn estimate(look: &Look, edges: u64) -> Vec<u64> {
+fn estimate(look: &EdgeSample, edges: u64) -> Vec<u64> {
     let slots = look.slots();
     let segments = slots.div_ceil(1 << SEGMENT_BITS) as usize;
     let factor = edges as f64 / look.edges().max(1) as f64;
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn estimates_are_no_more_than_slots_and_exact_where_all_was_seen() {
-        let mut look = Look::new(true);
+        let mut look = EdgeSample::new(true);
         for pair in [[0, 4096], [1, 4097], [2, 9000]] {
             look.add(&[pair; 2], 10_000).unwrap();
             look.end_round();
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(estimate(&look, 6), [0, 3, 5, 6]);
         let more = estimate(&look, 6 << 20);
         assert_eq!(more, [0, 4096, 8192, 10_000]);
-        let uncounted = Look::new(false).of_slots(10_000);
+        let uncounted = EdgeSample::new(false).of_slots(10_000);
         assert_eq!(estimate(&uncounted, 10), [0, 4096, 8192, 10_000]);
     }
 }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::{IdMap, Names};
-use welter_model::look::{Look, Sample};
 use welter_model::two_kinds::Keys;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
@@ -268,8 +268,8 @@ impl EdgeStream for Watched {
         self.stream.slots()
     }
 
-    fn look(&self) -> Option<&Look> {
-        self.stream.look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        self.stream.known_sample()
     }
 
     fn resident_bytes(&self) -> u64 {

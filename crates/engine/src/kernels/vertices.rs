@@ -16,7 +16,7 @@ use welter_model::ids::IdMap;
 use welter_model::rank_select::RankSelectBitmap;
 use welter_model::table::VertexColumn;
 
-pub(crate) use welter_model::look::SEGMENT_BITS;
+pub(crate) use welter_model::edge_sample::SEGMENT_BITS;
 
 const SEGMENT_WORDS: usize = (1 << SEGMENT_BITS) / 64;
 

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
+use welter_model::edge_sample::{PIECE_EDGES, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::ids::IdMap;
-use welter_model::look::{PIECE_EDGES, Sample};
 
 use crate::collect::Collector;
 use crate::columnar::{

@@ -7,9 +7,9 @@ use arrow_array::{
 };
 use arrow_schema::{Field, Schema};
 use proptest::prelude::*;
+use welter_model::edge_sample::{PIECE_EDGES, ROUNDS, Sample};
 use welter_model::edges::{Batch, EdgeStream};
 use welter_model::ids::IdMap;
-use welter_model::look::{PIECE_EDGES, ROUNDS, Sample};
 use welter_progress::{FailureKind, Progress};
 
 use super::*;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use welter_model::edge_sample::{EdgeSample, ROUNDS, Round, SEGMENT_BITS, Sample};
 use welter_model::edges::{EdgeStream, Pair};
-use welter_model::look::{Look, ROUNDS, Round, SEGMENT_BITS, Sample};
 
 use super::records::Batch;
 use super::stream::{RawStream, first_error};
@@ -34,7 +34,7 @@ pub(super) struct Sampled {
     /// The largest id.
     pub(super) largest: u64,
     /// The edges, if all ids can be slots.
-    pub(super) look: Option<Look>,
+    pub(super) look: Option<EdgeSample>,
 }
 
 /// Looks at a sample of the records.
@@ -49,7 +49,7 @@ pub(super) fn sample(stream: &RawStream, context: &Context<'_>) -> Result<Sample
         largest: AtomicU64::new(0),
         is_lost: AtomicBool::new(false),
     };
-    let mut all = Look::new(true);
+    let mut all = EdgeSample::new(true);
     for round in 0..ROUNDS {
         let looks = Mutex::new(Vec::new());
         let part = |part| scan.part(part, round, &looks).err();
@@ -78,9 +78,14 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Looks at what of a part belongs to a round, with a look that no thread has at the moment.
-    fn part(&self, part: usize, round: usize, looks: &Mutex<Vec<Look>>) -> Result<(), InputError> {
+    fn part(
+        &self,
+        part: usize,
+        round: usize,
+        looks: &Mutex<Vec<EdgeSample>>,
+    ) -> Result<(), InputError> {
         let taken = || looks.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut look = taken().pop().unwrap_or_else(|| Look::new(true));
+        let mut look = taken().pop().unwrap_or_else(|| EdgeSample::new(true));
         let mut narrowed = Vec::new();
         let done = self.stream.sampled(part, (self.sample, round), &mut |batch, place| {
             self.context.advance(place.bytes)?;
@@ -95,7 +100,7 @@ impl Scan<'_> {
         }
     }
 
-    fn batch(&self, batch: Batch<'_>, look: &mut Look, narrowed: &mut Vec<Pair>) {
+    fn batch(&self, batch: Batch<'_>, look: &mut EdgeSample, narrowed: &mut Vec<Pair>) {
         let largest = batch.pairs.max();
         self.largest.fetch_max(largest, Ordering::Relaxed);
         if largest >= SLOTS_MAX || self.is_lost.load(Ordering::Relaxed) {
@@ -117,7 +122,7 @@ impl Scan<'_> {
 /// The largest of so many ids that were drawn at random is as far from the largest of all as ids
 /// are apart, or a few times that. If ids ascend with their places, the last rounds saw larger ones
 /// than the first.
-pub(super) fn slots_likely(look: &Look, edges: u64) -> u64 {
+pub(super) fn slots_likely(look: &EdgeSample, edges: u64) -> u64 {
     let slots = look.slots();
     if look.edges() == edges {
         return slots;

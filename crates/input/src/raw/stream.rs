@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use welter_model::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
-use welter_model::look::{Look, PIECE_EDGES, Sample};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
@@ -35,7 +35,7 @@ pub(super) struct RawStream {
     edges: u64,
     parts: usize,
     ends: Ends,
-    look: Option<Look>,
+    look: Option<EdgeSample>,
     /// Parts that are read through the system's cache: the first ones. For the others it is of no
     /// use.
     cached: AtomicUsize,
@@ -119,7 +119,7 @@ impl RawStream {
     }
 
     /// Takes what was seen of a sample of the records.
-    pub(super) fn set_look(&mut self, look: Look) {
+    pub(super) fn set_look(&mut self, look: EdgeSample) {
         self.look = Some(look);
     }
 
@@ -258,12 +258,12 @@ impl EdgeStream for RawStream {
         }
     }
 
-    fn look(&self) -> Option<&Look> {
+    fn known_sample(&self) -> Option<&EdgeSample> {
         self.look.as_ref()
     }
 
     fn resident_bytes(&self) -> u64 {
-        self.look.as_ref().map_or(0, Look::bytes)
+        self.look.as_ref().map_or(0, EdgeSample::bytes)
     }
 
     fn spare_memory(&self, bytes: u64) {

@@ -280,18 +280,18 @@ fn a_sample_says_what_slots_are_likely() {
     let path = file(directory.path(), "a.u32", &bytes_of(&[1, 2, 900, 0]));
     let mut options = ReadOptions { sampled: true, ..ReadOptions::default() };
     let input = read_all(&[&path], &options).unwrap();
-    let look = input.edges.look().unwrap();
+    let look = input.edges.known_sample().unwrap();
     assert_eq!((look.slots(), look.edges(), input.edges.slots()), (901, 2, Some(901)));
     assert_eq!(look.rounds().last().unwrap().vertices, [4]);
     // Marks on 901 slots take 113 bytes, and that many threads have them.
     options.limits.memory_bytes_max = Some(512);
     let input = read_all(&[&path], &options).unwrap();
-    assert!(input.edges.look().unwrap().rounds().last().unwrap().vertices.is_empty());
+    assert!(input.edges.known_sample().unwrap().rounds().last().unwrap().vertices.is_empty());
     assert_eq!((input.edges.slots(), edges(&input).len()), (Some(901), 2));
     // Without a guess all are looked at.
     options.sampled = false;
     let input = read_all(&[&path], &options).unwrap();
-    assert!(input.edges.look().is_none());
+    assert!(input.edges.known_sample().is_none());
     assert_eq!(input.edges.slots(), Some(901));
 }
 
@@ -328,7 +328,7 @@ fn ids_that_ascend_with_their_places_are_expected_to_go_on() {
         let slots = input.edges.slots().unwrap();
         assert!((1 << 20..3 << 19).contains(&slots), "{slots}");
         assert_eq!(edges(&input).len(), 1 << 22);
-        let look = input.edges.look().unwrap();
+        let look = input.edges.known_sample().unwrap();
         assert!((1 << 19..1 << 21).contains(&look.edges()), "{}", look.edges());
     }
 }

@@ -10,8 +10,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
-use welter_model::look::{Look, Sample};
 use welter_objects::Object;
 
 use crate::error::InputError;
@@ -122,8 +122,8 @@ impl EdgeStream for Watched {
         self.edges.part_edges(part)
     }
 
-    fn look(&self) -> Option<&Look> {
-        self.edges.look()
+    fn known_sample(&self) -> Option<&EdgeSample> {
+        self.edges.known_sample()
     }
 
     fn sample(

@@ -64,7 +64,7 @@ const REFUSED: &[(&[u8], &str, &str)] = &[
 ];
 
 /// Facts of a source that a look at its beginning shows.
-pub(super) struct Look {
+pub(super) struct Layered {
     pub(super) layers: Vec<Layer>,
     pub(super) format: Format,
 }
@@ -86,12 +86,12 @@ pub(super) fn wanted(head: &[u8], path: &Path) -> Option<u64> {
 }
 
 /// Finds out what a source is. `said`: what the user says it is.
-pub(super) fn look(
+pub(super) fn peel_layers(
     shown: &str,
     path: &Path,
     stored: &Stored<'_>,
     said: Option<Format>,
-) -> Result<Look, InputError> {
+) -> Result<Layered, InputError> {
     let mut peeled = Peeled { shown, layers: Vec::new(), name: name_of(path), begin: Vec::new() };
     let bytes = stored.head;
     peeled.begin = bytes[..bytes.len().min(beginnings::HEAD_BYTES)].to_vec();
@@ -121,7 +121,7 @@ pub(super) fn look(
     if read_otherwise && encoding::has_returns(&peeled.begin) {
         peeled.layers.push(Layer::Returns);
     }
-    Ok(Look { layers: peeled.layers, format })
+    Ok(Layered { layers: peeled.layers, format })
 }
 
 /// A source while its layers are found.

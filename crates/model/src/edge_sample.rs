@@ -57,7 +57,7 @@ fn round_of(window: usize) -> usize {
 
 /// Samples of edges: slots and degrees that were seen in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct EdgeSample {
     /// A bit a slot, in whole segments, during the look; `None` where vertices are not counted.
     marks: Option<Vec<u64>>,
     /// Edges that begin, and that end, in each segment.
@@ -78,7 +78,7 @@ pub struct Round {
     pub vertices: Vec<u32>,
 }
 
-impl Look {
+impl EdgeSample {
     /// Nothing seen. Vertices will be counted where `marks` says so.
     pub fn new(marks: bool) -> Self {
         Self { marks: marks.then(Vec::new), ..Self::default() }
@@ -214,14 +214,14 @@ mod tests {
 
     #[test]
     fn vertices_are_counted_by_segment_and_round() {
-        let (mut look, mut other) = (Look::new(true), Look::new(true));
+        let (mut look, mut other) = (EdgeSample::new(true), EdgeSample::new(true));
         look.add(&[[0, 5000], [0, 63]], u64::MAX).unwrap();
         look.end_round();
         other.add(&[[40_000, 64]], u64::MAX).unwrap();
         look.add(&[], 0).unwrap();
         look.merge(other);
         look.end_round();
-        look.merge(Look::new(true));
+        look.merge(EdgeSample::new(true));
         look.end_round();
         assert_eq!((look.slots(), look.edges()), (40_001, 3));
         let rounds: Vec<_> = look.rounds().iter().map(|round| round.slots).collect();
@@ -236,17 +236,17 @@ mod tests {
 
     #[test]
     fn slots_that_there_are_not_are_refused() {
-        let mut look = Look::new(true);
+        let mut look = EdgeSample::new(true);
         assert_eq!(look.add(&[[1, 2], [7, 3]], 7), Err(7));
-        assert_eq!(look, Look::new(true));
+        assert_eq!(look, EdgeSample::new(true));
         assert_eq!(look.add(&[[1, 2], [6, 3]], 7), Ok(()));
         assert_eq!((look.slots(), look.sources.len()), (7, 1));
     }
 
     #[test]
     fn vertices_that_one_did_not_count_are_not_counted() {
-        let mut look = Look::new(true);
-        look.merge(Look::new(false));
+        let mut look = EdgeSample::new(true);
+        look.merge(EdgeSample::new(false));
         look.end_round();
         assert!(look.rounds()[0].vertices.is_empty());
     }
