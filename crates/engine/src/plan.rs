@@ -17,13 +17,13 @@
 //! |---|---|
 //! | `shape`, `settings`, `program`, `traffic`, `units` | what is planned for, and in what terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
-//! | `ranges`, `spill`, `rows`, `streamed` | ways of a state that does not fit in memory |
+//! | `ranges`, `spill`, `triangles`, `out_of_core` | ways of a state that does not fit in memory |
 //! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |
 //! | `index`, `stored`, `disk_usage` | accounts of storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `requests`, `show` | what a plan says: of these, and to people |
 //! | `compression` | which compression pays on a device |
-//! | `storage`, `input_scan`, `kept`, `refusal`, `make` | how plans are made, and refused |
+//! | `storage`, `input_scan`, `kept`, `budget_error`, `make` | how plans are made, and refused |
 
 mod account;
 mod bin_groups;

@@ -28,7 +28,7 @@ pub(crate) use self::part::{Placed, count_fits};
 use crate::error::InputError;
 use crate::ids::sides::{Largest, lettered};
 use crate::reading::{self, FileSummary, PassedOver};
-use crate::temp::Scratch;
+use crate::temp::TempFiles;
 use crate::temp::blob::Blob;
 use crate::temp::parts::{Aside, Spilled};
 
@@ -55,7 +55,7 @@ struct State {
     other_bytes: u64,
     spilled: Vec<Spilled>,
     /// Files that all parts go to, once the first did not fit.
-    scratch: Option<Scratch>,
+    scratch: Option<TempFiles>,
     /// With the sources that said it.
     stated: Vec<(usize, Stated)>,
     /// Statements of one of two kinds, with the sources that said them.
@@ -85,7 +85,7 @@ pub(crate) struct Gathered {
     /// Where files can be made for parts that are in memory.
     pub(crate) directories: Vec<PathBuf>,
     /// Parts on files, and then all of them, with those files.
-    pub(crate) spilled: Option<(Scratch, Vec<Spilled>)>,
+    pub(crate) spilled: Option<(TempFiles, Vec<Spilled>)>,
 }
 
 impl Collector {
@@ -315,7 +315,7 @@ impl Collector {
         if room || self.directories.is_empty() || state.scratch.is_some() {
             return Ok(state);
         }
-        let scratch = state.scratch.insert(Scratch::make(&self.directories)?).clone();
+        let scratch = state.scratch.insert(TempFiles::make(&self.directories)?).clone();
         let parts = std::mem::take(&mut state.parts);
         state.part_bytes = 0;
         // Others go on meanwhile, and write the parts that they have parsed.
@@ -329,7 +329,7 @@ impl Collector {
     }
 
     /// Ends the run as soon as parts will not fit on files, by what those that were read take.
-    fn foresee(&self, scratch: &Scratch) -> Result<(), InputError> {
+    fn foresee(&self, scratch: &TempFiles) -> Result<(), InputError> {
         match self.progress.current() {
             Some(PhaseReport { done, total: Some(total), .. }) => scratch.foresee(done, total),
             _ => Ok(()),

@@ -1,9 +1,9 @@
 //! From columns of Arrow arrays to parts: what Parquet and Arrow IPC share.
 //!
-//! Ids are integers of any width, decimals and floats that are whole ([`whole`]), strings (bytes
-//! that are UTF-8 will do), plain or by dictionary, or fixed-size bytes such as UUIDs. Weights are
-//! numbers of any type. Nulls, fractions in ids and empty names are errors with their row; no other
-//! type is read.
+//! Ids are integers of any width, decimals and floats that are whole ([`whole_numbers`]), strings
+//! (bytes that are UTF-8 will do), plain or by dictionary, or fixed-size bytes such as UUIDs.
+//! Weights are numbers of any type. Nulls, fractions in ids and empty names are errors with their
+//! row; no other type is read.
 
 pub(crate) mod direction;
 mod gather;

@@ -154,7 +154,7 @@ pub enum InputError {
     },
     /// The system refused to read or write a temporary file.
     #[error("a temporary file in {directory}: cannot {action}: {source}")]
-    Scratch {
+    TempFiles {
         /// Its directory; the file itself has no name.
         directory: String,
         /// Verb for what was tried, such as `read at byte 4096`.
@@ -205,7 +205,7 @@ impl InputError {
             Self::Io { .. }
             | Self::ScratchFull { .. }
             | Self::ScratchShort { .. }
-            | Self::Scratch { .. } => FailureKind::Storage,
+            | Self::TempFiles { .. } => FailureKind::Storage,
             Self::Budget { .. } | Self::Ids { .. } | Self::Threads { .. } => FailureKind::Budget,
             Self::Options { .. } => FailureKind::Usage,
             Self::Cancelled => FailureKind::Cancelled,

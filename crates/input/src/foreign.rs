@@ -11,7 +11,7 @@ use crate::text::fields::is_number;
 use crate::words::words;
 
 /// A format that is not read.
-struct ForeignFormat {
+struct Foreign {
     name: &'static str,
     begins: fn(&[u8]) -> bool,
     /// Advice: the way to a format that is read.
@@ -24,88 +24,72 @@ const PANDAS: &str = "load it and write its edges as Parquet or CSV";
 const SCIPY: &str = "load it and write the matrix with scipy.io.mmwrite, which is Matrix Market";
 
 /// Formats that are known and not read. The first one that fits is taken.
-const FOREIGN: &[ForeignFormat] = &[
+const FOREIGN: &[Foreign] = &[
     // Graphs.
-    ForeignFormat {
-        name: "a graph of LEDA",
-        begins: |head| line(head) == b"LEDA.GRAPH",
-        way: GRAPHML,
-    },
-    ForeignFormat {
-        name: "UCINET's DL",
-        begins: is_dl,
-        way: "save it as Pajek or as a list of edges",
-    },
-    ForeignFormat { name: "GDF (GUESS)", begins: |head| begins(head, "nodedef>"), way: GRAPHML },
-    ForeignFormat {
-        name: "VNA (NetDraw)",
-        begins: |head| begins(head, "*node data"),
-        way: GRAPHML,
-    },
-    ForeignFormat {
+    Foreign { name: "a graph of LEDA", begins: |head| line(head) == b"LEDA.GRAPH", way: GRAPHML },
+    Foreign { name: "UCINET's DL", begins: is_dl, way: "save it as Pajek or as a list of edges" },
+    Foreign { name: "GDF (GUESS)", begins: |head| begins(head, "nodedef>"), way: GRAPHML },
+    Foreign { name: "VNA (NetDraw)", begins: |head| begins(head, "*node data"), way: GRAPHML },
+    Foreign {
         name: "graph-tool's own format",
         begins: |head| head.starts_with("⛾ gt".as_bytes()),
         way: "save it as GraphML: graph.save(\"graph.graphml\")",
     },
-    ForeignFormat {
+    Foreign {
         name: "a binary graph of NetworKit",
         begins: |head| head.starts_with(b"nkbg"),
         way: "write it as METIS or as a list of edges: networkit.graphio.writeGraph",
     },
-    ForeignFormat {
+    Foreign {
         name: "an adjacency graph of Ligra",
         begins: |head| line(head).ends_with(b"AdjacencyGraph"),
         way: "write its edges as rows of source and target (SNAP)",
     },
-    ForeignFormat {
+    Foreign {
         name: "a binary graph of Galois",
         begins: is_galois,
         way: "write its edges as rows of text: graph-convert --gr2edgelist",
     },
-    ForeignFormat {
-        name: "a network of SteinLib",
-        begins: |head| begins(head, "33d32945"),
-        way: CSV,
-    },
-    ForeignFormat { name: "TSPLIB", begins: is_tsplib, way: CSV },
-    ForeignFormat { name: "a set of graphs of gSpan", begins: is_gspan, way: CSV },
-    ForeignFormat {
+    Foreign { name: "a network of SteinLib", begins: |head| begins(head, "33d32945"), way: CSV },
+    Foreign { name: "TSPLIB", begins: is_tsplib, way: CSV },
+    Foreign { name: "a set of graphs of gSpan", begins: is_gspan, way: CSV },
+    Foreign {
         name: "DGS (GraphStream)",
         begins: |head| matches!(line(head), b"DGS003" | b"DGS004"),
         way: GRAPHML,
     },
-    ForeignFormat {
+    Foreign {
         name: "LEMON's LGF",
         begins: |head| matches!(line(head), b"@nodes" | b"@red_nodes" | b"@arcs" | b"@edges"),
         way: "write its arcs as CSV",
     },
-    ForeignFormat {
+    Foreign {
         name: "Graphviz's plain output",
         begins: is_plain,
         way: "take the DOT file that it was made from",
     },
-    ForeignFormat {
+    Foreign {
         name: "an assembly graph (GFA)",
         begins: |head| head.starts_with(b"H\tVN:Z:"),
         way: "write its links (L) as rows of source and target",
     },
-    ForeignFormat { name: "a Rutherford-Boeing matrix", begins: is_boeing, way: SCIPY },
-    ForeignFormat {
+    Foreign { name: "a Rutherford-Boeing matrix", begins: is_boeing, way: SCIPY },
+    Foreign {
         name: "a multiline adjacency list of NetworkX",
         begins: is_multiline,
         way: "write its edges: networkx.write_edgelist or write_weighted_edgelist",
     },
     // Statements.
-    ForeignFormat { name: "Turtle or TriG (RDF)", begins: is_turtle, way: N_TRIPLES },
-    ForeignFormat {
+    Foreign { name: "Turtle or TriG (RDF)", begins: is_turtle, way: N_TRIPLES },
+    Foreign {
         name: "RDF/XML",
         begins: |head| holds(head, "<rdf:rdf") && head.starts_with(b"<"),
         way: N_TRIPLES,
     },
-    ForeignFormat { name: "a dump of SQL", begins: is_sql, way: CSV },
-    ForeignFormat { name: "a script of Cypher", begins: is_cypher, way: CSV },
+    Foreign { name: "a dump of SQL", begins: is_sql, way: CSV },
+    Foreign { name: "a script of Cypher", begins: is_cypher, way: CSV },
     // Documents.
-    ForeignFormat {
+    Foreign {
         name: "HTML",
         begins: |head| {
             ["<!doctype html", "<html", "<head", "<body", "<table"]
@@ -114,29 +98,25 @@ const FOREIGN: &[ForeignFormat] = &[
         },
         way: "download the file itself and not the page about it",
     },
-    ForeignFormat {
-        name: "XML of another kind than GraphML or GEXF",
-        begins: is_xml,
-        way: GRAPHML,
-    },
-    ForeignFormat {
+    Foreign { name: "XML of another kind than GraphML or GEXF", begins: is_xml, way: GRAPHML },
+    Foreign {
         name: "YAML",
         begins: |head| begins(head, "%yaml") || line(head) == b"---",
         way: CSV,
     },
-    ForeignFormat { name: "PDF", begins: |head| head.starts_with(b"%PDF-"), way: CSV },
-    ForeignFormat {
+    Foreign { name: "PDF", begins: |head| head.starts_with(b"%PDF-"), way: CSV },
+    Foreign {
         name: "a pointer of Git LFS in the place of the file",
         begins: |head| head.starts_with(b"version https://git-lfs.github.com/spec/"),
         way: "fetch the file itself: git lfs pull",
     },
-    ForeignFormat {
+    Foreign {
         name: "a pointer of git-annex in the place of the file",
         begins: |head| head.starts_with(b"/annex/objects/"),
         way: "fetch the file itself: git annex get",
     },
     // Tables and archives.
-    ForeignFormat {
+    Foreign {
         name: "an Excel workbook (xlsx)",
         begins: |head| {
             let name = zipped(head);
@@ -147,48 +127,44 @@ const FOREIGN: &[ForeignFormat] = &[
         },
         way: "save the sheet of edges as CSV",
     },
-    ForeignFormat {
+    Foreign {
         name: "an OpenDocument file (such as ods)",
         begins: |head| zipped(head) == b"mimetype" && holds(head, "opendocument"),
         way: "save the sheet of edges as CSV",
     },
-    ForeignFormat {
+    Foreign {
         name: "an Excel workbook (xls)",
         begins: |head| head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]),
         way: "save the sheet of edges as CSV",
     },
-    ForeignFormat {
+    Foreign {
         name: "an archive of NumPy or SciPy (npz)",
         begins: |head| zipped(head).ends_with(b".npy"),
         way: "load it and write the edges with numpy.save, or the matrix with scipy.io.mmwrite",
     },
-    ForeignFormat {
+    Foreign {
         name: "an archive of PyTorch",
         begins: |head| zipped(head).ends_with(b"/data.pkl"),
         way: "load it and write edge_index with numpy.save",
     },
-    ForeignFormat {
+    Foreign {
         name: "an SQLite database",
         begins: |head| head.starts_with(b"SQLite format 3\0"),
         way: "export the table of edges: sqlite3 -csv FILE 'SELECT source, target FROM edges'",
     },
-    ForeignFormat {
+    Foreign {
         name: "a DuckDB database",
         begins: |head| head.get(8..12) == Some(b"DUCK"),
         way: "export the table of edges: COPY edges TO 'edges.parquet'",
     },
-    ForeignFormat {
-        name: "HDF5",
-        begins: |head| head.starts_with(b"\x89HDF\r\n\x1a\n"),
-        way: PANDAS,
-    },
-    ForeignFormat {
+    Foreign { name: "HDF5", begins: |head| head.starts_with(b"\x89HDF\r\n\x1a\n"), way: PANDAS },
+    Foreign {
         name: "a MATLAB file (mat)",
         begins: |head| head.starts_with(b"MATLAB "),
         way: SCIPY,
     },
-    ForeignFormat { name: "a Python pickle", begins: is_pickle, way: PANDAS },
-    ForeignFormat {
+    Foreign { name: "a Python pickle", begins: is_pickle, way: PANDAS },
+    Foreign {
         name: "R data",
         begins: |head| {
             [&b"RDX2\n"[..], b"RDX3\n", b"RDA2\n", b"RDA3\n", b"X\n\0\0\0\x02", b"X\n\0\0\0\x03"]
@@ -197,8 +173,8 @@ const FOREIGN: &[ForeignFormat] = &[
         },
         way: "write its edges with write.csv or arrow::write_parquet",
     },
-    ForeignFormat { name: "Avro", begins: |head| head.starts_with(b"Obj\x01"), way: PANDAS },
-    ForeignFormat { name: "ORC", begins: |head| head.starts_with(b"ORC\x08"), way: PANDAS },
+    Foreign { name: "Avro", begins: |head| head.starts_with(b"Obj\x01"), way: PANDAS },
+    Foreign { name: "ORC", begins: |head| head.starts_with(b"ORC\x08"), way: PANDAS },
 ];
 
 const N_TRIPLES: &str = "convert it to N-Triples: rapper -o ntriples, riot --output=nt";
@@ -209,7 +185,7 @@ pub(crate) fn check(file: &str, head: &[u8]) -> Result<(), InputError> {
     let head = bare(head);
     match FOREIGN.iter().find(|foreign| (foreign.begins)(head)) {
         None => Ok(()),
-        Some(ForeignFormat { name, way, .. }) => {
+        Some(Foreign { name, way, .. }) => {
             let what = format!("expected a format that is read, found {name} ({way})");
             Err(InputError::content(file, what))
         }

@@ -19,7 +19,7 @@
 //! what puts several inputs together (`vertices`, `gathering`, `frame`).
 //!
 //! Parts that would take more than half of the memory that may be used go to temporary files
-//! ([`scratch`]), all of them, and are read from there by the reader of the edges. Memory while
+//! ([`temp`]), all of them, and are read from there by the reader of the edges. Memory while
 //! reading: that limit at most, beside what each thread holds: 512 KiB of text or 2 MiB of an
 //! unpacked stream (four such blocks a thread), a part, and a block of 32 Ki edges. A part of text
 //! is at most 3/16 of the limit for all threads together, and 3 MiB a thread where that is more; of

@@ -1,9 +1,9 @@
 //! The seam between formats and the rest: one trait, one file a format.
 //!
-//! A reader turns one [`Source`] into [`EdgeRun`](crate::collect::Part)s in input order and knows
-//! nothing of id mapping, of other inputs, or of the engine. A format whose bytes can be streamed
-//! as they are (raw pairs) may answer [`Reader::stream`] instead, and nothing is copied into
-//! memory.
+//! A reader turns one [`Source`] into [`EdgeRun`](crate::collect::EdgeRun)s in input order and
+//! knows nothing of id mapping, of other inputs, or of the engine. A format whose bytes can be
+//! streamed as they are (raw pairs) may answer [`Reader::stream`] instead, and nothing is copied
+//! into memory.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use welter_model::edges::EdgeStream;

@@ -289,7 +289,7 @@ impl<'a> World<'a> {
             }
             Happening::Switch(envelope, bytes, dropped) => self.switch(envelope, bytes, dropped),
             Happening::Retransmit(envelope, bytes, dropped) => {
-                self.retransmit(envelope, bytes, dropped)
+                self.retransmit(envelope, bytes, dropped);
             }
             Happening::Disk(at, disk, ticket) => {
                 let event = self.disks[disk].done(self.now, ticket, &mut self.random);

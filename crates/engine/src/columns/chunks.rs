@@ -20,7 +20,7 @@
 //! | a contracting program sees those of the input | [`Pulled::show`] | |
 //!
 //! Invariants: whatever the bytes are, what comes of them is an error or what was written · a chunk
-//! is of the cell that was asked for, or an error. Checked in `UpdateKey::open`. Tested by
+//! is of the cell that was asked for, or an error. Checked in `Cell::open`. Tested by
 //! `damaged_chunks_are_errors` and `keys_that_lead_outside_are_errors`.
 
 mod column;

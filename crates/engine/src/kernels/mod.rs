@@ -7,7 +7,7 @@
 //! | `folded`, `extension` | kernels of fold programs and of extended ones |
 //! | `stream`, `streaming` | kernels of stream programs as passes see them, and those |
 //! | `kernel`, `gather` | updates of a tile, folded into accumulators |
-//! | `apply`, `ends` | values that an iteration makes; edges that look at both of their ends |
+//! | `apply`, `endpoints` | values that an iteration makes; edges that look at both of their ends |
 //! | `scatter`, `sink` | updates that wait, and the places where they do |
 //! | `groups`, `records` | updates by destination; updates that are about to be written |
 //! | `scan`, `buckets` | kernels of input scans, and updates by range of slots |

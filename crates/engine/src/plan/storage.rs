@@ -77,6 +77,19 @@ impl Open {
     }
 }
 
+/// Bytes of all workers, who sort edges first and iterate over them then.
+fn workers_bytes(premises: &Premises) -> u64 {
+    let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
+    let ingest = premises.sort_bytes(sort);
+    let accums = premises.program.accum() << premises.edges.stripe_bits;
+    let gathered = accums + premises.group_bytes();
+    let iterate = gathered + read_ahead(&premises.settings.requests) + premises.edge_buffers();
+    MemoryAccount::new(premises.threads)
+        .each_worker(WORKER_BYTES + premises.request_threads_bytes())
+        .each_worker(ingest.max(iterate) + premises.frame_bytes())
+        .bytes()
+}
+
 /// The plan of a run whose edges go to storage.
 pub(super) fn plan(premises: &Premises) -> Plan {
     let premises = Premises { even_stripes: true, ..*premises };
@@ -90,14 +103,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let stripes = premises.stripes_most();
     let written = premises.waiting_bytes();
     let waiting = written + written / 64;
-    let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
-    let ingest = premises.sort_bytes(sort);
-    let gathered = (program.accum() << stripe_bits) + premises.group_bytes();
-    let iterate = gathered + read_ahead(&settings.requests) + premises.edge_buffers();
-    let workers = MemoryAccount::new(premises.threads)
-        .each_worker(WORKER_BYTES + premises.request_threads_bytes())
-        .each_worker(ingest.max(iterate) + premises.frame_bytes())
-        .bytes();
+    let workers = workers_bytes(&premises);
     let fixed = held + known + workers;
 
     let Open { bins, bins_most, bytes: open, listed } =

@@ -7,9 +7,10 @@
 //! | `ranges`, `spill` | windows of sources; updates through storage |
 //! | `lane` | edges of extended programs, with their states |
 //! | `iterations`, `context` | the loop of a run, and what all schedules are given |
-//! | `traversal`, `sparse`, `push`, `pull`, `regroup` | few active vertices, through an index |
-//! | `frontier`, `updated`, `lookups` | which vertices are active, and how their edges are found |
-//! | `async_relax`, `parts`, `block_adjacency` | blocks relaxed until nothing changes |
+//! | `traversal`, `sparse`, `push`, `pull` | few active vertices, through an index |
+//! | `group_by_rows` | group programs whose vertices look their neighbours up |
+//! | `frontier`, `updated`, `access_path` | active vertices, and how their edges are found |
+//! | `async_relax`, `relax_blocks`, `block_adjacency` | blocks relaxed until nothing changes |
 //! | `steps` | the loop of a stream program |
 //! | `pass`, `input_scan` | passes over the edges, over a graph and over its input |
 //! | `limit` | more iterations than any graph takes |

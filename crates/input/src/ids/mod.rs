@@ -34,7 +34,7 @@ use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
 use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
 use crate::error::InputError;
-use crate::temp::Scratch;
+use crate::temp::TempFiles;
 use crate::temp::parts::Spilled;
 
 impl Collector {
@@ -138,7 +138,7 @@ impl Gathered {
             let held = parts.iter().map(|placed| placed.part.bytes()).sum::<u64>();
             let room = allowed.saturating_sub(held);
             if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
-                let scratch = Scratch::make(&directories)?;
+                let scratch = TempFiles::make(&directories)?;
                 let begun = AtomicU64::new(0);
                 let spill = |placed: Placed| {
                     go_on(progress)?;

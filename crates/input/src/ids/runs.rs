@@ -24,7 +24,7 @@ use rayon::ThreadPool;
 
 use super::keys::Keys;
 use crate::error::InputError;
-use crate::temp::{Place, Scratch};
+use crate::temp::{Place, TempFiles};
 
 /// Bytes of a block of keys, or one key that is longer. Small in tests, so that runs have several.
 const BLOCK_BYTES: usize = if cfg!(test) { 256 } else { 16 << 10 };
@@ -36,7 +36,7 @@ const RUNS_LEAST: usize = 4;
 
 /// Keys of all threads, on their way to be distinct.
 pub(super) struct Distinct<K: Keys> {
-    scratch: Scratch,
+    scratch: TempFiles,
     /// Bytes that a sorter may hold.
     room: u64,
     /// Keys that there will be, those that come again included, and those of the runs so far.
@@ -69,7 +69,7 @@ impl Stored {
 
 /// Distinct keys of all threads, ascending, on a file.
 pub(super) struct Sorted<K: Keys> {
-    scratch: Scratch,
+    scratch: TempFiles,
     runs: Vec<Run<K>>,
     /// Number of keys.
     pub(super) count: usize,
@@ -87,7 +87,7 @@ pub(super) struct Sorter<'a, K: Keys> {
 
 impl<K: Keys> Distinct<K> {
     /// No keys yet, of `total` that will come; each sorter may hold `room` bytes.
-    pub(super) fn new(scratch: Scratch, room: u64, total: u64) -> Self {
+    pub(super) fn new(scratch: TempFiles, room: u64, total: u64) -> Self {
         Self { scratch, room, total, seen: AtomicU64::new(0), runs: Mutex::default() }
     }
 
@@ -136,8 +136,8 @@ struct Merged<K: Keys> {
 /// The keys of some runs, range by range, each ascending and after those before it; written to
 /// other files, or the same. Threads share the ranges.
 fn merged<K: Keys>(
-    from: &Scratch,
-    to: &Scratch,
+    from: &TempFiles,
+    to: &TempFiles,
     runs: &[Run<K>],
     room: u64,
     pool: &ThreadPool,
@@ -226,7 +226,7 @@ impl<K: Keys> Sorted<K> {
 }
 
 /// Writes ascending keys as a run.
-fn write<K: Keys>(scratch: &Scratch, keys: &K) -> Result<Run<K>, InputError> {
+fn write<K: Keys>(scratch: &TempFiles, keys: &K) -> Result<Run<K>, InputError> {
     let mut run = Run { blocks: Vec::new(), firsts: Vec::new() };
     let (mut begin, mut bytes) = (0, Vec::with_capacity(BLOCK_BYTES));
     while begin < keys.count() {
@@ -258,7 +258,7 @@ fn block<K: Keys>(keys: &K, begin: usize) -> Range<usize> {
 }
 
 fn read<K: Keys>(
-    scratch: &Scratch,
+    scratch: &TempFiles,
     stored: Stored,
     bytes: &mut Vec<u8>,
     visit: &mut dyn FnMut(&K::Key),
@@ -292,7 +292,7 @@ fn starts<K: Keys>(runs: &[Run<K>], room: u64) -> Vec<&K::Head> {
 
 /// All keys from `first` on and before `end`, ascending and distinct.
 fn gathered<K: Keys>(
-    scratch: &Scratch,
+    scratch: &TempFiles,
     runs: &[Run<K>],
     first: &K::Head,
     end: Option<&K::Head>,
@@ -341,7 +341,7 @@ mod tests {
     fn sorted<K: Keys>(keys: &[&K::Key], room: u64, threads: usize) -> K {
         let folder = tempfile::tempdir().unwrap();
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let scratch = Scratch::make(&[folder.path().to_owned()]).unwrap();
+        let scratch = TempFiles::make(&[folder.path().to_owned()]).unwrap();
         let distinct = Distinct::<K>::new(scratch, room, keys.len() as u64);
         for some in keys.chunks(keys.len().div_ceil(3).max(1)) {
             let mut sorter = distinct.sorter();

@@ -24,7 +24,7 @@ use super::lookup::Lookup;
 use super::runs::{Distinct, Sorted, Sorter};
 use crate::collect::SLOTS_MAX;
 use crate::error::InputError;
-use crate::temp::Scratch;
+use crate::temp::TempFiles;
 use crate::temp::blob::{Blob, Block, Buffer, Width};
 use crate::temp::parts::Spilled;
 use crate::temp::stream::SpilledEdges;
@@ -67,7 +67,7 @@ impl Described for Spilled {
 /// Edges that are being mapped, and what that may take.
 pub(super) struct Mapping<'a> {
     pub(super) files: &'a [String],
-    pub(super) scratch: Scratch,
+    pub(super) scratch: TempFiles,
     /// All parts, in input order.
     pub(super) parts: Vec<Spilled>,
     pub(super) allowed_bytes: u64,
@@ -272,7 +272,7 @@ impl Mapping<'_> {
 
 /// Visits the ids of a part of integers.
 fn each_id(
-    scratch: &Scratch,
+    scratch: &TempFiles,
     blob: &Blob,
     buffer: &mut Buffer,
     visit: &mut impl FnMut(u64) -> Result<(), InputError>,

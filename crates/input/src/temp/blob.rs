@@ -21,7 +21,7 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
-use super::{Place, Scratch};
+use super::{Place, TempFiles};
 use crate::collect::{EdgeRun, Ids};
 use crate::error::InputError;
 
@@ -146,7 +146,7 @@ impl Weights {
 
 impl Blob {
     /// Writes a part, which has an edge.
-    pub(crate) fn write(scratch: &Scratch, part: EdgeRun) -> Result<Self, InputError> {
+    pub(crate) fn write(scratch: &TempFiles, part: EdgeRun) -> Result<Self, InputError> {
         let EdgeRun { ids, weights } = part;
         match ids {
             Ids::Narrow { pairs, max } => {
@@ -181,7 +181,7 @@ impl Blob {
     }
 
     fn write_pairs<I: bytemuck::Pod>(
-        scratch: &Scratch,
+        scratch: &TempFiles,
         pairs: &[[I; 2]],
         ids: Width,
         (min, max): (u64, u64),
@@ -246,7 +246,7 @@ impl Blob {
     /// Reads the ids of a block, and its weights if there are any.
     pub(crate) fn read<'b>(
         &self,
-        scratch: &Scratch,
+        scratch: &TempFiles,
         block: usize,
         buffer: &'b mut Buffer,
     ) -> Result<(Block<'b>, Option<&'b [f64]>), InputError> {
@@ -265,7 +265,7 @@ impl Blob {
     }
 
     /// Reads all of a part.
-    pub(crate) fn load(&self, scratch: &Scratch) -> Result<EdgeRun, InputError> {
+    pub(crate) fn load(&self, scratch: &TempFiles) -> Result<EdgeRun, InputError> {
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         let mut weights = self.weighted().then(|| Vec::with_capacity(self.edges));
         if self.ids == Width::Wide {
@@ -295,7 +295,7 @@ impl Blob {
     /// Reads a block as it is stored.
     fn read_stored<'b>(
         &self,
-        scratch: &Scratch,
+        scratch: &TempFiles,
         block: usize,
         words: &'b mut Vec<u64>,
     ) -> Result<&'b mut [u8], InputError> {
@@ -315,7 +315,7 @@ impl Blob {
     /// Writes slots in the place of ids, or of places among names.
     pub(crate) fn replace(
         &mut self,
-        scratch: &Scratch,
+        scratch: &TempFiles,
         buffer: &mut Buffer,
         slot: &(impl Fn(u64) -> u32 + ?Sized),
     ) -> Result<(), InputError> {
@@ -357,7 +357,7 @@ impl Blob {
     }
 
     /// Reads the names of a part; none, of other parts.
-    pub(crate) fn names(&self, scratch: &Scratch) -> Result<Names, InputError> {
+    pub(crate) fn names(&self, scratch: &TempFiles) -> Result<Names, InputError> {
         let Some(stored) = self.names else { return Ok(Names::new()) };
         let mut bytes = vec![0; stored.count * 8 + stored.text_bytes];
         scratch.read(stored.place, &mut bytes, stored.sum)?;
@@ -378,7 +378,7 @@ fn text_bytes(names: &Names) -> usize {
     names.text().len()
 }
 
-fn write_names(scratch: &Scratch, place: Place, names: &Names) -> Result<Stored, InputError> {
+fn write_names(scratch: &TempFiles, place: Place, names: &Names) -> Result<Stored, InputError> {
     let mut bytes = Vec::with_capacity(names.len() * 8 + text_bytes(names));
     let mut end = 0;
     for name in names.iter() {

@@ -9,7 +9,7 @@
 //! CRC-32C of each block is kept in memory, so a block that was damaged, torn, never written or
 //! read from the wrong place does not fit it · free space is looked at before a part is written,
 //! and as soon as it can be foreseen that what comes will not fit, the run ends
-//! ([`Scratch::foresee`]). Tested by `any_bit_that_changed_is_noticed` and
+//! ([`TempFiles::foresee`]). Tested by `any_bit_that_changed_is_noticed` and
 //! `a_disk_that_will_be_full_is_told_before_it_is`.
 
 pub(crate) mod blob;
@@ -30,7 +30,7 @@ use crate::error::InputError;
 
 /// Files of one kind, one in each directory. Gone when the last clone is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Scratch(Arc<Files>);
+pub(crate) struct TempFiles(Arc<Files>);
 
 #[derive(Debug)]
 struct Files {
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl Scratch {
+impl TempFiles {
     /// Makes a file in each directory.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl Scratch {
 }
 
 #[cfg(test)]
-impl Scratch {
+impl TempFiles {
     /// The files themselves, to be damaged.
     pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
         self.0.opened.iter().map(|file| &file.file)
@@ -206,7 +206,7 @@ impl Opened {
     }
 
     fn error(&self, action: String, source: Error) -> InputError {
-        InputError::Scratch { directory: self.directory.display().to_string(), action, source }
+        InputError::TempFiles { directory: self.directory.display().to_string(), action, source }
     }
 }
 
@@ -225,10 +225,10 @@ mod tests {
     use super::*;
     use welter_progress::FailureKind;
 
-    fn scratch() -> (tempfile::TempDir, Scratch) {
+    fn scratch() -> (tempfile::TempDir, TempFiles) {
         let folder = tempfile::tempdir().unwrap();
         let twice = [folder.path().to_owned(), folder.path().to_owned()];
-        let scratch = Scratch::make(&twice).unwrap();
+        let scratch = TempFiles::make(&twice).unwrap();
         (folder, scratch)
     }
 

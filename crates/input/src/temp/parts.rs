@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Scratch;
+use super::TempFiles;
 use super::blob::Blob;
 use crate::collect::{EdgeRun, Placed};
 use crate::error::InputError;
@@ -19,7 +19,7 @@ pub(crate) struct Spilled {
 #[derive(Debug)]
 pub(crate) enum Aside {
     Memory(EdgeRun),
-    File(Scratch, Blob),
+    File(TempFiles, Blob),
 }
 
 impl Aside {
@@ -37,7 +37,7 @@ impl Aside {
 
 impl Spilled {
     /// Moves a part to a file.
-    pub(crate) fn write(scratch: &Scratch, placed: Placed) -> Result<Self, InputError> {
+    pub(crate) fn write(scratch: &TempFiles, placed: Placed) -> Result<Self, InputError> {
         let Placed { source, number, part } = placed;
         Ok(Self { source, number, blob: Blob::write(scratch, part)? })
     }

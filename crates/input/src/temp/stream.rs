@@ -6,16 +6,16 @@
 
 use std::cell::Cell;
 
+use welter_model::edge_sample::Sample;
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
-use welter_model::look::Sample;
 
-use super::Scratch;
+use super::TempFiles;
 use super::blob::{Blob, Block, Buffer};
 
 /// Edges on files.
 #[derive(Debug)]
 pub(crate) struct SpilledEdges {
-    scratch: Scratch,
+    scratch: TempFiles,
     parts: Vec<Blob>,
     /// The id whose slot is 0: it is taken off all ids, which are not smaller.
     first: u64,
@@ -37,7 +37,7 @@ thread_local! {
 
 impl SpilledEdges {
     /// Edges whose ids are slots once `first` is taken off.
-    pub(crate) fn new(scratch: Scratch, parts: Vec<Blob>, first: u64, slots: u64) -> Self {
+    pub(crate) fn new(scratch: TempFiles, parts: Vec<Blob>, first: u64, slots: u64) -> Self {
         let edges = parts.iter().map(|part| part.len() as u64).sum();
         let weighted = parts.first().is_some_and(Blob::weighted);
         Self { scratch, parts, first, slots, weighted, edges }

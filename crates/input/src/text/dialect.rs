@@ -1,7 +1,7 @@
 //! The dialect of a text file, and how it reads one row: separator, quotes, comments, header,
 //! columns, and what ids are. [`super::sniff`] guesses it from a sample.
 //!
-//! A first row of numbers may count vertices and edges, see [`super::counted`].
+//! A first row of numbers may count vertices and edges, see [`super::with_counts`].
 
 use super::allowed_ids::AllowedIds;
 use super::comments::{Comments, Shape};

@@ -14,9 +14,9 @@
 //!
 //! Files whose rows go over lines are read by [`stream`] as well, which cuts them in order.
 //!
-//! Invariants: [`plain`], [`uniform_lines`] and [`simd`] agree with [`dialect`] on every line; of
-//! several bad lines the first is reported, with its number, for any number of threads. Tested by
-//! `fast_reads_what_careful_reads_nasty` and `every_row_is_that_of_the_plain_parser`.
+//! Invariants: [`fast_path`], [`uniform_lines`] and [`simd`] agree with [`dialect`] on every line;
+//! of several bad lines the first is reported, with its number, for any number of threads. Tested
+//! by `fast_reads_what_careful_reads_nasty` and `every_row_is_that_of_the_plain_parser`.
 
 pub(crate) mod allowed_ids;
 mod beginning;

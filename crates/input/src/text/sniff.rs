@@ -134,18 +134,23 @@ pub(super) fn guess(
         before: PassedOver::default(),
         heading,
         header,
-        undirected: match kind {
-            Some(konect::Kind::Undirected) => Some(true),
-            Some(konect::Kind::Directed) => Some(false),
-            Some(konect::Kind::Bipartite) => None,
-            None => direction.as_ref().map(|direction| direction.undirected),
-        },
+        undirected: undirected(kind, direction.as_ref()),
         direction,
         two_kinds: kind == Some(konect::Kind::Bipartite),
         notes,
     };
     dialect.before = passed(&sample, &dialect);
     Ok(dialect)
+}
+
+/// Whether edges are undirected, where the file says so: its first line, or else a column.
+fn undirected(kind: Option<konect::Kind>, direction: Option<&Direction>) -> Option<bool> {
+    match kind {
+        Some(konect::Kind::Undirected) => Some(true),
+        Some(konect::Kind::Directed) => Some(false),
+        Some(konect::Kind::Bipartite) => None,
+        None => direction.map(|direction| direction.undirected),
+    }
 }
 
 /// Refuses lines that are taken for comments and may be rows.

@@ -92,7 +92,7 @@ impl Memory {
     /// Keeps a graph in a folder, and opens it.
     ///
     /// # Errors
-    /// As those of [`kept::keep`] and [`Kept::open`].
+    /// As those of [`kept::keep`] and [`KeptGraph::open`].
     pub fn keep(
         &self,
         graph: &Graph,

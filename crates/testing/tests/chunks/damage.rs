@@ -104,7 +104,8 @@ proptest! {
         records in prop::collection::vec((0_u32..9, any::<u64>()), 0..40), bit: prop::sample::Index,
     ) {
         let (targets, accums): (Vec<u32>, Vec<u64>) = records.into_iter().unzip();
-        let (at, accums) = (UpdateKey { turn: 3, stripe: 1, source_partition: 2 }, cast_slice(&accums));
+        let at = UpdateKey { turn: 3, stripe: 1, source_partition: 2 };
+        let accums = cast_slice(&accums);
         let mut bytes = aligned(&write_updates(8, (7, at), (&targets, accums), 99));
         let found = open_updates(8, (7, at), cast_slice(&bytes)).unwrap();
         prop_assert_eq!((found.targets, found.accums), (&targets[..], accums));

@@ -307,7 +307,7 @@ pub fn with_states(chunk: &[u8], states: &[u8]) -> Vec<u8> {
 /// The chunk at the front of some bytes, and the states behind it, of `width` bytes each.
 ///
 /// # Errors
-/// As [`UpdateKey::open`], and when the states are not what was written.
+/// As [`Cell::open`], and when the states are not what was written.
 pub fn states<'c, 'b>(
     width: usize,
     cell: &'c Cell,

@@ -140,7 +140,7 @@ proptest! {
 fn damage_is_noticed_while_ids_are_mapped() {
     let folder = tempfile::tempdir().unwrap();
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let scratch = Scratch::make(&[folder.path().to_owned()]).unwrap();
+    let scratch = TempFiles::make(&[folder.path().to_owned()]).unwrap();
     let pairs = vec![[1, 1 << 50]; 500];
     let part = EdgeRun { ids: Ids::integers(pairs), weights: None };
     let blob = Blob::write(&scratch, part).unwrap();

@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use super::*;
 use welter_progress::FailureKind;
 
-fn scratch() -> Scratch {
+fn scratch() -> TempFiles {
     // Where folders of tests are; the file has no name.
-    Scratch::make(&[std::env::temp_dir(), PathBuf::from(".")]).unwrap()
+    TempFiles::make(&[std::env::temp_dir(), PathBuf::from(".")]).unwrap()
 }
 
 fn part(ids: Ids, weights: Option<Vec<f64>>) -> EdgeRun {
