@@ -95,8 +95,8 @@ impl KeptGraph {
             self.store_degrees(&mut graph, workers)?;
         }
         // Otherwise a run makes rows once they would have paid.
-        let looks_up = !matches!(plan.frontier_mode(), FrontierMode::Auto | FrontierMode::Dense);
-        let at_once = looks_up || matches!(plan.index, Index::Rows { .. });
+        let uses_index = !matches!(plan.frontier_mode(), FrontierMode::Auto | FrontierMode::Dense);
+        let at_once = uses_index || matches!(plan.index, Index::Rows { .. });
         if plan.index.has_rows() && at_once {
             out_rows(&graph, workers, progress)?;
             if plan.index.has_both_directions() && !graph.symmetric {

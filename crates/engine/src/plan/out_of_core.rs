@@ -84,8 +84,8 @@ impl OutOfCore {
         Self::new(premises, spare, chunk_bytes).filter(|way| {
             let bytes = way.bytes(premises);
             let has_no_place = left.is_none() && bytes < fold;
-            let travels = bytes <= spare && premises.is_cheaper(way.traffic(premises), read);
-            Self::is_forced(premises) || has_no_place || travels
+            let is_cheaper = bytes <= spare && premises.is_cheaper(way.traffic(premises), read);
+            Self::is_forced(premises) || has_no_place || is_cheaper
         })
     }
 

@@ -159,7 +159,7 @@ struct Standing<'a, 'f> {
     values: &'a [u8],
     /// By stripe.
     flags: &'a [&'f mut [u8]],
-    news: &'a DirtyBlocks<'a>,
+    dirty: &'a DirtyBlocks<'a>,
 }
 
 impl Standing<'_, '_> {
@@ -167,8 +167,8 @@ impl Standing<'_, '_> {
     /// told to some stripe, and of others in their blocks.
     fn active(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         const SET: [u8; 1 << 12] = [1; 1 << 12];
-        let graph = self.news.graph;
-        let (bits, untold) = (graph.layout.block_bits, self.news.untold());
+        let graph = self.dirty.graph;
+        let (bits, untold) = (graph.layout.block_bits, self.dirty.untold());
         for (stripe, flags) in graph.stripes.iter().zip(self.flags) {
             let Range { start, end } = stripe.vertices;
             let mut first = start;
@@ -197,24 +197,24 @@ fn run<P: Program>(
     drop((signals, silent, accums));
     graph.arena.drop_columns();
     let mut values = values.into_memory()?;
-    let mut news = DirtyBlocks::new(graph, &active);
+    let mut dirty = DirtyBlocks::new(graph, &active);
     let mut flags = Slices(&mut active[..]);
     let mut flags: Vec<_> = graph.stripes.iter().map(|stripe| flags.take(stripe.width())).collect();
     let width = size_of::<P::Value>();
     let mut worker_states = workers.per_worker(|| WorkerState::<'_, P>::new(graph, cut.words))?;
     let mut idle = workers.per_worker(|| Ok(()))?;
     let nothing = IterationStats::of(Mode::Asynchronous, 0, 0);
-    let (mut pass, mut began) = (nothing, news.wave);
+    let (mut pass, mut began) = (nothing, dirty.wave);
     let mut regions = regions(graph, worker_states.len());
     loop {
-        let wave: Vec<usize> = regions.iter_mut().filter_map(|left| news.next(left)).collect();
+        let wave: Vec<usize> = regions.iter_mut().filter_map(|left| dirty.next(left)).collect();
         if wave.is_empty() {
-            if news.wave == began {
+            if dirty.wave == began {
                 return Ok(values);
             }
-            let standing = Standing { values: &values, flags: &flags, news: &news };
+            let standing = Standing { values: &values, flags: &flags, dirty: &dirty };
             done(std::mem::replace(&mut pass, nothing), &standing)?;
-            began = news.wave;
+            began = dirty.wave;
             regions = self::regions(graph, worker_states.len());
             continue;
         }
@@ -226,17 +226,17 @@ fn run<P: Program>(
         });
         let parts: Vec<_> = own.zip(&mut worker_states).collect();
         workers.for_each(parts, progress, &mut idle, |(), ((number, flags), worker)| {
-            worker.visit(program, cast_slice(&values), &news, number, &cut.parts, flags)
+            worker.visit(program, cast_slice(&values), &dirty, number, &cut.parts, flags)
         })?;
         for (worker, &number) in worker_states.iter_mut().zip(&wave) {
             let Range { start, end } = graph.stripes[number].vertices;
             let own: &[u8] = cast_slice(&worker.column[..(end - start) as usize]);
             values[start as usize * width..end as usize * width].copy_from_slice(own);
-            news.note_changes(number, &mut worker.changed, worker.waiting);
+            dirty.note_changes(number, &mut worker.changed, worker.waiting);
             pass.active += std::mem::take(&mut worker.active);
             pass.edges += std::mem::take(&mut worker.edges);
         }
-        news.wave += 1;
+        dirty.wave += 1;
     }
 }
 
@@ -291,14 +291,14 @@ impl<'g, P: Program> WorkerState<'g, P> {
         &mut self,
         program: &P,
         values: &[P::Value],
-        news: &DirtyBlocks<'_>,
+        dirty: &DirtyBlocks<'_>,
         number: usize,
         parts: &[Vec<RelaxBlock>],
         flags: &mut [u8],
     ) -> Result<(), EngineError> {
         let Range { start, end } = self.graph.stripes[number].vertices;
         self.column[..flags.len()].copy_from_slice(&values[start as usize..end as usize]);
-        self.hear(program, values, news, number, flags)?;
+        self.hear(program, values, dirty, number, flags)?;
         let bits = self.graph.layout.block_bits;
         let block = |vertex: usize| ((start % (1 << bits)) as usize + vertex) >> bits;
         for vertex in (0..flags.len()).filter(|&vertex| flags[vertex] != 0) {
@@ -324,7 +324,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         &mut self,
         program: &P,
         values: &[P::Value],
-        news: &DirtyBlocks<'_>,
+        dirty: &DirtyBlocks<'_>,
         number: usize,
         flags: &mut [u8],
     ) -> Result<(), EngineError> {
@@ -333,10 +333,10 @@ impl<'g, P: Program> WorkerState<'g, P> {
         let column = &mut column[..flags.len()];
         chunks.stripe(
             (number, None),
-            |stripe| news.chunks(stripe),
+            |stripe| dirty.chunks(stripe),
             |_, chunk| {
-                let has_news = |sources: &Range<u64>| news.outside(number, sources);
-                each::<P>(graph, &chunk, scratch, has_news, |source, target, weight| {
+                let is_dirty = |sources: &Range<u64>| dirty.outside(number, sources);
+                each::<P>(graph, &chunk, scratch, is_dirty, |source, target, weight| {
                     *edges += 1;
                     let places = (values.get(source as usize), column.get_mut(target as usize));
                     if let (false, (Some(from), Some(to))) = (own.contains(&source), places) {

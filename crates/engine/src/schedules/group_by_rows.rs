@@ -77,9 +77,9 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
         let active = state.active_count;
         let StripeSlices { stripes: parts, signals, .. } = state.parts(graph);
         let signals: &[P::Signal] = cast_slice(signals);
-        let mut news = workers.per_worker(|| Ok(0_u64))?;
-        let mut states: Vec<_> = worker_states.iter_mut().zip(&mut news).collect();
-        workers.for_each(parts, progress, &mut states, |(worker, news), part| {
+        let mut affected = workers.per_worker(|| Ok(0_u64))?;
+        let mut states: Vec<_> = worker_states.iter_mut().zip(&mut affected).collect();
+        workers.for_each(parts, progress, &mut states, |(worker, affected), part| {
             let StripeSlice { mut values, mut columns, .. } = part;
             let own = columns.stripe.vertices.clone();
             dispatched(
@@ -90,15 +90,15 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
             let first = columns.stripe.vertices.start as usize;
             for (place, now) in cast_slice::<u8, P::Signal>(columns.signals).iter().enumerate() {
                 let is_new = differ(now, &signals[first + place]);
-                **news += u64::from(is_new) * u64::from(graph.degrees[first + place]);
+                **affected += u64::from(is_new) * u64::from(graph.degrees[first + place]);
             }
             Ok(())
         })?;
         state.swap();
         let total = kernel.total(&state.totals);
-        let news: u64 = news.into_iter().sum();
-        self.all = !P::SELECTIVE && news > graph.edges() / TOLD_BELOW;
-        if !self.all && news > 0 {
+        let affected: u64 = affected.into_iter().sum();
+        self.all = !P::SELECTIVE && affected > graph.edges() / TOLD_BELOW;
+        if !self.all && affected > 0 {
             self.mark_affected(context, &mut state.elements())?;
         }
         let edges =
