@@ -97,7 +97,8 @@ pub(crate) fn plausible(
 /// Things that a header counts and a file holds.
 ///
 /// Invariant: no more of them are kept than were stated, up to a part a thread, so that a small
-/// file that stands for a large one takes no more memory than its header may claim.
+/// file that stands for a large one takes no more memory than its header may claim. Checked in
+/// `add`.
 pub(crate) struct BoundedCount {
     most: u64,
     found: AtomicU64,

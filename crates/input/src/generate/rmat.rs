@@ -216,7 +216,7 @@ impl EdgeStream for Rmat {
 /// Outcome `high << levels | low` stands for the source bits `high` and the destination bits `low`.
 /// Invariant: with columns and 32-bit fractions drawn uniformly, outcome `o` comes with the
 /// probability `(threshold of o + sum over columns with alias o of 2^32 - threshold) / 2^32`
-/// columns.
+/// columns. Tested by `an_alias_table_holds_exactly_the_shares`.
 #[derive(Debug)]
 struct Alias {
     levels: u32,
