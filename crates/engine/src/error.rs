@@ -62,6 +62,9 @@ pub enum EngineError {
     /// An invariant of the engine does not hold, whatever was read: a bug.
     #[error("broken invariant: {0}")]
     Internal(String),
+    /// Bytes from another machine of a cluster are not of this job.
+    #[error("a payload from another machine is not of this job: {0}")]
+    Payload(String),
     /// The program has no place for updates on the route that was forced.
     #[error("{why}; take {take}")]
     Route {
@@ -171,6 +174,7 @@ impl EngineError {
             Self::Invariant(_)
             | Self::Chunk { .. }
             | Self::Pulled { .. }
+            | Self::Payload(_)
             | Self::Updates { .. } => FailureKind::Damaged,
             Self::Disk { .. } => FailureKind::Storage,
             Self::Store(error) => error.kind(),

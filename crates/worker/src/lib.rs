@@ -63,7 +63,7 @@ pub trait Worker: Send {
     fn looked_at(&self) -> u64;
 }
 
-/// An error that only a payload of another job, or a bug, can cause.
+/// An error of a payload that no worker of this job makes: a peer's, and no bug of this machine.
 fn other(what: impl Into<String>) -> EngineError {
-    EngineError::Internal(what.into())
+    EngineError::Payload(what.into())
 }
