@@ -3,22 +3,32 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 48] = [
+const RETIRED: [(&str, &str); 79] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
     ("BANDS", "GRANULES"),
+    ("Bands", "Granules"),
     ("Basis", "StepInput"),
+    ("Benches", "WorkerState"),
     ("BySlot", "OverInput"),
     ("CHOOSY", "SELECTIVE"),
     ("COMBINES", "COMBINABLE"),
     ("Desk", "ColumnIo"),
+    ("Desks", "ColumnIo"),
+    ("EveryCell", "EveryState"),
+    ("ForeignFormat", "Foreign"),
     ("Happened", "FaultCounts"),
+    ("KEEPS", "RETAINS"),
     ("KNOWS_TARGET", "ACCUM_FROM_VALUE"),
+    ("KeptNext", "EncodedStep"),
     ("Lasting", "Checkpointable"),
+    ("Ledger", "RecordAudit"),
+    ("Leftover", "StaleStaging"),
     ("Leftovers", "StaleStaging"),
     ("Link", "ContractedEdge"),
     ("Listener", "SignalReader"),
+    ("Look", "EdgeSample"),
     ("Lookups", "AccessPath"),
     ("Lot", "BinGroup"),
     ("Lots", "BinGroups"),
@@ -30,52 +40,103 @@ const RETIRED: [(&str, &str); 48] = [
     ("Pace", "Throughput"),
     ("RELAXES", "ORDER_INDEPENDENT"),
     ("Recipe", "TileWriterConfig"),
-    ("Regular", "UniformLines"),
     ("Renewed", "VertexTotals"),
     ("Road", "Outgoing"),
+    ("RowsPlan", "TrianglesPlan"),
     ("SAYS_ALL", "UPDATES_ARE_COMPLETE"),
+    ("Scratch", "DecodeBuffers, TempFiles"),
+    ("Segments", "BinPages"),
+    ("Shelf", "ChunkSet"),
     ("Shelved", "SpilledSlabs"),
+    ("Shelves", "ChunkSets"),
     ("SmallReader", "DocumentReader"),
     ("StoredValues", "StoredColumn"),
     ("Straight", "InputScan"),
     ("Straightness", "InputScanCost"),
+    ("Tally", "FrequencyTable, BoundedCount, IoTotals"),
     ("Teller", "SignalWriter"),
+    ("UpdateCell", "UpdateKey"),
+    ("Weather", "Conditions"),
+    ("Why", "FallbackReason"),
     ("Wishes", "Overrides"),
     ("WithEnds", "BipartiteRoles"),
+    ("band_bits", "granule_bits"),
+    ("bands", "granules"),
+    ("boxes", "buckets"),
     ("distress", "needs_new_epoch"),
     ("gives_up", "should_fall_back"),
     ("heeds", "is_affected_by"),
     ("is_straight", "scans_input"),
+    ("kept_step", "encoded_step"),
+    ("ledger", "audit"),
+    ("looks_up", "uses_index"),
     ("meet", "gather"),
     ("meet_all", "gather_all"),
     ("of_straight", "of_input_scan"),
+    ("out_of_step", "is_asynchronous"),
+    ("outbox", "bucket"),
+    ("outboxes", "buckets"),
+    ("recipe", "tile_writer_config"),
     ("renew", "apply_vertices"),
+    ("shelve", "group_chunks_by_stripe"),
     ("sift", "filter_edges"),
     ("sift_tile", "filter_tile"),
+    ("weather", "conditions"),
+    ("wishes", "overrides"),
 ];
 
-/// Definitions in Rust that bear a retired word.
+/// Identifiers in Rust that are retired words, where they are defined or used.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     // This file has them as data.
     let rust =
         sources.iter().filter(|source| source.is("rs") && !source.path.ends_with("words.rs"));
     rust.flat_map(|source| {
-        source.numbered().filter_map(|(line, text)| {
-            let (old, new) = defined(text).and_then(retired)?;
-            let message = format!("`{old}` is a retired word: `{new}` (docs/glossary.md)");
-            Some(Finding { path: source.path.clone(), line, message })
-        })
+        let code = code(&source.text);
+        let lines = code.split('\n').enumerate();
+        let found = lines.flat_map(|(index, line)| {
+            identifiers(line).filter_map(retired).map(move |(old, new)| {
+                let message = format!("`{old}` is a retired word: `{new}` (docs/glossary.md)");
+                Finding { path: source.path.clone(), line: index + 1, message }
+            })
+        });
+        found.collect::<Vec<_>>()
     })
     .collect()
 }
 
-/// The name that a line of Rust defines.
-fn defined(line: &str) -> Option<&str> {
-    const KINDS: [&str; 6] = ["struct", "enum", "trait", "type", "const", "fn"];
-    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let code = !line.trim_start().starts_with("//");
-    words.find(|word| code && KINDS.contains(word))?;
-    words.find(|word| !word.is_empty())
+fn identifiers(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// The text without comments to the end of a line and without what is between quotes, both of
+/// which are prose. Lines keep their numbers.
+fn code(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let (mut rest, mut is_quoted) = (text, false);
+    while let Some(next) = rest.chars().next() {
+        let taken = match next {
+            '\\' if is_quoted => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            '"' => {
+                is_quoted = !is_quoted;
+                1
+            }
+            // A quote as a character, and a backslash or quote that is one.
+            '\'' if !is_quoted && rest.starts_with("'\"'") => 3,
+            '\'' if !is_quoted && (rest.starts_with("'\\\\'") || rest.starts_with("'\\\"'")) => 4,
+            '/' if !is_quoted && rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            other => {
+                if !is_quoted {
+                    code.push(other);
+                }
+                other.len_utf8()
+            }
+        };
+        if is_quoted || next == '"' {
+            code.extend(rest[..taken].chars().filter(|c| *c == '\n'));
+        }
+        rest = &rest[taken..];
+    }
+    code
 }
 
 fn retired(name: &str) -> Option<&'static (&'static str, &'static str)> {
@@ -88,11 +149,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn definitions_with_retired_words_are_found() {
-        let text = "struct Desk;\n// struct Desk\npub(crate) fn gives_up() {}\nfn f(Desk: u8) {}\n";
+    fn retired_words_are_found_where_they_are_identifiers() {
+        let text =
+            "struct Desk;\n// Desk\nfn f() { gives_up(\"a \\\" Desk\n Desk\", '\"', Desk) }\n";
         let found = check(&[source("crates/x/src/a.rs", text), source("a.md", "struct Desk")]);
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
-        assert_eq!(lines, [1, 3]);
+        assert_eq!(lines, [1, 3, 4]);
     }
 
     #[test]
