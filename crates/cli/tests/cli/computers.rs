@@ -28,7 +28,7 @@ fn started(mut commands: Vec<Command>) -> Vec<Child> {
 }
 
 fn ended(machines: Vec<Child>) -> Vec<Ended> {
-    machines.into_iter().map(|it| Ended::waited(it)).collect()
+    machines.into_iter().map(Ended::waited).collect()
 }
 
 /// Runs a line on so many machines.
@@ -282,7 +282,9 @@ fn ends_when_cut(net: &Net, sandbox: &Sandbox, options: &str, cuts: &[&str]) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_secs(1));
-    cuts.iter().for_each(|cut| ip(cut).unwrap());
+    for cut in &cuts {
+        ip(cut).unwrap();
+    }
     let cut = Instant::now();
     for (rank, ended) in ended(all).iter().enumerate() {
         assert_eq!(ended.code, Some(75), "{options}, {rank}: {}", ended.stderr);
