@@ -282,7 +282,7 @@ fn ends_when_cut(net: &Net, sandbox: &Sandbox, options: &str, cuts: &[&str]) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_secs(1));
-    for cut in &cuts {
+    for cut in cuts {
         ip(cut).unwrap();
     }
     let cut = Instant::now();
