@@ -119,6 +119,31 @@ fn computers_end_alike() {
 }
 
 #[test]
+fn copies_of_an_input_that_differ_end_a_run() {
+    let sandbox = with_key();
+    let line = "run sssp roads.csv --source b --credentials key -o out.csv";
+    for (number, other) in ["a,b,1\nb,c,3\nc,a,1\n", "b,c,2\na,b,1\nc,a,1\n"].iter().enumerate() {
+        let port = free_port();
+        let all = [0, 1, 2].map(|rank| {
+            let folder = sandbox.path().join(format!("{number}{rank}"));
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::copy(sandbox.path().join("key"), folder.join("key")).unwrap();
+            let edges = if rank == 1 { other } else { "a,b,1\nb,c,2\nc,a,1\n" };
+            std::fs::write(folder.join("roads.csv"), format!("from,to,km\n{edges}")).unwrap();
+            let mut command = machine(&sandbox, line, (rank, 3, port));
+            command.current_dir(folder);
+            command
+        });
+        for (rank, ended) in ended(started(all.into())).iter().enumerate() {
+            assert_eq!(ended.code, Some(65), "{rank}: {}", ended.stderr);
+            let said = "machine 1: its copy of the input has other contents";
+            assert!(ended.stderr.contains(said), "{rank}: {}", ended.stderr);
+        }
+        assert!(!sandbox.path().join(format!("{number}0/out.csv")).exists());
+    }
+}
+
+#[test]
 fn machines_without_credentials_are_on_loopback() {
     let sandbox = with_key();
     sandbox.write("peers", "10.11.12.13:7000\n10.11.12.14:7000\n");
@@ -168,7 +193,7 @@ fn killed(route: &str) {
         assert!(began.elapsed() < Duration::from_mins(1), "it begins");
         std::thread::sleep(Duration::from_millis(20));
     }
-    for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 5000], b"welter-join-1 0 0 0 Up\n"] {
+    for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 5000], b"welter-join-2 0 0 0 0 Up\n"] {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         // It may be reset at any time.
         let _ = stream.write_all(noise);
