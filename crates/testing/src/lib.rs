@@ -16,6 +16,7 @@ pub mod answers;
 pub mod blind;
 pub mod bucket;
 pub mod closed_form;
+pub mod emulators;
 pub mod executors;
 mod folder;
 pub mod graph;

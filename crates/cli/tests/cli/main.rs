@@ -18,6 +18,7 @@ mod corpus;
 mod csv;
 mod duplicates;
 mod edge_cache;
+mod emulators;
 mod formats;
 mod graphalytics;
 mod graphs;
