@@ -153,6 +153,14 @@ impl<L: TxLane> RingGroup<L> {
         Ok(())
     }
 
+    /// Does what waits on all lanes.
+    ///
+    /// # Errors
+    /// If the other end of a lane is gone, or does not answer.
+    pub fn poll(&mut self) -> Result<(), LaneError> {
+        self.lanes.poll()
+    }
+
     /// Polls until all that was sent has arrived.
     ///
     /// # Errors

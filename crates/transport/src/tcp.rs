@@ -125,7 +125,10 @@ impl TxLane for TcpTx {
     }
 
     fn poll(&mut self) -> Result<(), LaneError> {
-        self.lanes.iter_mut().enumerate().try_for_each(|(to, lane)| lane.write(to))
+        let mut lanes = self.lanes.iter_mut().enumerate();
+        lanes.try_for_each(
+            |(to, lane)| if lane.queue.is_empty() { lane.look() } else { lane.write(to) },
+        )
     }
 
     fn is_idle(&self) -> bool {
@@ -134,6 +137,11 @@ impl TxLane for TcpTx {
 }
 
 impl Sending {
+    /// Finds out whether what the kernel took has not arrived for too long.
+    fn look(&self) -> Result<(), LaneError> {
+        self.stream.take_error()?.map_or(Ok(()), |error| Err(error.into()))
+    }
+
     /// Writes as much as the kernel takes.
     fn write(&mut self, to: usize) -> Result<(), LaneError> {
         while !self.queue.is_empty() {

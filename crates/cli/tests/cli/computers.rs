@@ -293,13 +293,20 @@ fn four_computers_in_networks_of_their_own() {
         }
         alike(&sandbox, ["one.csv", "many.csv"]);
     }
-    // A computer is cut off for good: all end alike.
-    ends_when_cut(&net, &sandbox, "", &[&format!("-n {}b link set v3 down", net.name)]);
+    // A computer is cut off for good, and then two are from each other: all end alike.
+    let name = &net.name;
+    ends_when_cut(&net, &sandbox, "", &[&format!("-n {name}b link set v3 down")]);
+    ip(&format!("-n {name}b link set v3 up")).unwrap();
+    let nowhere = |here: usize, there: usize| {
+        format!("-n {name}{here} neigh replace 10.77.0.{there} lladdr 02:00:00:00:00:99 dev e")
+    };
+    let pair = [nowhere(1, 3), nowhere(2, 2)];
+    ends_when_cut(&net, &sandbox, "--route send", &[&pair[0], &pair[1]]);
 }
 
 /// Runs on a network that is cut by these commands, and looks at how all machines end.
 fn ends_when_cut(net: &Net, sandbox: &Sandbox, options: &str, cuts: &[&str]) {
-    let line = format!("run pagerank rmat:16 --iterations 2000 --scratch . -o cut.csv {options}");
+    let line = format!("run pagerank rmat:16 --iterations 20000 --scratch . -o cut.csv {options}");
     let all = net.start(sandbox, &line);
     let began = Instant::now();
     while !sandbox.files().iter().any(|name| name.starts_with("welter-cluster")) {

@@ -14,7 +14,7 @@
 //! `Computing::iterate`, by its order.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Instant;
 
 use welter_engine::EngineError;
@@ -29,6 +29,7 @@ use super::edges::{Edges, cell, part_of, record};
 use super::error::Stop;
 use super::folding::{Count, Whole};
 use super::messages::Messages;
+use super::seat::LOOK;
 
 /// Edges that are read of the input at a time.
 const PIECE_EDGES: usize = 1 << 16;
@@ -147,11 +148,17 @@ impl<L: TxLane> Computing<L> {
 
     fn whole(&mut self) -> Result<Whole, Stop> {
         self.turn(0);
-        // Lanes that are idle need nobody to poll them.
         self.messages.drain()?;
-        let whole = self.ways.whole.recv().map_err(|_| Stop::Over);
+        let whole = loop {
+            match self.ways.whole.recv_timeout(LOOK) {
+                Ok(whole) => break whole,
+                // Others wait for buckets that a link which is cut has not delivered.
+                Err(RecvTimeoutError::Timeout) => self.messages.poll()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Stop::Over),
+            }
+        };
         self.turn(1);
-        whole
+        Ok(whole)
     }
 
     /// Sends the edges of its share to their owners, takes its own, and makes first values.

@@ -112,6 +112,11 @@ impl<L: TxLane> Messages<L> {
         self.rings.drain()
     }
 
+    /// Finds out whether what was sent has arrived or may still do so.
+    pub(super) fn poll(&mut self) -> Result<(), LaneError> {
+        self.rings.poll()
+    }
+
     /// Reason why a lane failed, if one has.
     pub(super) fn failure(&mut self) -> Option<LaneError> {
         self.failed.take()
