@@ -1,4 +1,4 @@
-"""What Python costs: PageRank of a data frame of polars beside the command on the same edges.
+"""Cost of Python: PageRank of a data frame of polars beside the command on the same edges.
 
     python overhead.py FILE.u32 [--rounds N] [--iterations N]
 

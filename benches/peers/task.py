@@ -1,4 +1,4 @@
-"""What all peers share: the file, the clock, the summary of an answer, and rows of a matrix.
+"""Code that all peers share: the file, the clock, the summary of an answer, and rows of a matrix.
 
 A file holds pairs of `u32`, source and target, little-endian, in any order; ending in `.u32f32`
 each pair is followed by a weight. Vertices are the ids that some edge names. A summary is a few
@@ -36,7 +36,7 @@ class Pairs:
         return named
 
     def compacted(self) -> "Pairs":
-        """The same with ids 0 to V - 1, in the same order."""
+        """Edges with ids 0 to V - 1, in the same order."""
         named = self.named()
         numbers = (np.cumsum(named) - 1).astype(np.uint32)
         ends = numbers[self.sources], numbers[self.targets]
@@ -45,7 +45,7 @@ class Pairs:
 
 @dataclass
 class Task:
-    """What to run on, and the clock."""
+    """Input of a run, and the clock."""
 
     file: str
     source: int

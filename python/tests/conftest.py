@@ -1,4 +1,4 @@
-"""What the tests have in common: small graphs with answers that nobody here computed."""
+"""Fixtures of the tests: small graphs with answers from elsewhere."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SUITES = [
 
 
 def counted(modules: list[str], alone: bool, folder: Path) -> tuple[dict[str, Any], str]:
-    """What the plugin counted, and what pytest printed."""
+    """Counts of the plugin, and what pytest printed."""
     counts = folder / "counts.json"
     paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     environ = {

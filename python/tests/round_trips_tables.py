@@ -121,7 +121,7 @@ def pandas_csv(edges: Table, folder: Path, chance: random.Random) -> Written:
 
 
 def escapes(edges: Table) -> list[str]:
-    """What is to be said of backslashes that escape nothing but backslashes."""
+    """Options for backslashes that escape nothing but backslashes."""
     quoted = any('"' in str(end) for edge in edges.edges for end in edge[:2])
     return [] if quoted else ["--escape", "backslash"]
 

@@ -1,4 +1,4 @@
-"""The same graph from every kind of input gives the same answers."""
+"""One graph from every kind of input gives the same answers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ORDERED = {"pagerank", "core_number", "triangles", "clustering"}
 
 
 def weights_of(rng: random.Random) -> list:
-    """What weights a graph has: integers, floats, both, none, or odd ones."""
+    """Weights of a graph: integers, floats, both, none, or odd ones."""
     return rng.choice(
         [
             [rng.randint(0, 9) for _ in range(8)],
@@ -99,7 +99,7 @@ def calls(name: str, graph: nx.Graph, rng: random.Random):
 
 
 def outcome(name: str, graph: nx.Graph, backend: str, args, kwargs):
-    """What a call gives: a value, or the kind of exception."""
+    """Outcome of a call: a value, or the kind of exception."""
     try:
         found = getattr(nx, name)(graph, *args, backend=backend, **kwargs)
         return [set(part) for part in found] if hasattr(found, "__next__") else found
@@ -120,7 +120,7 @@ def same(ours, theirs) -> bool:
 
 
 def difference(name: str, graph: nx.Graph, args, kwargs) -> str | None:
-    """What is different, if something is; ``declined`` where the backend leaves it to NetworkX."""
+    """Difference, if there is one; ``declined`` where the backend leaves it to NetworkX."""
     if _networkx.backend.can_run(name, (graph, *args), kwargs) is not True:
         # NetworkX does it, where it may, with the same result.
         with nx.config(backend_priority=["welter"], fallback_to_nx=True):

@@ -1,4 +1,4 @@
-"""What is written: whole or not at all, on the device, and over nothing that was read."""
+"""Files that are written: whole or not at all, on the device, and over nothing that was read."""
 
 from __future__ import annotations
 

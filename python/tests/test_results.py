@@ -1,4 +1,4 @@
-"""What somebody tries with results and graphs who has the package for the first time."""
+"""First attempts of a new user with results and graphs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ WRITERS = round_trips_tables.WRITERS + round_trips_graphs.WRITERS
 
 @contextlib.contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """What the command says goes to a file, not to standard error."""
+    """Messages of the command go to a file, not to standard error."""
     kept = os.dup(2)
     with path.open("wb") as file:
         os.dup2(file.fileno(), 2)

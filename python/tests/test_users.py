@@ -1,4 +1,4 @@
-"""What somebody tries who has the package for the first time: each does what it looks like, or is
+"""First attempts of a new user: each does what it looks like, or is
 refused with the right way.
 """
 
@@ -370,6 +370,22 @@ def test_texts_speak_python(calls, tmp_path):
     assert texts[3].startswith('source="nobody": ')
 
 
+def test_names_of_the_field_are_names_of_functions():
+    assert welter.cc is welter.wcc and welter.connected_components is welter.wcc
+    assert welter.msf is welter.mcst and welter.label_propagation is welter.cdlp
+    graph = welter.rmat(6)
+    expected = graph.run("mcst").to_dict()
+    for name in ("mst", "minimum_spanning_tree", "minimum-spanning-tree"):
+        assert graph.run(name).to_dict() == expected
+    for name, function in welter._algorithms.NAMES.items():
+        assert getattr(welter, name) is getattr(welter, function)
+        assert graph.explain(name, source=0) if function in ("bfs", "sssp") else True
+    with pytest.raises(welter.UsageError, match="expected personalization too"):
+        graph.run("personalized")
+    ranks = graph.run("personalized", personalization={0: 1.0}).to_dict()
+    assert ranks == welter.pagerank(graph, personalization={0: 1.0}).to_dict()
+
+
 def test_what_is_looked_for_by_another_word_is_found():
     assert list(welter.find("connected")) == ["wcc", "scc"]
     assert "cdlp" in welter.find("community")
@@ -377,7 +393,7 @@ def test_what_is_looked_for_by_another_word_is_found():
     assert list(welter.find("louvain")) == ["cdlp"]
     assert list(welter.find("")) == welter._algorithms.__all__
     assert welter.find("max flow") == {}
-    for word, name in [("connected_components", "wcc"), ("louvain", "cdlp"), ("dijkstra", "sssp")]:
+    for word, name in [("connected", "wcc"), ("louvain", "cdlp"), ("dijkstra", "sssp")]:
         with pytest.raises(AttributeError, match=f"welter.{name}: "):
             getattr(welter, word)
         with pytest.raises(welter.UsageError, match=f"no algorithm is called so; perhaps.*{name} "):

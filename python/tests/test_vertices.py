@@ -36,7 +36,7 @@ def stars() -> polars.DataFrame:
 
 
 def tables(ids):
-    """The same vertices in every form."""
+    """Vertices in every form."""
     yield "list", list(ids)
     yield "tuple", tuple(ids)
     yield "set", set(ids)

@@ -12,6 +12,7 @@ too: ``welter.pagerank("links.tsv").top(20)``. :func:`find` finds algorithms by 
 them: ``welter.find("connected components")``.
 """
 
+from . import _algorithms as _made
 from . import cluster
 from ._algorithms import *  # noqa: F403
 from ._algorithms import __all__ as _algorithms_all
@@ -51,7 +52,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Names the functions that a person may mean who looks for another."""
+    """A function by another name of the field; else the functions that may be meant."""
+    if name in _made.NAMES:
+        return getattr(_made, _made.NAMES[name])
     text = f"module {__name__!r} has no attribute {name!r}"
     if not name.startswith("_"):
         meant = find(name)

@@ -34,6 +34,37 @@ __all__ = [
     "mcst",
 ]
 
+#: Names of the field, and the functions that they name.
+NAMES = {
+    "page_rank": "pagerank",
+    "breadth_first_search": "bfs",
+    "single_source_shortest_paths": "sssp",
+    "cc": "wcc",
+    "connected_components": "wcc",
+    "weakly_connected_components": "wcc",
+    "matrix_vector_product": "spmv",
+    "hyper_anf": "hyperball",
+    "neighborhood_function": "hyperball",
+    "label_propagation": "cdlp",
+    "lpa": "cdlp",
+    "k_core": "kcore",
+    "core_number": "kcore",
+    "core_numbers": "kcore",
+    "coreness": "kcore",
+    "triangle_count": "triangles",
+    "triangle_counting": "triangles",
+    "clustering_coefficient": "lcc",
+    "local_clustering_coefficient": "lcc",
+    "maximal_independent_set": "mis",
+    "belief_propagation": "bp",
+    "alternating_least_squares": "als",
+    "strongly_connected_components": "scc",
+    "mst": "mcst",
+    "msf": "mcst",
+    "minimum_spanning_tree": "mcst",
+    "minimum_spanning_forest": "mcst",
+}
+
 
 @with_old_names
 def pagerank(
@@ -806,7 +837,7 @@ def hyperball(
     ::
 
         harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted
-        closeness(v) = 1 / (sum over u of d(u, v))        0 where nobody reaches v
+        closeness(v) = 1 / (sum over u of d(u, v))        0 where no vertex reaches v
         ball(v)      = number of u, v itself counted
         N(t)         = number of pairs u, v with d(u, v) <= t, u = v counted
         each within 1.04 / sqrt(REGISTERS), most of the time

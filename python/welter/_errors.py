@@ -1,4 +1,4 @@
-"""What can go wrong, with the codes of the command line."""
+"""Errors, with the codes of the command line."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class StorageError(WelterError, OSError):
 
 
 class BudgetError(WelterError, MemoryError):
-    """What does not fit into the memory that may be used; the message says what would (78)."""
+    """The run does not fit into the memory that may be used; the message says what would (78)."""
 
     code = 78
 

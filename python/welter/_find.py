@@ -30,7 +30,7 @@ def _says(said: list[str], wanted: list[str]) -> bool:
 
 
 def _said() -> dict[str, tuple[str, list[str]]]:
-    """What each algorithm computes, and all words for it."""
+    """Summary of each algorithm, and all words for it."""
     out = {}
     for name in _algorithms.__all__:
         about, _, rest = (getattr(_algorithms, name).__doc__ or "").partition("\n\n")

@@ -43,7 +43,7 @@ class Graph:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name in errors."""
         return self._graph.facts()["name"]
 
     @property
@@ -84,7 +84,7 @@ class Graph:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know about how it was read, a sentence each."""
+        """Notes on how it was read, a sentence each."""
         return [spoken(note) for note in self._graph.notes()]
 
     @property
@@ -173,7 +173,7 @@ class Graph:
         return {node: place for place, node in enumerate(self._nodes)}
 
     def _said(self, options: dict[str, Any]) -> tuple[dict[str, Any], Taken]:
-        """The same with tables and sources as the engine has them, and the tables."""
+        """Options with tables and sources as the engine has them, and the tables."""
         if options.get("weight"):
             what = "the column of the weights is chosen where the graph is made"
             raise UsageError(f"weight={options['weight']!r}: {what}")

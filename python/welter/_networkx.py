@@ -351,7 +351,7 @@ def _declined(name: str, graph: Any, given: dict[str, Any]) -> str | None:
 
 
 class _Backend:
-    """What NetworkX asks of a backend."""
+    """Interface that NetworkX asks of a backend."""
 
     @staticmethod
     def convert_from_nx(
@@ -399,7 +399,7 @@ backend = _Backend()
 
 
 def info() -> dict[str, Any]:
-    """What NetworkX shows of the backend."""
+    """Description that NetworkX shows of the backend."""
     return {
         "backend_name": "welter",
         "project": "welter",

@@ -87,7 +87,7 @@ class BackendGraph:
             return False
 
     def graph(self, weighted: bool = False) -> Graph:
-        """The same for welter."""
+        """Graph of NetworkX as one of welter."""
         weighted = weighted and len(self.source) > 0
         return from_numpy(
             self.source,
@@ -99,7 +99,7 @@ class BackendGraph:
         )
 
     def run(self, algorithm: str, heeds: bool = False, **options: Any) -> Result:
-        """What an algorithm finds, a row for each node in their order; with weights if it ``heeds``
+        """Result of an algorithm, a row for each node in their order; with weights if it ``heeds``
         them.
         """
         return self.graph(heeds).run(algorithm, progress=False, **options)

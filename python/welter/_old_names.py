@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def renamed(options: Mapping[str, Any], *, depth: int = 3) -> dict[str, Any]:
-    """The same options by their names of today. ``depth``: frames from here to the caller."""
+    """Options by their names of today. ``depth``: frames from here to the caller."""
     out = dict(options)
     for name in options:
         now = _NAMES.get(name)

@@ -28,7 +28,7 @@ _VERBS = {
 
 @contextmanager
 def ticking(wanted: bool | None) -> Iterator[Tick | None]:
-    """What is called with how far a run is. ``wanted``: None asks whether anybody would see it."""
+    """Callback for the progress of a run. ``wanted``: None asks whether it would be seen."""
     if wanted is None:
         wanted = sys.stderr.isatty() or _in_notebook()
     if not wanted:

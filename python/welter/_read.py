@@ -1,4 +1,4 @@
-"""What graphs are made from: files, tables and arrays in memory, graphs of others."""
+"""Sources of graphs: files, tables and arrays in memory, graphs of others."""
 
 from __future__ import annotations
 
@@ -360,7 +360,7 @@ def _paths(source: Any) -> list[str]:
 
 
 def instead(thing: Any) -> str:
-    """What to do with something that no graph can be made of as it is."""
+    """Advice for an object that no graph can be made of as it is."""
     if hasattr(thing, "read"):
         name = getattr(thing, "name", None)
         path = repr(name) if isinstance(name, str) else "path"

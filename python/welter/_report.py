@@ -14,7 +14,7 @@ __all__ = ["Report"]
 
 
 class Report:
-    """What a run planned, did and took: the report of the command line, as an object.
+    """Plan, work and cost of a run: the report of the command line, as an object.
 
     >>> import welter
     >>> report = welter.pagerank(welter.from_numpy([0], [1])).report

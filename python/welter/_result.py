@@ -1,4 +1,4 @@
-"""What an algorithm found."""
+"""Result of an algorithm."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Result:
         return zip(*columns, strict=True)
 
     def __getitem__(self, vertex: Any) -> Any:
-        """What was found of a vertex: the value, or a tuple where there are several columns. Of two
+        """Result of a vertex: the value, or a tuple where there are several columns. Of two
         kinds of vertices one is ``("source", 7)`` or ``("target", 7)``, or its id where the other
         kind has it not.
 
@@ -200,19 +200,19 @@ class Result:
 
     @property
     def report(self) -> Report:
-        """What the run planned, did and took."""
+        """Plan, work and cost of the run."""
         if self._table.report is None:
             raise ValueError("some rows of a result have no report; ask the whole one")
         return Report(self._table.report)
 
     @property
     def note(self) -> str | None:
-        """What one should know of the result: that it is not settled, how much was reached."""
+        """Note on the result: that it is not settled, how much was reached."""
         return None if self._table.note is None else spoken(self._table.note)
 
     @property
     def log(self) -> list[str]:
-        """What the command line says of such a run, a line each."""
+        """Messages of the command line for such a run, a line each."""
         return [spoken(line) for line in self._table.said]
 
     def to_numpy(self) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What starts the machines of a run, starts others in their place, and ends them.
+"""Starters of the machines of a run, which start others in their place, and end them.
 
 A machine that goes wrong tells the host why, so that its end is watched for one thing alone:
 whether it died without a word. Such a one is started again, at most :data:`RESTARTS_MAX` times.

@@ -28,7 +28,7 @@ Taken = list[tuple[str, Any]]
 def taken(
     options: Mapping[str, Any], places: Mapping[Any, int] | None, two_kinds: bool
 ) -> tuple[dict[str, Any], Taken]:
-    """The same options with names in the place of tables in memory, and these tables.
+    """Options with names in the place of tables in memory, and these tables.
 
     Parameters
     ----------

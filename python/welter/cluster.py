@@ -52,7 +52,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def _starter(self, words: list[str]) -> AbstractContextManager[Starter]:
-        """What starts the machines of a run, and ends them."""
+        """Starts the machines of a run, and ends them."""
 
     def _run(
         self, graph: Graph, said: list[str], tables: list[Any], progress: bool | None

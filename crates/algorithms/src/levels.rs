@@ -1,4 +1,4 @@
-//! Breadth-first search straight over the input: one pass a level, as X-Stream does it.
+//! Breadth-first search by scans of the input: one pass a level, as X-Stream does it.
 //!
 //! ```text
 //! pass d     an edge from a vertex of depth d to one that was not reached yet reaches it

@@ -3,10 +3,10 @@
 //! The engine keeps what a run has come to; what the run *is* (its command, its inputs and its
 //! parameters) is kept beside it as JSON, which only this file reads.
 //!
-//! Invariant: a run goes on only with the inputs that it began with: files of the same names, sizes
-//! and times of change, objects of the same names, sizes and entity tags, the same generation of a
-//! kept graph, the same words for a generator. The engine also compares the graph that comes of
-//! them with the one of the checkpoint. Checked in `unchanged`. Tested by
+//! Invariant: a run is resumed only with the inputs that it began with: files of the same names,
+//! sizes and times of change, objects of the same names, sizes and entity tags, the same generation
+//! of a kept graph, the same words for a generator. The engine also compares the graph that comes
+//! of them with the one of the checkpoint. Checked in `unchanged`. Tested by
 //! `a_run_that_changed_is_refused`.
 
 use std::fs;
@@ -328,7 +328,7 @@ fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<
     new.map_or(Ok(()), |new| Err(changed(new.name(), "has become an input")))
 }
 
-/// Ends a run: removes checkpoints that nobody needs, or says how to continue from them.
+/// Ends a run: removes checkpoints that are not needed, or says how to continue from them.
 pub(crate) fn end<T>(
     checkpoints: Option<Checkpoints>,
     resumed: bool,
@@ -339,7 +339,7 @@ pub(crate) fn end<T>(
     match done {
         Err(failure) if failure.kind() == Some(FailureKind::Cancelled) => {
             let (what, how) = match last {
-                Some(last) => (format!("the last checkpoint is of iteration {last}"), "goes on"),
+                Some(last) => (format!("the last checkpoint is of iteration {last}"), "resumes it"),
                 None => ("before the first checkpoint".to_owned(), "begins again"),
             };
             let failure = Failure::new(FailureKind::Resumable, format!("interrupted; {what}"));

@@ -55,12 +55,12 @@ impl<M: Methods> MethodArgs<M> {
         self.method == M::LABELS
     }
 
-    /// Whether nobody said which.
+    /// Whether the choice is left to us.
     pub(crate) fn is_free(&self) -> bool {
         self.method == M::AUTO
     }
 
-    /// The other one, where nobody said which.
+    /// The other one, where the choice is left to us.
     pub(crate) fn otherwise(&self, why: FallbackReason) -> Option<Self> {
         (self.method == M::AUTO).then_some(Self { method: M::LABELS, why: Some(why) })
     }

@@ -36,7 +36,7 @@ Exit codes:
     0  done                        70  damaged data, or a bug in welter
     2  wrong usage                 73  the output cannot be made
    65  bad input (content)         74  reading or writing failed
-   66  an input is not there       75  interrupted; `welter resume` goes on
+   66  an input is not there       75  interrupted; see `welter resume`
   130  interrupted                 78  it does not fit the memory budget
 
 `welter help COMMAND`, or `welter COMMAND --help`, says more.";
@@ -116,7 +116,7 @@ pub(crate) enum Command {
 /// Commands about clusters.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Write a new key, which all machines must have a copy of, and nobody else
+    /// Write a new key, of which all machines must have a copy, and no one else
     Init {
         /// The file
         #[arg(default_value = "welter-cluster.key")]

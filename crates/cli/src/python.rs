@@ -36,6 +36,13 @@ pub(crate) fn module() -> String {
         all.iter().map(|algorithm| format!("    \"{}\",\n", algorithm.name)).collect();
     // Writing to a string cannot fail.
     let _ = write!(text, "\n__all__ = [\n{}]\n", names.concat());
+    text.push_str("\n#: Names of the field, and the functions that they name.\nNAMES = {\n");
+    for algorithm in &all {
+        for name in algorithm.names.iter().filter(|name| !name.contains('-')) {
+            let _ = writeln!(text, "    \"{name}\": \"{}\",", algorithm.name);
+        }
+    }
+    text.push_str("}\n");
     for algorithm in &all {
         let _ = write!(text, "\n\n{}", function(algorithm, &of_runs));
     }

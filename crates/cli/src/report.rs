@@ -343,7 +343,7 @@ impl Report {
     pub(crate) fn checkpoints_line(&self) -> Option<String> {
         let CheckpointFigures { written, bytes, seconds, resumed_at } =
             *self.checkpoints.as_ref()?;
-        let resumed = resumed_at.map(|iteration| format!("went on from iteration {iteration}"));
+        let resumed = resumed_at.map(|iteration| format!("resumed from iteration {iteration}"));
         let written = (written > 0).then(|| {
             let count = counted(written, "checkpoint", "checkpoints");
             format!("{count}, {}, {seconds:.2} s", human_bytes(bytes))

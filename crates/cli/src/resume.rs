@@ -1,4 +1,4 @@
-//! `welter resume`: goes on with a run from its last checkpoint.
+//! `welter resume`: resumes a run from its last checkpoint.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

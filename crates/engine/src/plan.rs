@@ -149,7 +149,7 @@ impl Plan {
     /// The name of the route.
     pub fn route(&self) -> &'static str {
         match self.out_of_core() {
-            None if self.scans_input() => "straight",
+            None if self.scans_input() => "input-scan",
             None => "fold",
             Some(OutOfCore::Ranges(_)) => "ranges",
             Some(OutOfCore::Spill(_) | OutOfCore::Triangles(_)) => "spill",

@@ -30,8 +30,8 @@ pub(super) const ENTRY: Entry = Entry {
         "depth(s) = 0                                           for each source s",
         "depth(v) = 1 + (least of depth(u) over edges u -> v)   for all others",
     ],
-    kind: "fold with a frontier, or straight out of core; reads the edges of vertices that were \
-           just reached",
+    kind: "fold with a frontier, or scans of the input out of core; reads the edges of vertices \
+           that were just reached",
     weights: "not looked at",
     columns: "vertex, depth (i64; -1 where no path leads); with --parents also parent (an id)",
     source: "Chaos, Table 1; LDBC Graphalytics (BFS)",

@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
         "volume(X)   = sum of the degrees of the vertices in X; a self-loop counts once",
         "S           = vertices of odd ids, or those with a value above a limit in a table",
     ],
-    kind: "straight, or fold with weights and on kept graphs; reads all edges once",
+    kind: "scan of the input, or fold with weights and on kept graphs; reads all edges once",
     weights: "added up with --weighted, else not looked at",
     columns: "vertex, across (edges to the other side: u32, f64 if weighted), side (u32; 1 in S)",
     source: "Chaos, Table 1; X-Stream; Leskovec, Lang, Dasgupta and Mahoney (2008)",

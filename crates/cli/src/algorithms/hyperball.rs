@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     about: "Centralities and distances by HyperBall: how near all vertices are to each, estimated",
     formula: &[
         "harmonic(v)  = sum over u of 1 / d(u, v)          u: all that reach v, v not counted",
-        "closeness(v) = 1 / (sum over u of d(u, v))        0 where nobody reaches v",
+        "closeness(v) = 1 / (sum over u of d(u, v))        0 where no vertex reaches v",
         "ball(v)      = number of u, v itself counted",
         "N(t)         = number of pairs u, v with d(u, v) <= t, u = v counted",
         "each within 1.04 / sqrt(REGISTERS), most of the time",

@@ -100,36 +100,55 @@ pub(crate) fn list() -> String {
 #[command(subcommand_value_name = "ALGORITHM", subcommand_help_heading = "Algorithms")]
 pub(crate) enum Algorithm<C: Args> {
     /// See the registry.
+    #[command(aliases = words::names("pagerank"))]
     Pagerank(With<pagerank::Options, C>),
+    /// PageRank that begins, and jumps, where a table says.
+    #[command(hide = true, aliases = words::PERSONALIZED)]
+    #[command(mut_arg("personalization", |table| table.required(true)))]
+    PersonalizedPagerank(With<pagerank::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("bfs"))]
     Bfs(With<bfs::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("sssp"))]
     Sssp(With<sssp::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("wcc"))]
     Wcc(With<wcc::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("scc"))]
     Scc(With<scc::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("mcst"))]
     Mcst(With<mcst::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("spmv"))]
     Spmv(With<spmv::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("hyperball"))]
     Hyperball(With<hyperball::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("cdlp"))]
     Cdlp(With<cdlp::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("kcore"))]
     Kcore(With<kcore::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("triangles"))]
     Triangles(With<triangles::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("lcc"))]
     Lcc(With<lcc::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("mis"))]
     Mis(With<mis::Options, C>),
     /// See the registry.
     Conductance(With<conductance::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("bp"))]
     Bp(With<bp::Options, C>),
     /// See the registry.
+    #[command(aliases = words::names("als"))]
     Als(With<als::Options, C>),
 }
 
@@ -146,7 +165,10 @@ impl<C: Args> Algorithm<C> {
     /// The algorithm apart from the rest.
     pub(crate) fn split(self) -> (Box<dyn Chosen>, C) {
         match self {
-            Self::Pagerank(With { algorithm, command }) => (Box::new(algorithm), command),
+            Self::Pagerank(With { algorithm, command })
+            | Self::PersonalizedPagerank(With { algorithm, command }) => {
+                (Box::new(algorithm), command)
+            }
             Self::Bfs(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Sssp(With { algorithm, command }) => (Box::new(algorithm), command),
             Self::Wcc(With { algorithm, command }) => (Box::new(algorithm), command),

@@ -199,7 +199,7 @@ impl Options {
         }
     }
 
-    /// Where the walk jumps to, where it goes on from sinks, and where it begins.
+    /// Where the walk jumps to, where it jumps from sinks, and where it begins.
     fn proportions(&self) -> [Proportions<'_>; 3] {
         [
             Proportions {

@@ -22,8 +22,8 @@ pub(super) const ENTRY: Entry = Entry {
     name: "spmv",
     about: "Sparse matrix-vector product: the graph's matrix times a vector",
     formula: &["value(v) = sum over edges u -> v of weight(u, v) * x(u)"],
-    kind: "straight, or fold with more iterations and on kept graphs; reads all edges once an \
-           iteration",
+    kind: "scan of the input, or fold with more iterations and on kept graphs; reads all edges \
+           once an iteration",
     weights: "multiplied; 1 where edges have none",
     columns: "vertex, value (f64 or f32)",
     source: "Chaos, Table 1",

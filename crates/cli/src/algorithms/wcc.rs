@@ -121,7 +121,7 @@ impl Chosen for Options {
 
     fn has_no_iterations(&self) -> Option<&'static str> {
         (!self.method.by_labels()).then_some(
-            "components by union-find take one pass over the edges, and no iterations to go on \
+            "components by union-find take one pass over the edges, and no iterations to resume \
              from; --method label-propagation has some",
         )
     }

@@ -27,6 +27,73 @@ const WORDS: &[(&str, &str)] = &[
     ("mcst", "minimum spanning tree, minimum spanning forest, MST, Kruskal, Prim, Boruvka"),
 ];
 
+/// Names of the field that are the algorithm, and are taken for its name. Words of two parts are
+/// joined as in the command, and as in Python.
+const NAMES: &[(&str, &[&str])] = &[
+    ("pagerank", &["page-rank", "page_rank"]),
+    ("bfs", &["breadth-first-search", "breadth_first_search"]),
+    ("sssp", &["single-source-shortest-paths", "single_source_shortest_paths"]),
+    (
+        "wcc",
+        &[
+            "cc",
+            "connected-components",
+            "connected_components",
+            "weakly-connected-components",
+            "weakly_connected_components",
+        ],
+    ),
+    ("scc", &["strongly-connected-components", "strongly_connected_components"]),
+    (
+        "mcst",
+        &[
+            "mst",
+            "msf",
+            "minimum-spanning-tree",
+            "minimum_spanning_tree",
+            "minimum-spanning-forest",
+            "minimum_spanning_forest",
+        ],
+    ),
+    ("spmv", &["matrix-vector-product", "matrix_vector_product"]),
+    ("hyperball", &["hyper-anf", "hyper_anf", "neighborhood-function", "neighborhood_function"]),
+    ("cdlp", &["label-propagation", "label_propagation", "lpa"]),
+    (
+        "kcore",
+        &[
+            "k-core",
+            "k_core",
+            "core-number",
+            "core_number",
+            "core-numbers",
+            "core_numbers",
+            "coreness",
+        ],
+    ),
+    ("triangles", &["triangle-count", "triangle_count", "triangle-counting", "triangle_counting"]),
+    (
+        "lcc",
+        &[
+            "clustering-coefficient",
+            "clustering_coefficient",
+            "local-clustering-coefficient",
+            "local_clustering_coefficient",
+        ],
+    ),
+    ("mis", &["maximal-independent-set", "maximal_independent_set"]),
+    ("bp", &["belief-propagation", "belief_propagation"]),
+    ("als", &["alternating-least-squares", "alternating_least_squares"]),
+];
+
+/// Names that mean PageRank from a few vertices, which must be said.
+pub(super) const PERSONALIZED: [&str; 4] =
+    ["personalized", "personalised", "personalized_pagerank", "personalised-pagerank"];
+
+/// Names that are taken for the name of an algorithm.
+pub(crate) fn names(name: &str) -> &'static [&'static str] {
+    NAMES.iter().find(|(other, _)| *other == name).map_or(&[], |(_, names)| names)
+}
+
 /// Other words for an algorithm.
 pub(crate) fn of(name: &str) -> &'static str {
     WORDS.iter().find(|(other, _)| *other == name).map_or("", |(_, words)| words)
@@ -53,6 +120,18 @@ pub(crate) fn meant(text: &str) -> Vec<&'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_of_one_algorithm() {
+        let names = NAMES.iter().flat_map(|(_, names)| names.iter()).chain(&PERSONALIZED);
+        let mut names: Vec<&str> = names.copied().collect();
+        names.extend(REGISTRY.iter().map(|entry| entry.name));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(NAMES.iter().all(|(name, _)| REGISTRY.iter().any(|entry| entry.name == *name)));
+    }
 
     #[test]
     fn every_algorithm_has_other_words() {

@@ -32,15 +32,15 @@ pub(crate) struct ResumeArgs {
     /// Directory of the checkpoints
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directory: PathBuf,
-    /// Write the result of every vertex here; `-` for standard output [default: as the run was
-    /// told]
+    /// Write the result of every vertex here; `-` for standard output [default: as the run
+    /// was begun]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// csv, tsv, jsonl, parquet, arrow, npy or ldbc [default: what the name of the file ends with]
     #[arg(long, value_name = "FORMAT", requires = "output", help_heading = "Output")]
     #[arg(value_parser = parsed::<TableFormat>)]
     output_format: Option<TableFormat>,
-    /// Write a report here, as JSON [default: as the run was told]
+    /// Write a report here, as JSON [default: as the run was begun]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
     #[command(flatten)]

@@ -255,7 +255,7 @@ pub(crate) struct WeightArgs {
     /// Column of the weights, by number (from 1) or name [default: the one called weight, else by a
     /// word for it such as cost, distance or rating, else the one further column of numbers]
     ///
-    /// The same rule holds for text, tables and frames. A column whose name is for something else
+    /// One rule holds for text, tables and frames. A column whose name is for something else
     /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be
     /// it, names are refused, and without names the first one behind the ends is taken. Of
     /// dictionaries at the end of a row, as NetworkX writes them, the value of weight is.

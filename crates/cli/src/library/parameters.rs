@@ -18,6 +18,8 @@ pub struct Algorithm {
     pub about: &'static str,
     /// Other words for what it finds.
     pub words: &'static str,
+    /// Names that are taken for its name.
+    pub names: &'static [&'static str],
     /// The mathematics, a line each.
     pub formula: &'static [&'static str],
     /// Columns of its result.
@@ -99,6 +101,7 @@ fn described(entry: &Entry) -> Algorithm {
         name: entry.name,
         about: entry.about,
         words: words::of(entry.name),
+        names: words::names(entry.name),
         formula: entry.formula,
         columns: entry.columns,
         weights: entry.weights,

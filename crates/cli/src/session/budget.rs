@@ -29,7 +29,7 @@ const FACTOR_GUESS: u64 = 8;
 impl Session {
     /// Plans a run before reading. `None` where nothing is known, as of a pipe.
     ///
-    /// What certainly cannot fit is refused here; what perhaps can is decided after reading.
+    /// A run that certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &GraphRequest<'_>) -> Result<Option<Forecast>, Failure> {
         let mut estimate = wanted.source.estimate(&wanted.options)?;
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));

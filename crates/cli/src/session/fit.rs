@@ -43,8 +43,8 @@ pub(crate) fn fit(kept: &KeptGraph, wanted: &GraphRequest<'_>) -> Result<Fit, Fa
     let merges_anew = merges && !was_merged;
     if merges_anew && duplicates == Duplicates::First && weighs && stated_both && !both_ways {
         return refused(
-            "the order of edges in the input was not kept, so nobody knows which of parallel ones \
-             is the first; say --drop-duplicates when it is ingested",
+            "the order of edges in the input was not kept, so which of parallel ones is the \
+             first is not known; say --drop-duplicates when it is ingested",
         );
     }
     let anew = [

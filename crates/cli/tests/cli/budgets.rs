@@ -217,7 +217,7 @@ fn searches_over_the_input_have_a_way_out() {
     for tenths in 60..160 {
         let budget = format!("--memory {}.{}MiB", tenths / 10, tenths % 10);
         let shown = sandbox.run(&format!("explain {line} {budget}"));
-        if shown.code != Some(0) || !shown.stdout.contains("straight over the input, a level") {
+        if shown.code != Some(0) || !shown.stdout.contains("scan of the input, a level") {
             assert!(matches!(shown.code, Some(0 | 78)), "{budget}: {}", shown.stderr);
             continue;
         }

@@ -50,7 +50,7 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
             assert_eq!(ended.code, Some(75), "{}", ended.stderr);
             let said = "error: interrupted; the last checkpoint is of iteration ";
             assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
-            let said = "hint: `welter resume kept.run` goes on\n";
+            let said = "hint: `welter resume kept.run` resumes it\n";
             assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
         }
         assert!(!sandbox.path().join("ranks.csv").exists());
@@ -59,7 +59,7 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
         let elsewhere = Sandbox::new();
         let resumed = elsewhere.run(&line);
         assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
         assert!(resumed.stderr.contains("400 iterations"), "{}", resumed.stderr);
         assert!(sandbox.read("ranks.csv") == expected, "{kind} {input}");
         assert_eq!(sandbox.files(), ["graph", "graph.tsv", "ranks.csv"]);
@@ -101,7 +101,7 @@ fn a_stream_program_goes_on_between_its_passes() {
             assert!(!sandbox.path().join("found.csv").exists());
             let resumed = sandbox.run("resume kept.run --threads 1");
             assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-            assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+            assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
             assert!(sandbox.read("found.csv") == expected, "{algorithm} {kind}");
             assert_eq!(sandbox.files(), ["far.csv", "found.csv", "path.csv"]);
         }
@@ -124,7 +124,7 @@ fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
     assert!(refused.stderr.contains("in another order"), "{}", refused.stderr);
     let resumed = sandbox.run("resume kept.run --threads 1");
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
     assert!(sandbox.read("beliefs.csv") == expected);
     for (then, now) in [("1GiB", "64MiB"), ("64MiB", "1GiB"), ("1GiB", "32MiB")] {
         fs::remove_file(sandbox.path().join("beliefs.csv")).unwrap();
@@ -133,7 +133,7 @@ fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
         assert_eq!(ended(child).code, Some(75));
         let resumed = sandbox.run(&format!("resume kept.run --memory {now}"));
         assert_eq!(resumed.code, Some(0), "{then} {now}: {}", resumed.stderr);
-        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
         assert!(sandbox.read("beliefs.csv") == expected, "{then} {now}");
     }
 }

@@ -49,7 +49,7 @@ const INPUTS: [[&str; 2]; 6] = [
 /// Words of `run`, and by how much of the largest a number may differ.
 const CASES: [(&str, f64); 19] = [
     ("wcc G", 0.0),
-    ("wcc G --method labels", 0.0),
+    ("wcc G --method label-propagation", 0.0),
     ("scc G", 0.0),
     ("bfs G --source V --parents --direction both", 0.0),
     ("sssp G --source V --direction both", 0.0),
@@ -64,7 +64,7 @@ const CASES: [(&str, f64); 19] = [
     ("spmv G", 0.0),
     ("spmv G --vector random --iterations 2", 1e-12),
     ("conductance G", 0.0),
-    ("mcst G --method labels", 0.0),
+    ("mcst G --method label-propagation", 0.0),
     ("bp G --priors-from P --states 3 --messages vertex", 1e-9),
     ("bfs G --sources-from P", 0.0),
 ];
@@ -126,8 +126,8 @@ fn what_is_dropped_is_dropped_on_a_cluster() {
         "scc names.csv --drop-duplicates".to_owned(),
         format!("lcc names.csv {sums}"),
         format!("conductance names.csv --weighted {sums}"),
-        format!("mcst names.csv --method labels --undirected {sums}"),
-        format!("mcst names.csv --method labels {sums}"),
+        format!("mcst names.csv --method label-propagation --undirected {sums}"),
+        format!("mcst names.csv --method label-propagation {sums}"),
     ]
     .iter()
     .enumerate()

@@ -55,7 +55,7 @@ fn conductance_takes_the_input_as_it_is() {
                 let figures = ["vertices", "edges"].map(|name| report["graph"][name].take());
                 (route, (figures, report["found"].take(), report["input"]["edges"].take()))
             });
-            assert_eq!((found.0.as_str(), folded.0.as_str()), (Some("straight"), Some("fold")));
+            assert_eq!((found.0.as_str(), folded.0.as_str()), (Some("input-scan"), Some("fold")));
             assert_eq!(found.1, folded.1, "{line}");
         }
     }
@@ -85,13 +85,13 @@ fn a_graph_is_made_where_one_is_needed() {
 fn plans_say_so_and_budgets_are_kept() {
     let sandbox = Sandbox::new();
     let plan = sandbox.must("explain conductance rmat:20");
-    assert!(plan.contains("route     straight over the input, which is read twice"), "{plan}");
+    assert!(plan.contains("route     scan of the input, which is read twice"), "{plan}");
     assert!(plan.contains("what vertices are told, and values"), "{plan}");
     assert!(!plan.contains("tiles"), "{plan}");
     let plan = sandbox.must("explain conductance rmat:20 --route fold");
     assert!(plan.contains("tiles"), "{plan}");
     let found = report(&sandbox, "rmat:16 --memory 64M");
-    assert_eq!(found["plan"]["route"], "straight");
+    assert_eq!(found["plan"]["route"], "input-scan");
     assert!(found["plan"]["memory_bytes"].as_u64() < Some(64 << 20), "{found}");
 }
 
@@ -116,7 +116,7 @@ fn products_and_components_take_the_input_as_it_is() {
                 let mut report = report_of(&sandbox, &format!("{job} {input} {more}"));
                 report["plan"]["route"].take()
             };
-            assert_eq!((route(""), route("--route fold")), ("straight".into(), "fold".into()));
+            assert_eq!((route(""), route("--route fold")), ("input-scan".into(), "fold".into()));
         }
     }
     let rows = |more: &str| sandbox.must(&format!("run spmv edges.u32 -q -o - {more}"));
@@ -143,10 +143,10 @@ fn a_search_whose_edges_do_not_fit_reads_its_input() {
     sandbox.write("many.u32", many());
     let job = "bfs many.u32 --source 1 --threads 2";
     let plan = sandbox.must(&format!("explain {job} --memory 46M"));
-    assert!(plan.contains("route     straight over the input, a level at a time"), "{plan}");
+    assert!(plan.contains("route     scan of the input, a level at a time"), "{plan}");
     assert!(plan.contains("instead   fold, edges on storage, if few levels"), "{plan}");
     let found = report_of(&sandbox, &format!("{job} --memory 46M -o depths.csv"));
-    assert_eq!(found["plan"]["route"], "straight", "{found}");
+    assert_eq!(found["plan"]["route"], "input-scan", "{found}");
     assert!(found["iterations"].as_u64() < Some(7), "{found}");
     for (more, route) in [("", "fold"), ("--memory 46M --route fold", "fold")] {
         let other = report_of(&sandbox, &format!("{job} {more} -o other.csv"));
@@ -164,7 +164,7 @@ fn a_search_that_does_not_spread_goes_on_with_a_graph() {
     sandbox.write("deep.u32", [path, many()].concat());
     let job = "bfs deep.u32 --source 16384 --threads 2";
     let plan = sandbox.must(&format!("explain {job} --memory 46M"));
-    assert!(plan.contains("route     straight over the input"), "{plan}");
+    assert!(plan.contains("route     scan of the input"), "{plan}");
     let found = report_of(&sandbox, &format!("{job} --memory 46M -o depths.csv"));
     assert_eq!(found["plan"]["route"], "fold", "{found}");
     assert!(found["graph"]["chunks"].as_u64() > Some(0), "{found}");
@@ -178,7 +178,7 @@ fn weights_that_a_generator_makes_may_be_left() {
     let sandbox = Sandbox::new();
     let line = "run spmv rmat:6,weights=9 -q -o -";
     let weighted = sandbox.must(line);
-    let straight = sandbox.must(&format!("{line} --no-weights"));
-    assert_eq!(straight, sandbox.must(&format!("{line} --no-weights --route spill")));
-    assert_ne!(straight, weighted);
+    let scanned = sandbox.must(&format!("{line} --no-weights"));
+    assert_eq!(scanned, sandbox.must(&format!("{line} --no-weights --route spill")));
+    assert_ne!(scanned, weighted);
 }

@@ -112,6 +112,37 @@ fn no_help_shows_old_names() {
 }
 
 #[test]
+fn algorithms_have_the_names_of_the_field() {
+    let sandbox = sandbox();
+    for (name, other) in [
+        ("wcc", "cc"),
+        ("wcc", "connected-components"),
+        ("mcst", "mst"),
+        ("mcst", "msf"),
+        ("mcst", "minimum_spanning_tree"),
+        ("cdlp", "label-propagation"),
+        ("kcore", "k-core"),
+        ("scc", "strongly-connected-components"),
+    ] {
+        let [named, found] =
+            [name, other].map(|name| sandbox.must(&format!("run {name} weighted.tsv -q -o -")));
+        assert_eq!(named, found, "{other}");
+        let plan = sandbox.must(&format!("explain {other} weighted.tsv"));
+        assert!(plan.starts_with(&format!("algorithm {name}\n")), "{plan}");
+    }
+    // PageRank of all vertices is not what is asked for.
+    let alone = sandbox.run("run personalized graph.tsv");
+    assert_eq!(alone.code, Some(2), "{}", alone.stderr);
+    assert!(alone.stderr.contains("--personalization"), "{}", alone.stderr);
+    let some = "graph.tsv --personalization some.csv --personalization-default 0 -q -o -";
+    let [expected, found] = ["pagerank", "personalized-pagerank"]
+        .map(|name| sandbox.must(&format!("run {name} {some}")));
+    assert_eq!(expected, found);
+    let help = sandbox.must("run --help");
+    assert!(!help.contains("personalized-pagerank") && !help.contains("msf"), "{help}");
+}
+
+#[test]
 fn options_of_a_route_are_refused_on_others() {
     let sandbox = sandbox();
     for (options, said) in [

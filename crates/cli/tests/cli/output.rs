@@ -142,9 +142,9 @@ fn outputs_that_would_destroy_something_are_refused_before_the_run() {
         ("run bfs graph.tsv --sources-from v.csv -o v.csv", 73, "v.csv: is an input"),
         ("run sssp graph.tsv --sources-from v.csv -o v.csv", 73, "v.csv: is an input"),
         ("run spmv graph.tsv --vector-from shares.csv -o shares.csv", 73, "is an input"),
-        ("run pagerank graph.tsv --teleport-from shares.csv -o shares.csv", 73, "is an input"),
-        ("run pagerank graph.tsv --teleport-from sh*.csv -o shares.csv", 73, "is an input"),
-        ("run conductance graph.tsv --side-from shares.csv -o shares.csv", 73, "is an input"),
+        ("run pagerank graph.tsv --personalization shares.csv -o shares.csv", 73, "is an input"),
+        ("run pagerank graph.tsv --personalization sh*.csv -o shares.csv", 73, "is an input"),
+        ("run conductance graph.tsv --membership shares.csv -o shares.csv", 73, "is an input"),
         ("run wcc packed.e.gz -o packed.v.gz --output-format csv", 73, "packed.v.gz: is an input"),
         ("run wcc far.properties -o v.csv", 73, "v.csv: is an input"),
         ("run pagerank graph.tsv --checkpoint cp -o cp/x.csv", 2, "checkpoints are kept in"),
@@ -210,7 +210,7 @@ fn standard_error_that_cannot_be_written_changes_nothing() {
     sandbox.must("run wcc rmat:5 -q -o expected.csv");
     for (line, code) in [
         ("run wcc rmat:5 -o out.csv", 0),
-        ("run pagerank rmat:8 -o ranks.csv --checkpoint cp --every 1", 0),
+        ("run pagerank rmat:8 -o ranks.csv --checkpoint cp --checkpoint-every 1", 0),
         ("run wcc rmat:5 --no-such-option", 2),
         ("run wcc none.tsv", 66),
         ("run pagerank rmat:8 --memory 1", 78),

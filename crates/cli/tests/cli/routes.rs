@@ -242,7 +242,7 @@ fn a_run_by_labels_goes_on_by_labels() {
         ended(child);
         let resumed = sandbox.run("resume kept.run");
         assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-        assert!(resumed.stderr.contains("went on from iteration "), "{}", resumed.stderr);
+        assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
         assert!(sandbox.read("out.csv") == expected);
     }
     let refused = sandbox.run("run wcc path.csv --checkpoint kept.run");

@@ -59,7 +59,7 @@ impl Plan {
     }
 
     /// The plan with these widths and threads: in memory, with rows and the widest encoding if they
-    /// fit, else with edges on storage; but straight over the input where that pays.
+    /// fit, else with edges on storage; but by a scan of the input where that pays.
     fn fitting(premises: &Premises) -> Result<Self, EngineError> {
         let Premises { threads, program, settings, budget_bytes, .. } = *premises;
         let stored = || {

@@ -155,9 +155,9 @@ impl Plan {
 fn route(plan: &Plan) -> &'static str {
     let storage = match &plan.access {
         Access::Input { .. } if plan.may_give_up() => {
-            return "straight over the input, a level at a time";
+            return "scan of the input, a level at a time";
         }
-        Access::Input { .. } => return "straight over the input, which is read twice",
+        Access::Input { .. } => return "scan of the input, which is read twice",
         Access::Memory => return "fold, in memory",
         Access::Storage(storage) => storage,
     };
