@@ -11,22 +11,23 @@ const RETIRED: [&str; 8] =
 
 /// Comments that begin so.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
-    let rust = sources.iter().filter(|source| source.is("rs"));
+    let code = sources.iter().filter(|source| source.is("rs") || source.is("py"));
     let finding = |source: &Source, line| Finding {
         path: source.path.clone(),
         line,
         message: format!("comments begin with none of {RETIRED:?}: name the thing"),
     };
-    rust.flat_map(|source| begun(source).map(move |line| finding(source, line))).collect()
+    code.flat_map(|source| begun(source).map(move |line| finding(source, line))).collect()
 }
 
-/// The lines of a Rust file at which a comment on an item begins so.
+/// The lines at which a paragraph of a comment on an item begins so, or a docstring of Python.
 fn begun(source: &Source) -> impl Iterator<Item = usize> {
+    let prefix = if source.is("py") { "\"\"\"" } else { "///" };
     let mut inside = false;
     source.numbered().filter_map(move |(number, line)| {
-        let comment = line.trim_start().strip_prefix("///");
-        let begins = comment.is_some_and(|text| !inside && is_retired(text.trim_start()));
-        inside = comment.is_some();
+        let comment = line.trim_start().strip_prefix(prefix).map(str::trim);
+        let begins = comment.is_some_and(|text| !inside && is_retired(text));
+        inside = prefix == "///" && comment.is_some_and(|text| !text.is_empty());
         begins.then_some(number)
     })
 }
@@ -47,10 +48,14 @@ mod tests {
     fn comments_are_counted_where_they_begin() {
         let text = "/// What it is.\n/// The same.\nfn a() {}\n/// Whole.\n\n    /// They.\n";
         assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [1, 6]);
+        let text = "/// Whole.\n/// What.\n///\n/// Those.\n";
+        assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [4]);
+        let text = "\"\"\"What it is.\"\"\"\ndef a():\n    \"\"\"Whole.\n\n    What.\n    \"\"\"\n";
+        assert_eq!(begun(&source("python/a.py", text)).collect::<Vec<_>>(), [1]);
     }
 
     #[test]
-    fn each_one_is_found_with_its_place_and_only_in_rust() {
+    fn each_one_is_found_with_its_place_and_not_in_pages() {
         let sources = [
             source("new/a.rs", "/// A name.\n"),
             source("new/b.rs", "\n/// Who.\n"),

@@ -85,8 +85,31 @@ const RETIRED: [(&str, &str); 79] = [
     ("wishes", "overrides"),
 ];
 
-/// Identifiers in Rust that are retired words, where they are defined or used.
+/// Words that pages do without: they name the caller, the worker, the machine or the reader.
+const VAGUE: [&str; 4] = ["everybody", "nobody", "somebody", "whoever"];
+
+/// Identifiers in Rust that are retired words, and pages that have a vague one.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
+    used(sources).chain(vague(sources)).collect()
+}
+
+/// Lines of pages with a vague word; pages of the notebook and of changes stay as they were.
+fn vague(sources: &[Source]) -> impl Iterator<Item = Finding> {
+    let is_past = |path: &str| path.contains("notebook/") || path.ends_with("CHANGELOG.md");
+    let pages = sources.iter().filter(move |source| source.is("md") && !is_past(&source.path));
+    pages.flat_map(|source| {
+        source.numbered().filter_map(|(line, text)| {
+            let text = text.to_lowercase();
+            let mut words = text.split(|c: char| !c.is_alphanumeric());
+            let word = words.find(|word| VAGUE.contains(word))?;
+            let message = format!("\"{word}\": name the one that is meant");
+            Some(Finding { path: source.path.clone(), line, message })
+        })
+    })
+}
+
+/// Identifiers in Rust that are retired words, where they are defined or used.
+fn used(sources: &[Source]) -> impl Iterator<Item = Finding> {
     // This file has them as data.
     let rust =
         sources.iter().filter(|source| source.is("rs") && !source.path.ends_with("words.rs"));
@@ -101,7 +124,6 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
         });
         found.collect::<Vec<_>>()
     })
-    .collect()
 }
 
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
@@ -155,6 +177,17 @@ mod tests {
         let found = check(&[source("crates/x/src/a.rs", text), source("a.md", "struct Desk")]);
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [1, 3, 4]);
+    }
+
+    #[test]
+    fn vague_words_of_pages_are_found() {
+        let found = check(&[
+            source("docs/a.md", "A reader.\nNobody knows.\nNo nobodyness.\n"),
+            source("docs/notebook/a.md", "nobody"),
+            source("crates/x/src/a.rs", "// nobody\n"),
+        ]);
+        let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [2]);
     }
 
     #[test]
