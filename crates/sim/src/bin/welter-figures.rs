@@ -19,7 +19,7 @@ usage: cargo xtask experiment chaos [OPTION...]
   --machines M  on at most so many machines, a power of two (32)
   --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
                 figure (SVG, CSV) into a folder `chaos` beside it
-  --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 20
+  --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 24
   --partition S instead: how long a grid partitioner takes for R-MAT S, from 10 to 24
 ";
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         arguments.get(at + 1).map(String::as_str)
     };
     let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
-    if let Some(scale @ 10..=20) = value("--record").and_then(|text| text.parse().ok()) {
+    if let Some(scale @ 10..=24) = value("--record").and_then(|text| text.parse().ok()) {
         for one in record(&rmat(scale, 1)) {
             println!("{} {:?} {:?}", one.name, one.bytes, one.updates);
         }
