@@ -438,8 +438,8 @@ def sssp(
     index : Index of the edges of active vertices; the result is the same
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
-        column of numbers] The same rule holds for text, tables and frames. A column whose name is
-        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        column of numbers] One rule holds for text, tables and frames. A column whose name is for
+        something else (year, timestamp, type, or what ends in _id) is no weight. Where several
         columns could be it, names are refused, and without names the first one behind the ends is
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
@@ -710,8 +710,8 @@ def spmv(
     precision : Width of the numbers
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
-        column of numbers] The same rule holds for text, tables and frames. A column whose name is
-        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        column of numbers] One rule holds for text, tables and frames. A column whose name is for
+        something else (year, timestamp, type, or what ends in _id) is no weight. Where several
         columns could be it, names are refused, and without names the first one behind the ends is
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
@@ -1727,8 +1727,8 @@ def bp(
     damping : Share of a message of an edge that stays as it was, from 0 to below 1
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
-        column of numbers] The same rule holds for text, tables and frames. A column whose name is
-        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        column of numbers] One rule holds for text, tables and frames. A column whose name is for
+        something else (year, timestamp, type, or what ends in _id) is no weight. Where several
         columns could be it, names are refused, and without names the first one behind the ends is
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
@@ -1869,8 +1869,8 @@ def als(
     seed : Picks the factors to begin with
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
-        column of numbers] The same rule holds for text, tables and frames. A column whose name is
-        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        column of numbers] One rule holds for text, tables and frames. A column whose name is for
+        something else (year, timestamp, type, or what ends in _id) is no weight. Where several
         columns could be it, names are refused, and without names the first one behind the ends is
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
@@ -2121,8 +2121,8 @@ def mcst(
     method : How the result is found; it is the same either way
     weight : Column of the weights, by number (from 1) or name; False: none [default: the one
         called weight, else by a word for it such as cost, distance or rating, else the one further
-        column of numbers] The same rule holds for text, tables and frames. A column whose name is
-        for something else (year, timestamp, type, or what ends in _id) is no weight. Where several
+        column of numbers] One rule holds for text, tables and frames. A column whose name is for
+        something else (year, timestamp, type, or what ends in _id) is no weight. Where several
         columns could be it, names are refused, and without names the first one behind the ends is
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
