@@ -47,7 +47,7 @@ def read(written: Written, folder: Path) -> tuple[int, list[tuple[str, ...]], st
     out.parent.mkdir()
     line = ["welter", "convert", str(written.path), *written.options, "-o", str(out)]
     with errors(said):
-        code = _native.command(line)
+        code = _native.command(line, [])
     edges: list[tuple[str, ...]] = []
     if code == 0:
         with out.open(newline="", encoding="utf-8") as file:
