@@ -63,7 +63,7 @@ pub fn settings(settings: &Settings) -> Settings {
 ///
 /// ```
 /// use welter_algorithms::Wcc;
-/// use welter_engine::kept::{self, KeepOptions, Kept};
+/// use welter_engine::kept::{self, KeepOptions, KeptGraph};
 /// use welter_engine::plan::{Layout, Plan, Settings, Shape};
 /// use welter_engine::{Machine, Storage, Workers, pass};
 /// use welter_model::edges::{EdgeList, Reading};
@@ -84,7 +84,7 @@ pub fn settings(settings: &Settings) -> Settings {
 /// let options = KeepOptions { directory: directory.clone(), io: io.clone(), graph: None };
 /// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
 ///
-/// let kept = Kept::open(&directory, &io)?;
+/// let kept = KeptGraph::open(&directory, &io)?;
 /// let plan = kept.plan(Layout::of_stream::<Wcc>(), &settings, &machine)?;
 /// let graph = kept.load(&plan, &workers, &progress)?;
 /// assert_eq!((graph.vertices(), graph.edges()), (5, 3));
