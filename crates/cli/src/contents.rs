@@ -86,7 +86,7 @@ pub(crate) fn of(edges: &dyn EdgeStream, ids: &IdMap, tables: &[String]) -> Resu
     contents.see(edges.edges());
     contents.ids(ids);
     let parts = edges.parts();
-    // Who knows how many edges a part has has read them.
+    // A stream that knows how many edges a part has holds them in memory.
     let held = parts == 0 || edges.part_edges(0).is_some();
     let step = if held { 1 } else { parts.div_ceil(PARTS).max(1) };
     for part in (0..parts).step_by(step) {

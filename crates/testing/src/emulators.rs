@@ -115,7 +115,7 @@ fn listening(command: &mut Command) -> Result<(Child, String), String> {
     let errors = writer.try_clone().map_err(|error| error.to_string())?;
     let process = command.stdin(Stdio::null()).stdout(writer).stderr(errors).spawn();
     let process = process.map_err(|error| format!("{shown}: {error}"))?;
-    // What the command holds of the pipe would keep it open.
+    // The ends of the pipe that the command holds would keep it open.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut lines = BufReader::new(reader).lines().map_while(Result::ok);
     let mut said = String::new();

@@ -60,7 +60,7 @@ fn a_run_goes_on_from_a_bucket_with_the_same_answer() {
     assert!(sandbox.read("r.csv") == expected);
     assert!(server.paths().is_empty() && server.uploads().is_empty());
     broken_off(&sandbox, &server);
-    // Those before the last two are gone.
+    // States before the last two are gone.
     assert_eq!(left(&server), ["checkpoint", "state-2", "state-3"]);
     let stderr = refused(&sandbox, &server, RUN, 73);
     assert!(stderr.contains("a run is kept there: `welter resume s3://box/ck` resumes it"));
@@ -129,7 +129,7 @@ fn faults_that_last_end_a_run_and_name_the_object() {
         must(&sandbox, &server, "resume s3://box/ck");
         assert!(sandbox.read("r.csv") == expected);
     }
-    // What is read is short for good, or not what was written: then the one before serves.
+    // A state that is short for good, or not what was written, is replaced by the one before.
     broken_off(&sandbox, &server);
     let last = state(&server, 3);
     let path = last.clone();

@@ -74,7 +74,7 @@ impl<'s> Slurm<'s> {
     fn new(sandbox: &'s Sandbox) -> Result<Self, String> {
         let folder = sandbox.path().join("slurm");
         std::fs::create_dir_all(folder.join("state")).unwrap();
-        // Who checks keys trusts no folder that others may write to.
+        // The key daemon trusts no folder that others may write to.
         let key = folder.join("munge.key");
         std::fs::write(&key, [7; 64]).unwrap();
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o400)).unwrap();

@@ -173,7 +173,7 @@ impl Table {
                 return Err(Stop::Over);
             }
             let Some(Arrival { hello, stream }) = entrance.next() else {
-                // Those that wait are to know that rank 0 is there; one that has left is missed.
+                // Machines that wait must know that rank 0 is there; one that has left is missed.
                 for seat in &mut seats {
                     let is_there = seat.as_mut().is_some_and(|(_, seat)| seat.look().is_ok());
                     *seat = seat.take().filter(|_| is_there);

@@ -368,7 +368,7 @@ impl<'a, W: Waiting> Writer<'a, W> {
         }
         fence();
         let Self { grid, marker, closed, bin_groups, lines, waiting, .. } = self;
-        // What is open no more goes before pages are sorted.
+        // Memory of bins that are closed is freed before pages are sorted.
         drop((lines, waiting));
         let spill = |bin_group: BinGroup| Arc::new(SpilledSlabs::new(bin_group.slabs));
         let bin_groups: Vec<_> = bin_groups.into_iter().map(spill).collect();
