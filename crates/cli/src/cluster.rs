@@ -209,7 +209,7 @@ impl Job {
             Some(_) => contents::of(&*listed, &ids, &algorithm.tables())?,
         };
         let reading = algorithm.ways().of(reading, loaded.undirected);
-        // An algorithm that merges parallel edges itself does so on a cluster too, which costs less.
+        // An algorithm that merges parallel edges itself does so on a cluster too, at less cost.
         let merged = args
             .graph
             .drop_duplicates
