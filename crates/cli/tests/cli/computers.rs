@@ -304,7 +304,8 @@ fn four_computers_in_networks_of_their_own() {
     ends_when_cut(&net, &sandbox, "--route send", &[&pair[0], &pair[1]]);
 }
 
-/// Runs on a network that is cut by these commands, and looks at how all machines end.
+/// Runs on a network that is cut by these commands, and looks at how all machines end. Silence and
+/// vain epochs take some 40 s on idle cores: the bound is for runs that would wait on.
 fn ends_when_cut(net: &Net, sandbox: &Sandbox, options: &str, cuts: &[&str]) {
     let line = format!("run pagerank rmat:16 --iterations 20000 --scratch . -o cut.csv {options}");
     let all = net.start(sandbox, &line);
@@ -321,5 +322,5 @@ fn ends_when_cut(net: &Net, sandbox: &Sandbox, options: &str, cuts: &[&str]) {
     for (rank, ended) in ended(all).iter().enumerate() {
         assert_eq!(ended.code, Some(75), "{options}, {rank}: {}", ended.stderr);
     }
-    assert!(cut.elapsed() < Duration::from_mins(1), "{options}: {:?}", cut.elapsed());
+    assert!(cut.elapsed() < Duration::from_mins(3), "{options}: {:?}", cut.elapsed());
 }

@@ -44,8 +44,8 @@ const PATIENCE: Duration = Duration::from_secs(35);
 
 /// Time after an epoch in which a machine was lost before all edges were where they belong, within
 /// which another one must have come further. With the silence after which a machine is missed, a
-/// link that is cut for good ends the run in a minute.
-const VAIN: Duration = Duration::from_secs(20);
+/// link that is cut for good ends the run well within a minute.
+const VAIN: Duration = Duration::from_secs(10);
 
 /// Time between two looks at what others have to say.
 const PAUSE: Duration = Duration::from_millis(20);
