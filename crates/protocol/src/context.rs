@@ -36,6 +36,8 @@ pub(crate) struct Context {
     /// Why the run must end, as soon as the present event is dealt with.
     pub(crate) failure: Option<Failure>,
     pub(crate) exited: bool,
+    /// Bytes of chunks that were sent to each engine, which place the next ones.
+    sent: Vec<u64>,
     tokens: u64,
     numbers: u64,
 }
@@ -60,9 +62,18 @@ impl Context {
             needs_new_epoch: false,
             failure: None,
             exited: false,
+            sent: vec![0; machines],
             tokens: 0,
             numbers: 0,
         }
+    }
+
+    /// The engine for a new chunk of a partition, which takes so many bytes.
+    pub(crate) fn place(&mut self, partition: u32, bytes: u64) -> Rank {
+        let Self { config, sent, random, .. } = self;
+        let engine = config.placement.engine(&config.partitions, partition, sent, random);
+        self.sent[engine] += bytes;
+        engine
     }
 
     pub(crate) fn machines(&self) -> usize {

@@ -4,6 +4,7 @@
 //! edges, updates   Random:    engine ~ uniform over all m             (Chaos, section 6.3)
 //!                  Weighted:  engine ~ proportional to its bandwidth
 //!                  Owner:     engine = master of the partition
+//!                  Even:      engine = argmin over e of bytes that this machine sent to e
 //! vertices         engine = hash(partition, chunk) mod m              (Chaos, section 6.4)
 //! mirrors          one machine further
 //! ```
@@ -11,6 +12,10 @@
 //! Of edges and updates nobody but the engine that has a chunk knows where it is: no
 //! directory. Pulls therefore name a partition, and never a chunk. (But for
 //! [`Placement::Directory`], an ablation.)
+//!
+//! Disks that were drawn have unequal shares: of `n` chunks a disk has `n / m`, give or take
+//! `sqrt(n / m)`, and the fullest one of many is at work when all others rest. Each machine can
+//! level what it sends itself, without a word to another: then shares differ by a chunk a machine.
 //!
 //! Random placement needs a network that is faster than storage. Where it is not, owner placement
 //! keeps reads local, at the price of storage that is idle when its owner is.
@@ -32,7 +37,7 @@ use crate::random::{Random, mix};
 /// let weighted = Placement::Weighted(vec![0, 1, 2]);
 /// let mut chunks = [0; 3];
 /// for _ in 0..3000 {
-///     chunks[weighted.engine(&cut, 0, &mut random)] += 1;
+///     chunks[weighted.engine(&cut, 0, &[0; 3], &mut random)] += 1;
 /// }
 /// assert_eq!(chunks[0], 0);
 /// assert!((1900..2100).contains(&chunks[2]), "{chunks:?}");
@@ -49,15 +54,24 @@ pub enum Placement {
     Weighted(Vec<u32>),
     /// The machine of the master.
     Owner,
+    /// At the engine that this machine has sent the fewest bytes to; of several, at random.
+    Even,
     /// Where a central directory says, which also says who has what. For comparison.
     Directory,
 }
 
 impl Placement {
-    /// The engine for a new chunk of a partition.
-    pub fn engine(&self, partitions: &Partitions, partition: u32, random: &mut Random) -> Rank {
+    /// The engine for a new chunk of a partition, by a machine that has sent so many bytes to each.
+    pub fn engine(
+        &self,
+        partitions: &Partitions,
+        partition: u32,
+        sent: &[u64],
+        random: &mut Random,
+    ) -> Rank {
         match self {
             Self::Random | Self::Directory => random.below(partitions.machines() as u64) as Rank,
+            Self::Even => fewest(sent, random),
             Self::Owner => partitions.master(partition),
             Self::Weighted(weights) => {
                 let all = weights.iter().map(|&weight| u64::from(weight)).sum();
@@ -80,7 +94,7 @@ impl Placement {
     /// ```
     pub fn remaining(&self, known: impl IntoIterator<Item = (Rank, u64)>, machines: usize) -> u64 {
         let weight = |rank: Rank| match self {
-            Self::Random | Self::Directory => 1,
+            Self::Random | Self::Even | Self::Directory => 1,
             // All that there is lies at one.
             Self::Owner => 0,
             Self::Weighted(weights) => u64::from(weights[rank]),
@@ -91,6 +105,13 @@ impl Placement {
         let guess = u128::from(bytes) * u128::from(all.max(1)) / u128::from(of.max(1));
         u64::try_from(guess).unwrap_or(u64::MAX)
     }
+}
+
+/// One of those with the least number, at random.
+fn fewest(numbers: &[u64], random: &mut Random) -> Rank {
+    let least = numbers.iter().min();
+    let those: Vec<Rank> = (0..numbers.len()).filter(|&rank| numbers.get(rank) == least).collect();
+    those.get(random.below(those.len().max(1) as u64) as usize).copied().unwrap_or(0)
 }
 
 /// The engine of a chunk of a vertex set.
@@ -117,7 +138,7 @@ mod tests {
         let mut random = Random::new(5);
         let mut counts = vec![0.0; machines];
         for _ in 0..10_000 {
-            counts[placement.engine(&partitions, 2, &mut random)] += 1e-4;
+            counts[placement.engine(&partitions, 2, &vec![0; machines], &mut random)] += 1e-4;
         }
         counts
     }
@@ -133,6 +154,23 @@ mod tests {
     }
 
     #[test]
+    fn even_shares_differ_by_a_chunk_at_most() {
+        let partitions = Partitions::fitting(5, 100, 1, 100).unwrap();
+        let mut random = Random::new(5);
+        let mut sent = [0; 5];
+        let mut order = Vec::new();
+        for _ in 0..1000 {
+            let engine = Placement::Even.engine(&partitions, 2, &sent, &mut random);
+            order.push(engine);
+            sent[engine] += 1 + random.below(9);
+            let [least, most] = [sent.iter().min(), sent.iter().max()].map(|one| *one.unwrap());
+            assert!(most - least < 10, "{sent:?}");
+        }
+        // No round of engines comes again and again.
+        assert!(order.chunks(5).any(|five| five != &order[..5]));
+    }
+
+    #[test]
     fn the_guess_of_what_remains_undoes_the_placement() {
         // (placement, known, machines) -> D
         type Case<'a> = (Placement, &'a [(Rank, u64)], usize, u64);
@@ -140,6 +178,7 @@ mod tests {
         let cases: &[Case<'_>] = &[
             (Placement::Random, &[(0, 10)], 4, 40),
             (Placement::Directory, &[(0, 10)], 4, 40),
+            (Placement::Even, &[(0, 10)], 4, 40),
             (Placement::Owner, &[(0, 10)], 4, 10),
             (Placement::Owner, &[(0, 10), (1, 0)], 4, 10),
             (weighted(&[1, 3]), &[(1, 30)], 2, 40),

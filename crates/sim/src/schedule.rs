@@ -298,6 +298,7 @@ impl Schedule {
             0 => Placement::Owner,
             2 => Placement::Directory,
             1 => Placement::Weighted((0..machines).map(|_| 1 + random.below(5) as u32).collect()),
+            3..6 => Placement::Even,
             _ => Placement::Random,
         };
         let handover = match random.below(100) {

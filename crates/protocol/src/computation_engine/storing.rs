@@ -159,7 +159,7 @@ impl ComputationEngine {
                 return cx.send(0, Message::Place(block.name));
             }
             Kind::Vertices => vertex_engine(cx.machines(), partition, number),
-            _ => cx.config.placement.engine(&cx.config.partitions, partition, &mut cx.random),
+            _ => cx.place(partition, payload.len() as u64),
         };
         self.store_at(cx, engine, block, payload);
     }

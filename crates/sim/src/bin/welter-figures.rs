@@ -13,8 +13,8 @@ use welter_sim::figures::{Extent, FIGURES, Figure, Maker, svg};
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    this figure alone (5 to 19, 9.3, or W1 to W3: welter's own layout), on the
-                terminal; else all of them
+  --figure N    this figure alone (5 to 19, 9.3, 1: Table 1, or W1 to W3: welter's own layout),
+                on the terminal; else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)
   --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
@@ -145,6 +145,7 @@ fn section(figure: &Figure, folder: Option<&str>) -> String {
     let Figure { number, title, paper, notes, .. } = figure;
     let head = match number {
         number if number.starts_with('W') => "Beyond the paper,",
+        &"1" => "Table",
         number if number.contains('.') => "Section",
         _ => "Figure",
     };
@@ -153,7 +154,8 @@ fn section(figure: &Figure, folder: Option<&str>) -> String {
         format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
     });
     let table = figure.markdown();
-    let paper = format!("The paper: {paper}\n\nHere: {notes}\n");
+    let verdict = if number.starts_with('W') { String::new() } else { figure.verdict() + " " };
+    let paper = format!("The paper: {paper}\n\nHere: {verdict}{notes}\n");
     format!("## {head} {number}: {title}\n\n{table}\n{chart}{paper}")
 }
 
@@ -177,8 +179,8 @@ fn write(page: &Path, figures: &[Figure], extent: Extent) -> std::io::Result<()>
 fn head(Extent { shrink, most }: Extent) -> String {
     format!(
         "# The figures of Chaos, simulated\n\n\
-         Laboratory notes; [all pages](README.md). Made by `cargo xtask experiment chaos --shrink \
-         {shrink} --machines {most} --page PAGE` in virtual time, so another run gives the same \
+         Made by `cargo xtask experiment chaos --shrink {shrink} \
+         --machines {most} --page PAGE` in virtual time, so another run gives the same \
          numbers. The protocol is the one of `crates/protocol`; jobs have sizes and times but no \
          contents. Graphs are of a scale less by {shrink} than the paper's (Figures 7 and 18: as \
          the paper's; Section 9.3, Figure 12 and W1 before signals are fetched: less by {}; \
@@ -187,7 +189,8 @@ fn head(Extent { shrink, most }: Extent) -> String {
          updates by iteration as welter's programs make them on R-MAT 16, are `algorithms.rs` \
          beside it. No constant was fitted to a result; time of a grid partitioner for an edge \
          (Figure 19) was measured. The text of the paper gives few numbers of its figures; these \
-         stand in the last column.\n",
+         stand in the last column, and as rings in the charts. No number was read from a chart of \
+         the paper.\n",
         shrink + 4,
     )
 }

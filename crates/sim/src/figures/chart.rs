@@ -1,8 +1,9 @@
-//! Charts of figures, in SVG: a line for each series over evenly spaced ticks.
+//! Charts of figures, in SVG: a line for each series over evenly spaced ticks, or, where ticks are
+//! things, a bar at each. Numbers of the paper are rings.
 
 use std::fmt::Write;
 
-use super::plot::{Figure, Series, number};
+use super::plot::{Claim, Figure, Series, number};
 
 /// Where the plot lies on the picture, in pixels.
 const LEFT: f64 = 56.0;
@@ -22,23 +23,41 @@ struct Scale {
     most: f64,
     /// Distance of two ticks.
     gap: f64,
+    /// Of bars, how many stand at a tick.
+    bars: Option<usize>,
 }
 
 impl Scale {
     fn of(figure: &Figure) -> Self {
         let values = figure.series.iter().flat_map(|series| series.values.iter().copied());
-        let most = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
-        let gaps = figure.ticks.len().saturating_sub(1).max(1);
-        Self { most: ceiling(most), gap: WIDTH / gaps as f64 }
+        let claims = figure.series.iter().flat_map(rings).map(|(_, value)| value);
+        let most = values.chain(claims).filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let bars = figure.is_of_things().then_some(figure.series.len());
+        let gaps = figure.ticks.len().saturating_sub(usize::from(bars.is_none())).max(1);
+        Self { most: ceiling(most), gap: WIDTH / gaps as f64, bars }
     }
 
+    /// Middle of a tick.
     fn across(&self, tick: usize) -> f64 {
-        LEFT + self.gap * tick as f64
+        LEFT + self.gap * (tick as f64 + if self.bars.is_some() { 0.5 } else { 0.0 })
+    }
+
+    /// Middle of what a series has at a tick, and the width of its bar.
+    fn of_series(&self, tick: usize, place: usize) -> (f64, f64) {
+        let Some(bars) = self.bars else { return (self.across(tick), 0.0) };
+        let width = 0.8 * self.gap / bars as f64;
+        (self.across(tick) + width * (place as f64 + 0.5 - bars as f64 / 2.0), width)
     }
 
     fn down(&self, value: f64) -> f64 {
         TOP + HEIGHT * (1.0 - value / self.most)
     }
+}
+
+/// Numbers of the paper that ours are to meet.
+fn rings(series: &Series) -> impl Iterator<Item = (usize, f64)> + '_ {
+    let claims = series.claims.iter().filter(|(_, claim)| !matches!(claim, Claim::AtLeast(_)));
+    claims.map(|&(tick, claim)| (tick, claim.value()))
 }
 
 /// The chart of a figure.
@@ -54,6 +73,17 @@ pub fn svg(figure: &Figure) -> String {
     axes(&mut text, figure, &scale);
     for (place, series) in figure.series.iter().enumerate() {
         line(&mut text, series, place, &scale);
+    }
+    if figure.series.iter().any(|series| rings(series).next().is_some()) {
+        let (x, y) = (LEFT + WIDTH + 14.0, TOP + 10.0 + 16.0 * figure.series.len() as f64);
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"none\" stroke=\"black\"/>\
+             <text x=\"{:.1}\" y=\"{y:.1}\">the paper</text>",
+            x + 5.0,
+            y - 4.0,
+            x + 16.0
+        );
     }
     text.push_str("</svg>\n");
     text
@@ -83,20 +113,44 @@ fn axes(text: &mut String, figure: &Figure, scale: &Scale) {
     middle(LEFT + WIDTH / 2.0, TOP + HEIGHT + 36.0, figure.axis);
 }
 
-/// A series, with its name at the right.
+/// A series, with its name at the right, and what the paper says of it.
 fn line(text: &mut String, series: &Series, place: usize, scale: &Scale) {
     let colour = COLOURS[place % COLOURS.len()];
     let dash = if place >= COLOURS.len() { " stroke-dasharray=\"4 3\"" } else { "" };
-    let point = |(tick, value): (usize, &f64)| {
-        format!("{:.1},{:.1}", scale.across(tick), scale.down(*value))
-    };
-    let known = series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
-    let points: Vec<String> = known.map(point).collect();
+    let known = || series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
+    if scale.bars.is_some() {
+        for (tick, &value) in known() {
+            let ((x, width), y) = (scale.of_series(tick, place), scale.down(value));
+            let _ = writeln!(
+                text,
+                "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" \
+                 fill=\"{colour}\"/>",
+                x - width / 2.0,
+                TOP + HEIGHT - y
+            );
+        }
+    } else {
+        let point = |(tick, value): (usize, &f64)| {
+            format!("{:.1},{:.1}", scale.across(tick), scale.down(*value))
+        };
+        let _ = writeln!(
+            text,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"2\"{dash}/>",
+            known().map(point).collect::<Vec<String>>().join(" ")
+        );
+    }
+    for (tick, value) in rings(series) {
+        let (x, y) = (scale.of_series(tick, place).0, scale.down(value));
+        let _ = writeln!(
+            text,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"white\" fill-opacity=\"0.6\" \
+             stroke=\"{colour}\" stroke-width=\"2\"/>"
+        );
+    }
     let _ = writeln!(
         text,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
-        points.join(" "),
+        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
         LEFT + WIDTH + 14.0,
         TOP + 10.0 + 16.0 * place as f64,
         escaped(&series.name)
@@ -139,5 +193,14 @@ mod tests {
         assert!(svg.contains("time &amp; more") && svg.contains("&lt;PR&gt;"));
         assert!(svg.contains("1600</text>"), "a round end of the axis: {svg}");
         assert!(svg.contains("points=\"56.0,274.0 476.0,34.0\""), "from corner to corner: {svg}");
+        assert!(!svg.contains("the paper"));
+        let figure = Figure { axis: "algorithm", ..figure };
+        let [first, other] = <[Series; 2]>::try_from(figure.series).expect("there are two");
+        let first = first.claimed(1, Claim::About(2000.0)).claimed(0, Claim::AtLeast(9999.0));
+        let svg = super::svg(&Figure { series: vec![first, other], ..figure });
+        assert!(!svg.contains("polyline") && svg.contains("the paper"), "{svg}");
+        // The background, and a bar for each of four numbers.
+        assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
+        assert_eq!(svg.matches("r=\"5\"").count(), 2, "one of the paper, one that says so: {svg}");
     }
 }

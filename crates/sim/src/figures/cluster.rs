@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use welter_protocol::Time;
 use welter_protocol::config::{Route, Timing, VertexSets};
 use welter_protocol::partitions::Partitions;
+use welter_protocol::placement::Placement;
 use welter_protocol::times::Times;
 use welter_store::header::Encoding;
 
@@ -74,6 +75,8 @@ pub enum Layout {
     Resident,
     /// Partitions have about as many edges each, not vertices.
     Weighed,
+    /// Machines level the bytes that they send to each disk.
+    Level,
 }
 
 /// Bytes that a hundred edges of an R-MAT graph of this scale take as chunks: 2.12 an edge were
@@ -253,6 +256,9 @@ impl Setting {
         let holds_vertices = layout >= Layout::Resident;
         if holds_vertices {
             config.vertex_sets = VertexSets::Memory;
+        }
+        if layout >= Layout::Level {
+            config.placement = Placement::Even;
         }
         config.store_window_bytes = 16 * CHUNK_BYTES / grain;
         config.checkpoint_interval = u32::MAX;

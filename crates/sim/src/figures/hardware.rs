@@ -3,7 +3,7 @@
 use super::algorithms::{Algorithm, BFS, PR};
 use super::cluster::{Setting, Storage};
 use super::extent::Extent;
-use super::plot::{Figure, Series};
+use super::plot::{Claim, Figure, Series};
 
 /// Times of a graph that grows with the machines, by that of one machine of the paper.
 fn times(
@@ -59,7 +59,11 @@ pub(super) fn cores(extent: Extent) -> Vec<Figure> {
 /// Kind of disk.
 pub(super) fn storage(extent: Extent) -> Vec<Figure> {
     let kinds = [("SSD", Storage::SSD, ""), ("HDD", Storage::HDD, "twice the time of SSDs")];
-    let series = compared(extent, &kinds, |setting, storage| Setting { storage, ..setting });
+    let mut series = compared(extent, &kinds, |setting, storage| Setting { storage, ..setting });
+    for pair in series.chunks_exact_mut(2) {
+        let claims = pair[0].values.iter().map(|ssd| Claim::About(2.0 * ssd));
+        pair[1].claims = claims.enumerate().collect();
+    }
     vec![Figure {
         number: "10",
         title: "SSD and hard disks: time by that of one machine with SSDs",

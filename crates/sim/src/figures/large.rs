@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::algorithms::{Algorithm, BFS, PR};
 use super::cluster::{Setting, Storage, run};
 use super::extent::Extent;
-use super::plot::{Figure, Series};
+use super::plot::{Claim, Figure, Series};
 
 /// By how many powers of two graphs are smaller, besides those of the extent.
 const SMALLER: u32 = 4;
@@ -20,19 +20,24 @@ fn setting(algorithm: &'static Algorithm, scale: u32, extent: Extent) -> Setting
 /// The capacity run.
 pub(super) fn capacity(extent: Extent) -> Vec<Figure> {
     let times = f64::from(1 << (extent.shrink + SMALLER));
-    let row = |algorithm: &'static Algorithm, paper| {
+    let row = |algorithm: &'static Algorithm, paper, claims: [f64; 3]| {
         let run = setting(algorithm, 36, extent).run();
         let hours = times * run.seconds / 3600.0;
         let terabytes = times * run.bytes / 1e12;
         let values = vec![hours, terabytes, run.rate() / 1e9];
-        Series::new(algorithm.name, values).beside(paper)
+        let row = Series::new(algorithm.name, values).beside(paper);
+        let claims = claims.into_iter().map(Claim::About).enumerate();
+        claims.fold(row, |row, (tick, claim)| row.claimed(tick, claim))
     };
     vec![Figure {
         number: "9.3",
         title: "R-MAT 36, a trillion edges, on hard disks",
         axis: "algorithm",
         ticks: vec!["hours".into(), "TB".into(), "GB/s".into()],
-        series: vec![row(&BFS, "9 h, 214 TB, 7 GB/s"), row(&PR, "19 h, 395 TB, 7 GB/s")],
+        series: vec![
+            row(&BFS, "9 h, 214 TB, 7 GB/s", [9.0, 214.0, 7.0]),
+            row(&PR, "19 h, 395 TB, 7 GB/s", [19.0, 395.0, 7.0]),
+        ],
         paper: "BFS in a little over 9 hours with 214 TB of transfers, five iterations of PageRank \
                 in 19 hours with 395 TB, 7 GB/s.",
         notes: "Times and bytes are those of a smaller graph, times as many as it is smaller. \
@@ -56,7 +61,8 @@ pub(super) fn checkpoints(extent: Extent) -> Vec<Figure> {
         let none = time(u32::MAX, false);
         let values = [(1, false), (1, true)]
             .map(|(interval, scatter)| 100.0 * (time(interval, scatter) / none - 1.0));
-        Series::new(algorithm.name, values.into()).beside("below 6")
+        let row = Series::new(algorithm.name, values.into()).beside("below 6");
+        (0..2).fold(row, |row, tick| row.claimed(tick, Claim::AtMost(6.0)))
     };
     vec![Figure {
         number: "12",

@@ -4,6 +4,38 @@
 
 use std::fmt::Write;
 
+/// A number of the paper's text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Claim {
+    /// As large as this.
+    About(f64),
+    /// No larger.
+    AtMost(f64),
+    /// No smaller.
+    AtLeast(f64),
+}
+
+impl Claim {
+    /// The number itself.
+    pub fn value(self) -> f64 {
+        let (Self::About(value) | Self::AtMost(value) | Self::AtLeast(value)) = self;
+        value
+    }
+
+    /// By which share of it ours is beside it: 0 where a bound is kept.
+    fn off(self, ours: f64) -> f64 {
+        let off = ours / self.value() - 1.0;
+        match self {
+            Self::About(_) => off,
+            Self::AtMost(_) => off.max(0.0),
+            Self::AtLeast(_) => off.min(0.0),
+        }
+    }
+}
+
+/// The share by which ours may be beside the paper's without a reason.
+const ALLOWED: f64 = 0.15;
+
 /// A line, or a row, of a figure.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -13,18 +45,36 @@ pub struct Series {
     pub values: Vec<f64>,
     /// Number in the text of the paper; empty where it has none.
     pub paper: &'static str,
+    /// Numbers in the text of the paper by the places of their ticks.
+    pub claims: Vec<(usize, Claim)>,
 }
 
 impl Series {
     /// A series of which the paper gives no number.
     pub fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
-        Self { name: name.into(), values, paper: "" }
+        Self { name: name.into(), values, paper: "", claims: Vec::new() }
     }
 
     /// With what the paper says of it.
     #[must_use]
     pub fn beside(self, paper: &'static str) -> Self {
         Self { paper, ..self }
+    }
+
+    /// With a number of the paper's at a tick.
+    #[must_use]
+    pub fn claimed(mut self, tick: usize, claim: Claim) -> Self {
+        self.claims.push((tick, claim));
+        self
+    }
+
+    /// With a number of the paper's at the last tick of all 32 machines, if there is one.
+    #[must_use]
+    pub(super) fn at_32(self, claim: Option<f64>) -> Self {
+        match (self.values.len(), claim) {
+            (6, Some(value)) => self.claimed(5, Claim::About(value)),
+            _ => self,
+        }
     }
 
     /// The mean of series, tick by tick.
@@ -80,6 +130,38 @@ impl Figure {
         found.unwrap_or_else(|| panic!("figure {} has no series {name}", self.number))
     }
 
+    /// How many of the paper's numbers ours are near, and which are not.
+    pub fn verdict(&self) -> String {
+        let of = |series: &Series| {
+            let Series { name, values, claims, .. } = series.clone();
+            claims.into_iter().map(move |(tick, claim)| (name.clone(), tick, values[tick], claim))
+        };
+        let all: Vec<_> = self.series.iter().flat_map(of).collect();
+        if all.is_empty() {
+            return "The text of the paper has no number for this; shapes are compared.".to_owned();
+        }
+        let far = |(name, tick, ours, claim): &(String, usize, f64, Claim)| {
+            let off = claim.off(*ours);
+            (off.abs() > ALLOWED).then(|| {
+                let (tick, theirs) = (&self.ticks[*tick], number(claim.value()));
+                format!("{name} ({tick}) {} for {theirs} ({:+.0} %)", number(*ours), 100.0 * off)
+            })
+        };
+        let far: Vec<String> = all.iter().filter_map(far).collect();
+        let near = all.len() - far.len();
+        let those = if far.is_empty() { String::new() } else { ": ".to_owned() + &far.join(", ") };
+        format!(
+            "{near} of {} numbers are within 15 % of the paper's, or within its bound{}{those}.",
+            all.len(),
+            if far.is_empty() { "" } else { "; not so" }
+        )
+    }
+
+    /// Whether ticks are things that stand side by side, without a way from one to the next.
+    pub(super) fn is_of_things(&self) -> bool {
+        ["algorithm", "layout", "checkpoints"].contains(&self.axis)
+    }
+
     /// The name of its files, without an extension: that of a paper, and the number.
     pub fn file(&self, paper: &str) -> String {
         format!("{paper}-{}", self.number.replace('.', "-"))
@@ -119,6 +201,27 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_verdict_names_what_is_far_from_the_paper() {
+        let mut figure = Figure {
+            number: "6",
+            title: "time",
+            axis: "machines",
+            ticks: vec!["1".into(), "32".into()],
+            series: vec![Series::new("BFS", vec![1.0, 1.9])],
+            paper: "",
+            notes: "",
+        };
+        assert!(figure.verdict().contains("no number"));
+        let claims = [Claim::About(2.0), Claim::AtMost(1.5), Claim::AtLeast(1.5)];
+        figure.series[0].claims = claims.map(|claim| (1, claim)).into();
+        let verdict = figure.verdict();
+        assert!(verdict.starts_with("2 of 3 numbers"), "{verdict}");
+        assert!(verdict.ends_with("not so: BFS (32) 1.9 for 1.5 (+27 %)."), "{verdict}");
+        figure.series[0].claims.remove(1);
+        assert!(figure.verdict().ends_with("within its bound."), "{}", figure.verdict());
+    }
 
     #[test]
     fn a_figure_is_a_table_and_lines() {

@@ -11,7 +11,7 @@ use welter_protocol::window::{Width, utilisation};
 use super::algorithms::{Algorithm, BFS, PR};
 use super::cluster::{Run, Setting, run};
 use super::extent::Extent;
-use super::plot::{Figure, Series};
+use super::plot::{Claim, Figure, Series};
 use crate::schedule::{MICROS, MILLIS, Schedule};
 
 /// A run at the most machines with another policy.
@@ -92,7 +92,8 @@ pub(super) fn window(extent: Extent) -> Vec<Figure> {
         let all = forced.chain([Width::Measured]);
         let values = all.map(|width| time(width) / ten).collect();
         let name = port.map_or_else(String::new, |_| ", ports with a bound".to_owned());
-        Series::new(format!("{}{name}", algorithm.name), values).beside("least at 10")
+        let row = Series::new(format!("{}{name}", algorithm.name), values).beside("least at 10");
+        (0..widths.len()).fold(row, |row, tick| row.claimed(tick, Claim::AtLeast(1.0)))
     };
     let mut ticks: Vec<String> = widths.iter().map(ToString::to_string).collect();
     ticks.push("measured".into());
@@ -130,8 +131,9 @@ pub(super) fn bias(extent: Extent) -> Vec<Figure> {
     let row = |algorithm: &'static Algorithm| {
         let time = |(_, bias)| with(algorithm, extent, |config| config.bias = bias).seconds;
         let times = biases.map(time);
-        let values = times.iter().map(|time| time / times[2]).collect();
-        Series::new(algorithm.name, values).beside("least at 1")
+        let values = times.map(|time| time / times[2]);
+        let row = Series::new(algorithm.name, values.into()).beside("least at 1");
+        (0..5).fold(row, |row, tick| row.claimed(tick, Claim::AtLeast(1.0)))
     };
     vec![Figure {
         number: "17",
@@ -159,9 +161,11 @@ pub(super) fn busy(extent: Extent) -> Vec<Figure> {
         };
         let paper = if k == 5 { "99.56 at 32" } else { "" };
         let formula = extent.machines().into_iter().map(formula).collect();
-        series.push(Series::new(format!("k = {k}, equation 2"), formula).beside(paper));
+        let claim = (k == 5).then_some(99.56);
+        let formula = Series::new(format!("k = {k}, equation 2"), formula);
+        series.push(formula.beside(paper).at_32(claim));
         let found = extent.machines().into_iter().map(found).collect();
-        series.push(Series::new(format!("k = {k}, simulated"), found));
+        series.push(Series::new(format!("k = {k}, simulated"), found).at_32(claim));
     }
     vec![Figure {
         number: "5",
