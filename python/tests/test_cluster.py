@@ -86,6 +86,51 @@ def test_the_command_that_pip_installs_has_machines(roads, tmp_path):
         assert report["cluster"]["restarts"] == 0
 
 
+#: A starter of the command that has processes in the place of Ray's actors.
+DOUBLE = """
+import sys
+import welter._hosted as hosted
+from welter import _command, _native, _starters
+
+class Double:
+    def __init__(self, address, patience):
+        self.address, self.patience = address, patience
+    def _starter(self, words):
+        if self.address == "none:1":
+            raise ConnectionError("nobody is there")
+        assert words[1] == "sssp" and "--cluster=env" in words, words
+        print("a word that is for people")
+        seat = 3, "127.0.0.1:0", _native.cluster_key(), self.patience
+        return _starters.Processes(words, seat)
+
+hosted.ray = Double
+sys.exit(_command.main())
+"""
+
+
+def test_the_command_is_the_host_of_machines_that_python_starts(roads, tmp_path):
+    (tmp_path / "double.py").write_text(DOUBLE)
+    entry = "import sys; from welter import _command; _command._MACHINE = (\"import sys; "
+    entry += f"sys.path[:] = {{path!r}}; exec(open('{tmp_path}/double.py').read())\"); "
+    entry += "sys.exit(_command.main())"
+    # The folder is that of the command, and so are names of files.
+    line = [sys.executable, "-c", entry, "run", "sssp", roads.name, "--source=1", "-q"]
+    said = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
+    one = subprocess.run(line, **said)
+    many = subprocess.run([*line, "--cluster=ray:a:1", "--report=r.json"], **said)
+    assert many.returncode == 0, many.stderr
+    assert many.stdout == one.stdout and one.stdout and "for people" in many.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert len(report["cluster"]["machines"]) == 3
+    for options, code, words in [
+        (["--cluster=ray:none:1"], 2, "nobody is there"),
+        (["--cluster=ray", "--rank=1"], 2, "--rank"),
+        (["--cluster=ray", "--memory=1GiB"], 2, "--memory"),
+    ]:
+        ended = subprocess.run([*line, *options], **said)
+        assert ended.returncode == code and words in ended.stderr, ended.stderr
+
+
 class Watched(_starters.Processes):
     """Tells of the processes that it starts."""
 

@@ -6,7 +6,9 @@ which is said; ``WELTER_REQUIRE=ray`` makes that an error.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -85,6 +87,18 @@ def test_an_actor_that_is_killed_is_replaced(nodes, monkeypatch):
     assert found.report["cluster"]["restarts"] <= 1
     one = welter.pagerank(graph, iterations=100)
     assert np.allclose(found.to_numpy()["rank"], one.to_numpy()["rank"], rtol=1e-9)
+
+
+def test_the_command_runs_on_the_nodes(nodes, tmp_path):
+    entry = "import sys; from welter._command import main; sys.exit(main())"
+    line = [sys.executable, "-c", entry, "run", "bfs", "rmat:10", "--source=7", "-q"]
+    one = subprocess.run(line, capture_output=True, text=True)
+    line += [f"--cluster=ray:{nodes.address}", f"--report={tmp_path / 'r.json'}"]
+    many = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    assert many.returncode == 0, many.stderr
+    assert many.stdout == one.stdout and one.stdout
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert len(report["cluster"]["machines"]) == 3
 
 
 def test_what_ray_has_not_is_refused(nodes):

@@ -14,5 +14,9 @@ _MACHINE = "import sys; sys.path[:] = {path!r}; from welter._command import main
 
 def main() -> int:
     """Does what the command line asks for, and returns the exit code."""
+    if sys.argv[1:] == ["--cluster-starter"]:
+        from ._hosted import main as starts
+
+        return starts()
     starter = [sys.executable, "-c", _MACHINE.format(path=sys.path)]
     return _native.command(["welter", *sys.argv[1:]], starter)

@@ -310,10 +310,15 @@ impl Job {
         } else {
             places.filter(|&at| !is_rank(at)).map(|at| &words[at]).collect()
         };
-        let words = format!("{shared:?} {} {:?}", self.count, self.reading);
+        let words = self.words(&shared);
         let reach = Reach::default();
         let (bounds, contents) = (Settings::bounds(), self.contents);
         Ok((Run { config, words, contents, bounds, reach }, cut))
+    }
+
+    /// The run in words, of which these are the command's.
+    pub(crate) fn words<W: std::fmt::Debug>(&self, shared: &[W]) -> String {
+        format!("{shared:?} {} {:?}", self.count, self.reading)
     }
 
     /// The task of a machine, which reads its share.

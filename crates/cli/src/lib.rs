@@ -13,6 +13,7 @@
 // Those macros panic where nobody can read what is said.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+mod actors;
 mod algorithms;
 pub mod allocator;
 mod args;
@@ -39,6 +40,7 @@ mod failure;
 mod finite;
 mod generate;
 mod graphalytics;
+mod hosted;
 mod in_memory_edges;
 mod info;
 mod ingest;

@@ -14,6 +14,11 @@ pub(crate) fn keep_starter(words: Vec<OsString>) {
     STARTER.get_or_init(|| words);
 }
 
+/// Whether it is started by other words than its own name.
+pub(crate) fn is_started() -> bool {
+    STARTER.get().is_some()
+}
+
 /// The command that starts this program, without words for it.
 pub(crate) fn program() -> Command {
     match STARTER.get().map(Vec::as_slice) {

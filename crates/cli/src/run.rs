@@ -8,6 +8,7 @@ use welter_model::table::{Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_output::{TableFormat, write_table, write_table_to};
 
+use crate::actors;
 use crate::algorithms::chosen::{Answer, Chosen};
 use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
@@ -62,8 +63,11 @@ pub(crate) fn run(
 fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: &Cluster) -> Result<(), Failure> {
     cluster::check(algorithm, args)?;
     algorithm.check(&args.input.shown())?;
-    let &Cluster::Local(machines) = cluster else {
-        return computers::take_part(algorithm, args, cluster, Ends { begin, show: show_found });
+    let ends = Ends { begin, show: show_found };
+    let machines = match cluster {
+        Cluster::Local(machines) => *machines,
+        Cluster::Ray(address) => return actors::run(algorithm, args, address.as_deref(), ends),
+        _ => return computers::take_part(algorithm, args, cluster, ends),
     };
     if let Some(seat) = &args.cluster.cluster_machine {
         return cluster::be(algorithm, args, (machines, seat));

@@ -11,8 +11,8 @@ use super::values::parsed;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Run on a cluster: local:N processes of this computer; or static:FILE or env, where each
-    /// computer runs this command: docs/cluster.md
+    /// Run on a cluster: local:N processes of this computer; ray[:ADDRESS]; static:FILE or
+    /// env, where all run this command: docs/cluster.md
     #[arg(long, value_name = "WHERE", hide_short_help = true, value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
     /// Rank of this machine [default: what its environment says]
@@ -57,6 +57,8 @@ pub(crate) enum Cluster {
     Static(PathBuf),
     /// Computers of which the environment tells.
     Env,
+    /// Nodes of a Ray cluster, at this address or the one that Ray finds.
+    Ray(Option<String>),
 }
 
 /// Machines of a cluster, at most.
@@ -72,10 +74,16 @@ impl FromStr for Cluster {
         if let Some(file) = text.strip_prefix("static:").filter(|file| !file.is_empty()) {
             return Ok(Self::Static(file.into()));
         }
+        if text == "ray" {
+            return Ok(Self::Ray(None));
+        }
+        if let Some(address) = text.strip_prefix("ray:").filter(|address| !address.is_empty()) {
+            return Ok(Self::Ray(Some(address.to_owned())));
+        }
         let machines = text.strip_prefix("local:").and_then(|count| count.parse().ok());
         match machines {
             Some(machines) if (1..=MACHINES_MAX).contains(&machines) => Ok(Self::Local(machines)),
-            _ => Err(format!("expected local:N with 1 to {MACHINES_MAX}, static:FILE or env")),
+            _ => Err(format!("expected local:N with 1 to {MACHINES_MAX}, static:FILE, env or ray")),
         }
     }
 }
@@ -114,8 +122,10 @@ mod tests {
         assert_eq!("local:4".parse(), Ok(Cluster::Local(4)));
         assert_eq!("static:a:b".parse(), Ok(Cluster::Static("a:b".into())));
         assert_eq!("env".parse(), Ok(Cluster::Env));
+        assert_eq!("ray".parse(), Ok(Cluster::Ray(None)));
+        assert_eq!("ray:a:63".parse(), Ok(Cluster::Ray(Some("a:63".to_owned()))));
         for wrong in
-            ["", "static:", "4", "local", "local:", "local:0", "local:65", "local:x", "ray:4"]
+            ["", "static:", "4", "local", "local:", "local:0", "local:65", "local:x", "ray:"]
         {
             assert!(wrong.parse::<Cluster>().is_err(), "{wrong}");
         }

@@ -12,7 +12,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use welter_cluster::host::{self, Finished};
 use welter_cluster::{Credentials, Peers, Seating, Trust, decline};
 use welter_progress::{FailureKind, Progress};
 
@@ -22,8 +21,9 @@ use crate::algorithms::understood;
 use crate::args::{MACHINES_MAX, RunOptions};
 use crate::checkpoint;
 use crate::cluster::{self, Job, unfit};
-use crate::computers::{self, number_of_run, verdict};
+use crate::computers::{self, verdict};
 use crate::failure::Failure;
+use crate::hosted::{Hosted, said};
 use crate::load::Source;
 use crate::promise::table_files;
 use crate::session::Session;
@@ -127,27 +127,11 @@ fn hosted(
 ) -> Result<Answer, Failure> {
     let (algorithm, args, source) = job(words)?;
     let session = Session::within(args.resources.clone(), progress)?;
-    let machines = seating.machines;
-    let here = cluster::Place { rank: None, writes: true };
-    let job = Job::of(&*algorithm, &args, (&source, machines), (here, &session))?;
-    let (mut run, _) = computers::run_of(&job)?;
-    run.words = said(words, &run.words);
-    let peers =
-        Peers::new(seating, (Some([run.digest(), run.contents]), number_of_run()), progress)?;
-    listening(peers.address());
-    let peers = told.insert(peers);
-    peers.gather()?;
-    let finished: Finished = host::run(peers, machines, progress)?;
-    let mut found = job.found(&*algorithm, finished)?;
-    found.machines.strangers = peers.strangers();
+    let hosted = Hosted { algorithm: &*algorithm, args: &args, source: &source, words };
+    let found = hosted.run(&session, (seating, listening), told)?;
     let tables = table_files(checkpoint::tables(&*algorithm, &args.input));
     let files = source.files().into_iter().chain(tables).collect();
     Answer::of_cluster(found, &*algorithm, &session, files)
-}
-
-/// Words of the command that all machines of a run were given.
-fn said(words: &[String], run: &str) -> String {
-    format!("{words:?} {run}")
 }
 
 /// Is the machine of a rank until there is a verdict.
@@ -168,7 +152,7 @@ pub fn machine(
             let here = cluster::Place { rank: Some(rank), writes: false };
             let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
             let (mut run, cut) = computers::run_of(&job)?;
-            run.words = said(words, &run.words);
+            run.words = said(words, &job);
             Ok(computers::be(&job, (&run, &cut), &seating, &session)?)
         })();
         if was.is_err() {

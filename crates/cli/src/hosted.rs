@@ -1,0 +1,58 @@
+//! The host of a run whose machines are started by another process, and which is no machine.
+
+use std::net::SocketAddr;
+
+use welter_cluster::host::{self, Finished};
+use welter_cluster::{Peers, Seating};
+
+use crate::algorithms::chosen::Chosen;
+use crate::args::RunOptions;
+use crate::cluster::{Found, Job, Place};
+use crate::computers::{number_of_run, run_of};
+use crate::failure::Failure;
+use crate::load::Source;
+use crate::session::Session;
+
+/// A run, as its host knows it.
+pub(crate) struct Hosted<'a> {
+    /// Algorithm of the run.
+    pub(crate) algorithm: &'a dyn Chosen,
+    /// Options of the run.
+    pub(crate) args: &'a RunOptions,
+    /// Input of the run.
+    pub(crate) source: &'a Source,
+    /// Words that the machines are given.
+    pub(crate) words: &'a [String],
+}
+
+impl Hosted<'_> {
+    /// Waits for machines, and has the result. `listening` is told where they come to, and `told`
+    /// is set when there is one who tells them of the end.
+    pub(crate) fn run(
+        &self,
+        session: &Session,
+        (seating, listening): (&Seating, impl FnOnce(SocketAddr)),
+        told: &mut Option<Peers>,
+    ) -> Result<Found, Failure> {
+        let &Self { algorithm, args, source, words } = self;
+        let (machines, progress) = (seating.machines, &session.progress);
+        let place = Place { rank: None, writes: true };
+        let job = Job::of(algorithm, args, (source, machines), (place, session))?;
+        let (mut run, _) = run_of(&job)?;
+        run.words = said(words, &job);
+        let expected = Some([run.digest(), run.contents]);
+        let peers = Peers::new(seating, (expected, number_of_run()), progress)?;
+        listening(peers.address());
+        let peers = told.insert(peers);
+        peers.gather()?;
+        let finished: Finished = host::run(peers, machines, progress)?;
+        let mut found = job.found(algorithm, finished)?;
+        found.machines.strangers = peers.strangers();
+        Ok(found)
+    }
+}
+
+/// The run in words, where all machines were given these.
+pub(crate) fn said(words: &[String], job: &Job) -> String {
+    format!("{words:?} {}", job.words::<String>(&[]))
+}
