@@ -15,7 +15,7 @@ use std::sync::Arc;
 use welter_cluster::host::{self, Finished};
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve,
+    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve, sweep,
 };
 use welter_engine::Machine;
 use welter_engine::plan::{FrontierMode, IndexMode};
@@ -372,6 +372,8 @@ impl Job {
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
                 strangers: 0,
+                trust: "loopback",
+                iteration_times: finished.iteration_times,
             },
             notes,
             top: program.top,
@@ -479,6 +481,7 @@ impl Directory {
         let Some(parent) = scratch.first() else { return Err(Failure::bug("no place for files")) };
         let path = parent.join(format!("welter-cluster-{}", std::process::id()));
         durable::make_directory(&path, None)?;
+        sweep(parent, &path);
         Ok(Self(path))
     }
 }

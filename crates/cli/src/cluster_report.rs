@@ -32,6 +32,10 @@ pub(crate) struct Machines {
     pub(crate) suspicions: u32,
     /// Connections to the first machine that were of none.
     pub(crate) strangers: u64,
+    /// Proof that machines give each other.
+    pub(crate) trust: &'static str,
+    /// Seconds that were taken until so many iterations were done.
+    pub(crate) iteration_times: Vec<(u32, f64)>,
 }
 
 /// The file.
@@ -61,10 +65,21 @@ struct Cluster {
     partitions: u64,
     restarts: u32,
     suspicions: u32,
-    /// Connections that were of no machine.
+    /// Connections that were of no machine, to the host and to machines.
     strangers: u64,
+    /// Proof that machines give each other.
+    trust: &'static str,
+    /// The beginning (0), and each iteration.
+    iteration_times: Vec<IterationTime>,
     /// By rank.
     machines: Vec<Machine>,
+}
+
+/// Time that an iteration took.
+#[derive(Debug, Serialize)]
+struct IterationTime {
+    iteration: u32,
+    seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -141,7 +156,14 @@ impl<'a> Report<'a> {
                 partitions: machines.partitions,
                 restarts: machines.restarts,
                 suspicions: machines.suspicions,
-                strangers: machines.strangers,
+                strangers: machines.strangers
+                    + machines.activities.iter().map(|it| it.strangers).sum::<u64>(),
+                trust: machines.trust,
+                iteration_times: machines
+                    .iteration_times
+                    .iter()
+                    .map(|&(iteration, seconds)| IterationTime { iteration, seconds })
+                    .collect(),
                 machines: machines.activities.iter().map(Machine::from).collect(),
             },
             iterations: finding.iterations,

@@ -245,7 +245,17 @@ fn led(
     *told = Some(peers);
     let mut found: Found = job.found(algorithm, finished?)?;
     found.machines.strangers = strangers;
+    found.machines.trust = proof(&seating.trust);
     (ends.show)(algorithm, args, session, &found)
+}
+
+/// Proof that machines give each other, in a word for reports.
+pub(crate) fn proof(trust: &Trust) -> &'static str {
+    match trust {
+        Trust::Loopback => "loopback",
+        Trust::Network => "insecure-trusted-network",
+        Trust::Key(_) => "key",
+    }
 }
 
 /// A number that no other run has.

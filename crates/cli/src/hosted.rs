@@ -8,7 +8,7 @@ use welter_cluster::{Peers, Seating};
 use crate::algorithms::chosen::Chosen;
 use crate::args::RunOptions;
 use crate::cluster::{Found, Job, Place};
-use crate::computers::{number_of_run, run_of};
+use crate::computers::{number_of_run, proof, run_of};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::session::Session;
@@ -48,6 +48,7 @@ impl Hosted<'_> {
         let finished: Finished = host::run(peers, machines, progress)?;
         let mut found = job.found(algorithm, finished)?;
         found.machines.strangers = peers.strangers();
+        found.machines.trust = proof(&seating.trust);
         Ok(found)
     }
 }

@@ -40,10 +40,12 @@ pub struct Activity {
     pub accepted: u64,
     /// Proposals to help that it declined.
     pub declined: u64,
+    /// Connections from no machine, or with what was no message.
+    pub strangers: u64,
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 13;
+const NUMBERS: usize = 14;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -80,7 +82,7 @@ impl Activity {
     fn numbers(&self) -> [u64; NUMBERS] {
         let Times { own, stolen, copying, merging, idle } = self.times;
         let Self { read_bytes, written_bytes, sent_bytes, sent, served, .. } = *self;
-        let [helped, accepted, declined] = [self.helped, self.accepted, self.declined];
+        let Self { helped, accepted, declined, strangers, .. } = *self;
         [
             own,
             stolen,
@@ -95,6 +97,7 @@ impl Activity {
             helped,
             accepted,
             declined,
+            strangers,
         ]
     }
 
@@ -112,8 +115,8 @@ impl Activity {
         let numbers: Option<Vec<u64>> = line.split(' ').map(|word| word.parse().ok()).collect();
         let numbers: [u64; NUMBERS] = numbers?.try_into().ok()?;
         let [own, stolen, copying, merging, idle, rest @ ..] = numbers;
-        let [read_bytes, written_bytes, sent_bytes, sent, served, helped, accepted, declined] =
-            rest;
+        let [read_bytes, written_bytes, sent_bytes, sent, served, rest @ ..] = rest;
+        let [helped, accepted, declined, strangers] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
@@ -124,6 +127,7 @@ impl Activity {
             helped,
             accepted,
             declined,
+            strangers,
         })
     }
 }
@@ -141,7 +145,7 @@ mod tests {
         assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 10, 13));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
         for wrong in
-            ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10 11 12 x", "1 2 3 4 5 6 7 8 9 10 11 12 13 14"]
+            ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10 11 12 13 x", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"]
         {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }

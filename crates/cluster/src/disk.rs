@@ -13,6 +13,7 @@
 //! Tested by `after_a_failed_sync_nothing_is_written`.
 
 pub(crate) mod folder;
+pub(crate) mod stale;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

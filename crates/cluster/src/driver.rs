@@ -24,6 +24,7 @@ use crate::activity::Activity;
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::links::Links;
+use crate::links::counts::Counted;
 use crate::program::Program;
 use crate::report::{Report, Reports};
 
@@ -113,7 +114,9 @@ impl Driver {
             Effect::Finished(manifest) => {
                 let (times, counters) =
                     (self.machine.times(self.clock.now()), self.machine.counters());
-                let activity = self.activity.with(times, counters);
+                let counts = self.links.counts();
+                let strangers = counts.get(Counted::Stranger) + counts.get(Counted::Malformed);
+                let activity = Activity { strangers, ..self.activity.with(times, counters) };
                 self.reports.say(Report::Did(Box::new(activity)));
                 self.reports.say(Report::Finished(manifest));
             }

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use welter_progress::Progress;
 use welter_protocol::checkpoint::Manifest;
@@ -90,6 +90,10 @@ pub struct Finished {
     pub restarts: u32,
     /// How often a machine was silent for long.
     pub suspicions: u32,
+    /// Seconds from the start of the machines to the first decision, and between two that follow
+    /// each other, with the iterations that were done by then. What was done again counts to the
+    /// iteration that it belongs to.
+    pub iteration_times: Vec<(u32, f64)>,
 }
 
 impl Finished {
@@ -117,6 +121,9 @@ struct Seats<'h> {
     suspicions: u32,
     /// Decisions of the program, by iterations, and by which process that was said.
     decided: BTreeMap<u32, (u32, Bytes)>,
+    began: Instant,
+    /// When a decision was last heard, by iterations.
+    heard: BTreeMap<u32, Instant>,
 }
 
 /// Runs a cluster of so many machines to its end, unless `progress` is cancelled, and has the
@@ -129,7 +136,14 @@ pub fn run(
     machines: usize,
     progress: &Progress,
 ) -> Result<Finished, ClusterError> {
-    let mut seats = Seats { host, all: Vec::new(), suspicions: 0, decided: BTreeMap::new() };
+    let mut seats = Seats {
+        host,
+        all: Vec::new(),
+        suspicions: 0,
+        decided: BTreeMap::new(),
+        began: Instant::now(),
+        heard: BTreeMap::new(),
+    };
     let ended = seats.begin(machines).and_then(|()| seats.live(progress));
     for rank in 0..machines {
         seats.host.stop(rank);
@@ -176,6 +190,9 @@ impl Seats<'_> {
     ) -> Result<(), ClusterError> {
         let seat = &mut self.all[rank];
         if let Report::Decided(iterations, control) = report {
+            // What follows was done before the machines went back, and is done again.
+            self.heard.retain(|&after, _| after < iterations);
+            self.heard.insert(iterations, Instant::now());
             // Also of a process that was replaced: those after it may begin with this.
             let said = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
             if said.0 <= incarnation {
@@ -214,6 +231,13 @@ impl Seats<'_> {
         self.introduce(rank)
     }
 
+    fn iteration_times(&self) -> Vec<(u32, f64)> {
+        let ends = self.heard.values();
+        let begins = std::iter::once(&self.began).chain(self.heard.values());
+        let took = ends.zip(begins).map(|(end, begin)| (*end - *begin).as_secs_f64());
+        self.heard.keys().copied().zip(took).collect()
+    }
+
     /// The manifest with which all have finished.
     fn finished(&self) -> Option<Arc<Manifest>> {
         let first = self.all.first()?.finished.as_ref()?;
@@ -241,7 +265,8 @@ impl Seats<'_> {
         let decided = (0..=manifest.version).filter_map(decided).collect();
         let activities = self.all.iter().map(|seat| seat.did).collect();
         let suspicions = self.suspicions;
-        Ok(Finished { manifest, decided, parts, activities, restarts, suspicions })
+        let iteration_times = self.iteration_times();
+        Ok(Finished { manifest, decided, parts, activities, restarts, suspicions, iteration_times })
     }
 }
 

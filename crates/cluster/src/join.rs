@@ -17,6 +17,7 @@ use welter_protocol::payload::checksum;
 use crate::control::{Request, Word, write};
 use crate::credentials::Trust;
 use crate::disk::folder::Folder;
+use crate::disk::stale::sweep;
 use crate::error::ClusterError;
 use crate::links::stream::Stream;
 use crate::meeting::{
@@ -170,6 +171,7 @@ impl Life {
         let rank = seating.rank;
         let directory = scratch.join(format!("welter-cluster-{number}-{rank}"));
         let folder = Arc::new(Folder::open(&directory, None)?);
+        sweep(scratch, &directory);
         let incarnation = folder.incarnation(above)?;
         let run = self.run_of(run, number, seating);
         let (reports, reported) = channel();

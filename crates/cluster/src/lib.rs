@@ -50,6 +50,7 @@ mod threads;
 pub use activity::Activity;
 pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
+pub use disk::stale::sweep;
 pub use error::ClusterError;
 pub use host::Host;
 pub use join::{MakeOne, decline, join};

@@ -202,11 +202,18 @@ fn a_report_says_what_each_machine_did() {
     assert_eq!((&report["algorithm"], &report["vertices"]), (&json!("hyperball"), &json!(256)));
     assert_eq!(report["cluster"]["route"], "spill");
     assert_eq!(report["cluster"]["restarts"], 0);
+    assert_eq!(report["cluster"]["trust"], "loopback");
     let radii = report["found"]["neighbourhood"].as_array().unwrap();
     assert_eq!(radii.len() as u64, 1 + report["iterations"].as_u64().unwrap());
     let machines = report["cluster"]["machines"].as_array().unwrap();
     assert_eq!(machines.len(), 3);
     let whole = report["seconds"].as_f64().unwrap();
+    // The beginning, and each iteration.
+    let times = report["cluster"]["iteration_times"].as_array().unwrap();
+    assert_eq!(times.len(), radii.len(), "{report}");
+    assert!(times.iter().enumerate().all(|(at, time)| time["iteration"] == at));
+    let sum_of_times: f64 = times.iter().map(|time| time["seconds"].as_f64().unwrap()).sum();
+    assert!(sum_of_times > 0.0 && sum_of_times < whole, "{report}");
     let sum = |of: &str| machines.iter().map(|machine| machine[of].as_u64().unwrap()).sum::<u64>();
     for machine in machines {
         let times = machine["seconds"].as_object().unwrap();
