@@ -1,24 +1,28 @@
-//! Makes the figures of Chaos: all of them as a page with charts, or one on the terminal.
+//! Makes the figures of Chaos, into a page with charts or on the terminal, each as soon as it is
+//! there: a run that is interrupted loses none.
 
 #![expect(clippy::disallowed_macros, reason = "this is the command")]
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use welter_sim::figures::grid::{Grid, assign, build};
 use welter_sim::figures::recorder::{record, rmat};
-use welter_sim::figures::{Extent, FIGURES, Figure, Maker, svg};
+use welter_sim::figures::{Extent, FIGURES, Figure, Maker, Page, svg};
 
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    this figure alone (5 to 19, 9.3, 1: Table 1, or W1 to W3: welter's own layout),
-                on the terminal; else all of them
+  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W3: welter's own layout;
+                several are separated by commas); else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)
-  --page P      writes all tables into this page (Markdown), and a chart and the numbers of each
-                figure (SVG, CSV) into a folder `chaos` beside it
+  --threads T   on so many threads (2)
+  --page P      writes each figure, as soon as it is made, into this page (Markdown), in the place
+                of its section there, and its chart and numbers (SVG, CSV) into a folder `chaos`
+                beside it; else figures are printed
   --record S    instead: the updates of each algorithm by iteration on R-MAT S, from 10 to 24
   --partition S instead: how long a grid partitioner takes for R-MAT S, from 10 to 24
 ";
@@ -45,27 +49,31 @@ fn main() -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
-    let wanted = value("--figure");
-    let is_wanted = |numbers: &[&str]| wanted.is_none_or(|wanted| numbers.contains(&wanted));
-    let makers: Vec<Maker> =
-        FIGURES.iter().filter(|(numbers, _)| is_wanted(numbers)).map(|(_, make)| *make).collect();
+    let wanted: Option<Vec<&str>> = value("--figure").map(|wanted| wanted.split(',').collect());
+    let is_wanted = |number: &&str| wanted.as_ref().is_none_or(|all| all.contains(number));
+    let of_wanted = FIGURES.iter().filter(|(numbers, _)| numbers.iter().any(is_wanted));
+    let makers: Vec<Maker> = of_wanted.map(|(_, make)| *make).collect();
     if makers.is_empty() || !most.is_power_of_two() || arguments.iter().any(|a| a == "--help") {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     }
     let extent = Extent { shrink, most: most as usize };
-    let mut figures = made(&makers, extent);
-    figures.retain(|figure| is_wanted(&[figure.number]));
-    let Some(page) = value("--page") else {
-        for figure in &figures {
-            println!("{}", section(figure, None));
+    let page = value("--page").map(Path::new);
+    let threads = number("--threads", 2).unwrap_or(2).max(1) as usize;
+    let show = |figure: &Figure| {
+        if !is_wanted(&figure.number) {
+            return Ok(());
         }
-        return ExitCode::SUCCESS;
+        let Some(page) = page else {
+            println!("{}", figure.section(extent, None));
+            return Ok(());
+        };
+        write(page, figure, extent)
     };
-    match write(Path::new(page), &figures, extent) {
+    match made(&makers, extent, threads, show) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{page}: {error}");
+            eprintln!("{}: {error}", page.unwrap_or(Path::new("figure")).display());
             ExitCode::FAILURE
         }
     }
@@ -111,86 +119,51 @@ fn on_threads<'a, T: Sync, U: Send>(
     })
 }
 
-/// Runs two makers at a time, and says which figures are there.
+/// Runs several makers at a time, and shows each figure when it is made, one after the other.
 #[expect(clippy::disallowed_methods, reason = "each run is alone in its thread")]
-fn made(makers: &[Maker], extent: Extent) -> Vec<Figure> {
+#[expect(clippy::disallowed_types, reason = "who shows a figure waits for its turn")]
+fn made(
+    makers: &[Maker],
+    extent: Extent,
+    threads: usize,
+    show: impl Fn(&Figure) -> std::io::Result<()> + Sync,
+) -> std::io::Result<()> {
     let next = AtomicUsize::new(0);
+    let turn = std::sync::Mutex::new(());
     let work = || {
-        let mut made = Vec::new();
         while let Some(make) = makers.get(next.fetch_add(1, Ordering::Relaxed)) {
             let figures = make(extent);
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             for figure in &figures {
                 eprintln!("figure {}", figure.number);
+                show(figure)?;
             }
-            made.extend(figures);
         }
-        made
+        Ok(())
     };
-    let mut figures = std::thread::scope(|scope| {
-        let other = scope.spawn(work);
-        let mut made = work();
-        match other.join() {
-            Ok(others) => made.extend(others),
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ended = all.into_iter().map(|one| match one.join() {
+            Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
-        }
-        made
-    });
-    let key = |figure: &Figure| (figure.number.parse::<f64>().unwrap_or(1e6) * 10.0) as u32;
-    figures.sort_by_key(key);
-    figures
+        });
+        ended.collect()
+    })
 }
 
-/// Text of a figure, with a chart from a folder.
-fn section(figure: &Figure, folder: Option<&str>) -> String {
-    let Figure { number, title, paper, notes, .. } = figure;
-    let head = match number {
-        number if number.starts_with('W') => "Beyond the paper,",
-        &"1" => "Table",
-        number if number.contains('.') => "Section",
-        _ => "Figure",
-    };
-    let file = figure.file("chaos");
-    let chart = folder.map_or_else(String::new, |folder| {
-        format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
-    });
-    let table = figure.markdown();
-    let verdict = if number.starts_with('W') { String::new() } else { figure.verdict() + " " };
-    let paper = format!("The paper: {paper}\n\nHere: {verdict}{notes}\n");
-    format!("## {head} {number}: {title}\n\n{table}\n{chart}{paper}")
-}
-
-/// Writes the page, and what it shows beside it.
+/// Writes a figure into the page, and its chart and numbers beside it.
 #[expect(clippy::disallowed_methods, reason = "this is the command")]
-fn write(page: &Path, figures: &[Figure], extent: Extent) -> std::io::Result<()> {
-    let charts = page.with_file_name("chaos");
+fn write(path: &Path, figure: &Figure, extent: Extent) -> std::io::Result<()> {
+    let charts = path.with_file_name("chaos");
     std::fs::create_dir_all(&charts)?;
-    let mut text = head(extent);
-    for figure in figures {
-        let file = charts.join(figure.file("chaos"));
-        std::fs::write(file.with_extension("svg"), svg(figure))?;
-        std::fs::write(file.with_extension("csv"), figure.csv())?;
-        text.push('\n');
-        text.push_str(&section(figure, Some("chaos")));
-    }
-    std::fs::write(page, text)
-}
-
-/// Opening of the page: what was run.
-fn head(Extent { shrink, most }: Extent) -> String {
-    format!(
-        "# The figures of Chaos, simulated\n\n\
-         Made by `cargo xtask experiment chaos --shrink {shrink} \
-         --machines {most} --page PAGE` in virtual time, so another run gives the same \
-         numbers. The protocol is the one of `crates/protocol`; jobs have sizes and times but no \
-         contents. Graphs are of a scale less by {shrink} than the paper's (Figures 7 and 18: as \
-         the paper's; Section 9.3, Figure 12 and W1 before signals are fetched: less by {}; \
-         W3: as it says), chunks are of 4 MiB as there, so there are fewer of them. The cluster, \
-         and what is assumed of it, is `crates/sim/src/figures/cluster.rs`; the algorithms, with \
-         updates by iteration as welter's programs make them on R-MAT 16, are `algorithms.rs` \
-         beside it. No constant was fitted to a result; time of a grid partitioner for an edge \
-         (Figure 19) was measured. The text of the paper gives few numbers of its figures; these \
-         stand in the last column, and as rings in the charts. No number was read from a chart of \
-         the paper.\n",
-        shrink + 4,
-    )
+    let file = charts.join(figure.file("chaos"));
+    std::fs::write(file.with_extension("svg"), svg(figure))?;
+    std::fs::write(file.with_extension("csv"), figure.csv())?;
+    let before = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read?,
+    };
+    let mut page = Page::parse(&before);
+    page.put(figure, extent, "chaos");
+    std::fs::write(path, page.text())
 }

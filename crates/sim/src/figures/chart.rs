@@ -1,5 +1,5 @@
 //! Charts of figures, in SVG: a line for each series over evenly spaced ticks, or, where ticks are
-//! things, a bar at each. Numbers of the paper are rings.
+//! things, a bar at each. Numbers of the paper are rings, and arrows where it gives a bound.
 
 use std::fmt::Write;
 
@@ -8,8 +8,10 @@ use super::plot::{Claim, Figure, Series, number};
 /// Where the plot lies on the picture, in pixels.
 const LEFT: f64 = 56.0;
 const TOP: f64 = 34.0;
-const WIDTH: f64 = 420.0;
+const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 240.0;
+/// Width of a bar from which on its number stands above it.
+const LABELLED: f64 = 26.0;
 
 /// Colours that people who see few colours tell apart too, and dark ones.
 const COLOURS: [&str; 10] = [
@@ -21,6 +23,8 @@ const COLOURS: [&str; 10] = [
 struct Scale {
     /// Value at the upper end.
     most: f64,
+    /// Value at the lower end: of powers of two if it is not 0.
+    least: f64,
     /// Distance of two ticks.
     gap: f64,
     /// Of bars, how many stand at a tick.
@@ -29,12 +33,28 @@ struct Scale {
 
 impl Scale {
     fn of(figure: &Figure) -> Self {
-        let values = figure.series.iter().flat_map(|series| series.values.iter().copied());
-        let claims = figure.series.iter().flat_map(rings).map(|(_, value)| value);
-        let most = values.chain(claims).filter(|value| value.is_finite()).fold(0.0, f64::max);
-        let bars = figure.is_of_things().then_some(figure.series.len());
+        let values = drawn(figure).flat_map(|series| series.values.iter().copied());
+        let claims = drawn(figure).flat_map(marks).map(|(_, claim)| claim.value());
+        let all = || values.clone().chain(claims.clone()).filter(|value| value.is_finite());
+        let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let bars = figure.is_of_things().then_some(drawn(figure).count());
         let gaps = figure.ticks.len().saturating_sub(usize::from(bars.is_none())).max(1);
-        Self { most: ceiling(most), gap: WIDTH / gaps as f64, bars }
+        let gap = WIDTH / gaps as f64;
+        // What grows or shrinks as machines do is a straight line where machines are doubled.
+        if bars.is_none() && figure.axis == "machines" && least > 0.0 && most > 15.0 * least {
+            let [least, most] = [least.log2().floor().exp2(), most.log2().ceil().exp2()];
+            return Self { most, least, gap, bars };
+        }
+        Self { most: ceiling(most), least: 0.0, gap, bars }
+    }
+
+    /// Values with a line of the grid.
+    fn grid(&self) -> Vec<f64> {
+        if self.least == 0.0 {
+            return (0..=4).map(|part| self.most * f64::from(part) / 4.0).collect();
+        }
+        let powers = (self.most / self.least).log2().round() as i32;
+        (0..=powers).map(|power| self.least * f64::from(power).exp2()).collect()
     }
 
     /// Middle of a tick.
@@ -50,111 +70,138 @@ impl Scale {
     }
 
     fn down(&self, value: f64) -> f64 {
-        TOP + HEIGHT * (1.0 - value / self.most)
+        let share = if self.least == 0.0 {
+            value / self.most
+        } else {
+            (value / self.least).log2() / (self.most / self.least).log2()
+        };
+        TOP + HEIGHT * (1.0 - share)
     }
 }
 
+/// Series that are in the chart.
+fn drawn(figure: &Figure) -> impl Iterator<Item = &Series> + Clone {
+    figure.series.iter().filter(|series| series.is_drawn)
+}
+
 /// Numbers of the paper that ours are to meet.
-fn rings(series: &Series) -> impl Iterator<Item = (usize, f64)> + '_ {
-    let claims = series.claims.iter().filter(|(_, claim)| !matches!(claim, Claim::AtLeast(_)));
-    claims.map(|&(tick, claim)| (tick, claim.value()))
+fn marks(series: &Series) -> impl Iterator<Item = (usize, Claim)> + Clone + '_ {
+    series.claims.iter().copied().filter(|(_, claim)| !matches!(claim, Claim::AtLeast(_)))
 }
 
 /// The chart of a figure.
 pub fn svg(figure: &Figure) -> String {
     let scale = Scale::of(figure);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"660\" height=\"330\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"770\" height=\"330\" \
          font-family=\"sans-serif\" font-size=\"11\">\n\
-         <rect width=\"660\" height=\"330\" fill=\"white\"/>\n\
+         <rect width=\"770\" height=\"330\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"18\" font-size=\"13\">{}</text>\n",
         escaped(figure.title)
     );
     axes(&mut text, figure, &scale);
-    for (place, series) in figure.series.iter().enumerate() {
+    for (place, series) in drawn(figure).enumerate() {
         line(&mut text, series, place, &scale);
     }
-    if figure.series.iter().any(|series| rings(series).next().is_some()) {
-        let (x, y) = (LEFT + WIDTH + 14.0, TOP + 10.0 + 16.0 * figure.series.len() as f64);
-        let _ = writeln!(
-            text,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"none\" stroke=\"black\"/>\
-             <text x=\"{:.1}\" y=\"{y:.1}\">the paper</text>",
-            x + 5.0,
-            y - 4.0,
-            x + 16.0
-        );
+    let claims = || drawn(figure).flat_map(marks).map(|(_, claim)| claim);
+    let kinds = [(Claim::About(0.0), "the paper"), (Claim::AtMost(0.0), "the paper, at most")];
+    let kinds = kinds.into_iter().filter(|(kind, _)| claims().any(|one| one.is_like(*kind)));
+    for (row, (kind, name)) in kinds.enumerate() {
+        let (x, y) = legend(drawn(figure).count() + row);
+        mark(&mut text, kind, [x + 9.0, y - 4.0], "black");
+        let _ = writeln!(text, "<text x=\"{:.1}\" y=\"{y:.1}\">{name}</text>", x + 24.0);
     }
     text.push_str("</svg>\n");
     text
 }
 
+/// Where a row of the legend begins, and where its letters stand.
+fn legend(row: usize) -> (f64, f64) {
+    (LEFT + WIDTH + 14.0, TOP + 10.0 + 16.0 * row as f64)
+}
+
+/// A number of the paper: a ring, or the tip of an arrow below which it is.
+fn mark(text: &mut String, claim: Claim, [x, y]: [f64; 2], colour: &str) {
+    let stroke = format!("stroke=\"{colour}\" stroke-width=\"2\"");
+    let _ = match claim {
+        Claim::AtMost(_) => writeln!(
+            text,
+            "<path d=\"M{:.1} {:.1}h10l-5 8z\" fill=\"white\" {stroke}/>",
+            x - 5.0,
+            y - 8.0
+        ),
+        _ => writeln!(
+            text,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"white\" fill-opacity=\"0.9\"/>\
+             <circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"none\" {stroke}/>"
+        ),
+    };
+}
+
 /// Grid, ticks and their names.
 fn axes(text: &mut String, figure: &Figure, scale: &Scale) {
-    for part in 0..=4 {
-        let value = scale.most * f64::from(part) / 4.0;
+    for value in scale.grid() {
         let (x, y) = (LEFT - 6.0, scale.down(value));
         let _ = writeln!(
             text,
             "<path d=\"M{LEFT} {y:.1}h{WIDTH}\" stroke=\"#ddd\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             y + 4.0,
-            number(value)
+            number(value).trim_end_matches(".0")
         );
     }
-    let mut middle = |x: f64, y: f64, what: &str| {
-        let what = escaped(what);
-        let _ =
-            writeln!(text, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{what}</text>");
-    };
     for (tick, name) in figure.ticks.iter().enumerate() {
-        middle(scale.across(tick), TOP + HEIGHT + 16.0, name);
+        label(text, [scale.across(tick), TOP + HEIGHT + 16.0], name);
     }
-    middle(LEFT + WIDTH / 2.0, TOP + HEIGHT + 36.0, figure.axis);
+    label(text, [LEFT + WIDTH / 2.0, TOP + HEIGHT + 36.0], figure.axis);
+}
+
+/// Words around a middle.
+fn label(text: &mut String, [x, y]: [f64; 2], what: &str) {
+    let what = escaped(what);
+    let _ = writeln!(text, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{what}</text>");
+}
+
+/// A bar, by its middle, width, upper end and height.
+fn bar(text: &mut String, colour: &str, [middle, width]: [f64; 2], [top, height]: [f64; 2]) {
+    let x = middle - width / 2.0;
+    let _ = writeln!(
+        text,
+        "<rect x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+         fill=\"{colour}\"/>"
+    );
 }
 
 /// A series, with its name at the right, and what the paper says of it.
 fn line(text: &mut String, series: &Series, place: usize, scale: &Scale) {
     let colour = COLOURS[place % COLOURS.len()];
     let dash = if place >= COLOURS.len() { " stroke-dasharray=\"4 3\"" } else { "" };
+    let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}");
     let known = || series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
+    let (x, y) = legend(place);
     if scale.bars.is_some() {
         for (tick, &value) in known() {
-            let ((x, width), y) = (scale.of_series(tick, place), scale.down(value));
-            let _ = writeln!(
-                text,
-                "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{:.1}\" \
-                 fill=\"{colour}\"/>",
-                x - width / 2.0,
-                TOP + HEIGHT - y
-            );
+            let ((middle, width), top) = (scale.of_series(tick, place), scale.down(value));
+            bar(text, colour, [middle, width], [top, TOP + HEIGHT - top]);
+            if width >= LABELLED {
+                label(text, [middle, top - 3.0], &number(value));
+            }
         }
+        bar(text, colour, [x + 9.0, 10.0], [y - 9.0, 10.0]);
     } else {
         let point = |(tick, value): (usize, &f64)| {
             format!("{:.1},{:.1}", scale.across(tick), scale.down(*value))
         };
-        let _ = writeln!(
-            text,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" \
-             stroke-width=\"2\"{dash}/>",
-            known().map(point).collect::<Vec<String>>().join(" ")
-        );
+        let points = known().map(point).collect::<Vec<String>>().join(" ");
+        let _ = writeln!(text, "<polyline points=\"{points}\" {stroke}/>");
+        let _ = writeln!(text, "<path d=\"M{x:.1} {:.1}h18\" {stroke}/>", y - 4.0);
     }
-    for (tick, value) in rings(series) {
-        let (x, y) = (scale.of_series(tick, place).0, scale.down(value));
-        let _ = writeln!(
-            text,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"white\" fill-opacity=\"0.6\" \
-             stroke=\"{colour}\" stroke-width=\"2\"/>"
-        );
+    for (tick, claim) in marks(series) {
+        let at = [scale.of_series(tick, place).0, scale.down(claim.value())];
+        mark(text, claim, at, colour);
     }
-    let _ = writeln!(
-        text,
-        "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{}</text>",
-        LEFT + WIDTH + 14.0,
-        TOP + 10.0 + 16.0 * place as f64,
-        escaped(&series.name)
-    );
+    let name = escaped(&series.name);
+    let _ = writeln!(text, "<text x=\"{:.1}\" y=\"{y:.1}\">{name}</text>", x + 24.0);
 }
 
 /// A round number that is not less.
@@ -192,7 +239,7 @@ mod tests {
         let svg = svg(&figure);
         assert!(svg.contains("time &amp; more") && svg.contains("&lt;PR&gt;"));
         assert!(svg.contains("1600</text>"), "a round end of the axis: {svg}");
-        assert!(svg.contains("points=\"56.0,274.0 476.0,34.0\""), "from corner to corner: {svg}");
+        assert!(svg.contains("points=\"56.0,274.0 576.0,34.0\""), "from corner to corner: {svg}");
         assert!(!svg.contains("the paper"));
         let figure = Figure { axis: "algorithm", ..figure };
         let [first, other] = <[Series; 2]>::try_from(figure.series).expect("there are two");
@@ -200,7 +247,26 @@ mod tests {
         let svg = super::svg(&Figure { series: vec![first, other], ..figure });
         assert!(!svg.contains("polyline") && svg.contains("the paper"), "{svg}");
         // The background, and a bar for each of four numbers.
-        assert_eq!(svg.matches("<rect").count(), 5, "{svg}");
+        assert_eq!(svg.matches("<rect").count(), 1 + 4 + 2, "and of two in the legend: {svg}");
         assert_eq!(svg.matches("r=\"5\"").count(), 2, "one of the paper, one that says so: {svg}");
+        assert!(!svg.contains("at most"), "{svg}");
+    }
+
+    #[test]
+    fn numbers_that_grow_with_the_machines_are_a_straight_line() {
+        let claimed = Series::new("BFS", vec![1.0, 4.0, 16.0]).claimed(2, Claim::AtMost(32.0));
+        let figure = Figure {
+            number: "7",
+            title: "",
+            axis: "machines",
+            ticks: vec!["1".into(), "4".into(), "16".into()],
+            series: vec![claimed, Series::new("in the table", vec![0.0; 3]).not_drawn()],
+            paper: "",
+            notes: "",
+        };
+        let svg = svg(&figure);
+        // Five powers of two: 32 is the upper end.
+        assert!(svg.contains("points=\"56.0,274.0 316.0,178.0 576.0,82.0\""), "{svg}");
+        assert!(svg.contains("at most") && !svg.contains("in the table"), "{svg}");
     }
 }

@@ -17,6 +17,7 @@ pub mod grid;
 mod hardware;
 mod large;
 mod layouts;
+mod page;
 mod plot;
 mod policies;
 pub mod recorder;
@@ -27,6 +28,7 @@ mod weak;
 
 pub use self::chart::svg;
 pub use self::extent::Extent;
+pub use self::page::Page;
 pub use self::plot::{Claim, Figure, Series};
 
 /// Makes figures of an extent.

@@ -22,6 +22,11 @@ impl Claim {
         value
     }
 
+    /// Whether it is of the kind of another one.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
     /// By which share of it ours is beside it: 0 where a bound is kept.
     fn off(self, ours: f64) -> f64 {
         let off = ours / self.value() - 1.0;
@@ -47,12 +52,14 @@ pub struct Series {
     pub paper: &'static str,
     /// Numbers in the text of the paper by the places of their ticks.
     pub claims: Vec<(usize, Claim)>,
+    /// Whether it is drawn, and not in the table alone: another unit than that of the title.
+    pub is_drawn: bool,
 }
 
 impl Series {
     /// A series of which the paper gives no number.
     pub fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
-        Self { name: name.into(), values, paper: "", claims: Vec::new() }
+        Self { name: name.into(), values, paper: "", claims: Vec::new(), is_drawn: true }
     }
 
     /// With what the paper says of it.
@@ -75,6 +82,12 @@ impl Series {
             (6, Some(value)) => self.claimed(5, Claim::About(value)),
             _ => self,
         }
+    }
+
+    /// In the table alone.
+    #[must_use]
+    pub(super) fn not_drawn(self) -> Self {
+        Self { is_drawn: false, ..self }
     }
 
     /// The mean of series, tick by tick.
@@ -132,29 +145,32 @@ impl Figure {
 
     /// How many of the paper's numbers ours are near, and which are not.
     pub fn verdict(&self) -> String {
-        let of = |series: &Series| {
-            let Series { name, values, claims, .. } = series.clone();
-            claims.into_iter().map(move |(tick, claim)| (name.clone(), tick, values[tick], claim))
-        };
-        let all: Vec<_> = self.series.iter().flat_map(of).collect();
-        if all.is_empty() {
+        let all: usize = self.series.iter().map(|series| series.claims.len()).sum();
+        if all == 0 {
             return "The text of the paper has no number for this; shapes are compared.".to_owned();
         }
-        let far = |(name, tick, ours, claim): &(String, usize, f64, Claim)| {
-            let off = claim.off(*ours);
+        let far: Vec<(&Series, Vec<String>)> =
+            self.series.iter().map(|series| (series, self.far(series))).collect();
+        let near = all - far.iter().map(|(_, far)| far.len()).sum::<usize>();
+        let within =
+            format!("{near} of {all} numbers are within 15 % of the paper's, or within its bound");
+        let far = far.into_iter().filter(|(_, far)| !far.is_empty());
+        let far: Vec<String> =
+            far.map(|(series, far)| format!("{} {}", series.name, far.join(", "))).collect();
+        if far.is_empty() { within + "." } else { format!("{within}; not so: {}.", far.join("; ")) }
+    }
+
+    /// Numbers of a series that are not near the paper's.
+    fn far(&self, series: &Series) -> Vec<String> {
+        let far = |&(tick, claim): &(usize, Claim)| {
+            let (ours, theirs) = (series.values[tick], number(claim.value()));
+            let off = claim.off(ours);
             (off.abs() > ALLOWED).then(|| {
-                let (tick, theirs) = (&self.ticks[*tick], number(claim.value()));
-                format!("{name} ({tick}) {} for {theirs} ({:+.0} %)", number(*ours), 100.0 * off)
+                let tick = &self.ticks[tick];
+                format!("({tick}) {} for {theirs} ({:+.0} %)", number(ours), 100.0 * off)
             })
         };
-        let far: Vec<String> = all.iter().filter_map(far).collect();
-        let near = all.len() - far.len();
-        let those = if far.is_empty() { String::new() } else { ": ".to_owned() + &far.join(", ") };
-        format!(
-            "{near} of {} numbers are within 15 % of the paper's, or within its bound{}{those}.",
-            all.len(),
-            if far.is_empty() { "" } else { "; not so" }
-        )
+        series.claims.iter().filter_map(far).collect()
     }
 
     /// Whether ticks are things that stand side by side, without a way from one to the next.

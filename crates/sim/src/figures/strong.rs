@@ -50,8 +50,10 @@ pub(super) fn rmat(extent: Extent) -> Vec<Figure> {
         series,
         paper: "13.5 times as fast on 32 machines on average.",
         notes: "Barriers, the first values and the largest partition weigh more on a small graph, \
-                as in the paper. What a network stack costs is not in the model, so that ours are \
-                faster.",
+                as in the paper, but less than there: on 32 machines the paper loses more than \
+                half, and the model a fifth. It has no cost of a network stack or a file system; \
+                which of these it is the paper's text does not tell. MCST is another \
+                algorithm than the paper's.",
     }]
 }
 
@@ -81,7 +83,7 @@ pub(super) fn web(extent: Extent) -> Vec<Figure> {
         paper: "20 times as fast for BFS and 18.5 for PageRank on 32 machines.",
         notes: "The graph itself is not here: it has the numbers of pages and links of Data \
                 Commons, links spread evenly over ids, and searches take as many iterations as on \
-                R-MAT 16. So partitions are of one size, and nothing need be stolen; the skew of \
+                R-MAT 22. So partitions are of one size, and nothing need be stolen; the skew of \
                 the real graph is what is missing.",
     }]
 }
