@@ -4,21 +4,23 @@
 //! decision of a program, total of a partition      <= 256 bytes, however large the graph is
 //! a vertex set that a program is handed            <= w * bytes of a vertex      w = ceil(V / P)
 //! edges with new ends that wait in bins            <= max(b, P) * edges of a chunk
+//! degrees of a partition, as one machine tells     <= max(4 w, 8)
+//! degrees that a program is handed                 <= m * max(4 w, 8)
 //! ```
 //!
 //! A program has two vertex sets at a time, the open one and that of the cell at work. `b`: bins
 //! that may be open.
 //!
 //! Not checked: vertex sets with rows of neighbours ([`super::rows`]); accumulators and updates
-//! that a program keeps; degrees, which a machine counts of all vertices while it reads; and which
-//! ranges have active vertices, a word a partition.
+//! that a program keeps; degrees of all partitions together, which a machine counts while it reads;
+//! and which ranges have active vertices, a word a partition.
 
 use std::collections::BTreeMap;
 
 use welter_protocol::config::Config;
 use welter_protocol::messages::{Effect, Message};
 use welter_protocol::work::{Filled, Rewritten};
-use welter_protocol::{Outcome, Payload, Work};
+use welter_protocol::{Outcome, Payload, Rank, Work};
 
 use super::scene::Scene;
 
@@ -28,6 +30,8 @@ const CONTROL_BYTES_MAX: usize = 256;
 /// Bounds, and what waits at each process.
 pub struct Shares {
     set_bytes: u64,
+    degree_bytes: u64,
+    machines: u64,
     edges: u64,
     /// Edges that were kept since a partition was taken up, and not handed out.
     waiting: BTreeMap<usize, i64>,
@@ -40,6 +44,8 @@ impl Shares {
         let open = config.bins_open_max.max(config.partitions.count().into());
         Self {
             set_bytes: vertex_bytes.map_or(u64::MAX, |bytes| config.partitions.width() * bytes),
+            degree_bytes: (4 * config.partitions.width()).max(8),
+            machines: config.machines() as u64,
             edges: open.saturating_mul(chunk_records.into()),
             waiting: BTreeMap::new(),
         }
@@ -90,6 +96,7 @@ impl Shares {
         if matches!(outcome, Outcome::Flushed { .. }) && *waiting != 0 {
             return Err(format!("{waiting} edges are left in bins of {rank} after a flush"));
         }
+        self.degrees(rank, work, outcome)?;
         let (Work::Open { vertices, .. } | Work::Turn { vertices, .. }) = work else {
             return Ok(());
         };
@@ -99,8 +106,58 @@ impl Shares {
         }
         Err(format!("{rank} loads a vertex set of {bytes} bytes, more than {}", self.set_bytes))
     }
+
+    /// Degrees are of one partition where they are told, and where first values are made.
+    fn degrees(&self, rank: Rank, work: &Work, outcome: &Outcome) -> Result<(), String> {
+        let told = match outcome {
+            Outcome::Ingested { degrees: Some(told), .. } => told.iter().map(|one| one.len()).max(),
+            _ => None,
+        };
+        let told = told.unwrap_or(0) as u64;
+        if told > self.degree_bytes {
+            let most = self.degree_bytes;
+            return Err(format!("{rank} tells {told} bytes of degrees of a partition, not {most}"));
+        }
+        let Work::Init { degrees, .. } = work else { return Ok(()) };
+        let handed: u64 = degrees.iter().map(|one| one.len() as u64).sum();
+        let most = self.machines * self.degree_bytes;
+        if handed <= most {
+            return Ok(());
+        }
+        Err(format!("{rank} is handed {handed} bytes of degrees of a partition, more than {most}"))
+    }
 }
 
 fn edges(filled: &[Filled]) -> i64 {
     filled.iter().map(|filled| i64::from(filled.records)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn degrees_of_more_than_a_partition_are_found() {
+        let shares = Shares {
+            set_bytes: u64::MAX,
+            degree_bytes: 8,
+            machines: 2,
+            edges: 0,
+            waiting: BTreeMap::new(),
+        };
+        let payload = |bytes: usize| Payload::from(&vec![0; bytes][..]);
+        let told = |bytes: usize| {
+            let degrees = Some(vec![payload(8), payload(bytes)]);
+            let outcome = Outcome::Ingested { read: 0, filled: Vec::new(), degrees };
+            shares.degrees(0, &Work::Flush, &outcome)
+        };
+        assert_eq!(told(8), Ok(()));
+        assert!(told(9).is_err_and(|error| error.contains("tells 9 bytes")));
+        let handed = |bytes: usize| {
+            let work = Work::Init { partition: 0, degrees: vec![payload(8), payload(bytes)] };
+            shares.degrees(0, &work, &Outcome::Merged)
+        };
+        assert_eq!(handed(8), Ok(()));
+        assert!(handed(9).is_err_and(|error| error.contains("handed 17 bytes")));
+    }
 }
