@@ -15,21 +15,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "python" / "requirements-test.txt"
-# Ray is large, so its tests have a task of their own: `cargo xtask ray`.
-RAY = "ray" in os.environ.get("WELTER_REQUIRE", "").split(",")
-RAY_REQUIREMENTS = ["ray>=2.52"] if RAY else []
+# Ray and Spark are large, so their tests have tasks of their own: `cargo xtask ray`, and `spark`.
+LARGE = {"ray": ["ray>=2.52"], "spark": ["pyspark[connect]>=3.5"]}
+HOSTS = [host for host in os.environ.get("WELTER_REQUIRE", "").split(",") if host in LARGE]
+LARGE_REQUIREMENTS = [package for host in HOSTS for package in LARGE[host]]
 
 
 def environment(folder: Path) -> Path:
     """The interpreter of an environment with the requirements, made if it is not there."""
     place, stamp = folder / "environment", folder / "requirements.txt"
-    wanted = f"# {sys.version} {RAY_REQUIREMENTS}\n{REQUIREMENTS.read_text()}"
+    wanted = f"# {sys.version} {LARGE_REQUIREMENTS}\n{REQUIREMENTS.read_text()}"
     python = place / "bin" / "python"
     if not (python.exists() and stamp.exists() and stamp.read_text() == wanted):
         shutil.rmtree(place, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, "-r", str(REQUIREMENTS), *RAY_REQUIREMENTS], check=True)
+        subprocess.run([*install, "-r", str(REQUIREMENTS), *LARGE_REQUIREMENTS], check=True)
         stamp.write_text(wanted)
     return python
 
@@ -66,9 +67,9 @@ def main() -> int:
     place = package(module, folder)
     environ = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
     line = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *sys.argv[3:]]
-    if RAY:
-        # Ray leaves sockets and files to the end of the process, of which Python warns.
-        line += ["-W", "default", "python/tests/test_ray.py"]
+    if HOSTS:
+        # They leave sockets and files to the end of the process, of which Python warns.
+        line += ["-W", "default", *(f"python/tests/test_{host}.py" for host in HOSTS)]
     return subprocess.run(line, cwd=ROOT, env=environ).returncode
 
 

@@ -13,7 +13,7 @@ them: ``welter.find("connected components")``.
 """
 
 from . import _algorithms as _made
-from . import cluster
+from . import cluster, spark
 from ._algorithms import *  # noqa: F403
 from ._algorithms import __all__ as _algorithms_all
 from ._errors import *  # noqa: F403
@@ -45,6 +45,7 @@ __all__ = [
     "read_edges",
     "resume",
     "rmat",
+    "spark",
     "web",
     *_algorithms_all,
     *_errors_all,

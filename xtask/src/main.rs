@@ -33,6 +33,7 @@ usage: cargo xtask TASK
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
   ray               the Python package on a cluster of Ray, which it installs
+  spark             the same on Spark, which it installs; Java (17 or 21) must be there
   fuzz [TARGET] [--seconds N]
                     fuzzes one target, or all of them, from fuzz/seeds for N seconds each (60)
   fuzz --coverage [TARGET]
@@ -63,9 +64,9 @@ fn main() -> ExitCode {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)
         }
-        ("ray", []) => step("ray", || {
+        ("ray" | "spark", []) => step(task, || {
             let package = ["test", "--workspace", "--test", "package"];
-            cargo(&root()).args(package).env("WELTER_REQUIRE", "ray").finish()
+            cargo(&root()).args(package).env("WELTER_REQUIRE", task).finish()
         }),
         ("powercuts", []) => powercuts::powercuts(&root()),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),

@@ -1,0 +1,279 @@
+"""Runs on Spark: four tasks of this process, and a master with two workers on loopback.
+
+Run with Spark installed beside the package: ``cargo xtask spark``. Without it nothing here is
+tested, which is said; ``WELTER_REQUIRE=spark`` makes that an error. Java must be there.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import welter
+
+try:
+    import pyspark
+    from pyspark.errors import PythonException
+    from pyspark.sql import SparkSession
+except ModuleNotFoundError:
+    if "spark" in os.environ.get("WELTER_REQUIRE", "").split(","):
+        raise
+    sys.stderr.write("SKIPPED: runs on Spark, which `cargo xtask spark` installs and tests\n")
+    pytest.skip("pyspark is not installed", allow_module_level=True)
+
+#: Python of executors.
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "OFF",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def begun(master, **settings):
+    builder = SparkSession.builder.master(master)
+    for name, value in {**QUIET, **settings}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+@pytest.fixture(scope="module")
+def spark():
+    if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
+        pytest.fail("Spark needs Java: apt-get install openjdk-17-jre-headless")
+    session = begun("local[4]")
+    yield session
+    session.stop()
+
+
+def named(count, seed=7):
+    """Edges between strings, in several components, with weights."""
+    pick = random.Random(seed)
+    ends = [(pick.randrange(count), pick.randrange(count)) for _ in range(count)]
+    return [(f"ü{a:04}", f"ü{b:04}", pick.randint(1, 9) / 2) for a, b in ends]
+
+
+def rows(frame):
+    return {row[0]: row[1] if len(row) == 2 else tuple(row[1:]) for row in frame.collect()}
+
+
+def test_answers_on_strings_are_those_of_one_machine(spark):
+    edges = named(3000)
+    frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(5)
+    found = welter.spark.wcc(frame)
+    assert found.dtypes == [("vertex", "string"), ("component", "string")]
+    assert rows(found) == welter.wcc(edges).to_dict()
+    ranks = welter.spark.pagerank(frame, iterations=20, threads=2, memory="2GiB")
+    assert ranks.dtypes == [("vertex", "string"), ("rank", "double")]
+    one = welter.pagerank(edges, iterations=20).to_dict()
+    assert rows(ranks) == pytest.approx(one, rel=1e-9)
+
+
+def test_weights_are_the_third_column(spark):
+    edges = named(200)
+    frame = spark.createDataFrame(edges, ["src", "dst", "km"])
+    source = edges[0][0]
+    far = welter.spark.sssp(frame, source=source, parents=True)
+    assert far.dtypes == [("vertex", "string"), ("distance", "double"), ("parent", "string")]
+    one = welter.sssp(edges, source=source)
+    distances = {vertex: found[0] for vertex, found in rows(far).items()}
+    assert distances == one.to_dict() and None in distances.values()
+    plain = welter.pagerank(edges).to_dict()
+    assert rows(welter.spark.pagerank(frame)) == pytest.approx(plain, rel=1e-9)
+    for weight in (3, "km"):
+        weighted = rows(welter.spark.pagerank(frame, weight=weight))
+        assert weighted == pytest.approx(welter.pagerank(edges, weighted=True).to_dict(), rel=1e-9)
+    assert rows(welter.spark.spmv(frame, weight=False, vector="ones")) == rows(
+        welter.spark.spmv(frame.select("src", "dst"), vector="ones")
+    )
+
+
+def test_integers_keep_their_type(spark):
+    frame = spark.createDataFrame([(7, 8), (8, 2**31 - 1)], "a int, b int")
+    assert welter.spark.scc(frame).dtypes == [("vertex", "int"), ("component", "int")]
+    assert rows(welter.spark.connected_components(frame)) == {7: 7, 8: 7, 2**31 - 1: 7}
+    wide = spark.createDataFrame([(1, 2**40), (2**62, 2**40)], "a long, b long")
+    assert rows(welter.spark.wcc(wide)) == {1: 1, 2**40: 1, 2**62: 1}
+    assert rows(welter.spark.bfs(wide, source=1)) == {1: 0, 2**40: 1, 2**62: None}
+
+
+def test_no_edges_are_no_rows(spark):
+    frame = spark.createDataFrame([], "src string, dst string")
+    found = welter.spark.pagerank(frame)
+    assert found.columns == ["vertex", "rank"] and found.collect() == []
+
+
+def test_what_is_wrong_is_told_when_it_is_said(spark):
+    frame = spark.createDataFrame([(1.5, 2, "x", 3)], ["a", "b", "c", "d"])
+    with pytest.raises(welter.UsageError, match=r"expected two or three columns .* found a \(doub"):
+        welter.spark.wcc(frame)
+    with pytest.raises(welter.InputError, match="first two columns are ids"):
+        welter.spark.wcc(frame.select("a", "b"))
+    with pytest.raises(welter.InputError, match="the third column is the weight, a number"):
+        welter.spark.wcc(frame.select("b", "d", "c"))
+    good = frame.select("b", "d")
+    with pytest.raises(welter.UsageError, match="weight='km': expected the third column"):
+        welter.spark.wcc(good, weight="km")
+    with pytest.raises(welter.UsageError, match="damping"):
+        welter.spark.pagerank(good, damping=7)
+    with pytest.raises(welter.UsageError, match="checkpoint: not on Spark"):
+        welter.spark.pagerank(good, checkpoint="/tmp/run")
+    with pytest.raises(TypeError, match="dumping"):
+        welter.spark.pagerank(good, dumping=0.5)
+    with pytest.raises(welter.UsageError, match="personalization: a DataFrame of Spark"):
+        welter.spark.pagerank(good, personalization=good)
+
+
+def test_errors_of_the_engine_arrive_with_their_words(spark):
+    frame = spark.createDataFrame([("a", "b"), ("b", None)], "src string, dst string")
+    with pytest.raises(PythonException, match=r"InputError: edges: row [12]: .*") as raised:
+        welter.spark.wcc(frame).collect()
+    assert "welter-" not in str(raised.value)
+    good = spark.createDataFrame([("a", "b")], ["src", "dst"])
+    with pytest.raises(PythonException, match='source="z": the graph has no vertex'):
+        welter.spark.bfs(good, source="z").collect()
+    with pytest.raises(PythonException, match="BudgetError: "):
+        welter.spark.wcc(good, memory="1MiB").collect()
+
+
+def test_tables_travel_to_the_executor(spark):
+    edges = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "a")]
+    frame = spark.createDataFrame(edges, ["src", "dst"])
+    found = rows(welter.spark.pagerank(frame, personalization={"a": 1.0}))
+    one = welter.pagerank(edges, personalization={"a": 1.0}).to_dict()
+    assert found == pytest.approx(one, rel=1e-9)
+
+
+def test_nothing_is_left_in_the_directories_of_the_executor(spark):
+    frame = spark.createDataFrame(named(50), ["src", "dst", "km"])
+    welter.spark.wcc(frame).collect()
+
+    def left(batches):
+        import pyarrow
+
+        for _ in batches:
+            folders = os.environ["SPARK_LOCAL_DIRS"].split(",")
+            names = [name for folder in folders for name in os.listdir(folder)]
+            kept = [name for name in names if name.startswith("welter")]
+            yield pyarrow.RecordBatch.from_pydict({"left": kept})
+
+    assert spark.range(1).repartition(1).mapInArrow(left, "left string").collect() == []
+
+
+def run(program, **environ):
+    """A program of its own; what it said."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+CONNECT = """
+import welter
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.remote("local[2]").config("spark.log.level", "OFF").getOrCreate()
+assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
+frame = spark.createDataFrame([("a", "b", 2.0), ("b", "c", 2.5)], ["src", "dst", "km"])
+print([tuple(row) for row in welter.spark.sssp(frame, source="a").collect()])
+spark.stop()
+"""
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="3.5 has no server of Connect in its wheel")
+def test_connect_is_spark_too(spark):
+    assert "[('a', 0.0), ('b', 2.0), ('c', 4.5)]" in run(CONNECT)
+
+
+ABSENT = """
+import sys
+sys.path.insert(0, {path!r})
+import welter
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[1]").config("spark.log.level", "OFF").getOrCreate()
+try:
+    welter.spark.wcc(spark.createDataFrame([(1, 2)], ["src", "dst"])).collect()
+except Exception as error:
+    print(error)
+spark.stop()
+"""
+
+
+def test_an_executor_without_welter_says_so(spark):
+    package = str(Path(welter.__file__).resolve().parents[1])
+    said = run(ABSENT.format(path=package), PYTHONPATH="")
+    assert "welter cannot be imported on an executor of Spark" in said
+    assert "PYSPARK_PYTHON" in said and sys.version.split()[0] in said
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@pytest.fixture
+def standalone(tmp_path):
+    """A master and two workers, with an executor each."""
+    home = Path(pyspark.__file__).parent
+    port = free_port()
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+    start = [str(home / "bin" / "spark-class")]
+    deploy = "org.apache.spark.deploy"
+    place = ["--host", "127.0.0.1", "--webui-port", "0"]
+    line = [*start, f"{deploy}.master.Master", *place, "--port", str(port)]
+    quiet = {"env": environ, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = [subprocess.Popen(line, **quiet)]
+    master = f"spark://127.0.0.1:{port}"
+    for number in range(2):
+        own = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"worker-{number}")]
+        line = [*start, f"{deploy}.worker.Worker", *place, *own, master]
+        running.append(subprocess.Popen(line, **quiet))
+    yield master
+    for process in running:
+        process.terminate()
+    for process in running:
+        process.wait(30)
+
+
+STANDALONE = """
+import welter
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master({master!r})
+for name, value in {settings!r}.items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+edges = {edges!r}
+frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(4)
+found = {{row[0]: row[1] for row in welter.spark.wcc(frame).collect()}}
+assert found == welter.wcc(edges).to_dict()
+ranks = {{row[0]: row[1] for row in welter.spark.pagerank(frame).collect()}}
+one = welter.pagerank(edges).to_dict()
+assert set(ranks) == set(one) and all(abs(ranks[own] - one[own]) < 1e-9 for own in one)
+print("equal on", spark.sparkContext.master)
+spark.stop()
+"""
+
+
+def test_a_master_with_two_workers_has_the_answers(standalone):
+    settings = {**QUIET, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+    settings["spark.executorEnv.PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
+    program = STANDALONE.format(settings=settings, master=standalone, edges=named(500))
+    assert f"equal on {standalone}" in run(program)

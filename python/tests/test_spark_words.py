@@ -1,0 +1,119 @@
+"""Words of `welter.spark` without Spark: columns that are foreseen, the task, and its errors."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import types
+
+import pyarrow
+import pytest
+
+import welter
+from welter import _executor, _spark
+
+EDGES = {"source": ["a", "b", "a", "c"], "target": ["x", "x", "y", "y"]}
+WEIGHTED = {**EDGES, "weight": [1.0, 2.0, 0.5, 4.0]}
+
+#: Options that change the columns, by algorithm.
+SHAPES = {
+    "pagerank": [{}, {"precision": "f32"}, {"weighted": True}],
+    "bfs": [{"source": "a"}, {"source": "a", "parents": True}],
+    "sssp": [{"source": "a"}, {"source": "a", "parents": True}, {"source": "a"}],
+    "conductance": [{}, {"weighted": True}],
+    "bp": [{}, {"states": 4}],
+    "als": [{}, {"factors": 4}],
+}
+
+
+def ran(name, options, edges, columns):
+    batch = pyarrow.RecordBatch.from_pydict(edges)
+    return list(_executor.results(iter([batch, batch.slice(0, 0)]), name, options, columns))
+
+
+@pytest.mark.parametrize("name", welter.spark.__all__)
+def test_columns_are_foreseen(name):
+    for options in SHAPES.get(name, [{}]):
+        columns = _spark._trial(name, options, "string", True)
+        (batch,) = ran(name, options, WEIGHTED, columns)
+        assert batch.schema.names == [own for own, _ in columns]
+        kinds = {"string": "string", "bigint": "int64", "double": "double", "float": "float"}
+        found = [str(kind) for kind in batch.schema.types]
+        assert found == [kinds[kind] for _, kind in columns]
+        one = getattr(welter, name)(pyarrow.table(WEIGHTED), **options)
+        assert batch.num_rows == one.num_rows
+
+
+@pytest.mark.parametrize("name", welter.spark.__all__)
+def test_functions_look_as_those_of_the_package(name):
+    function, model = getattr(welter.spark, name), getattr(welter, name)
+    own, theirs = (inspect.signature(one).parameters for one in (function, model))
+    assert list(own) == ["edges", *(one for one in theirs if one not in {"graph", *_spark._ABSENT})]
+    about = inspect.getdoc(function)
+    assert about.splitlines()[0] == inspect.getdoc(model).splitlines()[0]
+    for word in ("\ncheckpoint :", "\ncluster :", "graph :", "Examples"):
+        assert word not in about
+    assert "edges : a DataFrame of Spark" in about and "memory : " in about
+
+
+def test_other_names_are_known():
+    assert welter.spark.connected_components is welter.spark.wcc
+    with pytest.raises(AttributeError, match=r"welter\.spark\.wcc"):
+        _ = welter.spark.weakly
+
+
+def test_large_results_come_in_parts(monkeypatch):
+    monkeypatch.setattr(_executor, "_ROWS", 2)
+    parts = ran("wcc", {}, EDGES, [("vertex", "string"), ("component", "string")])
+    assert [part.num_rows for part in parts] == [2, 2, 1]
+
+
+def test_files_lie_where_spark_says_and_are_gone(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/none,{tmp_path}")
+    seen = []
+    write = _executor._write
+
+    def watched(batches, path):
+        seen.append(os.path.dirname(os.path.dirname(path)))
+        return write(batches, path)
+
+    monkeypatch.setattr(_executor, "_write", watched)
+    with pytest.raises(welter.BudgetError):
+        ran("wcc", {"memory": "1MiB"}, EDGES, [])
+    assert seen == [str(tmp_path)] and os.listdir(tmp_path) == []
+
+
+def test_limits_are_those_of_the_executor(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert _executor._threads() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert _executor._threads() is None
+    monkeypatch.setattr(_executor.resource, "getrlimit", lambda what: (1000, 2000))
+    assert _executor._memory() == 600
+
+
+def test_columns_that_were_not_foreseen_are_a_bug():
+    with pytest.raises(welter.InternalError, match="columns vertex, component where rank were"):
+        ran("wcc", {}, EDGES, [("rank", "double")])
+
+
+def test_frames_of_others_are_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(ModuleNotFoundError, match="wcc needs pyspark, .*: pip install pyspark"):
+        welter.spark.wcc(pyarrow.table(EDGES))
+    old = types.ModuleType("pyspark")
+    old.__version__ = "3.4.1"
+    monkeypatch.setitem(sys.modules, "pyspark", old)
+    with pytest.raises(TypeError, match="found Table: welter.wcc takes what other packages have"):
+        welter.spark.wcc(pyarrow.table(EDGES))
+
+    class Frame:
+        mapInArrow = None
+
+    Frame.__module__ = "pyspark.sql.dataframe"
+    with pytest.raises(welter.UsageError, match=r"needs pyspark 3\.5 or newer, and this is 3\.4"):
+        welter.spark.wcc(Frame())
+    Frame.__module__ = "pyspark.pandas.frame"
+    with pytest.raises(TypeError, match="say .to_spark()"):
+        welter.spark.wcc(Frame())

@@ -1,0 +1,197 @@
+"""Algorithms as functions of DataFrames of Spark: what the driver does.
+
+Spark wants the columns of a result before there is one. They are those of a trial: the algorithm
+runs here on a graph of one edge with the options that were said, so that an option that there is
+not, or that does not go with others, is told when it is said and not when the result is asked for.
+Edges go from executors to the one that has the engine; none comes here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _algorithms
+from ._errors import InputError, UsageError
+from ._extras import needed
+from ._old_names import renamed
+from ._read import from_numpy
+from ._words import is_table
+
+__all__ = ["FUNCTIONS", "NAMES"]
+
+#: Names of the field, and the functions that they name.
+NAMES = _algorithms.NAMES
+
+#: Types of ids, from the narrowest to the widest.
+_INTEGERS = ["tinyint", "smallint", "int", "bigint"]
+
+#: Types of weights; decimals are weights, too.
+_NUMBERS = {*_INTEGERS, "float", "double"}
+
+#: Options of a machine or of a run that others see, which have no meaning in a task of Spark.
+_ABSENT = {
+    "checkpoint": "a task that fails runs again from its start",
+    "checkpoint_every": "a task that fails runs again from its start",
+    "cluster": "the machines of the run are those of Spark",
+    "edge_cache": "the edges are those of the DataFrame",
+    "progress": "the run is a task, which Spark shows",
+}
+
+#: Options of an executor, which say nothing of columns.
+_LIMITS = {
+    *("memory", "threads", "scratch", "edge_memory", "io", "in_flight", "read_size", "write_size")
+}
+
+#: Columns of the result as Spark has them, by the types of numpy.
+_TYPES = {
+    **{"uint32": "bigint", "uint64": "bigint", "int64": "bigint", "int32": "int"},
+    **{"float64": "double", "float32": "float", "object": "string"},
+}
+
+#: Names and types of columns.
+Columns = list[tuple[str, str]]
+
+
+def _frame(edges: Any, function: str) -> Any:
+    """The DataFrame, if it is one that can be had."""
+    pyspark = needed("pyspark", f"welter.spark.{function}")
+    kind = type(edges)
+    if kind.__module__.startswith("pyspark.pandas"):
+        raise TypeError(f"expected a DataFrame of Spark, found {kind.__module__}: say .to_spark()")
+    if not _is_frame(edges):
+        raise TypeError(
+            f"expected a DataFrame of Spark, found {kind.__name__}: welter.{function} takes what "
+            "other packages have, and spark.createDataFrame makes one of it"
+        )
+    release = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
+    if release is None or (int(release[1]), int(release[2])) < (3, 5):
+        what = f"welter.spark needs pyspark 3.5 or newer, and this is {pyspark.__version__}"
+        raise UsageError(what, hint='pip install "pyspark>=3.5", as the cluster has it')
+    return edges
+
+
+def _is_frame(thing: Any) -> bool:
+    return type(thing).__module__.startswith("pyspark.sql.") and hasattr(thing, "mapInArrow")
+
+
+def _edges(frame: Any, weight: Any) -> tuple[Any, str, bool]:
+    """Source, target and perhaps weight, the type of the ids, and whether there are weights."""
+    found: Columns = frame.dtypes
+    listed = ", ".join(f"{name} ({kind})" for name, kind in found) or "none"
+    if len(found) not in (2, 3):
+        what = f"expected two or three columns (source, target, weight), found {listed}"
+        raise UsageError(what, hint='say which, as in edges.select("src", "dst")')
+    ends = [kind for _, kind in found[:2]]
+    if set(ends) <= set(_INTEGERS):
+        ids = max(ends, key=_INTEGERS.index)
+    elif set(ends) == {"string"}:
+        ids = "string"
+    else:
+        what = f"the first two columns are ids, integers or strings in both alike; found {listed}"
+        raise InputError(what, hint="cast them in Spark before")
+    weighted = len(found) == 3 and weight is not False
+    if weight not in (None, False) and (not weighted or weight not in (3, found[2][0])):
+        raise UsageError(f"weight={weight!r}: expected the third column, found {listed}")
+    if weighted and found[2][1] not in _NUMBERS and not found[2][1].startswith("decimal"):
+        what = f"the third column is the weight, a number; found {listed}"
+        raise InputError(what, hint="leave it out with weight=False, or cast it in Spark before")
+    names = ["source", "target", "weight"][: len(found)]
+    kinds = [ids, ids, "double"][: 3 if weighted else 2]
+    chosen = [f"cast({name} as {kind}) as {name}" for name, kind in zip(names, kinds)]
+    return frame.toDF(*names).selectExpr(*chosen), ids, weighted
+
+
+def _trial(algorithm: str, options: Mapping[str, Any], ids: str, weighted: bool) -> Columns:
+    """Columns of what an algorithm gives with these options."""
+    ends: list[list[Any]] = [["a"], ["b"]] if ids == "string" else [[0], [1]]
+    tables = {name.removesuffix("_from") for name in options if is_table(name)}
+    kept = {}
+    for name, value in options.items():
+        of_table = any(name == table or name.startswith(f"{table}_") for table in tables)
+        if not of_table and name not in _LIMITS and name != "source":
+            kept[name] = value
+    if options.get("source") is not None or options.get("sources_from") is not None:
+        kept["source"] = ends[0][0]
+    graph = from_numpy(ends[0], ends[1], [1.0] if weighted else None)
+    result = getattr(_algorithms, algorithm)(graph, progress=False, **kept)
+    own = result._table.id_columns
+    return [
+        (name, ids if name in own else _TYPES[np.asarray(values).dtype.name])
+        for name, values in result.to_numpy().items()
+    ]
+
+
+def _task(algorithm: str, options: dict[str, Any], columns: Columns) -> Callable[..., Any]:
+    """The task of an executor. It travels by value, so that it can tell that welter is missing."""
+
+    def task(batches: Iterator[Any]) -> Iterator[Any]:
+        import sys
+
+        try:
+            from welter._executor import results
+        except ImportError as error:
+            raise RuntimeError(
+                f"welter cannot be imported on an executor of Spark, by {sys.executable} "
+                f"(Python {sys.version.split()[0]}): {error}\nhint: install it there as on the "
+                "driver, or say where the Python that has it is: PYSPARK_PYTHON, or the setting "
+                "spark.pyspark.python (docs/spark.md)"
+            ) from None
+        yield from results(batches, algorithm, options, columns)
+
+    return task
+
+
+def _run(algorithm: str, edges: Any, options: dict[str, Any]) -> Any:
+    """The result of an algorithm, as a DataFrame that is not computed yet."""
+    frame = _frame(edges, algorithm)
+    for name, value in options.items():
+        if name in _ABSENT and value is not None:
+            raise UsageError(f"{name}: not on Spark, where {_ABSENT[name]}")
+        if _is_frame(value):
+            what = f"{name}: a DataFrame of Spark, and the executor takes tables that are in memory"
+            raise UsageError(what, hint="give the frame of its .toPandas(), or files")
+    defaults = inspect.unwrap(getattr(_algorithms, algorithm)).__kwdefaults__
+    weight = options.pop("weight", None)
+    chosen, ids, weighted = _edges(frame, weight)
+    if weight not in (None, False) and "weighted" in defaults:
+        options["weighted"] = True
+    columns = _trial(algorithm, options, ids, weighted)
+    schema = ", ".join(f"`{name}` {kind}" for name, kind in columns)
+    task = _task(algorithm, options, columns)
+    return chosen.repartition(1).mapInArrow(task, schema)
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """The function of an algorithm, which looks as that of the package does."""
+    model = getattr(_algorithms, name)
+
+    @functools.wraps(model)
+    def function(edges: Any, **options: Any) -> Any:
+        return _run(name, edges, renamed(options))
+
+    about, _, rest = (model.__doc__ or "").partition("\n\n")
+    rest = rest.partition("\n    Examples\n")[0]
+    rest = rest.replace(
+        "    graph : a graph, or what :func:`welter.as_graph` makes one of\n",
+        "    edges : a DataFrame of Spark with the columns source, target and perhaps weight\n",
+    ).replace("    Result: ", "    DataFrame of Spark: ")
+    for absent in _ABSENT:
+        rest = re.sub(rf"\n    {absent} : .*(\n     .*)*", "", rest)
+    function.__doc__ = f"{about}\n\n{rest}"
+    function.__module__ = "welter.spark"
+    parameters = inspect.signature(model).parameters
+    edges = inspect.Parameter("edges", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
+    options = [own for own in parameters.values() if own.name not in {"graph", *_ABSENT}]
+    signature = inspect.Signature([edges, *options], return_annotation="pyspark.sql.DataFrame")
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+#: The functions by the names of their algorithms.
+FUNCTIONS = {name: _function(name) for name in _algorithms.__all__}
