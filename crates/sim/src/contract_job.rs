@@ -54,6 +54,10 @@ impl<C: Contract + Send + 'static> Job for ContractJob<C> {
         config::Edges::Contracted
     }
 
+    fn accumulator_bytes(&self) -> Option<u64> {
+        Some(size_of::<C::Update>() as u64)
+    }
+
     fn weights(&self, machines: usize, by_cells: bool) -> Weights {
         self.edges.weights(machines, by_cells)
     }

@@ -35,6 +35,12 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// Bytes of an accumulator, of which who helps hands over one a vertex at most; none where all
+    /// that was gathered is kept, or nothing is known of it.
+    fn accumulator_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Weights of its vertices, as machines count them that read a share of the input each.
     fn weights(&self, machines: usize, by_cells: bool) -> Weights;
 

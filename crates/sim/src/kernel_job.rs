@@ -186,6 +186,12 @@ impl Job for KernelJob {
         }
     }
 
+    fn accumulator_bytes(&self) -> Option<u64> {
+        let shape = self.kernel.shape();
+        let combines = matches!(self.kernel, Kernel::Fold(_)) && shape.capabilities.combines;
+        combines.then_some(shape.accum as u64)
+    }
+
     fn weights(&self, machines: usize, by_cells: bool) -> Weights {
         self.edges.weights(machines, by_cells)
     }

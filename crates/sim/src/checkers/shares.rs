@@ -6,14 +6,15 @@
 //! edges with new ends that wait in bins            <= max(b, P) * edges of a chunk
 //! degrees of a partition, as one machine tells     <= max(4 w, 8)
 //! degrees that a program is handed                 <= m * max(4 w, 8)
+//! accumulators that a program hands over           <= w (4 + bytes of one), head and padding
 //! ```
 //!
 //! A program has two vertex sets at a time, the open one and that of the cell at work. `b`: bins
 //! that may be open.
 //!
-//! Not checked: vertex sets with rows of neighbours ([`super::rows`]); accumulators and updates
-//! that a program keeps; degrees of all partitions together, which a machine counts while it reads;
-//! and which ranges have active vertices, a word a partition.
+//! Not checked: vertex sets with rows of neighbours ([`super::rows`]); updates that a program keeps
+//! until it applies because it does not combine them; degrees of all partitions together, which a
+//! machine counts while it reads; and which ranges have active vertices, a word a partition.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +28,17 @@ use super::scene::Scene;
 /// Bytes of a decision or a total, at most.
 const CONTROL_BYTES_MAX: usize = 256;
 
+/// Bytes of the head of a chunk of updates, and of what fills up its two sections, at most.
+const CHUNK_BYTES_MORE: u64 = 256;
+
+/// Bytes of a target in such a chunk.
+const ID_BYTES: u64 = 4;
+
 /// Bounds, and what waits at each process.
 pub struct Shares {
     set_bytes: u64,
     degree_bytes: u64,
+    accums_bytes: u64,
     machines: u64,
     edges: u64,
     /// Edges that were kept since a partition was taken up, and not handed out.
@@ -38,13 +46,20 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a cluster with these settings, vertices of so many bytes where that is known, and chunks
-    /// of so many edges.
-    pub fn new(config: &Config, vertex_bytes: Option<u64>, chunk_records: u32) -> Self {
+    /// Of a cluster with these settings, vertices and accumulators of so many bytes where that is
+    /// known, and chunks of so many edges.
+    pub fn new(
+        config: &Config,
+        [vertex_bytes, accumulator_bytes]: [Option<u64>; 2],
+        chunk_records: u32,
+    ) -> Self {
+        let width = config.partitions.width();
+        let accums = |bytes: u64| CHUNK_BYTES_MORE + width * (ID_BYTES + bytes);
         let open = config.bins_open_max.max(config.partitions.count().into());
         Self {
-            set_bytes: vertex_bytes.map_or(u64::MAX, |bytes| config.partitions.width() * bytes),
-            degree_bytes: (4 * config.partitions.width()).max(8),
+            set_bytes: vertex_bytes.map_or(u64::MAX, |bytes| width * bytes),
+            degree_bytes: (4 * width).max(8),
+            accums_bytes: accumulator_bytes.map_or(u64::MAX, accums),
             machines: config.machines() as u64,
             edges: open.saturating_mul(chunk_records.into()),
             waiting: BTreeMap::new(),
@@ -97,6 +112,7 @@ impl Shares {
             return Err(format!("{waiting} edges are left in bins of {rank} after a flush"));
         }
         self.degrees(rank, work, outcome)?;
+        self.accumulators(rank, outcome)?;
         let (Work::Open { vertices, .. } | Work::Turn { vertices, .. }) = work else {
             return Ok(());
         };
@@ -105,6 +121,16 @@ impl Shares {
             return Ok(());
         }
         Err(format!("{rank} loads a vertex set of {bytes} bytes, more than {}", self.set_bytes))
+    }
+
+    /// Accumulators that are handed over are one a vertex of a partition.
+    fn accumulators(&self, rank: Rank, outcome: &Outcome) -> Result<(), String> {
+        let Outcome::HandedOver(payload) = outcome else { return Ok(()) };
+        let (bytes, most) = (payload.len() as u64, self.accums_bytes);
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(format!("{rank} hands over {bytes} bytes of accumulators, more than {most}"))
     }
 
     /// Degrees are of one partition where they are told, and where first values are made.
@@ -136,16 +162,25 @@ fn edges(filled: &[Filled]) -> i64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn degrees_of_more_than_a_partition_are_found() {
-        let shares = Shares {
+    /// Of two machines, and partitions of two vertices.
+    fn shares() -> Shares {
+        Shares {
             set_bytes: u64::MAX,
             degree_bytes: 8,
+            accums_bytes: 24,
             machines: 2,
             edges: 0,
             waiting: BTreeMap::new(),
-        };
-        let payload = |bytes: usize| Payload::from(&vec![0; bytes][..]);
+        }
+    }
+
+    fn payload(bytes: usize) -> Payload {
+        Payload::from(&vec![0; bytes][..])
+    }
+
+    #[test]
+    fn degrees_of_more_than_a_partition_are_found() {
+        let shares = shares();
         let told = |bytes: usize| {
             let degrees = Some(vec![payload(8), payload(bytes)]);
             let outcome = Outcome::Ingested { read: 0, filled: Vec::new(), degrees };
@@ -159,5 +194,13 @@ mod tests {
         };
         assert_eq!(handed(8), Ok(()));
         assert!(handed(9).is_err_and(|error| error.contains("handed 17 bytes")));
+    }
+
+    #[test]
+    fn accumulators_of_more_than_a_partition_are_found() {
+        let shares = shares();
+        let handed = |bytes| shares.accumulators(1, &Outcome::HandedOver(payload(bytes)));
+        assert_eq!((handed(0), handed(24)), (Ok(()), Ok(())));
+        assert!(handed(25).is_err_and(|error| error.contains("hands over 25 bytes")));
     }
 }
