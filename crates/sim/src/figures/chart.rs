@@ -29,6 +29,8 @@ struct Scale {
     gap: f64,
     /// Of bars, how many stand at a tick.
     bars: Option<usize>,
+    /// Where each tick has a unit of its own, their values at the upper end.
+    units: Option<Vec<f64>>,
 }
 
 impl Scale {
@@ -43,9 +45,13 @@ impl Scale {
         // What grows or shrinks as machines do is a straight line where machines are doubled.
         if bars.is_none() && figure.axis == "machines" && least > 0.0 && most > 15.0 * least {
             let [least, most] = [least.log2().floor().exp2(), most.log2().ceil().exp2()];
-            return Self { most, least, gap, bars };
+            return Self { most, least, gap, bars, units: None };
         }
-        Self { most: ceiling(most), least: 0.0, gap, bars }
+        let units = figure.has_units().then(|| {
+            let at = |tick: usize| drawn(figure).flat_map(move |one| known(one, tick));
+            (0..figure.ticks.len()).map(|tick| 1.1 * at(tick).fold(0.0, f64::max)).collect()
+        });
+        Self { most: ceiling(most), least: 0.0, gap, bars, units }
     }
 
     /// Values with a line of the grid.
@@ -69,14 +75,22 @@ impl Scale {
         (self.across(tick) + width * (place as f64 + 0.5 - bars as f64 / 2.0), width)
     }
 
-    fn down(&self, value: f64) -> f64 {
-        let share = if self.least == 0.0 {
+    fn down(&self, tick: usize, value: f64) -> f64 {
+        let share = if let Some(units) = &self.units {
+            value / units[tick]
+        } else if self.least == 0.0 {
             value / self.most
         } else {
             (value / self.least).log2() / (self.most / self.least).log2()
         };
         TOP + HEIGHT * (1.0 - share)
     }
+}
+
+/// Numbers at a tick, the paper's among them.
+fn known(series: &Series, tick: usize) -> impl Iterator<Item = f64> + '_ {
+    let paper = marks(series).filter(move |&(at, _)| at == tick).map(|(_, claim)| claim.value());
+    series.values.get(tick).copied().into_iter().chain(paper)
 }
 
 /// Series that are in the chart.
@@ -140,8 +154,9 @@ fn mark(text: &mut String, claim: Claim, [x, y]: [f64; 2], colour: &str) {
 
 /// Grid, ticks and their names.
 fn axes(text: &mut String, figure: &Figure, scale: &Scale) {
-    for value in scale.grid() {
-        let (x, y) = (LEFT - 6.0, scale.down(value));
+    let lines = if scale.units.is_some() { vec![0.0] } else { scale.grid() };
+    for value in lines {
+        let (x, y) = (LEFT - 6.0, scale.down(0, value));
         let _ = writeln!(
             text,
             "<path d=\"M{LEFT} {y:.1}h{WIDTH}\" stroke=\"#ddd\"/>\
@@ -177,27 +192,32 @@ fn line(text: &mut String, series: &Series, place: usize, scale: &Scale) {
     let colour = COLOURS[place % COLOURS.len()];
     let dash = if place >= COLOURS.len() { " stroke-dasharray=\"4 3\"" } else { "" };
     let stroke = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}");
-    let known = || series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
+    let finite = || series.values.iter().enumerate().filter(|(_, value)| value.is_finite());
     let (x, y) = legend(place);
     if scale.bars.is_some() {
-        for (tick, &value) in known() {
-            let ((middle, width), top) = (scale.of_series(tick, place), scale.down(value));
+        for (tick, &value) in finite() {
+            let ((middle, width), top) = (scale.of_series(tick, place), scale.down(tick, value));
             bar(text, colour, [middle, width], [top, TOP + HEIGHT - top]);
             if width >= LABELLED {
-                label(text, [middle, top - 3.0], &number(value));
+                // Above a number of the paper that is near, too.
+                let paper = marks(series).filter(|&(at, _)| at == tick);
+                let paper = paper.map(|(_, claim)| scale.down(tick, claim.value()));
+                let near = paper.filter(|ring| (ring - top).abs() < 20.0);
+                let above = near.map(|ring| ring.min(top) - 9.0).fold(top - 3.0, f64::min);
+                label(text, [middle, above], &number(value));
             }
         }
         bar(text, colour, [x + 9.0, 10.0], [y - 9.0, 10.0]);
     } else {
         let point = |(tick, value): (usize, &f64)| {
-            format!("{:.1},{:.1}", scale.across(tick), scale.down(*value))
+            format!("{:.1},{:.1}", scale.across(tick), scale.down(tick, *value))
         };
-        let points = known().map(point).collect::<Vec<String>>().join(" ");
+        let points = finite().map(point).collect::<Vec<String>>().join(" ");
         let _ = writeln!(text, "<polyline points=\"{points}\" {stroke}/>");
         let _ = writeln!(text, "<path d=\"M{x:.1} {:.1}h18\" {stroke}/>", y - 4.0);
     }
     for (tick, claim) in marks(series) {
-        let at = [scale.of_series(tick, place).0, scale.down(claim.value())];
+        let at = [scale.of_series(tick, place).0, scale.down(tick, claim.value())];
         mark(text, claim, at, colour);
     }
     let name = escaped(&series.name);
@@ -250,6 +270,23 @@ mod tests {
         assert_eq!(svg.matches("<rect").count(), 1 + 4 + 2, "and of two in the legend: {svg}");
         assert_eq!(svg.matches("r=\"5\"").count(), 2, "one of the paper, one that says so: {svg}");
         assert!(!svg.contains("at most"), "{svg}");
+    }
+
+    #[test]
+    fn each_unit_has_a_scale_of_its_own() {
+        let figure = Figure {
+            number: "9.3",
+            title: "",
+            axis: "algorithm",
+            ticks: vec!["hours".into(), "TB".into()],
+            series: vec![Series::new("PR", vec![11.0, 400.0]).claimed(0, Claim::About(20.0))],
+            paper: "",
+            notes: "",
+        };
+        let svg = svg(&figure);
+        // Ends are at 22 hours and 440 TB; the number stands above its bar.
+        assert!(svg.contains("height=\"120.0\"") && svg.contains("height=\"218.2\""), "{svg}");
+        assert!(svg.contains("y=\"151.0\" text-anchor=\"middle\">11.0</text>"), "{svg}");
     }
 
     #[test]

@@ -178,6 +178,11 @@ impl Figure {
         ["algorithm", "layout", "checkpoints"].contains(&self.axis)
     }
 
+    /// Whether each tick has a unit of its own.
+    pub(super) fn has_units(&self) -> bool {
+        self.ticks.iter().any(|tick| tick == "TB")
+    }
+
     /// The name of its files, without an extension: that of a paper, and the number.
     pub fn file(&self, paper: &str) -> String {
         format!("{paper}-{}", self.number.replace('.', "-"))
