@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::stream_wrapper::StreamWrapper;
 
 /// Slots of a page, as a power of two.
 const PAGE_BITS: u32 = 16;
@@ -109,45 +109,14 @@ pub(crate) struct BipartiteRoles {
     pub(crate) ends: Arc<Ends>,
 }
 
-impl EdgeStream for BipartiteRoles {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for BipartiteRoles {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.edges.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.edges.slots()
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        self.edges.known_sample()
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.edges.resident_bytes()
-    }
-
-    fn spare_memory(&self, bytes: u64) {
-        self.edges.spare_memory(bytes);
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.sample(part, of, visit)
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,

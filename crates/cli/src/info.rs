@@ -14,8 +14,8 @@ use welter_algorithms::spmv::{Spmv, Vector};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_engine::run;
 use welter_input::WeightChoice;
-use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, Duplicates, EdgeStream, Reading, StreamError};
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 
 use crate::args::InfoArgs;
@@ -141,41 +141,14 @@ impl Watched {
     }
 }
 
-impl EdgeStream for Watched {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for Watched {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.edges.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.edges.slots()
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        self.edges.known_sample()
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.edges.resident_bytes()
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.sample(part, of, visit)
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,

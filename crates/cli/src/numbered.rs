@@ -11,9 +11,11 @@
 
 use std::sync::Arc;
 
+use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::ids::IdMap;
 use welter_model::rank_select::RankSelectBitmap;
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::table::VertexColumn;
 use welter_progress::FailureKind;
 
@@ -99,38 +101,15 @@ struct Renumbered {
     marks: RankSelectBitmap,
 }
 
-impl EdgeStream for Renumbered {
-    fn parts(&self) -> usize {
-        self.edges.parts()
-    }
-
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.edges.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        Some(self.marks.count())
-    }
-
-    fn part_edges(&self, part: usize) -> Option<u64> {
-        self.edges.part_edges(part)
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.edges.resident_bytes()
-    }
-
-    fn read(
+impl Renumbered {
+    /// Hands on the edges that `read` hands out, with their numbers.
+    fn renumber(
         &self,
-        part: usize,
+        read: impl FnOnce(&mut dyn FnMut(Batch<'_>) -> bool) -> Result<(), StreamError>,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
         let (mut pairs, mut unknown) = (Vec::new(), None);
-        self.edges.read(part, &mut |batch| {
+        read(&mut |batch| {
             pairs.clear();
             for &pair in batch.pairs {
                 let [source, target] = pair.map(|slot| self.marks.number(slot.into()));
@@ -150,6 +129,40 @@ impl EdgeStream for Renumbered {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl StreamWrapper for Renumbered {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
+    }
+
+    fn wrapped_slots(&self) -> Option<u64> {
+        Some(self.marks.count())
+    }
+
+    /// A sample that was taken beforehand has slots, not numbers.
+    fn wrapped_sample(&self) -> Option<&EdgeSample> {
+        None
+    }
+
+    fn sample_through(
+        &self,
+        part: usize,
+        of: (Sample, usize),
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.renumber(|visit| self.edges.sample(part, of, visit), visit)
+    }
+
+    fn read_through(
+        &self,
+        part: usize,
+        visit: &mut dyn FnMut(Batch<'_>) -> bool,
+    ) -> Result<(), StreamError> {
+        self.renumber(|visit| self.edges.read(part, visit), visit)
     }
 }
 

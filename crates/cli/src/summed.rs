@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::stream_wrapper::StreamWrapper;
 
 /// The sum of each part.
 pub(crate) struct Sums(Vec<AtomicU64>);
@@ -53,45 +53,14 @@ fn sum(batch: Batch<'_>) -> u64 {
     edges.fold(0, |sum, (pair, weight)| sum.wrapping_add(mixed(*pair, weight.to_bits())))
 }
 
-impl EdgeStream for Summed {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for Summed {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.edges.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.edges.slots()
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        self.edges.known_sample()
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.edges.resident_bytes()
-    }
-
-    fn spare_memory(&self, bytes: u64) {
-        self.edges.spare_memory(bytes);
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.sample(part, of, visit)
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,

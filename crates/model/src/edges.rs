@@ -30,7 +30,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
 
 use crate::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 pub use crate::pair::Pair;
@@ -107,58 +106,6 @@ pub trait EdgeStream: Send + Sync {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError>;
-}
-
-/// Edges shared by several readers. The memory that they take counts where they are held.
-impl<S: EdgeStream + ?Sized> EdgeStream for Arc<S> {
-    fn parts(&self) -> usize {
-        (**self).parts()
-    }
-
-    fn edges(&self) -> u64 {
-        (**self).edges()
-    }
-
-    fn weighted(&self) -> bool {
-        (**self).weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        (**self).slots()
-    }
-
-    fn part_edges(&self, part: usize) -> Option<u64> {
-        (**self).part_edges(part)
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        (**self).known_sample()
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        (**self).sample(part, of, visit)
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        0
-    }
-
-    fn spare_memory(&self, bytes: u64) {
-        (**self).spare_memory(bytes);
-    }
-
-    fn read(
-        &self,
-        part: usize,
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        (**self).read(part, visit)
-    }
 }
 
 /// Treatment of edges that have the same source and the same destination.
@@ -392,13 +339,5 @@ mod tests {
         }
         assert_eq!(seen, [([0, 1], 1.5), ([2, 3], 2.5), ([3, 0], 0.5)]);
         assert_eq!(list.weights().collect::<Vec<_>>(), [1.5, 2.5, 0.5]);
-    }
-
-    #[test]
-    fn what_is_shared_counts_where_it_is_held() {
-        let held = Arc::new(EdgeList::from_pairs(vec![[0, 1], [2, 3]]));
-        assert_eq!(held.as_ref().resident_bytes(), 16);
-        let lent: Box<dyn EdgeStream> = Box::new(Arc::clone(&held));
-        assert_eq!((lent.edges(), lent.parts(), lent.resident_bytes()), (2, held.parts(), 0));
     }
 }

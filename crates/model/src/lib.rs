@@ -23,6 +23,7 @@ pub mod rank_select;
 pub mod records;
 pub mod spread;
 pub mod stream;
+pub mod stream_wrapper;
 pub mod table;
 pub mod two_kinds;
 pub mod with_sides;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, Reading, StreamError};
 use welter_model::ids::{IdMap, Names};
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::two_kinds::Keys;
 use welter_progress::Progress;
 use welter_store::header::Encoding;
@@ -251,41 +251,14 @@ struct Watched {
     negative: Arc<AtomicBool>,
 }
 
-impl EdgeStream for Watched {
-    fn parts(&self) -> usize {
-        self.stream.parts()
+impl StreamWrapper for Watched {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.stream
     }
 
-    fn edges(&self) -> u64 {
-        self.stream.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.stream.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.stream.slots()
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        self.stream.known_sample()
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.stream.resident_bytes()
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.stream.sample(part, of, visit)
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,

@@ -10,8 +10,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
+use welter_model::stream_wrapper::StreamWrapper;
 use welter_objects::Object;
 
 use crate::error::InputError;
@@ -101,49 +101,14 @@ impl Watched {
     }
 }
 
-impl EdgeStream for Watched {
-    fn parts(&self) -> usize {
-        self.edges.parts()
+impl StreamWrapper for Watched {
+    type Inner = dyn EdgeStream;
+
+    fn inner(&self) -> &Self::Inner {
+        &*self.edges
     }
 
-    fn edges(&self) -> u64 {
-        self.edges.edges()
-    }
-
-    fn weighted(&self) -> bool {
-        self.edges.weighted()
-    }
-
-    fn slots(&self) -> Option<u64> {
-        self.edges.slots()
-    }
-
-    fn part_edges(&self, part: usize) -> Option<u64> {
-        self.edges.part_edges(part)
-    }
-
-    fn known_sample(&self) -> Option<&EdgeSample> {
-        self.edges.known_sample()
-    }
-
-    fn sample(
-        &self,
-        part: usize,
-        of: (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>) -> bool,
-    ) -> Result<(), StreamError> {
-        self.edges.sample(part, of, visit)
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        self.edges.resident_bytes()
-    }
-
-    fn spare_memory(&self, bytes: u64) {
-        self.edges.spare_memory(bytes);
-    }
-
-    fn read(
+    fn read_through(
         &self,
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
