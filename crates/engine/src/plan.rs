@@ -89,9 +89,7 @@ use crate::machine::throughput::Throughput;
 pub struct Plan {
     /// Premises, which all else follows from.
     pub premises: Premises,
-    /// Index by which the edges of single vertices are looked up.
-    pub index: Index,
-    /// Where edges and state are.
+    /// Where edges and state are, and how edges of single vertices are looked up.
     pub access: Access,
     /// How fast the machine is, where that made a difference to the plan.
     pub throughput: Option<Throughput>,
@@ -103,7 +101,10 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// All in memory.
-    Memory,
+    Memory {
+        /// Index by which the edges of single vertices are looked up.
+        index: Index,
+    },
     /// Edges on storage, and of the state what does not fit.
     Storage(StoragePlan),
     /// In the input, which an input scan reads in passes.
@@ -118,7 +119,15 @@ impl Plan {
     pub fn storage(&self) -> Option<&StoragePlan> {
         match &self.access {
             Access::Storage(storage) => Some(storage),
-            Access::Memory | Access::Input { .. } => None,
+            Access::Memory { .. } | Access::Input { .. } => None,
+        }
+    }
+
+    /// Index by which the edges of single vertices are looked up: only of edges in memory.
+    pub fn index(&self) -> Index {
+        match self.access {
+            Access::Memory { index } => index,
+            Access::Storage(_) | Access::Input { .. } => Index::None,
         }
     }
 
@@ -136,14 +145,14 @@ impl Plan {
     pub fn instead(&self) -> Option<&Self> {
         match &self.access {
             Access::Input { instead } => instead.as_deref(),
-            Access::Memory | Access::Storage(_) => None,
+            Access::Memory { .. } | Access::Storage(_) => None,
         }
     }
 
     /// How iterations of a program with a frontier find their edges.
     pub fn frontier_mode(&self) -> FrontierMode {
         let mode = self.premises.settings.frontier;
-        if self.index == Index::None { mode.stored() } else { mode.resident() }
+        if self.index() == Index::None { mode.stored() } else { mode.resident() }
     }
 
     /// The name of the route.

@@ -183,7 +183,7 @@ pub(crate) fn ingest(
     if plan.degrees_stored() {
         graph.move_degrees(workers.storage())?;
     }
-    match plan.index {
+    match plan.index() {
         Index::Rows { both_directions } => {
             out_rows(&graph, workers, progress)?;
             if both_directions && !graph.symmetric {

@@ -96,10 +96,10 @@ impl KeptGraph {
         }
         // Otherwise a run makes rows once they would have paid.
         let uses_index = !matches!(plan.frontier_mode(), FrontierMode::Auto | FrontierMode::Dense);
-        let at_once = uses_index || matches!(plan.index, Index::Rows { .. });
-        if plan.index.has_rows() && at_once {
+        let at_once = uses_index || matches!(plan.index(), Index::Rows { .. });
+        if plan.index().has_rows() && at_once {
             out_rows(&graph, workers, progress)?;
-            if plan.index.has_both_directions() && !graph.symmetric {
+            if plan.index().has_both_directions() && !graph.symmetric {
                 graph.in_rows = Some(by_target(&graph, workers, progress)?);
             }
         }

@@ -1,5 +1,6 @@
 //! What is told when a plan does not fit: the smallest budget that would do.
 
+use super::index::Index;
 use super::memory::Memory;
 use super::premises::{Premises, SORT_EDGES_LEAST};
 use super::shape::Shape;
@@ -73,12 +74,12 @@ fn least_budget(plan: &Plan) -> u64 {
     let premises = looked_at(&plan.premises);
     let peak = match plan.access {
         Access::Input { .. } => return plan.memory.peak(),
-        Access::Memory => return Memory::of(&premises, plan.index).peak(),
+        Access::Memory { index } => return Memory::of(&premises, index).peak(),
         Access::Storage(_) if premises == plan.premises => plan.memory.peak(),
         // More than is needed, which the search below begins with.
         Access::Storage(_) => Memory::with_bin_groups(
             &premises,
-            plan.index,
+            Index::None,
             plan.bin_groups() as u64,
             SORT_EDGES_LEAST,
         )

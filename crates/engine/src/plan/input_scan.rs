@@ -2,7 +2,6 @@
 
 use super::account::MemoryAccount;
 use super::budget_error::budget_error;
-use super::index::Index;
 use super::memory::Memory;
 use super::premises::Premises;
 use super::program::InputScanCost;
@@ -24,7 +23,7 @@ pub(crate) const PART_BYTES: usize = 16 << 20;
 pub(super) fn plan(premises: &Premises, takes: InputScanCost, instead: Option<Plan>) -> Plan {
     let access = Access::Input { instead: instead.map(Box::new) };
     let memory = memory_of(premises, takes);
-    Plan { premises: *premises, index: Index::None, access, throughput: None, memory }
+    Plan { premises: *premises, access, throughput: None, memory }
 }
 
 /// The plan of a graph that is made after all, beside what is known of its vertices by then; if
@@ -34,8 +33,8 @@ pub(super) fn after(made: Plan, input_scan: &Plan) -> Option<Plan> {
     premises.settings.held_bytes += input_scan.memory.vertices;
     let plan = match made.access {
         Access::Storage(_) => storage::plan(&premises),
-        Access::Memory | Access::Input { .. } => {
-            let memory = Memory::of(&premises, made.index);
+        Access::Memory { .. } | Access::Input { .. } => {
+            let memory = Memory::of(&premises, made.index());
             Plan { premises, memory, ..made }
         }
     };

@@ -148,7 +148,8 @@ fn in_memory(kept: &KeptShape, premises: &Premises) -> Option<Plan> {
         let index = Index::of_kept(&premises, rows);
         let memory = memory_of(&premises, index, kept, all, false);
         let memory = Memory { edges: premises.edge_states(), ..memory };
-        Plan { premises, index, access: Access::Memory, throughput: None, memory }
+        let access = Access::Memory { index };
+        Plan { premises, access, throughput: None, memory }
     };
     let with_rows = premises.wants_rows().then(|| cached(true)).filter(Plan::fits);
     Some(with_rows.unwrap_or_else(|| cached(false)))
@@ -198,7 +199,7 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let storage = StoragePlan { cache_bytes, edge_states_bytes, bins: None, state, window, room };
     let access = Access::Storage(storage);
-    Ok(Plan { premises, index: Index::None, access, throughput: None, memory })
+    Ok(Plan { premises, access, throughput: None, memory })
 }
 
 /// Slabs that each worker has in flight whatever the budget: as the user says, else as ever, or

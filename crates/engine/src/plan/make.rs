@@ -114,7 +114,8 @@ impl Plan {
     fn in_memory(premises: &Premises, rows: bool) -> Self {
         let index = Index::new(premises, rows);
         let memory = Memory::of(premises, index);
-        Self { premises: *premises, index, access: Access::Memory, throughput: None, memory }
+        let access = Access::Memory { index };
+        Self { premises: *premises, access, throughput: None, memory }
     }
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more

@@ -158,7 +158,7 @@ fn route(plan: &Plan) -> &'static str {
             return "scan of the input, a level at a time";
         }
         Access::Input { .. } => return "scan of the input, which is read twice",
-        Access::Memory => return "fold, in memory",
+        Access::Memory { .. } => return "fold, in memory",
         Access::Storage(storage) => storage,
     };
     match storage.state {
@@ -261,7 +261,7 @@ impl fmt::Display for Plan {
             writeln!(lines, "          {:>10}  {what}", human_bytes(frontier))?;
         }
         if rows > 0 {
-            let what = match self.index {
+            let what = match self.index() {
                 _ if program.intersects() => "rows that meet, and marks",
                 _ if program.groups() => "rows of each vertex, its neighbours side by side",
                 Index::Rows { .. } => "rows of each vertex, to look it up again and again",

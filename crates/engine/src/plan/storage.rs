@@ -191,11 +191,5 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         chunks_stored: chunks,
         counts: 0,
     };
-    Plan {
-        premises,
-        index: Index::None,
-        access: Access::Storage(storage),
-        throughput: None,
-        memory,
-    }
+    Plan { premises, access: Access::Storage(storage), throughput: None, memory }
 }

@@ -59,7 +59,7 @@ impl<'g> AccessPath<'g> {
         (self.banded, self.passed) = (banded, passed);
         let graph = self.graph;
         let pay = self.bands_pay() || self.passes_pay();
-        if graph.plan.index.has_rows() && pay && self.out_rows.is_none() {
+        if graph.plan.index().has_rows() && pay && self.out_rows.is_none() {
             self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
@@ -86,7 +86,7 @@ impl<'g> AccessPath<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if graph.plan.index.has_rows() && self.bands_pay() {
+        if graph.plan.index().has_rows() && self.bands_pay() {
             self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
@@ -101,7 +101,7 @@ impl<'g> AccessPath<'g> {
         progress: &Progress,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
-        let may = graph.plan.index.has_rows() && graph.index.is_none();
+        let may = graph.plan.index().has_rows() && graph.index.is_none();
         if !may || self.out_rows.is_some() || level.active > graph.vertices() / FEW_ACTIVE {
             return Ok(());
         }

@@ -56,7 +56,7 @@ impl<'g, P: Program> Regroup<'g, P> {
     /// All vertices, where the plan has room for rows.
     pub(crate) fn new(context: &Context<'g>, program: &'g P) -> Result<Option<Self>, EngineError> {
         let graph = context.graph;
-        if !graph.plan.index.has_rows() {
+        if !graph.plan.index().has_rows() {
             return Ok(None);
         }
         let rows = out_rows(graph, context.workers, context.progress)?.view();

@@ -47,7 +47,7 @@ pub fn peel<V: Value>(
     progress: &Progress,
     value: impl Fn(u32) -> V,
 ) -> Result<Option<Values<V>>, EngineError> {
-    if !graph.plan.index.has_rows() {
+    if !graph.plan.index().has_rows() {
         return Ok(None);
     }
     if !graph.symmetric {

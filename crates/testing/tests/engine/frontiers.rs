@@ -142,12 +142,12 @@ fn where_rows_do_not_fit_bands_do() {
     let executor =
         Memory { settings: memory(None), part_edges_max: 999, slots_stated: true, blind: false };
     let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
-    assert_eq!(plan.index, Index::Rows { both_directions: true });
+    assert_eq!(plan.index(), Index::Rows { both_directions: true });
     assert!(plan.memory.rows > 60_000 * 8);
     let most = plan.memory.peak() - 1;
     let executor = Memory { settings: memory(Some(most)), ..executor };
     let plan = executor.plan(&graph, PLAIN, Layout::of::<Bfs>()).unwrap();
-    assert!(!plan.index.has_rows() && plan.memory.peak() <= most);
+    assert!(!plan.index().has_rows() && plan.memory.peak() <= most);
     let levels = searched(&graph, PLAIN, memory(Some(most)));
     assert_eq!(levels.len(), 17);
 }
