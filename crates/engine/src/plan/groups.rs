@@ -2,7 +2,6 @@
 
 use welter_model::frequency::FrequencyTable;
 
-use super::account::MemoryAccount;
 use super::premises::Premises;
 use crate::schedules::footprint;
 
@@ -48,7 +47,7 @@ impl Premises {
         if !self.program.intersects() {
             return 0;
         }
-        let account = MemoryAccount::new(self.threads);
-        account.each_worker(self.gathered_bytes()).each_worker(self.marks_bytes()).bytes()
+        let each_worker = self.gathered_bytes() + self.marks_bytes();
+        self.account().each_worker(each_worker).bytes()
     }
 }

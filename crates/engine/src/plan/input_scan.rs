@@ -1,6 +1,5 @@
 //! Plans for graphs that stay in their input.
 
-use super::account::MemoryAccount;
 use super::budget_error::budget_error;
 use super::memory::Memory;
 use super::premises::Premises;
@@ -90,7 +89,7 @@ fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
         marks: (threads + 1) * words * 8,
         vertices: words * 12,
         // An edge may tell both its ends.
-        workers: MemoryAccount::new(premises.threads)
+        workers: premises.account()
             .each_worker(WORKER_BYTES)
             .shared(edges.min(2 * threads * PART_BYTES as u64 / 8) * update)
             .bytes(),

@@ -8,7 +8,6 @@
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
-use super::account::MemoryAccount;
 use super::budget_error::refused;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
@@ -263,7 +262,7 @@ fn memory_of(
         state,
         frontier: looked_up + flags,
         rows: memory::rows_bytes(premises, index),
-        workers: MemoryAccount::new(premises.threads)
+        workers: premises.account()
             .each_worker(program.accum() << stripe_bits)
             .each_worker(premises.group_bytes())
             .each_worker(premises.edge_buffers())

@@ -5,7 +5,6 @@
 //! density of their tiles, columns of state with their padding. A test runs graphs of many shapes
 //! and checks the meter's peak against [`Memory::peak`].
 
-use super::account::MemoryAccount;
 use super::index::Index;
 use super::premises::{CELL_EDGES, Premises};
 use super::shape::Shape;
@@ -106,7 +105,7 @@ impl Memory {
         let waiting = premises.waiting_bytes();
         // Each worker is at a bin group, which is a part of a stripe where edges are spread evenly.
         let in_flight = bin_groups.min(premises.stripes_least() as u64).max(1);
-        let account = MemoryAccount::new(premises.threads);
+        let account = premises.account();
         let bins = account
             .shared(marks_bytes(premises))
             .shared(waiting + waiting / 64)
@@ -152,7 +151,7 @@ pub(super) fn held_bytes(premises: &Premises) -> u64 {
 /// Bytes of marks on slots: those of the workers, and those of all of them.
 pub(super) fn marks_bytes(premises: &Premises) -> u64 {
     let marks = ingest::marks(premises.segments());
-    MemoryAccount::new(premises.threads).each_worker(marks).shared(marks).bytes()
+    premises.account().each_worker(marks).shared(marks).bytes()
 }
 
 /// Bytes of degrees, and of which slots are vertices.
@@ -169,7 +168,7 @@ pub(super) fn rows_bytes(premises: &Premises, index: Index) -> u64 {
     let Shape { slots, edges, weighted, .. } = premises.shape;
     let directions = 1 + u64::from(index.has_both_directions());
     let groups = premises.program.groups();
-    MemoryAccount::new(premises.threads)
+    premises.account()
         .shared(directions * schedules::rows(slots, edges, weighted))
         .each_worker(schedules::cursors(slots))
         .shared(if groups { schedules::lists(slots) } else { schedules::pushed(edges) })

@@ -6,6 +6,7 @@
 use welter_store::codec::short;
 use welter_store::header::Encoding;
 
+use super::account::MemoryAccount;
 use super::{Layout, Settings, Shape};
 use crate::edges::footprint::frames;
 use crate::edges::layout::EdgeLayout;
@@ -63,6 +64,11 @@ impl Premises {
     /// The premises with another encoding of the keys.
     pub(super) fn with_encoding(self, encoding: Encoding) -> Self {
         Self { edges: EdgeLayout { encoding, ..self.edges }, ..self }
+    }
+
+    /// An account of the memory of a run, in which nothing was entered.
+    pub(super) fn account(&self) -> MemoryAccount {
+        MemoryAccount::new(self.threads)
     }
 
     /// Segments of slots.

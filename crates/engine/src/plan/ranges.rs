@@ -4,7 +4,6 @@
 //! destinations reads all signals once more, every chunk that stays in memory is not read again:
 //! of all numbers of ranges the one is taken that reads least.
 
-use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::traffic::Traffic;
 use crate::columns::footprint;
@@ -66,7 +65,7 @@ impl RangesPlan {
         } else {
             0
         };
-        MemoryAccount::new(premises.threads)
+        premises.account()
             .shared(footprint::windows(self.window_sources + padding, scattered))
             .shared(footprint::piece_reader(scattered, &premises.settings.requests))
             .shared(masks)

@@ -4,7 +4,6 @@
 //! It is foreseen and no bound: a stripe may turn out wider, or have fewer edges in its chunks. A
 //! run cuts its parts by what they are, and goes on level by level where they do not fit.
 
-use super::account::MemoryAccount;
 use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::shape::Shape;
@@ -48,7 +47,7 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     // A part is a chunk at least, which few stripes are alone.
     let chunk_edges = (CHUNK_BYTES_MAX as u64 / EDGES_BYTES * EDGES).min(edges);
     let words = block_adjacency::words(width / 2, chunk_edges, weighted);
-    let account = MemoryAccount::new(premises.threads);
+    let account = premises.account();
     let [columns, values] = if values_stored {
         [COLUMNS as u64 * program.value * width, vertices * program.value]
     } else {

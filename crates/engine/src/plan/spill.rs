@@ -3,7 +3,6 @@
 //! In extended programs records are what sources say, one for each stripe that a source has edges
 //! to, or for each edge.
 
-use super::account::MemoryAccount;
 use super::premises::Premises;
 use super::traffic::Traffic;
 use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
@@ -54,7 +53,7 @@ impl SpillPlan {
         let stored = between.max(layout.active());
         let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
-        MemoryAccount::new(premises.threads)
+        premises.account()
             .shared(room * (layout.signal() + flag))
             .shared(footprint::piece_reader(between, &premises.settings.requests))
             .shared(masks)

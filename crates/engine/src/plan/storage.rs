@@ -3,7 +3,6 @@
 //! First what ingest and iterations need whatever stays in memory; then what is left of the budget
 //! holds bins while edges are sorted, and chunks while there are iterations.
 
-use super::account::MemoryAccount;
 use super::bin_groups::BinGroupsPlan;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
@@ -84,7 +83,7 @@ fn workers_bytes(premises: &Premises) -> u64 {
     let accums = premises.program.accum() << premises.edges.stripe_bits;
     let gathered = accums + premises.group_bytes();
     let iterate = gathered + read_ahead(&premises.settings.requests) + premises.edge_buffers();
-    MemoryAccount::new(premises.threads)
+    premises.account()
         .each_worker(WORKER_BYTES + premises.request_threads_bytes())
         .each_worker(ingest.max(iterate) + premises.frame_bytes())
         .bytes()

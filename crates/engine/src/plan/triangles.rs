@@ -101,7 +101,7 @@ impl TrianglesPlan {
         let (bits, vertices) = (premises.edges.stripe_bits, premises.vertices);
         let buckets = |places: u64| places * self.bucket_bytes as u64;
         let columns = |bytes: u64| footprint::column_io(bytes, bits);
-        let phase = MemoryAccount::new(premises.threads);
+        let phase = premises.account();
         let written = phase
             .each_worker(footprint::slab_writer(&premises.settings.requests))
             .each_worker(premises.update_frame_bytes());
