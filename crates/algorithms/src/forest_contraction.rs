@@ -25,6 +25,31 @@
 //! ([`stages`](crate::stages)).
 //!
 //! Source: Chaos, Table 1 (`MCST`) and footnote 2; O. Borůvka, 1926.
+//!
+//! The heaviest edge of a triangle is left out:
+//!
+//! ```
+//! # use welter_testing::{graph::Graph, interpreter::interpret_contract, reading::read_as};
+//! use welter_algorithms::{ForestContraction, mcst::Cost};
+//! use welter_model::edges::Reading;
+//! use welter_model::program::Value;
+//! use welter_model::table::ColumnData;
+//!
+//! let weights = Some(vec![1.0, 2.0, 3.0]);
+//! let triangle = Graph { weights, ..Graph::new(3, vec![[0, 1], [1, 2], [2, 0]]) };
+//! let triangle = read_as(&triangle, Reading { undirected: true, ..Reading::default() });
+//! let answer = interpret_contract(&triangle, &ForestContraction::new(Cost::Minimum));
+//! let mut forest = answer.values;
+//! forest.retain(|value| value.is_listed());
+//! assert_eq!(
+//!     Value::columns(&forest),
+//!     [
+//!         ("source", ColumnData::Vertices(vec![0, 1])),
+//!         ("target", ColumnData::Vertices(vec![1, 2])),
+//!         ("weight", ColumnData::F64(vec![1.0, 2.0])),
+//!     ]
+//! );
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::contract::{Contract, RewrittenEdge};

@@ -27,6 +27,24 @@
 //!
 //! Source: J. Łącki, V. Mirrokni, M. Włodarczyk, *Connected components at scale via local
 //! contractions*, 2018; Chaos, footnote 2.
+//!
+//! A path of three, a pair, and the loops that are the edges of members:
+//!
+//! ```
+//! # use welter_testing::{graph::Graph, interpreter::interpret_contract, reading::read_as};
+//! use welter_algorithms::LocalContraction;
+//! use welter_model::edges::Reading;
+//! use welter_model::program::Value;
+//! use welter_model::table::ColumnData;
+//!
+//! let mut pairs = vec![[1, 0], [1, 2], [4, 3]];
+//! pairs.extend((0..5).map(|vertex| [vertex; 2]));
+//! let undirected = Reading { undirected: true, ..Reading::default() };
+//! let graph = read_as(&Graph::new(5, pairs), undirected);
+//! let answer = interpret_contract(&graph, &LocalContraction::new(7));
+//! let columns = Value::columns(&answer.values);
+//! assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 0, 3, 3]))]);
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::contract::{Contract, RewrittenEdge};

@@ -16,6 +16,32 @@
 //! iteration more at most.
 //!
 //! Wants a graph that was read as undirected, without self-loops.
+//!
+//! A triangle with a tail, whose edge comes three times and counts once:
+//!
+//! ```
+//! # use welter_engine::plan::{Layout, Plan, Settings, Shape};
+//! # use welter_engine::{Graph, Machine, Workers, run};
+//! # use welter_model::{ids::IdMap, program::Value};
+//! # use welter_progress::Progress;
+//! use welter_algorithms::MultigraphCore;
+//! use welter_model::edges::{EdgeList, Reading};
+//! use welter_model::group::Grouped;
+//! use welter_model::table::ColumnData;
+//!
+//! let edges = EdgeList::from_pairs(vec![[0, 1], [1, 2], [2, 0], [2, 3], [3, 2], [2, 3]]);
+//! let reading = Reading { undirected: true, drop_self_loops: true, ..Reading::default() };
+//! # let shape = Shape::of(&edges, reading);
+//! # let (settings, machine) = (Settings::default(), Machine::detect());
+//! # let plan = Plan::new(shape, Layout::of::<Grouped<MultigraphCore>>(), &settings, &machine)?;
+//! # let (edges, workers) = (Box::new(edges), Workers::new(plan.premises.threads)?);
+//! # let progress = Progress::new();
+//! # let graph = Graph::ingest(edges, &IdMap::Same, reading, &plan, &workers, &progress)?;
+//! let outcome = run(&graph, &Grouped(MultigraphCore), &workers, &progress)?;
+//! let columns = Value::columns(&outcome.values.whole()?[..]);
+//! assert_eq!(columns, [("core", ColumnData::U32(vec![2, 2, 2, 1]))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::cmp::{Ordering, Reverse};
 

@@ -28,6 +28,22 @@
 //!
 //! Source: Chaos, Table 1 (`SCC`) and footnote 2; S. Orzan, "On distributed verification and
 //! verified distribution", 2004 (colours, which split parts).
+//!
+//! A circle of three, and a vertex that it leads to:
+//!
+//! ```
+//! # use welter_testing::{graph::Graph, interpreter::interpret_contract, reading::read_as};
+//! use welter_algorithms::StrongContraction;
+//! use welter_model::edges::{Duplicates, Reading};
+//! use welter_model::program::Value;
+//! use welter_model::table::ColumnData;
+//!
+//! let circle = Graph::new(4, vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+//! let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
+//! let answer = interpret_contract(&read_as(&circle, ways), &StrongContraction);
+//! let columns = Value::columns(&answer.values);
+//! assert_eq!(columns, [("component", ColumnData::Vertices(vec![0, 0, 0, 3]))]);
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::contract::{Contract, RewrittenEdge};
