@@ -1,4 +1,4 @@
-//! What the machine is, what a process took of it, and which cores it may run on.
+//! Facts of the machine, what a process took of it, and which cores it may run on.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Tells the command which commit it is built from: its version is `0.1.0 (a1b2c3d4e5f6)`, and
 //! `0.1.0` where that is not known, as from an archive of the sources.
 //!
-//! Who packages an archive may say it in `WELTER_COMMIT`.
+//! A packager of an archive may state it in `WELTER_COMMIT`.
 
 use std::process::Command;
 

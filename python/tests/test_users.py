@@ -110,7 +110,7 @@ def test_ends_of_different_types_are_refused():
     expected = "expected two columns of ids of one kind.*ids=.strings"
     with pytest.raises(welter.WelterError, match=expected):
         welter.pagerank(frame)
-    # Who means it says so.
+    # A caller who means it says so.
     named = welter.from_arrow(frame, ids="strings")
     assert welter.wcc(named).to_numpy()["vertex"].tolist() == ["1", "2", "a", "b"]
 
@@ -219,7 +219,7 @@ def test_ranks_of_a_graph_without_edges_are_those_of_networkx():
     )
 
 
-# What is no graph
+# Frames that are no graph
 
 
 def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
@@ -252,7 +252,7 @@ def test_what_is_no_graph_is_refused_with_the_right_way(tmp_path, calls):
     for edges in ([[1, 2], [2, 3]], zip([1], [2], strict=True), {(1, 2)}, views):
         with pytest.raises(TypeError, match="give a list of tuples"):
             welter.wcc(edges)
-    # What is made of results that list edges is a graph.
+    # Results that list edges make a graph.
     forest = welter.mcst(welter.from_numpy([0, 1], [1, 2], undirected=True))
     assert welter.wcc(forest).num_rows == 3
 

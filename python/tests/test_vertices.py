@@ -95,7 +95,7 @@ def test_integers_are_listed_as_names_are():
         assert welter.wcc(welter.from_arrow(frame, vertices=vertices)).to_dict() == expected, kind
     negative = welter.from_numpy([-7, 3], [3, 4], vertices=[-9, 3])
     assert welter.wcc(negative).to_dict() == {-9: -9, -7: -7, 3: -7, 4: -7}
-    # Those that are listed alone may be negative.
+    # Vertices that are listed alone may be negative.
     assert welter.from_numpy([3], [4], vertices=[-1]).degrees()[-1] == (0, 0)
     small = welter.from_numpy([3], [4], vertices=np.array([200, 3], np.uint8))
     assert list(welter.wcc(small).to_dict()) == [3, 4, 200]

@@ -83,7 +83,7 @@ def spoken(text: str) -> str:
     text = re.sub(r"`welter resume ([^`]+)`", _resumed, text)
     for said, meant in _MEANT.items():
         text = text.replace(said, meant)
-    # What words call a table that is in memory.
+    # The name by which words call a table that is in memory.
     return re.sub(r"\bmemory:([a-z_]+)\b", _named, text)
 
 

@@ -199,7 +199,7 @@ fn bench(arguments: &[String]) -> Outcome {
         .iter()
         .any(|argument| ["outofcore", "algorithms", "cloud"].contains(&argument.as_str()))
     {
-        // They measure the command itself, and look for it where this package lies.
+        // Benchmarks measure the command itself, and look for it where this package lies.
         let command = ["build", "--profile", "dist", "--package", "welter"];
         step("the command", || cargo(&root()).args(command).finish())?;
     }

@@ -1,6 +1,6 @@
 //! Tools that the tasks use, each at one version, built once below the target folder.
 //!
-//! They are built in the dev profile without debug information: of cargo-deny that takes 53 s of
+//! Tools are built in the dev profile without debug information: of cargo-deny that takes 53 s of
 //! CPU time, its release profile (fat LTO, one codegen unit) 181 s, and it runs for a second.
 
 use crate::run::cargo;

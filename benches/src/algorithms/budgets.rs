@@ -1,4 +1,4 @@
-//! The same jobs under budgets that are said: whether they run, and what they take.
+//! The jobs of this benchmark under stated budgets: whether they run, and what they take.
 
 use anyhow::{Result, ensure};
 

@@ -1,4 +1,4 @@
-//! What is run: welter's command line for each algorithm, and how its answer is summed up.
+//! Jobs that are run: welter's command line for each algorithm, and how its answer is summed up.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,5 @@
-//! The same jobs with less memory than the graph wants, beside the times stated for X-Stream.
+//! Jobs of this benchmark with less memory than the graph wants, beside the times stated for
+//! X-Stream.
 
 use anyhow::{Context, Result, bail, ensure};
 

@@ -1,4 +1,4 @@
-//! What answers are compared with each other by: a few numbers that are the same whichever program
+//! Numbers by which answers are compared with each other: a few that are the same whichever program
 //! computed them, and however vertices are numbered. benches/peers/task.py makes them of its
 //! answers.
 

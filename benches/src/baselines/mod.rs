@@ -1,4 +1,4 @@
-//! What welter is measured against.
+//! Programs that welter is measured against.
 //!
 //! None of these shares code with the engine: they read the same files of raw pairs and know a
 //! graph as compressed sparse rows of incoming edges. All rank without spreading the rank of sinks,

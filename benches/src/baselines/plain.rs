@@ -228,7 +228,7 @@ pub(crate) fn queue(out: &Adjacency, source: u32) -> Vec<u32> {
 pub(crate) fn dijkstra(out: &Adjacency, source: u32) -> Vec<f64> {
     let mut distances = vec![f64::INFINITY; out.ids()];
     distances[source as usize] = 0.0;
-    // What is not negative is in the order of its bits.
+    // Numbers that are not negative are in the order of its bits.
     let mut heap = BinaryHeap::from([Reverse((0, source))]);
     while let Some(Reverse((bits, id))) = heap.pop() {
         let distance = f64::from_bits(bits);

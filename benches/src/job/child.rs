@@ -127,7 +127,7 @@ fn welter<F: Float>(input: &Path, output: &Path, workers: &Workers) -> Result<Ve
 
 #[cfg(feature = "graph-crate")]
 mod peer {
-    //! The same job by the crate `graph`, which has no writer of results.
+    //! This job by the crate `graph`, which has no writer of results.
 
     use std::fs::File;
     use std::io::Write;

@@ -23,10 +23,10 @@
 //! so that one keeps the edge, as in [`Mcst`](crate::Mcst): the lists are the same, row by row.
 //! Components that no edge leaves are done, and their vertices say nothing any more.
 //!
-//! What an update means depends on whom it meets, one of the component or another, so accumulators
-//! begin from values. Wants a graph that was read as undirected. Each stage that spreads takes as
-//! many iterations as the longest path that something spreads along has edges; totals say which
-//! stage it is ([`stages`](crate::stages)), and vertex 0 is always active, as in
+//! The meaning of an update depends on whom it meets, one of the component or another, so
+//! accumulators begin from values. Wants a graph that was read as undirected. Each stage that
+//! spreads takes as many iterations as the longest path that something spreads along has edges;
+//! totals say which stage it is ([`stages`](crate::stages)), and vertex 0 is always active, as in
 //! [`StrongLabels`](crate::StrongLabels).
 //!
 //! Source: Chaos, Table 1 (`MCST`); O. Borůvka, 1926.
@@ -291,7 +291,8 @@ impl Program for ForestLabels {
             HOOK if !is_own && told.edge == heard.best && heard.component < told.component => {
                 Heard { joins: heard.component, ..heard }
             }
-            // Who is told along the edge over which its component hooks, or by one of its own.
+            // A vertex that is told along the edge over which its component hooks, or by one of its
+            // own.
             JOIN if is_own
                 || heard.best.ends == joined(heard.vertex, told.vertex) && heard.best.is_edge() =>
             {
@@ -396,7 +397,7 @@ mod tests {
         let other = Member { best: shared, ..member(7, 3, HOOK) };
         assert_eq!(hears(one, &[(other, 1.0)]).joins, 2);
         assert_eq!(hears(other, &[(one, 1.0)]).joins, NONE);
-        // Who is no end of the edge does not speak of it.
+        // A vertex that is no end of the edge does not speak of it.
         assert_eq!(hears(one, &[(Member { vertex: 8, ..other }, 1.0)]).joins, NONE);
 
         let named = Member { joins: 2, says: JOIN, ..one };

@@ -23,10 +23,10 @@
 //! once takes about half the passes that one after the other does. Where it takes many all the
 //! same, the round begins anew with colours.
 //!
-//! What is learnt is handed on at once, so a pass takes many steps along paths, but a long path in
-//! no order takes many passes all the same. So where few edges are left between vertices that are
-//! not decided, or a round takes long, and there is room for these edges, they are handed over at
-//! once, and Tarjan's algorithm ends the run.
+//! News is handed on at once, so a pass takes many steps along paths, but a long path in no order
+//! takes many passes all the same. So where few edges are left between vertices that are not
+//! decided, or a round takes long, and there is room for these edges, they are handed over at once,
+//! and Tarjan's algorithm ends the run.
 //!
 //! In the words of Chaos, whose `SCC` is of the extended model (edges are rewritten): *forward
 //! labels* are colours, or who the pivot reaches; *backward labels* say who reaches back. Trimming
@@ -329,7 +329,7 @@ impl Stream for Scc {
             Stage::Reach => RevisitPolicy::EitherChanged,
             Stage::Forward => RevisitPolicy::SourceChanged,
             Stage::Backward => RevisitPolicy::TargetChanged,
-            // What lies between two parts does so for good.
+            // An edge between two parts does so for good.
             _ => RevisitPolicy::Never,
         }
     }

@@ -19,10 +19,10 @@
 //! b(v, t+1)[j]      = 1 / Z * prior(v)[j] * product over edges u - v of m(u -> v, t+1)[j]
 //! ```
 //!
-//! What a vertex told is divided out of what it hears back. On a tree beliefs are the marginals of
-//! `p` after as many iterations as the longest path has edges, and stay so; where there are cycles
-//! they mostly come near to them, and may swing for ever ("loopy" propagation). Damping keeps a
-//! share of the logarithm of each message, which settles some that swing.
+//! The message of a vertex is divided out of the one that comes back. On a tree beliefs are the
+//! marginals of `p` after as many iterations as the longest path has edges, and stay so; where
+//! there are cycles they mostly come near to them, and may swing for ever ("loopy" propagation).
+//! Damping keeps a share of the logarithm of each message, which settles some that swing.
 //!
 //! | sum-product (Pearl) | here |
 //! |---|---|
@@ -366,7 +366,7 @@ mod tests {
             let [told] = program.edge(edge, &belief, &[1.0], &mut leans(0.0, heard));
             assert_eq!(told.to_bits(), 1.0_f64.to_bits());
         }
-        // What is certain stays so: 3 to 1 for the same state.
+        // A certain belief stays so: 3 to 1 for the same state.
         let certain = program.signal(&Known([[0.0; 2], [0.0, f64::NEG_INFINITY]]));
         let mut state = leans(0.0, 0.5);
         let [told] = program.edge(edge, &certain, &[1.0], &mut state);

@@ -345,7 +345,7 @@ pub(crate) fn end<T>(
             let failure = Failure::new(FailureKind::Resumable, format!("interrupted; {what}"));
             Err(failure.hint(format!("{command} {how}")))
         }
-        // Nobody reads the results any more, which is no failure.
+        // The reader of the results is gone, which is no failure.
         Err(failure) if failure.code() != 0 => match last {
             None if resumed => Err(failure),
             None => {

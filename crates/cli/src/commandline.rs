@@ -1,6 +1,6 @@
 //! The command line, as clap reads it.
 //!
-//! What is said of an algorithm (its name, its formula, examples) comes from the registry in
+//! Text about an algorithm (its name, its formula, examples) comes from the registry in
 //! [`crate::algorithms`], so that help, `welter algorithms` and the manual cannot disagree.
 
 use std::path::PathBuf;

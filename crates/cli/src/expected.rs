@@ -1,4 +1,4 @@
-//! What a run was expected to take, beside what it took.
+//! Expected times of a run beside those that it took.
 
 use std::time::Duration;
 

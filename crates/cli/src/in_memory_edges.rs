@@ -1,6 +1,6 @@
 //! Edges that were read once and are held for any number of runs, by a caller in this process.
 //!
-//! What is held counts against the budget of every run on it, beside what that run takes.
+//! Their memory counts against the budget of every run on it, beside what that run takes.
 
 use std::fmt;
 use std::sync::Arc;

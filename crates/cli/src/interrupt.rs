@@ -105,8 +105,8 @@ fn leave() -> ! {
         outputs.iter().for_each(|path| remove_temporary(path));
     }
     let left = welter_objects::give_up_all(UPLOADS_PATIENCE);
-    // Nobody may be reading, and then a message waits for ever, as may the drawing of progress,
-    // which holds the lock on standard error.
+    // The terminal may have no reader, and then a message waits for ever, as may the drawing of
+    // progress, which holds the lock on standard error.
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
     let kind = if resumes.is_some() { FailureKind::Resumable } else { FailureKind::Cancelled };
     let (told, heard) = std::sync::mpsc::channel();
@@ -141,7 +141,7 @@ fn remove_temporary(path: &Path) {
         let found = entry.file_name();
         let rest = found.as_bytes().strip_prefix(&mine[..]);
         if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-")) {
-            // Nobody is left to be told, and the name says what the file is.
+            // An error cannot be reported any more, and the name says what the file is.
             let path = entry.path();
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }

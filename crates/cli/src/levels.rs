@@ -1,4 +1,4 @@
-//! What a program with a frontier did, iteration by iteration, for the report and its one line.
+//! Work of a program with a frontier, iteration by iteration, for the report and its one line.
 
 use serde::Serialize;
 use welter_engine::{IterationStats, Mode};

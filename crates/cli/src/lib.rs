@@ -10,7 +10,7 @@
 //! text were no faster and took 2 to 25 % more memory: what is large here is allocated a few times,
 //! and the engine maps its own.
 
-// Those macros panic where nobody can read what is said.
+// Macros that print panic where standard output is closed.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod actors;
@@ -106,7 +106,7 @@ pub fn command(line: Vec<OsString>) -> u8 {
             if let Some(failure) = near::explained(&error, &line::shown()) {
                 return exit::code_of(|| Err(failure));
             }
-            // Nobody reads the help any more, as in `welter --help | head`: no error.
+            // The reader of the help is gone, as in `welter --help | head`: no error.
             let _ = error.print();
             return error.exit_code() as u8;
         }

@@ -1,5 +1,5 @@
-//! What the command does, for a caller in its own process: graphs that are read once and held, and
-//! algorithms that are run on them with the options of the command line, as words.
+//! The command for a caller in its own process: graphs that are read once and held, and algorithms
+//! that are run on them with the options of the command line, as words.
 //!
 //! Nothing is printed, no signal is listened to, and a panic becomes a [`Failure`]: the caller
 //! draws progress, ends runs ([`Progress::cancel`]) and shows what was said.

@@ -1,4 +1,4 @@
-//! What a graph is read from: files, or a generator that feeds a run directly.
+//! Sources of a graph: files, or a generator that feeds a run directly.
 
 use std::fs;
 use std::path::{Path, PathBuf};

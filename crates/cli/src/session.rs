@@ -1,4 +1,4 @@
-//! What all commands have in common: progress, Ctrl-C, the machine, and the plan of a graph.
+//! The session that all commands share: progress, Ctrl-C, the machine, and the plan of a graph.
 
 mod begins;
 mod budget;

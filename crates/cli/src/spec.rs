@@ -1,6 +1,6 @@
 //! Generated graphs as inputs: `rmat:22,seed=7,scramble`, `web:1000000,degree=20`.
 //!
-//! The same words, as options, make `welter generate`.
+//! Words of a specification, as options, make `welter generate`.
 
 use welter_input::generate::Weights;
 use welter_input::generate::rmat::RmatOptions;

@@ -1,5 +1,5 @@
-//! What the edges of an input add up to: seen while they are read, so that a run which is gone on
-//! with has those that it began with, also where their file has the size and the time of then.
+//! The sum of the edges of an input, made while they are read, so that a resumed run has the edges
+//! that it began with, also where their file has the size and the time of then.
 //!
 //! Invariant: the sum depends on the edges and their weights alone, and neither on their order nor
 //! on the parts that they are read in, nor on how often. Tested by

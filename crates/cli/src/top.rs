@@ -1,9 +1,9 @@
 //! The top of a table, for the terminal: the vertices with the highest results, or the largest
 //! groups of them.
 //!
-//! What is equal comes in the order of the ids. Results are looked through in one pass: of each
-//! part the best rows are kept, and of these the best now and then. Groups take four bytes a
-//! vertex to count.
+//! Equal rows come in the order of the ids. Results are looked through in one pass: of each part
+//! the best rows are kept, and of these the best now and then. Groups take four bytes a vertex to
+//! count.
 
 use std::cmp::Ordering;
 use std::fmt::Write;

@@ -29,7 +29,7 @@ impl Ways {
         let undirected = match self {
             Self::Stated => stated_undirected,
             Self::Both | Self::Simple => true,
-            // Those that were listed from opposite ends must meet to be merged.
+            // Edges that were listed from opposite ends must meet to be merged.
             Self::Either => stated_undirected && merges,
         };
         let stated_directed = !stated_undirected && self != Self::Simple;

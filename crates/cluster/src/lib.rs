@@ -11,7 +11,7 @@
 //!     program    the worker; one thread
 //! ```
 //!
-//! What an effect and an event mean is written at [`welter_protocol::Effect`] and
+//! The meaning of an effect and of an event is written at [`welter_protocol::Effect`] and
 //! [`welter_protocol::Event`]; the simulator (`crates/sim/src/world`) is the other driver, where
 //! time is virtual and everything goes wrong.
 //!

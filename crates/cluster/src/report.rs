@@ -1,4 +1,4 @@
-//! What a machine tells its host.
+//! The report of a machine to its host.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;

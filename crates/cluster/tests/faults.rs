@@ -1,5 +1,5 @@
-//! What goes wrong: machines that are killed, input that cannot be read, strangers at the door. The
-//! answer is the reference's, or all machines end with one reason.
+//! Faults: machines that are killed, input that cannot be read, strangers at the door. The answer
+//! is the reference's, or all machines end with one reason.
 
 mod common;
 

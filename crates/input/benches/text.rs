@@ -1,4 +1,4 @@
-//! What reading text costs, in nanoseconds per edge and core, beside a plain scalar loop.
+//! The cost of reading text, in nanoseconds per edge and core, beside a plain scalar loop.
 //!
 //! `cargo bench -p welter-input --bench text [EDGES]`. Ids have seven digits. "memory" reads text
 //! in memory into a fresh vector, "cache" a piece of it again and again into memory that was used

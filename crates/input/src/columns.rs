@@ -80,7 +80,7 @@ pub(crate) fn choose(
                 .map_err(|what| InputError::content(file, what))?;
             notes.extend(guess.note.filter(|_| source.is_none() && target.is_none()));
             let [first, second] = guess.ends;
-            // What one is said to be the other is not.
+            // A column that is said to be one end is not the other.
             let source = source.unwrap_or(if target == Some(first) { second } else { first });
             (source, target.unwrap_or(if source == second { first } else { second }))
         }

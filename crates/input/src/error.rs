@@ -1,4 +1,4 @@
-//! What can be wrong with an input, each with its place and what was expected instead.
+//! Errors in an input, each with its place and what was expected instead.
 //!
 //! Invariant: the text of every error is one sentence that names the file, so that a person can
 //! mend the input without reading anything else; [`InputError::kind`] is stable and

@@ -1,7 +1,7 @@
 //! Files that are known by how they begin and are not read: each with its name and the way out.
 //!
-//! They are named before anything is guessed, because whatever no reader knows would else be taken
-//! for rows of text: a table of accounts or a picture would become a graph of its words.
+//! Such files are named before anything is guessed, because whatever no reader knows would else be
+//! taken for rows of text: a table of accounts or a picture would become a graph of its words.
 //!
 //! Invariant: a beginning stands here only if rows of edges cannot begin so. Tested by
 //! `rows_of_edges_are_not_refused`.

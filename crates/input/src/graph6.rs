@@ -236,7 +236,7 @@ impl<'a> Bits<'a> {
                 let Some(bit) = self.bit()? else { return Ok(()) };
                 other = other << 1 | u64::from(bit);
             }
-            // What is beyond the last vertex fills up the last byte.
+            // Bits beyond the last vertex fill up the last byte.
             if other >= count || vertex >= count {
                 self.left = 0;
                 return Ok(());

@@ -10,10 +10,10 @@
 //! </graphml>
 //! ```
 //!
-//! What is no part of the graph's shape is passed over, whatever stands in it, and so are ports,
-//! which are places at a node. A graph inside a node, as yEd writes groups, is part of the one
-//! graph, and the node that it stands in is a vertex too. Hyperedges, graphs inside edges, a second
-//! graph, and parts in other files are refused: they are no graph of vertices and edges.
+//! Elements that are no part of the graph's shape are passed over, whatever stands in them, and so
+//! are ports, which are places at a node. A graph inside a node, as yEd writes groups, is part of
+//! the one graph, and the node that it stands in is a vertex too. Hyperedges, graphs inside edges,
+//! a second graph, and parts in other files are refused: they are no graph of vertices and edges.
 
 mod elements;
 

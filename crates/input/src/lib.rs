@@ -397,7 +397,8 @@ fn collect(
     tables: &Tables<'_>,
     context: &Context<'_>,
 ) -> Result<Ready, InputError> {
-    // What parts take of files is foreseen from those that were read, if all are of a kind.
+    // The bytes that parts take of files are foreseen from those that were read, if all are of a
+    // kind.
     let like = |one: &Source, other: &Source| {
         one.format() == other.format() && one.layers().eq(other.layers())
     };

@@ -1,4 +1,4 @@
-//! What a person can say about an input; everything has a guess for when nothing is said.
+//! Options of an input, as a person states them; everything has a guess for when nothing is said.
 
 use std::fmt;
 use std::path::PathBuf;

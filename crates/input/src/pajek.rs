@@ -172,7 +172,7 @@ impl Network<'_, '_> {
             let what = format!("expected a source and a target, found {}", show(line));
             return Err(self.small.wrong(number, what));
         };
-        // What follows the ends without being a number is about drawing and time.
+        // A word behind the ends that is no number is about drawing and time.
         let value = fields.next();
         self.times |= value.into_iter().chain(fields).any(|word| word.starts_with(b"["));
         let value = value.filter(|value| is_number(value));

@@ -1,6 +1,6 @@
 //! One input as a thing to read: a file, a pipe or an object, its layers and its format.
 //!
-//! What a source is, is guessed from its first bytes, then from its name ([`layers`]); what the
+//! The kind of a source is guessed from its first bytes, then from its name ([`layers`]); what the
 //! user says about the format wins. Files are opened when they are needed, so a pattern may match
 //! more files than a process may hold open; a pipe is opened once and its first bytes are kept. An
 //! object of a bucket ([`stored`]) stands wherever a file can.

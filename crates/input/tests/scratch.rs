@@ -282,7 +282,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     let error = load(&names, &options).err().unwrap();
     assert_eq!(error.kind(), FailureKind::Output, "{error}");
     assert!(error.to_string().contains("/missing: cannot make a temporary file"), "{error}");
-    // What fits needs no folder.
+    // An input that fits needs no folder.
     options.limits.memory_bytes_max = Some(1 << 30);
     load(&names, &options).unwrap();
     // None is as before.
@@ -323,7 +323,8 @@ fn a_full_disk_is_an_error_that_names_it() {
         let said = ways.map(|way| format!("{}: {way}", disk.path().display()));
         assert!(said.iter().any(|said| error.to_string().starts_with(said)), "{error}");
         assert!(empty(disk.path()));
-        // What does not fit there goes to another directory, and a note says where files are.
+        // A file that does not fit there goes to another directory, and a note says where files
+        // are.
         options.scratch.push(folder.scratch.path().to_owned());
         let input = load(std::slice::from_ref(name), &options).unwrap();
         assert!(input.summary.notes[0].ends_with("lies in memory itself"));

@@ -1,9 +1,9 @@
 //! The extended program: edges hold state, which is rewritten while they stream.
 //!
-//! What travels along an edge may depend on what travelled along it before, as the messages of
-//! belief propagation do (Chaos, footnote 2: an extended version of its model, in which edges may
-//! be rewritten during the computation). So an edge is shown what *both* of its ends say, may
-//! change its state, and tells its target something.
+//! A message along an edge may depend on what travelled along it before, as the messages of belief
+//! propagation do (Chaos, footnote 2: an extended version of its model, in which edges may be
+//! rewritten during the computation). So an edge is shown what *both* of its ends say, may change
+//! its state, and tells its target something.
 //!
 //! Every edge is shown once an iteration, and all of them see what was said in the iteration
 //! before. State that belongs to an edge whichever way it is followed lies twice, at the edge and

@@ -1,4 +1,4 @@
-//! What a worker counts in while it meets the updates of a vertex.
+//! Table in which a worker counts while it meets the updates of a vertex.
 //!
 //! ```
 //! use welter_model::frequency::FrequencyTable;

@@ -1,4 +1,4 @@
-//! What an algorithm is: the fold program.
+//! The fold program: the kind that most algorithms are.
 //!
 //! An update is born at an edge (`scatter`), meets the accumulator of its destination (`gather`),
 //! and when all have met, `apply` makes the new value of the vertex (Chaos, section 2 and Figure

@@ -1,4 +1,4 @@
-//! What can go wrong with an object.
+//! Errors of an object.
 //!
 //! Texts of stores are not passed on: some repeat whose key was used, or what was signed. What is
 //! kept of them is the status, the short word of the store for it, and how often it was tried.

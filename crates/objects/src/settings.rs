@@ -1,4 +1,4 @@
-//! What the environment says about stores, and stores that obey it.
+//! Settings of stores in the environment, and stores that obey them.
 //!
 //! Names are those that the tools of the clouds know: `AWS_ACCESS_KEY_ID`, `AZURE_STORAGE_KEY`,
 //! `GOOGLE_APPLICATION_CREDENTIALS` and so on, as `object_store` reads them. Values are passed on

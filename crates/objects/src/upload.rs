@@ -5,10 +5,11 @@
 //!                       uploaded        on its way      on its way      being filled
 //! ```
 //!
-//! What fits one part is put by one request. More is an upload in parts, which nobody sees until
-//! [`Upload::complete`] has been answered; on every other way out it is given up, and the store
-//! drops its parts. Parts are of 8 MiB, and from each thousandth on of twice as many bytes, so that
-//! 10,000 of them, the most that a store takes, would be 8 TiB, the largest object being smaller.
+//! An object that fits one part is put by one request. More is an upload in parts, which no reader
+//! sees until [`Upload::complete`] has been answered; on every other way out it is given up, and
+//! the store drops its parts. Parts are of 8 MiB, and from each thousandth on of twice as many
+//! bytes, so that 10,000 of them, the most that a store takes, would be 8 TiB, the largest object
+//! being smaller.
 //!
 //! Invariants: no more than [`Upload::MEMORY_BYTES`] are held of an object below 54 GiB, and no
 //! more than two parts beyond · each upload carries a mark of its own, so an answer that was lost

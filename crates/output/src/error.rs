@@ -1,4 +1,4 @@
-//! What can go wrong with an output.
+//! Errors of an output.
 //!
 //! Invariant: the text of every error is one sentence that names the output;
 //! [`OutputError::kind`] is stable and documented. Tested by `what_cannot_be_created_says_so` and

@@ -93,7 +93,7 @@ impl Sink {
     fn open(place: &Place) -> io::Result<Self> {
         match place {
             Place::Direct(path) => Ok(Self::Direct(OpenOptions::new().write(true).open(path)?)),
-            // What was in it before it was opened for us, as by `>> all.csv`, stays.
+            // The text that was in it before it was opened for us, as by `>> all.csv`, stays.
             Place::Descriptor(path) => {
                 Ok(Self::Direct(OpenOptions::new().append(true).open(path)?))
             }

@@ -1,4 +1,4 @@
-//! What the writers write, the readers read: the same edges, ids, weights, in the same order.
+//! Readers read what the writers write: the same edges, ids, weights, in the same order.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -96,7 +96,7 @@ fn kept(stream: &dyn EdgeStream) -> EdgeList {
 }
 
 fn ids(slots: usize) -> impl Strategy<Value = IdMap> {
-    // What every text format can hold: no line ends, and not what looks like a comment.
+    // Names that every text format can hold: no line ends, and not what looks like a comment.
     let name = "[a-zA-Z0-9äß_][a-zA-Z0-9äß_.,;| \"'-]{0,10}[a-zA-Z0-9äß]";
     prop_oneof![
         Just(IdMap::Same),
@@ -232,7 +232,7 @@ proptest! {
         let mut found = seen(&*input.edges, &input.ids);
         found.sort();
         prop_assert_eq!(&found, &both_ways(seen(&graph.list(), &graph.ids)));
-        // What METIS gives is directed, and can be written as METIS again.
+        // A graph from METIS is directed, and can be written as METIS again.
         let parts = vec![arcs(&input)];
         let again = back_with(&Graph { parts, ..graph }, "h.metis", &directed(false, false));
         let mut found_again = seen(&*again.edges, &again.ids);

@@ -1,4 +1,4 @@
-//! What a run is doing: named phases with counts, the flag that ends it early, and the kinds of
+//! Progress of a run: named phases with counts, the flag that ends it early, and the kinds of
 //! failures with which it ends.
 //!
 //! Every long loop of welter holds a [`Phase`], adds to it once per batch (never per edge) and asks

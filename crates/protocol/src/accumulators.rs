@@ -1,4 +1,4 @@
-//! Who works on a partition, and how accumulators come together (Chaos, section 5.3).
+//! Machines that work on a partition, and how accumulators come together (Chaos, section 5.3).
 //!
 //! ```text
 //! master    Open --own part done--> Collecting --all stealers have handed over--> Done

@@ -14,8 +14,8 @@
 //! applies may be much more than a vertex set. So applying is asked for in parts
 //! ([`crate::Outcome::Applied`]), and the next one only while the window of stores has room.
 //!
-//! What is carried is in no manifest. So a checkpoint that is due waits for the end of an iteration
-//! that carries nothing, and who goes back makes again what was carried since.
+//! Carried updates are in no manifest. So a checkpoint that is due waits for the end of an
+//! iteration that carries nothing, and a machine that goes back makes again what was carried since.
 //!
 //! **Invariant:** a checkpoint is made only when nothing is carried, and a run does not end before.
 //! Checked in `Due::after`. Tested by `a_checkpoint_waits_until_nothing_is_carried`.

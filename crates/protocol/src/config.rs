@@ -1,4 +1,4 @@
-//! What all machines of a run agree on beforehand.
+//! Configuration that all machines of a run agree on beforehand.
 
 use crate::ids::{Kind, Time};
 use crate::partitions::Partitions;

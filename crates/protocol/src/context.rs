@@ -1,4 +1,5 @@
-//! What every part of a machine needs: who it is, what time it is, and how to have something done.
+//! Context that every part of a machine needs: who it is, what time it is, and how to have
+//! something done.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -137,7 +137,7 @@ impl Coordinator {
         self.joined.clear();
         self.found.clear();
         self.foreign = None;
-        // Nobody may have heard of the last one yet.
+        // The last one may have reached no machine yet.
         self.found.extend(self.newest.iter().map(|manifest| (manifest.age(), manifest.clone())));
         self.installed.clear();
         self.directory.clear();
@@ -235,7 +235,7 @@ impl Coordinator {
             self.begin_ingest(cx, false);
             return false;
         };
-        // What edges hold is not in the input.
+        // Data of edges is not in the input.
         let states_lost = manifest.generation.iteration > 0 && !manifest.finished;
         if lost(|lost| lost.vertices) || states_lost && lost(|lost| lost.edges) {
             cx.counters.count(Path::FellBack);

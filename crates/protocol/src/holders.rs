@@ -1,4 +1,5 @@
-//! Who has chunks of which cells of a partition, as an engine that streams it learns by and by.
+//! Machines that have chunks of the cells of a partition, as an engine that streams it learns by
+//! and by.
 //!
 //! An engine that asks another one the first time for a partition wants to be told of all its
 //! cells ([`crate::messages::Stock`]), and asks for no cell any more of which that one has none.
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!((holders.of(7), holders.of(3)), (vec![0], vec![0, 1]));
         assert!(holders.may_have(1, 3) && !holders.may_have(1, 7) && holders.may_have(0, 7));
         assert!(holders.is_untold(0) && !holders.is_untold(1));
-        // What it tells again, of a pull that was under way, is no news.
+        // An answer that comes again, of a pull that was under way, is no news.
         holders.note_cells(1, &[7]);
         holders.note_cells(0, &[]);
         assert_eq!((holders.of(7), holders.of(3)), (vec![], vec![1]));

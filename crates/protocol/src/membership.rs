@@ -1,4 +1,4 @@
-//! Who is there: signs of life, and leaving an epoch for the next.
+//! Members of an epoch: signs of life, and leaving it for the next.
 //!
 //! The host says who fills a rank, and gives each process a larger incarnation than the one before.
 //! The coordinator (rank 0) names epochs. A process that has just started, or cannot go on, says

@@ -1,5 +1,5 @@
-//! What machines tell each other, what the host tells a machine, and what a machine wants done.
-//! (What the program shall do is in [`crate::work`].)
+//! Messages between machines and from the host, and the effects that a machine wants done. (What
+//! the program shall do is in [`crate::work`].)
 
 use std::sync::Arc;
 

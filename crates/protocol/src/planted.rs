@@ -1,7 +1,8 @@
 //! Bugs that can be planted, so that the simulator can show that it would see them.
 //!
-//! They are compiled in with the feature `planted` only, which nothing but `welter-sim` asks for,
-//! and only where arithmetic is checked: whichever crates are built together, a release has none.
+//! Planted bugs are compiled in with the feature `planted` only, which nothing but `welter-sim`
+//! asks for, and only where arithmetic is checked: whichever crates are built together, a release
+//! has none.
 
 /// Whether bugs are compiled in.
 pub const ARE_PLANTED: bool = cfg!(all(feature = "planted", debug_assertions));

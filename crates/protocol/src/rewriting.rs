@@ -13,12 +13,12 @@
 //! leaves out what has no active source; one that does streams all of it, since what is left out
 //! would be in no generation any more.
 //!
-//! Who streams a chunk stores the new one, master or stealer, and arrives at the barrier only when
-//! it is stored. A checkpoint names the generation that comes next, and makes it durable with the
-//! vertices if none before it did; generations that no kept manifest names go when an iteration
-//! begins that does not stream them. What edges
-//! hold cannot be read from the input again, so edges of a later generation than 0 that are lost,
-//! and have no copies, are as bad as lost vertices: the run goes back one manifest more.
+//! The machine that streams a chunk stores the new one, master or stealer, and arrives at the
+//! barrier only when it is stored. A checkpoint names the generation that comes next, and makes it
+//! durable with the vertices if none before it did; generations that no kept manifest names go when
+//! an iteration begins that does not stream them. What edges hold cannot be read from the input
+//! again, so edges of a later generation than 0 that are lost, and have no copies, are as bad as
+//! lost vertices: the run goes back one manifest more.
 //!
 //! A checkpoint after a scatter would hold updates of one iteration with edges of the next, and
 //! without its updates be good for nothing, so there is none.

@@ -1,7 +1,7 @@
 //! The storage engine of a machine (Chaos, section 6): keeps blocks, and hands out chunks.
 //!
-//! What it has of a cell, and what of that is left in a step, is a [`ChunkSet`]; in which order it
-//! reads and writes says its [`service`].
+//! The chunks that it has of a cell, and which of them are left in a step, are a [`ChunkSet`]; its
+//! [`service`] says in which order it reads and writes.
 //!
 //! ```text
 //! here(t)  = { b : written(b) <= t } - { b : deleted(b) <= t, or found damaged }
@@ -173,7 +173,7 @@ impl StorageEngine {
         if step.phase != Phase::Gather {
             let epoch = cx.epoch;
             self.retain(cx, |name| match name.kind {
-                // Who is faster may have applied already, on route `fold`, or rewritten.
+                // A faster machine may have applied already, on route `fold`, or rewritten.
                 Kind::Vertices | Kind::Edges
                     if name.epoch == epoch && name.iteration > step.iteration =>
                 {
@@ -189,7 +189,7 @@ impl StorageEngine {
             });
         }
         if step.phase == Phase::Scatter && !cx.config.has(Bug::KeptUpdates) {
-            // Those of a checkpoint are made again; some of the new ones may be here already.
+            // Chunks of a checkpoint are made again; some of the new ones may be here already.
             self.sets.retain(|(kind, ..), _| *kind != Kind::Updates);
             let now = (cx.epoch, step.iteration);
             self.index_updates(|name| (name.epoch, name.iteration) == now);

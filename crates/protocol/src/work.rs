@@ -1,4 +1,4 @@
-//! What the program does on its host, and what comes of it: the seam between protocol and kernels.
+//! Work of the program on its host, and its outcome: the seam between protocol and kernels.
 //!
 //! ```text
 //! ingest, init                          the input, and first values

@@ -44,7 +44,7 @@ pub(crate) fn batches(
         if progress.cancelled() {
             return Err(Failure::interrupted());
         }
-        // What a stream gives is taken at its word, which may end in a panic.
+        // The batches of a stream are taken at its word, which may end in a panic.
         let next = catch_unwind(AssertUnwindSafe(|| reader.next()));
         let next = next.map_err(|_| failed(&"the stream of Arrow data is not valid"))?;
         let Some(batch) = next else { break };

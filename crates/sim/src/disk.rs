@@ -1,12 +1,12 @@
 //! A disk that is worse than real ones.
 //!
-//! What it is asked for takes place when it is done ([`device`]), so requests overlap and overtake,
-//! but for those on one block. When a machine crashes, what is under way is done or not, each
-//! request for itself; blocks that are not synced are lost, torn or kept, and what was deleted
-//! without a sync may come back. A write may land in another block's place, a write or a sync may
-//! fail (and then what was to be synced is gone, whatever a second attempt says), there may be no
-//! room for a while, a bit may flip, all may be slow for a while. Manifests are kept as a whole,
-//! but one that was on its way in a crash may be torn, and they rot too.
+//! A request takes place when it is done ([`device`]), so requests overlap and overtake, but for
+//! those on one block. When a machine crashes, what is under way is done or not, each request for
+//! itself; blocks that are not synced are lost, torn or kept, and what was deleted without a sync
+//! may come back. A write may land in another block's place, a write or a sync may fail (and then
+//! what was to be synced is gone, whatever a second attempt says), there may be no room for a
+//! while, a bit may flip, all may be slow for a while. Manifests are kept as a whole, but one that
+//! was on its way in a crash may be torn, and they rot too.
 
 mod crash;
 pub mod device;
@@ -316,7 +316,7 @@ impl Disk {
         let fails = self.sync_fails();
         for name in names {
             if fails {
-                // What is durable already was not to be written any more.
+                // A durable block was not to be written any more.
                 if self.files.get(name).is_some_and(|file| !file.is_durable) {
                     self.files.remove(name);
                 }

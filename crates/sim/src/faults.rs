@@ -1,4 +1,4 @@
-//! What goes wrong in a schedule besides the conditions: crashes, pauses, cuts and bad disks.
+//! Faults of a schedule besides the conditions: crashes, pauses, cuts and bad disks.
 
 use welter_protocol::messages::Exit;
 use welter_protocol::random::Random;

@@ -1,4 +1,4 @@
-//! What a simulated cluster computes, without its types: the seam between schedules and programs.
+//! The job of a simulated cluster, without its types: the seam between schedules and programs.
 //!
 //! A schedule is compiled once, not once a program, so workers see bytes. They run on the spot, on
 //! real graphs, and are those that real machines have ([`welter_worker`]). Oracles and planted bugs

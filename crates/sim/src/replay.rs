@@ -1,4 +1,4 @@
-//! What a caller overrides, as arguments of the command and back: a failing seed names all that it
+//! Overrides of a caller, as arguments of the command and back: a failing seed names all that it
 //! takes to run it again.
 //!
 //! ```text

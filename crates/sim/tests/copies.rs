@@ -1,5 +1,5 @@
-//! What is kept twice, and what the loss of one disk costs in each of the four settings; and what a
-//! damaged manifest costs.
+//! Chunks that are kept twice, and what the loss of one disk costs in each of the four settings;
+//! and what a damaged manifest costs.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What no active source needs is neither read nor sent: a search on a cluster reads little more
-//! than the engine of one machine does, on the same graph.
+//! Chunks that no active source needs are neither read nor sent: a search on a cluster reads little
+//! more than the engine of one machine does, on the same graph.
 //!
 //! Bytes are those of chunks of edges that machines stream, each of which is read and sent once.
 //! Chunks may have 4 MiB of edges, as in the paper; how many edges one has on graphs as small as

@@ -112,7 +112,7 @@ impl Write for Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // Nobody is left to be told, and the name says what the file is.
+            // The error cannot be reported any more, and the name says what the file is.
             let _ = fs::remove_file(temporary);
         }
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a chunk, and with files.
+//! Errors of a chunk, and of files.
 //!
 //! Invariant: the text of every [`StoreError`] names the file, and the offset where there is one.
 //! Tested by `the_error_says_what_is_damaged_and_where`, `the_place_of_the_damage_is_told` and

@@ -37,7 +37,7 @@ impl Default for Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of a test hurts nobody.
+        // Files that are left of a test do no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

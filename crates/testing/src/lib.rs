@@ -1,4 +1,4 @@
-//! What the tests of all crates measure themselves against.
+//! Oracles and graphs that the tests of all crates measure themselves against.
 //!
 //! Three kinds of oracle, none of which shares code with what it judges: answers that others
 //! computed ([`answers`], [`samples`], [`suites`]), answers that mathematics gives

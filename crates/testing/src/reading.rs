@@ -1,4 +1,4 @@
-//! What a [`Reading`] makes of an edge list, one edge at a time and through one ordered map.
+//! A [`Reading`] of an edge list, one edge at a time and through one ordered map.
 //!
 //! The oracle for undirected reading, self-loops and parallel edges: no bins, no sort by tiles, no
 //! threads.

@@ -1,8 +1,8 @@
 //! Sequential references, as plain as the formulas: one loop over the edges an iteration.
 //!
-//! They judge the engine, so they share nothing with it: no tiles, no stripes, no threads, sums in
-//! the order of the edges. PageRank with damping `d` over `V` vertices, `deg` the number of arcs
-//! that leave (or the sum of their weights, where [`Dangling::NetworkX`] uses weights):
+//! References judge the engine, so they share nothing with it: no tiles, no stripes, no threads,
+//! sums in the order of the edges. PageRank with damping `d` over `V` vertices, `deg` the number of
+//! arcs that leave (or the sum of their weights, where [`Dangling::NetworkX`] uses weights):
 //!
 //! ```text
 //! rank'(v) = (1 - d) / V + d * lost / V + d * sum over arcs u -> v of rank(u) * w(u, v) / deg(u)

@@ -1,4 +1,4 @@
-//! What a run takes against what its plan said it takes at most.
+//! Memory of runs against the most that their plans stated.
 //!
 //! One test, because the meter counts what the whole process holds.
 #![expect(clippy::unwrap_used, reason = "a test")]

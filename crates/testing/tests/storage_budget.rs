@@ -1,4 +1,4 @@
-//! What a run whose edges lie on storage takes, against what its plan said it takes at most.
+//! Memory of runs whose edges lie on storage, against the most that their plans stated.
 //!
 //! One test, because the meter counts what the whole process holds.
 #![expect(clippy::unwrap_used, reason = "a test")]

@@ -1,4 +1,4 @@
-//! What arrives at an endpoint: from datagrams to folded buckets.
+//! Arrivals at an endpoint: from datagrams to folded buckets.
 //!
 //! ```text
 //! datagrams -> one whole bucket, or parts that are put together -> sender known? epoch? new?

@@ -1,4 +1,5 @@
-//! What the reliability layer stands on: datagrams that may be lost, repeated and reordered.
+//! Datagrams that the reliability layer stands on: datagrams that may be lost, repeated and
+//! reordered.
 
 use std::io;
 use std::sync::Arc;

@@ -11,8 +11,8 @@
 //! text   : from the first message to the end, heads of other segments included
 //! ```
 //!
-//! Those heads must be read before the text is whole, so their place in the text is taken by the
-//! heads in clear, and the 16 bytes that lay there travel behind the head of the bucket.
+//! The heads in clear must be read before the text is whole, so their place in the text is taken by
+//! the heads in clear, and the 16 bytes that lay there travel behind the head of the bucket.
 //!
 //! A bucket that is sent again is sent as it was, so that a number never has two texts.
 //!

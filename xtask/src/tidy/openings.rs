@@ -6,8 +6,19 @@
 use super::{Finding, Source};
 
 /// Beginnings of comments that are given up.
-const RETIRED: [&str; 8] =
-    ["The same", "They", "Those", "That of", "These", "What", "Who", "Whoever"];
+const RETIRED: [&str; 11] = [
+    "Everybody",
+    "Nobody",
+    "Somebody",
+    "That of",
+    "The same",
+    "These",
+    "They",
+    "Those",
+    "What",
+    "Who",
+    "Whoever",
+];
 
 /// Comments that begin so.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
@@ -20,14 +31,19 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     code.flat_map(|source| begun(source).map(move |line| finding(source, line))).collect()
 }
 
-/// The lines at which a paragraph of a comment on an item begins so, or a docstring of Python.
+/// The lines at which a paragraph of a comment begins so, or a docstring of Python.
 fn begun(source: &Source) -> impl Iterator<Item = usize> {
-    let prefix = if source.is("py") { "\"\"\"" } else { "///" };
-    let mut inside = false;
+    let prefixes: &[&str] = if source.is("py") { &["\"\"\"", "#"] } else { &["///", "//!", "//"] };
+    let mut above = None;
     source.numbered().filter_map(move |(number, line)| {
-        let comment = line.trim_start().strip_prefix(prefix).map(str::trim);
-        let begins = comment.is_some_and(|text| !inside && is_retired(text));
-        inside = prefix == "///" && comment.is_some_and(|text| !text.is_empty());
+        let line = line.trim_start();
+        let comment = prefixes.iter().find_map(|prefix| {
+            let text = line.strip_prefix(prefix)?.trim();
+            (!text.is_empty()).then_some((*prefix, text))
+        });
+        let begins =
+            comment.is_some_and(|(prefix, text)| above != Some(prefix) && is_retired(text));
+        above = comment.map(|(prefix, _)| prefix).filter(|prefix| *prefix != "\"\"\"");
         begins.then_some(number)
     })
 }
@@ -50,6 +66,8 @@ mod tests {
         assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [1, 6]);
         let text = "/// Whole.\n/// What.\n///\n/// Those.\n";
         assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [4]);
+        let text = "//! Those.\n//! They.\n\n    // What.\n    // Who.\n    let a; // They\n";
+        assert_eq!(begun(&source("crates/x/src/a.rs", text)).collect::<Vec<_>>(), [1, 4]);
         let text = "\"\"\"What it is.\"\"\"\ndef a():\n    \"\"\"Whole.\n\n    What.\n    \"\"\"\n";
         assert_eq!(begun(&source("python/a.py", text)).collect::<Vec<_>>(), [1]);
     }

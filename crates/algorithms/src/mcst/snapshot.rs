@@ -1,4 +1,4 @@
-//! What is kept of a spanning forest between passes.
+//! Snapshot of a spanning forest between passes.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};

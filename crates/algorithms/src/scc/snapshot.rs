@@ -1,4 +1,4 @@
-//! What is kept of strong components between passes.
+//! Snapshot of strong components between passes.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;

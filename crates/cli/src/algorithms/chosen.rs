@@ -1,4 +1,4 @@
-//! What an algorithm is to the command: what is said of it, which graph it wants, and its answer.
+//! An algorithm as the command knows it: what is said of it, which graph it wants, and its answer.
 
 use clap::ValueEnum;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the traversals have in common: directions, and how their frontier finds its edges.
+//! Options that the traversals have in common: directions, and how their frontier finds its edges.
 
 use clap::{Args, ValueEnum};
 use welter_engine::plan::{FrontierMode, IndexMode};

@@ -140,7 +140,7 @@ fn perform(job: &Job, session: &mut Session) -> Result<Outcome, Failure> {
     }
     let mut report = serde_json::to_value(found.report.with_phases(session)).unwrap_or_default();
     if let Value::Object(fields) = &mut report {
-        // They are those of all runs of this command, and told once.
+        // Notes are those of all runs of this command, and told once.
         fields.remove("version");
         fields.remove("command");
     }

@@ -1,5 +1,5 @@
-//! What came of an algorithm: a line for the terminal, a part of the report, a failure if it is not
-//! right.
+//! The outcome of an algorithm: a line for the terminal, a part of the report, a failure if it is
+//! not right.
 
 use std::time::Duration;
 

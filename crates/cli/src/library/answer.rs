@@ -1,4 +1,4 @@
-//! What an algorithm found, for a caller in this process.
+//! The answer of an algorithm, for a caller in this process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What a caller in this process asks of a graph itself: how many vertices there are, and how many
-//! edges each has.
+//! Figures of a graph that a caller in this process asks for: how many vertices there are, and how
+//! many edges each has.
 //!
 //! Edges count as they were listed: parallel ones each, and one from a vertex to itself once at
 //! either end, so twice where edges have no direction.

@@ -1,5 +1,5 @@
-//! What is wrong with options that a caller in this process gave, in the words of that caller, who
-//! knows arguments by names (`damping=2`) and no command line.
+//! Errors in options that a caller in this process gave, in the words of that caller, who knows
+//! arguments by names (`damping=2`) and no command line.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

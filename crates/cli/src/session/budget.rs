@@ -1,4 +1,4 @@
-//! What a run may take of the machine, and the plan that it gets for that.
+//! The budget of a run, and the plan that it gets for it.
 //!
 //! Invariants: the budget is all that the process holds, so what it takes anyway is in every plan
 //! (tested by `every_kind_of_input_keeps_its_budget`); a refusal names a budget that is enough, as
@@ -54,13 +54,13 @@ impl Session {
             edges: reading.arcs(edges),
             weighted,
             estimated: !estimate.exact || estimate.slots.is_none(),
-            // What is more goes to temporary files.
+            // Bytes beyond go to temporary files.
             input_bytes: edges.saturating_mul(edge_bytes).min(budget / 2),
         };
         let known = estimate.slots.or(estimate.slots_seen);
         let likely = known.unwrap_or((edges / FACTOR_GUESS).max(1));
         let budget = self.budget();
-        // What is guessed refuses nobody.
+        // A guess refuses no run.
         let plan = self.plan_with(wanted, 0, shape(likely, edges, budget), budget).or_else(|_| {
             self.plan_with(wanted, 0, shape(known.unwrap_or(1), edges, budget), budget)
         });
@@ -95,7 +95,7 @@ impl Session {
             input_bytes: edges.saturating_mul(16).min(budget / 2),
         };
         let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
-        // What maps ids comes before the rest, and is gone by then.
+        // Memory that maps ids is taken before the rest, and gone by then.
         let mapping = bytes + bytes / 2 + readers + self.process_bytes;
         let need = match self.plan(wanted, bytes, shape) {
             Err(EngineError::Budget { need, .. }) => need.max(mapping),
@@ -119,7 +119,7 @@ impl Session {
     pub(crate) fn limit(&self, options: &mut ReadOptions) {
         let budget = self.budget();
         options.threads = self.readers(options.thread_count());
-        // What readers hold beside parts of the input.
+        // Buffers of readers beside parts of the input.
         let buffers = self.reading_bytes(options.threads, budget);
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());

@@ -13,7 +13,7 @@ fn table(sandbox: &Sandbox, line: &str) -> String {
 fn ratings() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("u.data", RATINGS);
-    // The same with ids that differ, in the same order: users, then items.
+    // This graph with ids that differ, in the same order: users, then items.
     let apart = |row: &str| {
         let fields: Vec<u64> = row.split('\t').map(|field| field.parse().unwrap()).collect();
         format!("{}\t{}\t{}\n", fields[0], fields[1] + 100, fields[2])

@@ -294,7 +294,7 @@ fn arrow_tables() {
         let name = format!("{kind}.arrows");
         sandbox.write(&name, inside);
         refused(&sandbox, &name);
-        // The same around the whole stream, whose end mark takes eight bytes.
+        // This layer around the whole stream, whose end mark takes eight bytes.
         let (none, one) = (arrow(&table, 0, None), arrow(&table, 1, None));
         let (schema, end) = none.split_at(none.len() - 8);
         let message = &one[schema.len()..one.len() - end.len()];

@@ -225,7 +225,7 @@ fn searches_over_the_input_have_a_way_out() {
             assert!(shown.stdout.contains("passes    one a level, 64 at most"), "{}", shown.stdout);
             let ended = sandbox.run(&format!("run {line} {budget} -q --top 1"));
             assert_eq!(ended.code, Some(78), "{budget}: {}", ended.stderr);
-            // What was foreseen from a part of the input may be refused once all of it was read.
+            // A plan from a part of the input may be refused once all of it was read.
             if ended.stderr.contains("more than 64 passes") {
                 return;
             }

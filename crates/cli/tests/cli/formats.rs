@@ -1,4 +1,4 @@
-//! The same graph through every format, pipe, pattern and option: the same answer.
+//! One graph through every format, pipe, pattern and option: the same answer.
 
 use crate::sandbox::{Sandbox, example};
 

@@ -137,7 +137,7 @@ fn outputs_are_in_the_form_of_the_benchmark() {
     });
     assert!(read("example-directed-SSSP").starts_with("1 0.0\n2 Infinity\n3 0.5\n"));
     assert_eq!(fs::read_dir(sandbox.path().join("out")).unwrap().count(), 12);
-    // They are references as good as any, also compressed.
+    // Outputs are references as good as any, also compressed.
     let reference = "out/example-directed-PR";
     let zst = zstd::encode_all(&*sandbox.read(reference), 0).unwrap();
     sandbox.write(&format!("{reference}.zst"), zst);
@@ -151,7 +151,7 @@ fn outputs_are_in_the_form_of_the_benchmark() {
         let ended = sandbox.run(&format!("graphalytics . --report {file}"));
         fails(&ended, 73, "is an input and cannot be the output too");
     }
-    // The same form for a run by itself.
+    // This form for a run by itself.
     let alone = sandbox.must("run bfs example-directed.e --source 1 -q -o - --output-format ldbc");
     assert!(alone.starts_with("1 0\n2 9223372036854775807\n3 1\n"), "{alone}");
 }
@@ -349,7 +349,7 @@ fn properties_that_make_no_run_are_refused_before_any() {
         fails(&ended, 65, said);
         assert_eq!(ended.stdout, "");
     }
-    // What is found only in the graph fails that algorithm alone.
+    // An error that is found only in the graph fails that algorithm alone.
     let absent = text.replace("bfs.source-vertex = 1", "bfs.source-vertex = 99");
     sandbox.write("example-directed.properties", absent);
     let ended = sandbox.run("graphalytics example-directed.properties");

@@ -171,7 +171,7 @@ fn arrow_messages() {
             }
             sandbox.write(name, hostile);
             let measured = frugal(&sandbox, name);
-            // What only the footer says is not asked.
+            // A claim of the footer alone is not asked.
             let fine = measured.code == Some(0) && places.len() == 1;
             assert!(fine || measured.code == Some(65), "{name} {places:?}: {}", measured.stderr);
         }
@@ -211,7 +211,7 @@ fn parquet_footers() {
         ParquetMetaDataWriter::new(&mut hostile, &lying.build()).finish().unwrap();
         sandbox.write("g.parquet", hostile);
         let measured = frugal(&sandbox, "g.parquet");
-        // Nobody asks for the values and the unpacked bytes of a column: its pages say more.
+        // The values and the unpacked bytes of a column are not asked for: its pages say more.
         let fine = matches!(lies, [1 | 3]) && measured.code == Some(0);
         assert!(fine || measured.code == Some(65), "{lies:?}: {}", measured.stderr);
     }

@@ -110,7 +110,7 @@ fn they_are_kept_and_run_again() {
         })
     };
     assert_eq!(answers("web"), answers(&format!("web.txt {MANY}")));
-    // What is kept has no state of its own for a vertex that nobody named.
+    // A kept graph has no state of its own for a vertex that no edge named.
     let ended = sandbox.run("run bfs web --source 9");
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
     let what = "--source 9: expected the id of a vertex with edges";

@@ -161,7 +161,7 @@ fn mis_finds_a_set_that_the_seed_picks_and_nothing_else() {
             format!("--seed {seed} --threads 3 --memory 64M --edge-memory 0 --route spill");
         assert_eq!(run(&options), *found, "{seed}");
     }
-    // Who has no edges is in the set, with or without a row.
+    // A vertex without edges is in the set, with or without a row.
     let size = |options: &str| {
         let report = report(&sandbox, &format!("mis star.csv {options}"));
         report["found"]["set"].as_u64().unwrap()
@@ -190,7 +190,7 @@ fn conductance_is_of_the_sides_that_a_table_says() {
     assert_eq!(said.to_string(), expected);
     let rows = sandbox.must("run conductance two.csv -q -o - --membership sides.csv");
     assert_eq!(rows, "vertex,across,side\n1,0,1\n2,0,1\n3,1,1\n4,1,0\n5,0,0\n6,0,0\n");
-    // Those above 40 are 2, 4 and 6; nobody is above 70, so that side has no edges.
+    // Vertices above 40 are 2, 4 and 6; none is above 70, so that side has no edges.
     let old = found("two.csv --membership sides.csv --membership-column age --membership-above 40");
     assert_eq!((old["cut"].as_u64(), old["volume"]["set"].as_u64()), (Some(5), Some(7)));
     let none = "two.csv --membership sides.csv --membership-column 3 --membership-above 70";
@@ -201,7 +201,7 @@ fn conductance_is_of_the_sides_that_a_table_says() {
     let text = sandbox.run("run conductance two.csv --membership sides.csv").stderr;
     let line = "conductance 0.142857: the cut is 1, the volumes 7 (3 vertices) and 7 (3 vertices)";
     assert!(text.contains(line), "{text}");
-    // Who is not in the table.
+    // Vertices that are not in the table.
     sandbox.write("few.csv", "1,1\n2,1\n3,1\n");
     assert_eq!(found("two.csv --membership few.csv --membership-default 0").to_string(), expected);
     let ended = sandbox.run("run conductance two.csv --membership few.csv");
@@ -268,7 +268,7 @@ fn bp_is_exact_where_there_are_no_cycles() {
     let run = |options: &str| {
         rows(&sandbox.must(&format!("run bp path.csv -q -o - --priors-from known.csv {options}")))
     };
-    // What 1 says halves its lean at every step, and nobody tells it back to 1.
+    // The message of 1 loses half of its lean at every step, and none sends it back to 1.
     let exact: [&[f64]; 4] =
         [&[0.75, 0.25], &[0.625, 0.375], &[0.5625, 0.4375], &[0.53125, 0.46875]];
     for iterations in [3, 4, 30] {
@@ -320,7 +320,8 @@ fn bp_spreads_what_is_known() {
     };
     // Nothing is known, so nothing is believed.
     assert!(run("").iter().flatten().all(|belief| (belief - 0.5).abs() < 1e-12));
-    // What 1 says halves its lean at every step, and is heard one step further an iteration.
+    // The message of 1 loses half of its lean at every step, and is received one step further an
+    // iteration.
     let once = run("--priors-from known.csv --coupling 0.75 --iterations 1");
     near_to(&once, &[&[0.75, 0.25], &[0.625, 0.375], &[0.5, 0.5], &[0.5, 0.5]]);
     let same = run("--priors-from known.csv --potential 9,3,3,9 --iterations 1");

@@ -1,4 +1,4 @@
-//! What `welter resume` refuses: edges that are others, and checkpoints of others.
+//! Runs that `welter resume` refuses: edges that are others, and checkpoints of others.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};

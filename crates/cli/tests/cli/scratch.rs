@@ -50,7 +50,7 @@ fn a_directory_that_is_none_is_refused_at_once() {
     assert_eq!(ended.code, Some(73), "{}", ended.stderr);
     assert_eq!(ended.stderr, "error: graph.tsv: no directory for temporary files\n");
     let mut command = sandbox.command("info graph.tsv -q");
-    // What is not needed need not be there.
+    // A folder that is not needed need not be there.
     let ended = command.env("TMPDIR", sandbox.path().join("missing")).output().unwrap();
     assert_eq!(ended.status.code(), Some(0));
 }

@@ -141,7 +141,7 @@ fn edges_that_are_left_are_told() {
         (ended.stderr, report["storage"]["edges_left"].clone())
     };
     let (said, left) = run("--edge-memory 0");
-    // They stay in memory then, and are not written again.
+    // Edges stay in memory then, and are not written again.
     assert_eq!(left, json!([(1 << 14) - 1]));
     assert!(said.contains("those that were left written anew 1 time, 16383 at last"), "{said}");
     let (said, left) = run("");

@@ -1,4 +1,4 @@
-//! What a user sees first: the main job on the shipped example, `info`, `explain`, `algorithms`.
+//! First sights of a user: the main job on the shipped example, `info`, `explain`, `algorithms`.
 
 use crate::sandbox::{Sandbox, example};
 
@@ -69,7 +69,7 @@ fn explain_says_what_will_be_done() {
     sandbox.write("links.csv", "from,to,weight\na,b,1.5\nb,c,2\n");
     let text = sandbox.must(&format!("explain spmv links.csv {fixed}"));
     insta::assert_snapshot!("explain_csv", untimed(&text));
-    // What cannot be foreseen is said not to be known.
+    // A figure that cannot be foreseen is said not to be known.
     for algorithm in ["mcst", "triangles", "cdlp"] {
         let text = sandbox.must(&format!("explain {algorithm} rmat:20,weights=9 {fixed}"));
         insta::assert_snapshot!(format!("explain_{algorithm}"), untimed(&text));

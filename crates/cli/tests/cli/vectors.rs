@@ -87,17 +87,17 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     let base = 0.15 / 3.0 + 0.85 / 9.0;
     let (nine, last) = (0.85 / 3.0 / 101.0, 0.85 / 3.0 * (100.0 / 101.0 + 1.0));
     near(ranks("--weighted"), [base, base + nine, base + last]);
-    // What jumps, and what a sink has, goes to 7.
+    // Jumps, and the rank of a sink, go to 7.
     let home = "--personalization home.csv --personalization-default 0";
     let (seven, third) = (0.15 + 0.85 / 3.0, 0.85 / 3.0);
     near(ranks(home), [seven, third / 2.0, third * 1.5]);
     near(ranks(&format!("{home} --weighted --weight 3")), [seven, nine, last]);
-    // The same, said of sinks alone; and where the walk begins at 7, the sink has nothing.
+    // Likewise, stated of sinks alone; and where the walk begins at 7, the sink has nothing.
     let sinks = home.replace("personalization", "dangling-weights");
     near(ranks(&sinks), [0.05 + third, 0.05 + third / 2.0, 0.05 + third * 1.5]);
     let start = home.replace("personalization", "initial");
     near(ranks(&start), [0.05, 0.05 + 0.85 / 2.0, 0.05 + 0.85 / 2.0]);
-    // What the sink has is lost.
+    // The rank of the sink is lost.
     let lost = ranks(&format!("{home} --weighted --dangling drop"));
     near(lost, [0.15, nine, last]);
     for (options, code, said) in [

@@ -45,7 +45,7 @@ fn ends_of_edges_that_no_table_lists_are_vertices_and_counted() {
     sandbox.write("all.txt", "7\n99\n12\n1000000\n");
     let ended = sandbox.run("run wcc edges.txt --vertices-from all.txt -o -");
     assert!(!ended.stderr.contains("in no table"), "{}", ended.stderr);
-    // What is kept has them as well.
+    // A kept graph has them as well.
     sandbox.must("ingest edges.txt --vertices-from ids.txt -q -o kept");
     assert_eq!(table(&sandbox, "wcc kept"), "vertex,component\n7,7\n12,7\n99,99\n1000000,7\n");
 }

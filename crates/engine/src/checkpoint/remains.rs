@@ -1,4 +1,5 @@
-//! What is left in a directory of checkpoints by a run that was killed as it began or ended.
+//! Files in a directory of checkpoints that were left by a run that was killed as it began or
+//! ended.
 //!
 //! Without a manifest nothing is found by it any more: files that were being written, and states
 //! whose manifest was removed because the results are there. So a run may begin in such a directory

@@ -44,7 +44,7 @@ pub(crate) fn restore_columns(
                 }
                 return Ok(Some(reached));
             }
-            // What was read may be anything, and is written over by the next one.
+            // The bytes that were read may be anything, and is written over by the next one.
             Err(error) if is_damage(&error) => drop(first.get_or_insert(error)),
             Err(error) => return Err(error),
         }

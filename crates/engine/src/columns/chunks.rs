@@ -1,4 +1,4 @@
-//! What a machine of a cluster does with a chunk: the kernels as functions over bytes and columns.
+//! Chunks on a machine of a cluster: the kernels as functions over bytes and columns.
 //!
 //! On one machine the routes know where chunks lie, and their columns are padded to what a key can
 //! tell apart. A machine of a cluster pulls chunks from others (Chaos, section 4), as bytes that

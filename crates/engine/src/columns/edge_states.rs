@@ -1,8 +1,8 @@
 //! State of edges, beside the chunks that they lie in.
 //!
-//! They lie in *lanes*: the edges of a stripe, or where signals are on storage those of all stripes
-//! that a worker has in a range. The states of a lane lie one after the other, in the order in
-//! which its edges are shown, the same in each iteration. The first ones of each lane are in
+//! States lie in *lanes*: the edges of a stripe, or where signals are on storage those of all
+//! stripes that a worker has in a range. The states of a lane lie one after the other, in the order
+//! in which its edges are shown, the same in each iteration. The first ones of each lane are in
 //! memory, as many as the plan has room for, and the others on storage, in pieces of a slab: a
 //! worker reads them ahead of the edges, changes them in place and writes them back (Chaos,
 //! footnote 2). So storage is busy along each lane, and whatever is read or written is read or

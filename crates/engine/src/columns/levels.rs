@@ -1,4 +1,4 @@
-//! What was done in each iteration of a program with a frontier, for people.
+//! Work of each iteration of a program with a frontier, for people.
 //!
 //! Invariant: the list takes 1 MiB at most, however many iterations there are. Tested by
 //! `a_list_is_bounded_and_loses_nothing`.

@@ -1,4 +1,4 @@
-//! What a run or a pass leaves: the values of all vertices, in memory or on storage.
+//! Results of a run or a pass: the values of all vertices, in memory or on storage.
 //!
 //! Results are read by rows in about their order, a block at a time: the stripes that were
 //! read last stay in memory, one a thread and one more, so blocks need not end where stripes do.

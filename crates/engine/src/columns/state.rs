@@ -78,8 +78,9 @@ impl State {
         let flags = if shape.capabilities.frontier { padded } else { 0 };
         let mut order: Vec<usize> = (0..graph.stripes.len()).collect();
         order.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-        // What earlier columns left in the arena is written over: by `init` what is read first, by
-        // a dense iteration what the next one reads. Of the padding only a damaged key reads.
+        // The bytes that earlier columns left in the arena are written over: by `init` what is read
+        // first, by a dense iteration what the next one reads. Of the padding only a damaged key
+        // reads.
         let arena = &graph.arena;
         let away = graph.plan.storage().is_some_and(|storage| storage.state.values_stored());
         let signals = || Buffer::used(padded * shape.signal, arena);

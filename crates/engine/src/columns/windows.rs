@@ -179,7 +179,7 @@ impl SignalWindow {
 impl Drop for SignalWindow {
     fn drop(&mut self) {
         if let Some(columns) = self.columns.take() {
-            // Nobody waits for it when the iteration is over.
+            // The channel has no reader any more when the iteration is over.
             let _ = self.back.send(columns);
         }
     }

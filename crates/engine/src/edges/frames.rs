@@ -1,8 +1,8 @@
 //! The ways of one worker into frames and out of them: chunks that are compressed on storage, and
 //! as kernels read them.
 //!
-//! What comes out lies in a slab of its own until the next chunk does, so a worker needs one more,
-//! however many are read ahead. It is as large as a chunk can be, whatever a frame says.
+//! The unpacked chunk lies in a slab of its own until the next chunk does, so a worker needs one
+//! more, however many are read ahead. It is as large as a chunk can be, whatever a frame says.
 
 use std::ops::Range;
 

@@ -91,7 +91,7 @@ impl View<'_> {
     ) {
         let ends = &self.ends[edges.clone()];
         let bytes = self.kind.bytes();
-        // What a loop broke off with tells nothing that `visit` does not know.
+        // The value that a loop broke off with tells nothing that `visit` does not know.
         let _ = match self.kind {
             kind if !weighted || kind == WeightKind::None => {
                 ends.iter().try_for_each(|&end| visit(end, 1.0))

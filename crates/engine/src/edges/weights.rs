@@ -1,4 +1,4 @@
-//! What the weights of a graph are like: their mean, from a sample, and their sums at the vertices
+//! Figures of the weights of a graph: their mean, from a sample, and their sums at the vertices
 //! that edges leave.
 //!
 //! Invariants: the sample depends on the graph and its chunks alone, so a plan that follows it is

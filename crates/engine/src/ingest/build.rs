@@ -109,7 +109,7 @@ pub(crate) fn ingest(
     let binned = bin(&*stream, survey, reading, plan, &mut volumes, workers, progress)?;
     drop(stream);
     let Binned { grid, bins, waiting, vertices } = binned;
-    // What bins have taken of storage is part of what was planned for.
+    // Room that bins have taken of storage is part of what was planned for.
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
     let look = |bytes| match workers.storage() {
         Some(storage) => {

@@ -94,7 +94,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.published {
-            // Nobody is left to be told, and the next ingest removes what is left.
+            // The error cannot be reported any more, and the next ingest removes what is left.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }

@@ -357,7 +357,7 @@ impl Manifest {
             compression,
             reading: Reading {
                 undirected: flag(UNDIRECTED),
-                // What was merged is merged.
+                // Merged edges stay merged.
                 stated_directed: false,
                 reversed: flag(REVERSED),
                 drop_self_loops: flag(NO_LOOPS),

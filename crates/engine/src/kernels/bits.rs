@@ -1,7 +1,7 @@
-//! What states say of the ends of edges, as bits: those of 16 million slots are 2 MiB, which a core
-//! keeps in its second-level cache, where their states would be 16 MiB or more. Of few sources they
-//! are folded as well, into a table that the first-level cache keeps: a search of R-MAT 24 meets
-//! all edges for one source, for 97, and for 237 thousand.
+//! Answers of states about the ends of edges, as bits: those of 16 million slots are 2 MiB, which a
+//! core keeps in its second-level cache, where their states would be 16 MiB or more. Of few sources
+//! they are folded as well, into a table that the first-level cache keeps: a search of R-MAT 24
+//! meets all edges for one source, for 97, and for 237 thousand.
 //!
 //! Invariant: bits are those of states before a step, but for targets into which no edge can be a
 //! candidate since: these may lose theirs. States may say no before that; they are asked again.

@@ -95,7 +95,7 @@ mod tests {
                 let by_source =
                     sort(&mut by_source, &mut scratch, &mut Vec::new(), low, 37);
                 prop_assert_eq!(&*by_source, &expected[..]);
-                // What is sorted stays as it is.
+                // Sorted records stay as they are.
                 let (mut again, mut scratch) = (by_source.to_vec(), by_source.to_vec());
                 let again = sort(&mut again, &mut scratch, &mut Vec::new(), low, 37);
                 prop_assert_eq!(&*again, &expected[..]);

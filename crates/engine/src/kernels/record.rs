@@ -277,7 +277,7 @@ mod tests {
             let (source, target, weight) = edge(place);
             let expected = (source, target, if W::Record::WEIGHTED { weight } else { 1.0 });
             let (source, target, weight) = W::read(&line, place);
-            // What lies beyond the bits of a slot, who reads it leaves out.
+            // A reader leaves out the bits beyond those of a slot.
             assert_eq!((source & mask as u32, target & mask as u32, weight), expected);
             assert_eq!(W::is_reverse(&line, place), is_reverse(place));
         }

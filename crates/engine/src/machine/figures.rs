@@ -1,4 +1,4 @@
-//! What this machine has: cores, caches, memory.
+//! Figures of this machine: cores, caches, memory.
 
 use std::fs;
 use std::path::Path;
@@ -97,7 +97,7 @@ impl GroupFiles {
         let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
         let number = |text: String| text.trim().parse::<u64>().ok();
         let used = text(self.used).and_then(number)?;
-        // What files left in the cache goes when it is needed.
+        // The cache of files goes when it is needed.
         let cached = text("memory.stat").and_then(|text| cached_bytes(&text)).unwrap_or(0);
         Some(text(self.limit).and_then(number)?.saturating_sub(used.saturating_sub(cached)))
     }

@@ -1,4 +1,4 @@
-//! What the allocator keeps of lists that are gone.
+//! Memory that the allocator keeps of lists that are gone.
 //!
 //! Lists of segments and chunks are made of many small pieces, and the allocator keeps what is
 //! freed for later: 16 MiB after the ingest of R-MAT 24, which no plan counts. Larger ones it keeps

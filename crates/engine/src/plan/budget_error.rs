@@ -1,4 +1,4 @@
-//! What is told when a plan does not fit: the smallest budget that would do.
+//! The error of a plan that does not fit: the smallest budget that would do.
 
 use super::index::Index;
 use super::memory::Memory;

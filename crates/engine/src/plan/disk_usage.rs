@@ -1,4 +1,4 @@
-//! What a run takes of storage, bounded before it begins.
+//! Storage that a run takes, bounded before it begins.
 //!
 //! Files of a run grow and are never shortened, so every figure is what is written in all, but for
 //! updates, whose places are used again. Columns lie stripe by stripe, each at the begin of a page.
@@ -53,7 +53,7 @@ impl DiskUsage {
                 let signals = if spill.fused { 0 } else { column(program.signal()) };
                 (signals + column(program.active()), spill.disk_bytes(premises))
             }
-            // What lies beside are ranks.
+            // The column beside has ranks.
             OutOfCore::Triangles(rows) => (column(4), rows.disk_bytes(premises)),
         };
         Self { degrees, values, signals, updates, edges, ..Self::default() }

@@ -1,4 +1,4 @@
-//! What the states of edges take, in extended programs.
+//! Memory and storage of states of edges, in extended programs.
 
 use welter_store::io::ALIGN;
 

@@ -1,4 +1,4 @@
-//! What group programs take.
+//! Memory of group programs.
 
 use welter_model::frequency::FrequencyTable;
 

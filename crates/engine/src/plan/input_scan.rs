@@ -89,7 +89,8 @@ fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
         marks: (threads + 1) * words * 8,
         vertices: words * 12,
         // An edge may tell both its ends.
-        workers: premises.account()
+        workers: premises
+            .account()
             .each_worker(WORKER_BYTES)
             .shared(edges.min(2 * threads * PART_BYTES as u64 / 8) * update)
             .bytes(),

@@ -1,9 +1,9 @@
 //! The plan of a run on a graph that is kept: nothing is ingested, and widths are what they are.
 //!
-//! What the state of the program leaves of the budget holds chunks. Where all of them fit, programs
-//! with a frontier also get rows, if there is room for these too. What is in flight follows the
-//! device where that was measured: fewer requests than usual leave room for chunks, and more are
-//! had with a share of what would hold chunks, so that no run needs more memory for them.
+//! Budget that the state of the program leaves holds chunks. Where all of them fit, programs with a
+//! frontier also get rows, if there is room for these too. What is in flight follows the device
+//! where that was measured: fewer requests than usual leave room for chunks, and more are had with
+//! a share of what would hold chunks, so that no run needs more memory for them.
 
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
@@ -237,7 +237,7 @@ fn memory_of(
     let count = kept.vertices;
     let has_holes = u64::from(kept.vertices < kept.slots);
     let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
-    // Those in flight, and the one that is looked at.
+    // Slabs in flight, and the one that is looked at.
     let reading = (in_flight_always(kept, premises) + 1) as u64 * SLAB_BYTES as u64;
     let signals = program.columns(count, stripe_bits);
     let flags = (count + padding) * 2 * program.active();
@@ -250,7 +250,7 @@ fn memory_of(
     } else {
         values + signals + beside
     };
-    // What is looked up needs accumulators of its own.
+    // Vertices that are looked up need accumulators of their own.
     let looked_up = if index.has_rows() { count * program.sparse() } else { 0 };
     Memory {
         held: settings.taken_bytes() + count * program.own,
@@ -262,7 +262,8 @@ fn memory_of(
         state,
         frontier: looked_up + flags,
         rows: memory::rows_bytes(premises, index),
-        workers: premises.account()
+        workers: premises
+            .account()
             .each_worker(program.accum() << stripe_bits)
             .each_worker(premises.group_bytes())
             .each_worker(premises.edge_buffers())

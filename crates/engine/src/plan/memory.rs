@@ -168,7 +168,8 @@ pub(super) fn rows_bytes(premises: &Premises, index: Index) -> u64 {
     let Shape { slots, edges, weighted, .. } = premises.shape;
     let directions = 1 + u64::from(index.has_both_directions());
     let groups = premises.program.groups();
-    premises.account()
+    premises
+        .account()
         .shared(directions * schedules::rows(slots, edges, weighted))
         .each_worker(schedules::cursors(slots))
         .shared(if groups { schedules::lists(slots) } else { schedules::pushed(edges) })

@@ -1,4 +1,4 @@
-//! What a program takes for a vertex, and what it can do, as far as a plan depends on it.
+//! Bytes that a program takes for a vertex, and what it can do, as far as a plan depends on it.
 
 use welter_model::extended::Extended;
 use welter_model::input_scan::InputScan;

@@ -1,4 +1,4 @@
-//! What route `ranges` takes, and how its memory is divided.
+//! Memory of route `ranges`, and how it is divided.
 //!
 //! Accumulators and windows of signals share what the workers leave. Every further range of
 //! destinations reads all signals once more, every chunk that stays in memory is not read again:
@@ -65,7 +65,8 @@ impl RangesPlan {
         } else {
             0
         };
-        premises.account()
+        premises
+            .account()
             .shared(footprint::windows(self.window_sources + padding, scattered))
             .shared(footprint::piece_reader(scattered, &premises.settings.requests))
             .shared(masks)

@@ -1,4 +1,4 @@
-//! What a plan says of requests to storage.
+//! Requests to storage, as a plan states them.
 
 use super::Plan;
 use super::traffic::Traffic;

@@ -1,4 +1,4 @@
-//! What a user may force of a plan.
+//! Settings of a plan that a user may force.
 
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;

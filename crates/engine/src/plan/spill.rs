@@ -1,4 +1,4 @@
-//! What route `spill` takes and moves.
+//! Memory and traffic of route `spill`.
 //!
 //! In extended programs records are what sources say, one for each stripe that a source has edges
 //! to, or for each edge.
@@ -45,7 +45,7 @@ impl SpillPlan {
     pub(super) fn bytes(&self, premises: &Premises) -> u64 {
         let (layout, bits) = (premises.program, premises.edges.stripe_bits);
         let extended = layout.is_extended();
-        // Who is active, and room for the sources that tiles have beside the partition.
+        // Flags of active vertices, and room for the sources that tiles have beside the partition.
         let (flag, margin) = if extended { (0, 0) } else { (1, 2 * premises.edges.key_sources()) };
         let room = self.sources.min(premises.vertices).max(1 << bits) + margin;
         let between = if self.fused { 0 } else { layout.signal() + layout.active() };
@@ -53,7 +53,8 @@ impl SpillPlan {
         let stored = between.max(layout.active());
         let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
-        premises.account()
+        premises
+            .account()
             .shared(room * (layout.signal() + flag))
             .shared(footprint::piece_reader(between, &premises.settings.requests))
             .shared(masks)

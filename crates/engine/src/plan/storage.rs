@@ -83,7 +83,8 @@ fn workers_bytes(premises: &Premises) -> u64 {
     let accums = premises.program.accum() << premises.edges.stripe_bits;
     let gathered = accums + premises.group_bytes();
     let iterate = gathered + read_ahead(&premises.settings.requests) + premises.edge_buffers();
-    premises.account()
+    premises
+        .account()
         .each_worker(WORKER_BYTES + premises.request_threads_bytes())
         .each_worker(ingest.max(iterate) + premises.frame_bytes())
         .bytes()

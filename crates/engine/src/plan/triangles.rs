@@ -1,4 +1,4 @@
-//! What programs over triangles take and move on route `spill`.
+//! Memory and traffic of programs over triangles on route `spill`.
 //!
 //! Rows of a range and what is read and written beside share what is left of the budget: the wider
 //! ranges are, the fewer there are, and the less often a row travels on.

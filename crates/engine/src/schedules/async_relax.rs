@@ -9,7 +9,7 @@
 //! A stripe is only taken when something changed that leads into it, and of its chunks only those
 //! are read that have such a source.
 //!
-//! Who needs few levels is better off level by level: there every edge is folded a few times by a
+//! A search of few levels is better off level by level: there every edge is folded a few times by a
 //! loop that is several times faster. How many levels there will be nobody knows beforehand, so a
 //! run changes over once it has looked at [`GRAPHS`] times the bytes of the graph: whatever comes,
 //! it reads little more than the better of both.

@@ -1,4 +1,4 @@
-//! What all schedules of a run are given.
+//! The context that all schedules of a run are given.
 
 use welter_progress::{Phase, Progress};
 

@@ -77,7 +77,8 @@ pub(crate) fn leave(
     plan: &Plan,
     (workers, progress): (&Workers, &Progress),
 ) -> Result<Graph, EngineError> {
-    // What the plan does not need keeps the beginning of the input for the passes that follow.
+    // Memory that the plan does not need keeps the beginning of the input for the passes that
+    // follow.
     stream.spare_memory(plan.free_bytes());
     let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
     let slots = survey::slots(&*stream, workers, progress)?;

@@ -7,7 +7,7 @@
 //! rows of those of their entries that are in the block. So the edges are read once for each block,
 //! once more to fill it unless it holds all, and once to count how long rows are.
 //!
-//! What is counted are integers, so the answer is the same for any blocks and threads.
+//! Counts are integers, so the answer is the same for any blocks and threads.
 //!
 //! Invariant: ranks are a permutation, and a row has as many entries as were counted. Asserted in
 //! `intersect::rank`. Tested by `pairs_of_neighbours_are_those_of_a_plain_loop`.

@@ -5,8 +5,8 @@
 //! That takes rows; where there is no room for them core numbers are made by a group program, which
 //! reads edges in passes and looks at each many times.
 //!
-//! Who is left is looked through once for each `k`: as often as a vertex has core numbers below its
-//! own, which add up to no more than the edges from either end.
+//! The list of remaining vertices is looked through once for each `k`: as often as a vertex has
+//! core numbers below its own, which add up to no more than the edges from either end.
 //!
 //! Invariant: `left` of a vertex that left is its core number, and the thread that brought it down
 //! to `k` is the only one to have it leave. So the answer is the same for any number of threads.

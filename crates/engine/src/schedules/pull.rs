@@ -66,7 +66,7 @@ pub(crate) fn iterate<P: Program>(
         });
         Ok(())
     })?;
-    // What vertices say is overwritten only now that nobody asks any more.
+    // Signals of vertices are overwritten only now that no other one asks for them.
     let parts = signals.chunks_mut(RANGE).zip(flags.chunks_mut(RANGE)).zip(&lists);
     let mut idle = workers.per_worker(|| Ok(()))?;
     workers.for_each(parts, progress, &mut idle, |(), ((signals, flags), list)| {

@@ -48,8 +48,8 @@ pub(crate) fn iterate<P: Program>(
         _ => selected.edges < FEW_EDGES || context.workers.threads() == 1,
     };
     let sources = &selected.vertices;
-    // What they say now: a source that meets an update tells it in a later iteration. Where one is
-    // enough a source meets none, and is asked when its turn comes.
+    // Signals as they are now: a source that meets an update tells it in a later iteration. Where
+    // one is enough a source meets none, and is asked when its turn comes.
     let said = |&source: &u32| program.signal(&state.values[source as usize]);
     let said: Vec<P::Signal> =
         if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(said).collect() };

@@ -10,10 +10,10 @@
 //! In a range each worker has stripes of its own, and walks the windows in order: a destination
 //! meets its updates in the order of their sources, as in memory.
 //!
-//! What edges of an extended program look up of their targets is one column of signals beside the
-//! accumulators, read when the range begins. All edges are shown in each iteration, to the same
-//! worker in the same order: window after window, and in each its stripes of the range one after
-//! the other. So the states of a worker's edges in a range are a lane, read and written in order
+//! Targets of an extended program are looked up in one column of signals beside the accumulators,
+//! read when the range begins. All edges are shown in each iteration, to the same worker in the
+//! same order: window after window, and in each its stripes of the range one after the other. So
+//! the states of a worker's edges in a range are a lane, read and written in order
 //! ([`crate::columns::edge_states`]).
 
 mod columns;

@@ -6,8 +6,8 @@
 //! iteration ([`crate::schedules::pull`]). A run that looks through the edges again and again may
 //! end by relaxing them part by part ([`crate::schedules::async_relax`]).
 //!
-//! These are loops over single vertices, so programs are compiled into them: the other side of the
-//! seam is an iteration.
+//! Traversals are loops over single vertices, so programs are compiled into them: the other side of
+//! the seam is an iteration.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,5 @@
-//! What separates the ids of an adjacency list, and whether they are integers or names: what is
-//! said, else what all lines of a sample agree on.
+//! Separator of the ids of an adjacency list, and whether they are integers or names: as is said,
+//! else what all lines of a sample agree on.
 //!
 //! Without a word, white space separates. Lines without any are split at commas, semicolons or
 //! pipes, if they have one kind of these. Tabs beside spaces are refused where ids are strings:

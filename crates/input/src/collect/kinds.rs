@@ -1,6 +1,6 @@
 //! Sources and targets that are two kinds of vertices: who says so, and what is stated of each.
 //!
-//! What the user says wins over what formats state; of formats, all inputs must state it or none.
+//! The word of the user wins over what formats state; of formats, all inputs must state it or none.
 
 use welter_model::two_kinds::Side;
 

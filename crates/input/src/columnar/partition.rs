@@ -1,9 +1,9 @@
 //! Columns that stand in the path of a file: `edges/src=1/part.parquet` holds rows whose `src` is
 //! 1, as Hive, Spark, Dask and others partition tables.
 //!
-//! They come behind the columns of the file, and where both have one name, that of the file counts.
-//! A value that is written as its integer is printed is an integer, others are strings; nothing of
-//! it is taken for an end or a weight but by its name.
+//! Values of folders come behind the columns of the file, and where both have one name, that of the
+//! file counts. A value that is written as its integer is printed is an integer, others are
+//! strings; nothing of it is taken for an end or a weight but by its name.
 
 use std::path::Path;
 use std::sync::Arc;

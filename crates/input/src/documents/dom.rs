@@ -1,4 +1,4 @@
-//! What is made of a small graph when all of it was read, and the reader around its parser.
+//! A small graph when all of it was read, and the reader around its parser.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What GML and GraphML share, through either of them.
+//! Rules that GML and GraphML share, through either of them.
 
 use rayon::ThreadPoolBuilder;
 use welter_model::edges::EdgeStream;

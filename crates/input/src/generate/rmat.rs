@@ -267,7 +267,7 @@ fn shares(quadrants: [f64; 4], levels: u32) -> Vec<u64> {
     };
     let mut shares: Vec<u64> =
         (0..outcomes).map(|outcome| (probability(outcome) * whole as f64) as u64).collect();
-    // What rounding left over (or took too much) goes to the likeliest outcome.
+    // The share that rounding left over (or took too much) goes to the likeliest outcome.
     let sum: u64 = shares.iter().sum();
     if let Some(likeliest) = (0..shares.len()).max_by_key(|&outcome| shares[outcome]) {
         shares[likeliest] = (shares[likeliest] + whole).saturating_sub(sum);

@@ -1,4 +1,4 @@
-//! What the elements of GEXF mean, each by the one that it stands in.
+//! Elements of GEXF, each by the one that it stands in.
 
 use crate::documents::xml::{self, Element, Said};
 use crate::documents::{Described, Document, WeightKey};

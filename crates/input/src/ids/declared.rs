@@ -1,4 +1,4 @@
-//! What all sources together state of the vertices.
+//! Statements of all sources together about the vertices.
 //!
 //! Invariant: ids that count up without a gap become a range and take no memory, however many are
 //! stated; lists take what their sources took to write them down. Only a range that has to become a

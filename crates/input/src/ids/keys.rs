@@ -1,4 +1,4 @@
-//! What the external sort needs of its keys: integers or names, many of them side by side.
+//! Keys of the external sort: integers or names, many of them side by side.
 
 use std::ops::Range;
 
@@ -143,7 +143,7 @@ impl Keys for Names {
     }
 
     fn sort_bytes(&self) -> u64 {
-        // What is there, and once more what is of use, and the order.
+        // The keys, once more those that are of use, and their order.
         let used = self.text().len() + self.len() * (size_of::<u64>() + size_of::<Order>());
         self.bytes() + used as u64
     }
@@ -185,7 +185,7 @@ impl Keys for Names {
         while let Some((length, after)) = rest.split_first_chunk::<LENGTH_BYTES>() {
             let length = (u32::from_ne_bytes(*length) as usize).min(after.len());
             let (name, after) = after.split_at(length);
-            // What was written is text, and its checksum is right.
+            // The bytes that were written are text, and its checksum is right.
             visit(std::str::from_utf8(name).unwrap_or_default());
             rest = after;
         }

@@ -1,9 +1,9 @@
 //! Whether mapping ids in memory takes no more than there is, asked before it begins.
 //!
-//! What it takes follows from the number of distinct ids. First the largest number that can be is
-//! tried, two an edge; where that is too much, the ids are counted by a sketch, `HyperLogLog`
-//! (Flajolet et al., 2007), whose standard error is 0.8 % here. The hash is seeded at random, so no
-//! input can be made that looks smaller than it is.
+//! The memory that it takes follows from the number of distinct ids. First the largest number that
+//! can be is tried, two an edge; where that is too much, the ids are counted by a sketch,
+//! `HyperLogLog` (Flajolet et al., 2007), whose standard error is 0.8 % here. The hash is seeded at
+//! random, so no input can be made that looks smaller than it is.
 
 use std::hash::BuildHasher;
 

@@ -300,7 +300,7 @@ fn gathered<K: Keys>(
     let mut keys = K::default();
     let mut bytes = Vec::new();
     for run in runs {
-        // What comes before the first key of a block may be in the block before it.
+        // A key before the first one of a block may be in the block before it.
         let from = run.firsts.partition_point(|head| head < first).saturating_sub(1);
         let to = end.map_or(run.blocks.len(), |end| run.firsts.partition_point(|head| head < end));
         for stored in &run.blocks[from.min(to)..to] {

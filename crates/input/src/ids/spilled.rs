@@ -215,7 +215,7 @@ impl Mapping<'_> {
                     return sorter.finish();
                 }
                 go_on(self.progress)?;
-                // What is no part comes last.
+                // Ids that are of no part come last.
                 add(self.parts.get(number), &mut sorter, &mut buffer)?;
             }
         };

@@ -73,7 +73,7 @@ fn two_rows_are_sources_and_targets() {
     let weighted = wide(&[0, 1, 2, 3, 1, 2, 0, 0, 5, 6, 7, 8]);
     let (found, weights) = file("w.npy", array("<i8", true, "(4, 3)", &weighted));
     assert_eq!((found, weights), (pairs, vec![5.0, 6.0, 7.0, 8.0]));
-    // The same either way.
+    // Both ways give one answer.
     assert_eq!(
         file("s.npy", array("<i8", true, "(2, 2)", &wide(&[0, 1, 1, 2]))).0,
         [[0, 1], [1, 2]]

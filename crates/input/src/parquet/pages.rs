@@ -1,4 +1,4 @@
-//! What a Parquet file says about itself, checked against its size before a decoder believes it.
+//! Claims of a Parquet file about itself, checked against its size before a decoder believes it.
 //!
 //! The decoder allocates as much as page headers ask for, and follows schemas as deep as they go.
 //! So all headers of the columns that will be read are looked at first:

@@ -257,7 +257,7 @@ fn columns_in_the_path_are_ends_by_their_names() {
     put("w/weight=5/p.parquet", &batch(vec![("a", ids(&[1])), ("b", ids(&[2]))]));
     let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
     assert_eq!(edges(&*read("w", &options).unwrap().edges)[0].1.to_bits(), 5_f64.to_bits());
-    // What is no end by its name is none.
+    // A column that is no end by its name is none.
     put("y/year=2024/p.parquet", &batch(vec![("a", ids(&[1])), ("b", ids(&[2]))]));
     let input = read("y", &options).unwrap();
     assert!(!input.summary.weighted && input.summary.edges == 1);

@@ -96,7 +96,7 @@ fn files_read_past_the_cache_hold_the_same_edges() {
         let record = bytes.len() / 100_000;
         let long = bytes.repeat(12)[..1_150_007 * record].to_vec();
         let path = file(directory.path(), name, &long);
-        // What was just written is in the cache, and taken from there; then it is not.
+        // A file that was just written is in the cache, and taken from there; then it is not.
         let mut expected = None;
         for evicted in [false, true] {
             if evicted {

@@ -1,5 +1,5 @@
-//! What a source is, from its first bytes and its name: the layers around its bytes, and the format
-//! under them.
+//! The kind of a source, from its first bytes and its name: the layers around its bytes, and the
+//! format under them.
 //!
 //! ```text
 //! edges.csv.tar.gz:  1f 8b ─► gzip, then a header with its checksum ─► tar, then its file's name
@@ -149,7 +149,7 @@ impl Peeled<'_> {
                 foreign::check(self.shown, &self.begin)?;
                 let name;
                 (*member, name) = self.member(stored)?;
-                // What is looked at is the data of the one file.
+                // The bytes that are looked at are the data of the one file.
                 *bytes = vec![0; member.packed.min(PIPE_HEAD_BYTES) as usize];
                 if let Some((file, _)) = stored.file {
                     let read = file.read_exact_at(bytes, member.start);

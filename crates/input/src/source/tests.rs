@@ -1,4 +1,4 @@
-//! What files are, by their first bytes and names, and which files inputs name.
+//! Kinds of files, by their first bytes and names, and which files inputs name.
 
 use std::fs;
 use std::io::Write;

@@ -366,7 +366,7 @@ impl Blob {
         let mut begin = 0;
         for end in ends.as_chunks::<8>().0 {
             let end = u64::from_ne_bytes(*end) as usize;
-            // What was written is text, and its checksum is right.
+            // The bytes that were written are text, and its checksum is right.
             names.push(std::str::from_utf8(&text[begin..end]).unwrap_or_default());
             begin = end;
         }

@@ -1,4 +1,4 @@
-//! What cells and columns of a sample hold: integers, numbers, dates, identifiers, words.
+//! Kinds of cells and columns of a sample: integers, numbers, dates, identifiers, words.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What separates fields and what they are quoted with: candidates, scored over a sample.
+//! Separators and quotes of fields: candidates, scored over a sample.
 //!
 //! A candidate is a separator with a way of quoting. It is good if nearly all rows have the same
 //! number of fields with it, at least two. Of several good ones a tab wins, as other separators are

@@ -358,7 +358,7 @@ fn choose(
     let column = |place: usize| {
         let column = Column::of(body, place);
         let name = header.and_then(|names| Some(names.get(place)?.as_str()));
-        // What few rows have is no column where nothing names it.
+        // A field that few rows have is no column where nothing names it.
         let rare = name.is_none() && place > 1 && 2 * column.filled() < body.len();
         let holds = if rare { Holds::Nothing } else { column.holds() };
         columns::Column { name, holds, counts_rows: column.counts_rows }

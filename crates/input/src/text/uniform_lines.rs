@@ -191,7 +191,7 @@ fn long(text: &[u8], start: usize, length: usize) -> Option<f64> {
     if points == 0 {
         return exact(whole(digits)?);
     }
-    // What is before the point moves up to where it was.
+    // The digits before the point move up to where it was.
     let place = points.trailing_zeros() - 7;
     let before = (1 << place) - 1;
     let mantissa = whole(digits & !(before << 8 | 0xff) | (digits & before) << 8)?;

@@ -1,4 +1,4 @@
-//! What each layer makes of bytes that are whole, cut, changed, and too many.
+//! Each layer over bytes that are whole, cut, changed, and too many.
 
 use std::io::{Cursor, Write};
 
@@ -129,7 +129,7 @@ fn every_layer_keeps_to_the_ratio() {
         let said = unpacked(&[layer, Layer::Returns], &bytes, &limits).unwrap_err();
         assert!(said.contains("more than 10 times its size"), "{layer:?}: {said}");
     }
-    // What is passed over counts too.
+    // Bytes that are passed over count too.
     let skipped = tar_of(&[(".x", &zeros), ("e.csv", b"1 2\n")]);
     for (layer, bytes) in packed(&skipped) {
         let said = unpacked(&[layer, Layer::Tar], &bytes, &limits).unwrap_err();

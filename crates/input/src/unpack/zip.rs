@@ -4,8 +4,8 @@
 //! local header, data | ... | a central header for each file | (zip64 end, its locator) | end
 //! ```
 //!
-//! What lies where is said at the end, so an archive is a file and no pipe. Directories and files
-//! that begin with a dot or `_` are passed over, as in a directory.
+//! The place of each file is stated at the end, so an archive is a file and no pipe. Directories
+//! and files that begin with a dot or `_` are passed over, as in a directory.
 //!
 //! Invariant: central headers are read one by one, and nothing is held for how many there are.
 //! Checked in `directory`.

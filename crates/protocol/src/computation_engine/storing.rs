@@ -1,4 +1,5 @@
-//! What a computation engine has stored: edges, updates, vertices (Chaos, sections 5.1 and 6.3).
+//! Chunks that a computation engine has stored: edges, updates, vertices (Chaos, sections 5.1 and
+//! 6.3).
 //!
 //! ```text
 //! storing(t) = { (b, role) : sent(b, role) <= t, and not yet told that it is there }

@@ -197,7 +197,7 @@ impl StorageEngine {
                 self.damaged(cx, name);
                 cx.needs_new_epoch = true;
             }
-            // These are not read.
+            // Such blocks are not read.
             (
                 Wanted::Chunk(_) | Wanted::CopiesEnd(..) | Wanted::Store(..) | Wanted::Restore(..),
                 _,
@@ -219,7 +219,7 @@ impl StorageEngine {
                 self.keep_block(block, true);
                 Some(block.name)
             }
-            // These are not written.
+            // Such blocks are not written.
             _ => None,
         };
         self.serve(cx);

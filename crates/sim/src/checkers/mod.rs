@@ -1,4 +1,4 @@
-//! What must hold in every schedule, each in a file of its own.
+//! Checkers of what must hold in every schedule, each in a file of its own.
 //!
 //! Checkers see what machines want done, and what their programs make of it. They do not ask the
 //! protocol what it believes: its own audits could be wrong in the same way. What a checker does

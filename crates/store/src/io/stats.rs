@@ -1,4 +1,4 @@
-//! What went to and from a volume.
+//! Traffic to and from a volume.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

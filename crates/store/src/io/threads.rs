@@ -82,7 +82,7 @@ impl<M: Memory> Backend<M> for Threads<M> {
         if self.workers.len() < self.workers_max.min(self.in_flight + 1) {
             match self.spawn() {
                 Ok(thread) => self.workers.push(thread),
-                // Those that are there will do it.
+                // The threads that are there will do it.
                 Err(_) if !self.workers.is_empty() => {}
                 // Where the system starts no more threads, this one does it.
                 Err(_) => {

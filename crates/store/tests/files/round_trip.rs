@@ -1,4 +1,4 @@
-//! What was written is what is read, however reads and writes are interleaved.
+//! Reads give what was written, however reads and writes are interleaved.
 
 use std::sync::Arc;
 

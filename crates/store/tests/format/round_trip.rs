@@ -1,4 +1,4 @@
-//! What goes into a builder comes out of both readers.
+//! Edges that go into a builder come out of both readers.
 
 use bytemuck::cast_slice;
 use proptest::prelude::*;
@@ -173,7 +173,7 @@ proptest! {
         for (sample, ends) in samples.iter().zip(ends.windows(2)) {
             let aligned = Aligned::new(&out[ends[0]..]);
             prop_assert_eq!(Chunk::open(aligned.bytes()).unwrap().bytes(), ends[1] - ends[0]);
-            // What follows a chunk is none of its business.
+            // The bytes that follow a chunk are none of its business.
             check(sample, &out[ends[0]..]);
         }
     }

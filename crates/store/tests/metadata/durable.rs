@@ -86,7 +86,7 @@ fn short_and_interrupted_writes_are_continued() {
 fn a_draft_that_is_dropped_was_never_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("manifest");
-    // What a killed process of the same id left is in nobody's way.
+    // A file that a killed process of the same id left is in no other's way.
     let left = folder.path().join(format!(".manifest.tmp-{}", std::process::id()));
     fs::write(&left, "left").unwrap();
     let mut draft = Draft::create(&path, None).unwrap();

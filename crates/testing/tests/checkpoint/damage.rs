@@ -87,7 +87,7 @@ fn a_flipped_bit_is_found_wherever_it_is() {
             let what = format!("a bit of byte {place} of {name}");
             let versioned = |error: &EngineError| error.kind() == FailureKind::Input && place < 10;
             if *name == before {
-                // Nobody looks at it while the last one is whole.
+                // It is not looked at while the last one is whole.
                 let (found, notes) = go_on(&directory, &graph(), &program()).expect(&what);
                 assert!(found == expected && notes.is_empty(), "{what}");
             } else if *name == last {

@@ -1,5 +1,5 @@
-//! What a machine of a cluster does with chunks: every program by cells, by update chunks and with
-//! what a stealer hands over, for chunks in all their forms; and what is wrong with chunks.
+//! Chunks on a machine of a cluster: every program by cells, by update chunks and with what a
+//! stealer hands over, for chunks in all their forms; and what is wrong with chunks.
 
 mod answers;
 mod cluster;

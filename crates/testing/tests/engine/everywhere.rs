@@ -1,5 +1,5 @@
-//! The same bits everywhere, on a graph large enough for several groups of sources, stripes of
-//! destinations and chunks in each cell.
+//! Bits that are equal everywhere, on a graph large enough for several groups of sources, stripes
+//! of destinations and chunks in each cell.
 
 use std::sync::OnceLock;
 

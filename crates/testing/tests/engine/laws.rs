@@ -1,4 +1,4 @@
-//! What may be done to an edge list without changing the answer, or with a known change.
+//! Changes of an edge list that leave the answer, or change it in a known way.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -166,7 +166,7 @@ proptest! {
         let depths = reference.run(&graph, PLAIN, &search);
         let trees = reference.run(&graph, PLAIN, &tree);
         for depth in 0..depths.total.depth {
-            // What was found later is as it was at first.
+            // Vertices that were found later are as they were at first.
             let last = welter_algorithms::bfs::Reach { depth, vertices: 1 };
             let is_known = |at: f64| (0.0..=depth as f64).contains(&at);
             let known: Vec<bool> = depths.numbers().into_iter().map(is_known).collect();

@@ -267,7 +267,7 @@ impl Program for Flicker {
     ) -> Applied<Flickering, Count> {
         let round = value.round + 1;
         let hash = (value.index * 31 + round).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-        // What the totals said goes in too: a total that is wrong once is wrong for good.
+        // Totals go in too: a total that is wrong once is wrong for good.
         let sum = value.sum.wrapping_mul(3) + sum + (last.0 & 0xff);
         let value = Flickering { round, sum, ..value };
         Applied { value, total: Count(count), active: hash.is_multiple_of(self.one_in) }

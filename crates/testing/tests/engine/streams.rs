@@ -1,5 +1,5 @@
-//! What a stream program is shown: every edge that may be a candidate once, with its weight, and
-//! every vertex between two rounds.
+//! Edges that a stream program is shown: every edge that may be a candidate once, with its weight,
+//! and every vertex between two rounds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -162,7 +162,7 @@ fn files_of_another_graph_are_found() {
         names(&answer(&here.graph()).expect_err(&name), &name, "a file of another graph");
         fs::write(&path, own).unwrap();
     }
-    // What does not belong there is told, and is no damage.
+    // A file that does not belong there is reported, and is no damage.
     fs::write(here.graph().join("gen-0/notes.txt"), "mine").unwrap();
     assert_eq!(check(&here.graph()).unwrap().foreign, ["gen-0/notes.txt"]);
 }

@@ -154,7 +154,7 @@ proptest! {
         judge(&graph, Cost::Maximum);
     }
 
-    // What contraction makes parallel: of a grid the sides of components, of a path nothing.
+    // Edges that contraction makes parallel: of a grid the sides of components, of a path nothing.
     #[test]
     fn grids_and_paths_in_no_order(
         (names, weights, is_grid) in (
@@ -236,8 +236,8 @@ fn components_are_halved_by_every_pass() {
     // All hook at once.
     let alike = Graph { weights: None, ..graph };
     assert_eq!(by_passes(&alike, Cost::Minimum).1, 1);
-    // What is known spreads through all of a component, and so does its name: of a path that is
-    // halved as often that takes twice its length, and some iterations a round.
+    // News spreads through all of a component, and so does its name: of a path that is halved as
+    // often that takes twice its length, and some iterations a round.
     let graph = halving(1 << 5);
     let (rows, iterations) = by_labels(&graph, Cost::Minimum);
     assert_eq!(rows, by_passes(&graph, Cost::Minimum).0);

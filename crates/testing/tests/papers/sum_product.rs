@@ -32,7 +32,7 @@ fn plain<const K: usize>(
     let numbers = graph.numbers();
     let ends: Vec<[usize; 2]> =
         graph.pairs.iter().map(|pair| pair.map(|slot| numbers[slot as usize])).collect();
-    // What each edge told its first end, and its second.
+    // Messages of each edge to its first end, and to its second.
     let mut told = vec![[[1.0; K]; 2]; ends.len()];
     let heard = |told: &[[[f64; K]; 2]], vertex: usize, but: usize| -> [f64; K] {
         let mut product = priors[vertex];
@@ -228,7 +228,7 @@ fn what_was_said_does_not_come_back() {
 
 #[test]
 fn a_lean_fades_along_a_path() {
-    // What one end knows is heard at distance d with (2 * coupling - 1)^d of its lean.
+    // The lean of one end arrives at distance d with (2 * coupling - 1)^d of its lean.
     let (length, coupling) = (60_usize, 0.9);
     let graph = Graph::new(length, (1..length as u32).map(|v| [v - 1, v]).collect());
     let mut priors = vec![[1.0, 1.0]; length];

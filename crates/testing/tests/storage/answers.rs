@@ -1,4 +1,4 @@
-//! The same bits as in memory, wherever edges wait and however they are read.
+//! Bits as in memory, wherever edges wait and however they are read.
 
 use welter_engine::EngineError;
 use welter_engine::plan::{OutOfCore, Plan, Route, StorageMode};

@@ -160,7 +160,7 @@ fn in_an_iteration() {
             let before = faults.seen();
             let came = welter_engine::run(&graph, &program, &workers, &progress);
             assert!(is_cancelled(&came), "vertex {at}");
-            // What was read ahead by each worker, and the stripes that they were at.
+            // Chunks that each worker read ahead, and the stripes that they were at.
             let seen = faults.seen() - before;
             assert!(seen <= pass * iteration + pass / 2 + 10, "{seen} reads, {pass} in a pass");
         }

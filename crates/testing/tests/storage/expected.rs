@@ -1,4 +1,4 @@
-//! What a plan expects an iteration to move, beside what it moves.
+//! Traffic that a plan expects of an iteration, beside what it moves.
 
 use welter_engine::plan::Traffic;
 use welter_store::io::VolumeStats;

@@ -40,7 +40,7 @@ fn for_each_call(
         let faults = faults(nth);
         let way = Way::stored(0, &directory);
         let way = match run / modes.len() / 2 % 3 {
-            // What it does on the others is what all do.
+            // The requests of the others are as everywhere.
             _ if task == Task::Corners => way.by_spill(),
             0 => way,
             1 => way.by_ranges(),
@@ -78,7 +78,7 @@ fn a_call_that_fails_is_an_error_of_the_device() {
             task,
             |nth| Faults::nth(nth, EIO),
             |nth, came| {
-                // What could not be read ahead is tried again.
+                // A chunk that could not be read ahead is tried again.
                 let Err(error) = came else { return };
                 let made = error.to_string().contains("cannot create it");
                 let expected = if made { FailureKind::Output } else { FailureKind::Storage };

@@ -77,7 +77,7 @@ fn what_is_left_is_written_and_less_is_read() {
             assert!(left.iter().all(|left| left.parallel.is_none()), "{left:?}");
             assert!(left.is_sorted_by(|more, less| less.edges <= more.edges / 4), "{left:?}");
             assert!(left[0].edges <= u64::from(EDGES) / 4);
-            // What is left of a path is little soon, and passes are many.
+            // Few edges are left of a path soon, and passes are many.
             let share = if task == Task::Forest { 2 } else { 1 };
             let moved = (found.read + found.written) * share;
             assert!(moved < all.read, "{task:?}: {moved} bytes moved for {}", all.read);

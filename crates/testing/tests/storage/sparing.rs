@@ -1,4 +1,4 @@
-//! What is not read because no active source reaches it.
+//! Chunks that are not read because no active source reaches them.
 
 use welter_algorithms::LabelPropagation;
 use welter_algorithms::bfs::BfsTree;

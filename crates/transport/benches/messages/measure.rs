@@ -44,7 +44,7 @@ pub(crate) fn measured(pipe: &mut dyn Pipe, targets: &[u32]) -> Cost {
             receive += processor_nanos() - between;
             sent += targets.len();
         }
-        // What waits in the open bucket of one repetition comes in the next one.
+        // Messages that wait in the open bucket of one repetition comes in the next one.
         assert!(received > sent / 2, "most of what is sent arrives");
         best.send = best.send.min(send as f64 / sent as f64);
         best.receive = best.receive.min(receive as f64 / received as f64);

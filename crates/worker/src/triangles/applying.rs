@@ -1,4 +1,4 @@
-//! What becomes of what a worker of programs over triangles has gathered: vertex sets, and rows for
+//! Applying what a worker of programs over triangles has gathered: vertex sets, and rows for
 //! others.
 
 use welter_engine::EngineError;

@@ -1,4 +1,5 @@
-//! What a worker of programs over triangles streams: edges, and records that others have sent.
+//! Records that a worker of programs over triangles streams: edges, and records that others have
+//! sent.
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use welter_engine::EngineError;

@@ -1,4 +1,4 @@
-//! What changed while parts of a graph are relaxed, and who has not heard of it.
+//! Changes while parts of a graph are relaxed, and the parts that have not met them yet.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a dense iteration does with a stripe: its edges are folded, and what they made applied.
+//! A stripe in a dense iteration: its edges are folded, and what they made applied.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a worker has all along: accumulators of a stripe, and buffers.
+//! State that a worker has all along: accumulators of a stripe, and buffers.
 
 use crate::EngineError;
 use crate::columns::groups::groups;

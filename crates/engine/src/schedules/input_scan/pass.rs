@@ -255,7 +255,7 @@ impl Passes for InputRun<'_> {
         if keeps {
             let lists = worker_states.iter_mut().map(|worker| take(&mut worker.edges));
             let kept = keeper.into_kept(lists);
-            // What was kept before is more, but it is all.
+            // The edges that were kept before are more, but all.
             self.kept = kept.or(self.kept.take());
         }
         self.worker_states = worker_states;

@@ -1,4 +1,4 @@
-//! What is counted of each rank: 4 bytes, and a place of its own for what few have beyond.
+//! Counts of each rank: 4 bytes, and a place of its own for the few that need more.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

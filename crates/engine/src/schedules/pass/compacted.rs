@@ -13,7 +13,7 @@
 //! many are left is known only when all were looked at, so a pass that gives up has written for
 //! nothing: at a quarter no more than a quarter of what it read.
 //!
-//! What is left stays in memory as far as half of the room there goes; the other half is for
+//! Remaining edges stay in memory as far as half of the room there goes; the other half is for
 //! programs that ask for all that is left at once. An older generation is dropped with its room on
 //! storage when a new one is whole; the graph itself stays.
 //!

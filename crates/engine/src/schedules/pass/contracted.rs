@@ -1,8 +1,8 @@
 //! Edges that were contracted.
 //!
-//! They lie in slabs in no order, each a [`ContractedEdge`]: components, and what tells the edge.
-//! Slabs on storage are read some at a time, and checked against the checksums that were kept of
-//! them.
+//! Contracted edges lie in slabs in no order, each a [`ContractedEdge`]: components, and what tells
+//! the edge. Slabs on storage are read some at a time, and checked against the checksums that were
+//! kept of them.
 
 use std::sync::Arc;
 

@@ -75,7 +75,7 @@ impl<'g> Order<'g> {
             Share::All => (0, chunks),
         };
         let turn = count * stripe / graph.stripes.len();
-        // What is on storage is read ahead, and best as it lies there.
+        // Chunks on storage are read ahead, and best as they lie there.
         let is_down = way == Way::Down && graph.stored.is_none();
         (0..count).map(move |step| match way {
             Way::Turned => begin + (turn + step) % count,

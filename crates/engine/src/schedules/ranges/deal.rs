@@ -1,4 +1,4 @@
-//! Who folds which stripes, and in which range.
+//! Deal of stripes to workers and ranges.
 
 use crate::edges::graph::Graph;
 

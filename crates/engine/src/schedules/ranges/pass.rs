@@ -1,4 +1,4 @@
-//! What the workers of an iteration by ranges share, and what each of them owns.
+//! An iteration by ranges: what its workers share, and what each of them owns.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,5 @@
-//! What a worker has all along: accumulators of its stripes in a range, and columns on their way.
+//! State that a worker has all along: accumulators of its stripes in a range, and columns on their
+//! way.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! What stripes are gathered from.
+//! Sources of updates that stripes are gathered from.
 
 use std::vec::IntoIter;
 

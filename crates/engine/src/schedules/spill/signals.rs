@@ -1,4 +1,4 @@
-//! What sources tell stripes: what waits on storage in extended programs.
+//! Signals of sources to stripes: they wait on storage in extended programs.
 //!
 //! An edge is shown what both of its ends say, so no update can be made of it before its source's
 //! signal has come to its stripe. That signal is what travels: a record names the source and has

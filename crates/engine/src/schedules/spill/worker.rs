@@ -1,4 +1,4 @@
-//! What a worker has all along, and how it gathers a stripe.
+//! State that a worker has all along, and how it gathers a stripe.
 
 use std::sync::Arc;
 

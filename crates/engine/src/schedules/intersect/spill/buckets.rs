@@ -1,4 +1,4 @@
-//! What waits on storage: entries of rows, rows that travel, and counts, by where they go.
+//! Records that wait on storage: entries of rows, rows that travel, and counts, by where they go.
 //!
 //! ```text
 //! turn     waits for            target                    and
