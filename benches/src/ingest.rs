@@ -2,7 +2,7 @@
 //!
 //! Phases are those that the engine reports. They run again and again in the same memory; what the
 //! first time takes, when memory is fresh, is shown too. Beside them stands a plain copy of the
-//! file out of the page cache, which nobody can do without.
+//! file out of the page cache, which no program can do without.
 
 use std::fs::File;
 use std::hint::black_box;

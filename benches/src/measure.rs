@@ -2,7 +2,7 @@
 //!
 //! Machines are noisy: a neighbour wakes up, a clock slows down. So contenders take turns, round by
 //! round, each round beginning with another one, and what is reported is the median of all samples.
-//! A slow minute then slows everybody.
+//! A slow minute then slows all of them.
 
 use anyhow::Result;
 

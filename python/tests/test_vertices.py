@@ -16,7 +16,7 @@ import scipy.sparse
 
 import welter
 
-#: Who calls whom, and two that nobody calls.
+# : Callers and whom they call, and two that no one calls.
 CALLS = {"caller": ["ann", "bob"], "callee": ["bob", "cid"]}
 PEOPLE = ["zoe", "ann", "bob", "cid", "dee"]
 COMPONENTS = {"ann": "ann", "bob": "ann", "cid": "ann", "dee": "dee", "zoe": "zoe"}

@@ -35,7 +35,7 @@ enum Answer {
     Forest,
     Members,
     Cut,
-    /// Of an algorithm that nobody else has.
+    /// Of an algorithm that no other program has.
     Nothing,
 }
 

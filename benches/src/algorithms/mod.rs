@@ -163,7 +163,7 @@ impl<'a> Bench<'a> {
         Ok(all)
     }
 
-    /// Every algorithm, beside everybody who has it.
+    /// Every algorithm, beside all programs that have it.
     fn beside_others(&self, jobs: &[Job]) -> Result<Table> {
         let columns = [
             "algorithm",

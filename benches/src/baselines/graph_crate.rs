@@ -2,10 +2,10 @@
 //!
 //! It has no reader of raw pairs, so these are read as fast as plain code can and handed over as
 //! the list that its own text reader makes. Its PageRank is f32, writes new ranks over old ones
-//! within an iteration (Gauss-Seidel: after few iterations its ranks differ from everybody else's
-//! and are nearer to the limit), drops the rank of sinks and counts every id up to the largest as a
-//! vertex. It runs on all cores that the calling thread may use; [`crate::system::Pinned`] says on
-//! how many.
+//! within an iteration (Gauss-Seidel: after few iterations its ranks differ from those of all
+//! others and are nearer to the limit), drops the rank of sinks and counts every id up to the
+//! largest as a vertex. It runs on all cores that the calling thread may use;
+//! [`crate::system::Pinned`] says on how many.
 
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};

@@ -381,7 +381,7 @@ pub(crate) fn pagerank(incoming: &Adjacency, named: &[bool], iterations: u64) ->
 mod tests {
     use super::*;
 
-    /// A triangle 0, 1, 2 and a tail 2, 3, a loop at 3, an edge twice; 4 is named by nobody.
+    /// A triangle 0, 1, 2 and a tail 2, 3, a loop at 3, an edge twice; 4 is named by no edge.
     const PAIRS: [[u32; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 1], [2, 3], [3, 3]];
 
     #[test]

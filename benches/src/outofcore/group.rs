@@ -41,7 +41,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A group that still has a process cannot go; it is empty then and harms nobody.
+        // A group that still has a process cannot go; it is empty then and does no harm.
         let _ = fs::remove_dir(&self.0);
     }
 }

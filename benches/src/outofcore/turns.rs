@@ -3,7 +3,7 @@
 //!
 //! The device alone reads the same files as often as the iterations do: after a rest devices of
 //! virtual machines give more for a few seconds than they can keep up. Every other turn goes
-//! backwards, so that nobody always comes after the rest.
+//! backwards, so that none always comes after the rest.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -174,7 +174,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Of nobody.
+    /// Of no vertex.
     const NOTHING: Self =
         Self { best: RankedEdge::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
 }

@@ -148,7 +148,7 @@ impl Stream for Levels {
         }
     }
 
-    /// A pass that reaches nobody is the last one.
+    /// A pass that reaches no vertex is the last one.
     fn limit(&self) -> Limit {
         let invariant = "each pass but the last reaches a vertex that was not reached";
         Limit::Proved { most: |vertices| vertices + 1, invariant }

@@ -58,8 +58,8 @@ use crate::hash::hash;
 /// No vertex: more than all.
 const NONE: u32 = u32::MAX;
 
-/// Turns with the same priorities: two rounds. A star is one vertex after these, whoever comes
-/// before its centre; what is left of a path has chances of its own in the next ones.
+/// Turns with the same priorities: two rounds. A star is one vertex after these, whichever vertices
+/// come before its centre; what is left of a path has chances of its own in the next ones.
 const TURNS: u64 = 4;
 
 /// The program.
@@ -210,13 +210,13 @@ impl Contract for LocalContraction {
         (Class { name: value.vertex, least, ..value }, Turn { turn, open: 0 })
     }
 
-    /// No edge is left when nobody was offered anything; labels were told in the same turn.
+    /// No edge is left when no vertex was offered anything; labels were told in the same turn.
     fn next(&self, iterations: u64, total: &Turn) -> Next {
         let ends = iterations > 0 && !total.offers() && total.open == 0;
         if ends { Next::Stop } else { Next::Iterate }
     }
 
-    /// Of each component the vertex that comes last names nobody: it has a neighbour that comes
+    /// Of each component the vertex that comes last names none: it has a neighbour that comes
     /// before it. So a round of two iterations leaves less of each that has an edge.
     fn limit(&self) -> Limit {
         let invariant = "each round leaves less vertices of every component that has an edge";

@@ -191,7 +191,7 @@ impl Best {
         Self { weight: AtomicU64::new(NO_EDGE), ends: AtomicU64::new(0) }
     }
 
-    /// The edge, while nobody offers any.
+    /// The edge, while none is offered.
     fn get(&self) -> Rank {
         (self.weight.load(Relaxed), self.ends.load(Relaxed))
     }

@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | [`TRIM`] | that something enters it | that something leaves it | few are trimmed |
 //! | [`SPREAD`] | the label of u, of which it keeps the smallest | | no label changes |
-//! | [`REACH`] | | that v reaches their label, if both have one label | nobody new reaches |
+//! | [`REACH`] | | that v reaches their label, if both have one label | no new vertex reaches |
 //!
 //! The vertices with one label that do not reach it are a part of the next round: a component has
 //! one label, since its vertices reach each other.

@@ -21,7 +21,7 @@
 //! |---|---|---|---|
 //! | [`TRIM`] | that it is open | that it is open | few are trimmed |
 //! | [`SPREAD`] | its label | | no label changes |
-//! | [`REACH`] | | its label, if it reaches that | nobody new reaches |
+//! | [`REACH`] | | its label, if it reaches that | no new vertex reaches |
 //!
 //! Totals say which stage it is ([`stages`](crate::stages)). A run without active vertices would
 //! end where a stage does: vertex 0 is always active, and has nothing to say once it is decided.

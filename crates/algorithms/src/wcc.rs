@@ -201,7 +201,7 @@ impl Stream for Wcc {
     }
 
     /// One step towards the root. Numbers are finalized in rising order, so the vertex that this
-    /// one points at has mostly made its own step, and one is enough; a loop whose end nobody
+    /// one points at has mostly made its own step, and one is enough; a loop whose end no thread
     /// foresees took three times as long.
     #[inline(always)]
     fn finalize(&self, _: Step, view: StateView<'_, Self>, vertex: u32) {

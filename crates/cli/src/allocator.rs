@@ -67,7 +67,7 @@ const ROOM_BYTES: usize = 1 << 20;
 /// that begins has no memory for the list of its destructors, and asks no allocator of ours.
 fn is_refused_now() -> bool {
     let (room, ours) = (ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE);
-    // SAFETY: a new mapping that nobody reads; the process ends or aborts right after.
+    // SAFETY: a new mapping that is never read; the process ends or aborts right after.
     unsafe { mmap_anonymous(std::ptr::null_mut(), ROOM_BYTES, room, ours) }.is_err()
 }
 

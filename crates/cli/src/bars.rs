@@ -31,7 +31,7 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
-    /// Begins to draw, unless nobody would see it.
+    /// Begins to draw, unless standard error is no terminal.
     pub(crate) fn start(progress: &Progress, quiet: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = (!quiet && std::io::stderr().is_terminal()).then(|| {

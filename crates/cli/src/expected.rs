@@ -34,7 +34,7 @@ pub(crate) fn lines(plan: &Plan, pace: &Throughput) -> String {
                 .to_owned(),
         ],
     });
-    // Where little is stored nobody has looked.
+    // Where little is stored the device was not looked at.
     if plan.storage().is_some() && pace.read < u64::MAX {
         let [read, write] = [pace.read, pace.write].map(|rate| rate as f64 / 1e9);
         lines.push(format!(

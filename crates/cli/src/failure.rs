@@ -119,7 +119,7 @@ impl Failure {
         self.wrong_guess
     }
 
-    /// Nobody reads standard output any more, as in `welter ... | head`: no error.
+    /// Standard output has no reader any more, as in `welter ... | head`: no error.
     fn closed() -> Self {
         Self { kind: None, ..Self::new(FailureKind::Output, "") }
     }

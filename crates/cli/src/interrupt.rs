@@ -45,7 +45,7 @@ pub(crate) fn ignore_file_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Begins to listen for Ctrl-C, SIGTERM, and SIGHUP where nobody (such as `nohup`) has it ignored.
+/// Begins to listen for Ctrl-C, SIGTERM, and SIGHUP where it is not ignored (as by `nohup`).
 pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut kinds = vec![SIGINT, SIGTERM];

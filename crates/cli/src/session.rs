@@ -57,7 +57,7 @@ pub(crate) struct Session {
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
     bars: Option<Bars>,
-    /// Notes for a person meanwhile, where nobody reads standard error.
+    /// Notes for a person meanwhile, where standard error is not read.
     said: Option<Mutex<Vec<String>>>,
 }
 

@@ -49,7 +49,7 @@ pub enum Trust {
     Loopback,
     /// Of machines that prove that they have a key.
     Key(Credentials),
-    /// Of whoever reaches a port, because the user says that the network is trusted.
+    /// Of all who reach a port, because the user says that the network is trusted.
     Network,
 }
 

@@ -232,7 +232,7 @@ impl Shard {
         !self.0.is_poisoned.load(Ordering::Acquire)
     }
 
-    /// Takes notice of what nobody waits for.
+    /// Takes notice of answers that are not waited for.
     fn tried(&self, result: Result<(), StoreError>) -> Option<Event> {
         result.err().iter().for_each(|error| self.note(error));
         None

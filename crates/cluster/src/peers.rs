@@ -1,6 +1,6 @@
 //! A host whose machines are processes of several computers, which come to it by themselves.
 //!
-//! It is at the side of rank 0. Somebody else starts the machines, and others in their place: a
+//! It is at the side of rank 0. Another program starts the machines, and others in their place: a
 //! person by ssh, Slurm, Kubernetes. A machine that has ended may come again in the place of its
 //! rank, and is waited for.
 //!
@@ -370,7 +370,7 @@ impl Door {
                 return;
             }
             let Ok((stream, from)) = accepted else {
-                // Too many files are open: for how long, nobody knows.
+                // Too many files are open: for how long is not known.
                 sleep(Duration::from_millis(10));
                 continue;
             };
@@ -393,7 +393,7 @@ impl Door {
         self.halves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears who somebody is. None where it is no machine of this run.
+    /// The machine at the other end. None where it is no machine of this run.
     fn hear(&self, stream: TcpStream) -> Option<()> {
         let stream = Stream::accepted(stream, &self.trust, HANDSHAKE).ok()?;
         let mut stream = BufReader::new(stream);

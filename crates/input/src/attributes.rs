@@ -6,7 +6,7 @@
 //! such as those of sources.
 //!
 //! Invariant: a value goes to the vertex whose id its row names, or nowhere and is counted; no
-//! vertex gets a value that nobody stated. Tested by
+//! vertex gets a value that was not stated. Tested by
 //! `values_go_to_the_vertices_that_their_rows_name` and
 //! `ids_that_are_no_vertices_are_counted_or_refused`.
 

@@ -1,5 +1,6 @@
 //! Negative weights: an error with its place where an algorithm cannot have them, in every format
-//! that has weights; weights like others where nobody minds; unread where nobody wants them.
+//! that has weights; weights like others where the algorithm takes them; unread where it has no use
+//! for them.
 
 use std::fs;
 

@@ -44,7 +44,7 @@ pub enum IdMap {
 }
 
 impl IdMap {
-    /// Whether every slot is a vertex, so that nobody has to look which ones occur.
+    /// Whether every slot is a vertex, so that no reader has to look which ones occur.
     pub fn all_present(&self) -> bool {
         !matches!(self, Self::Same)
     }

@@ -3,7 +3,7 @@
 //!
 //! One list holds the ids of both, sources first, so that slots ascend in the order of the ids of
 //! each kind: to the integers of targets a number is added that is larger than all of sources, and
-//! names have a letter before them that says the kind. Nobody but this file looks at that.
+//! names have a letter before them that says the kind. This file alone looks at that.
 //!
 //! Invariant: what a caller gets are the ids that came in. Tested by
 //! `ids_are_found_on_their_side`.

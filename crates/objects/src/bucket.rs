@@ -95,7 +95,7 @@ impl Bucket {
         Ok((bytes, object.version().clone()))
     }
 
-    /// An object that is to be written, as long as `stopped` does not say that nobody wants it any
+    /// An object that is to be written, as long as `stopped` does not say that it is not wanted any
     /// more. No request is made yet.
     ///
     /// # Errors

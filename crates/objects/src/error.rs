@@ -30,7 +30,7 @@ pub enum ObjectErrorKind {
     Missing,
     /// The object is another one than when it was opened, or is gone.
     Changed,
-    /// The store lets nobody, or not this user.
+    /// The store lets no user, or not this one.
     Denied,
     /// The store cannot do this.
     Unsupported,

@@ -30,7 +30,7 @@ struct Opened {
     version: Version,
     /// The first bytes.
     head: Bytes,
-    /// Says whether nobody wants to read it any more.
+    /// Says whether it is not to be read any more.
     stopped: OnceLock<Box<Stopped>>,
 }
 
@@ -64,7 +64,7 @@ impl Object {
         Ok(Self(Arc::new(Opened { store, path, name, bytes, version, head, stopped })))
     }
 
-    /// Ends requests that are waited for as soon as this says that nobody wants them any more. It
+    /// Ends requests that are waited for as soon as this says that they are not wanted any more. It
     /// holds for all copies, and the first call counts.
     pub fn stop_when(&self, stopped: impl Fn() -> bool + Send + Sync + 'static) {
         // A later reader has less to say than the one that opened it.

@@ -14,7 +14,7 @@ const THREADS: usize = 2;
 /// How often a thread that waits looks whether it should.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Says whether nobody wants any more what is waited for.
+/// Says whether the answer that is waited for is not wanted any more.
 pub(crate) type Stopped = dyn Fn() -> bool + Send + Sync;
 
 /// The runtime, which begins with the first call and lasts as long as the process.
@@ -55,7 +55,7 @@ pub(crate) fn wait_unless<T>(
     })
 }
 
-/// Begins a request that somebody waits for later.
+/// Begins a request that is waited for later.
 pub(crate) fn begin<T: Send + 'static>(
     request: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {

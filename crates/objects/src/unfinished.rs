@@ -1,4 +1,4 @@
-//! Uploads in parts that have begun and not ended: parts that nobody sees, and that cost money.
+//! Uploads in parts that have begun and not ended: parts that no reader sees, and that cost money.
 //!
 //! Invariant: each is completed or given up by one caller alone, who has taken it. Checked in
 //! `take`. Tested by `what_is_unfinished_is_given_up_when_a_process_leaves`.
@@ -24,7 +24,7 @@ static ENDED: Condvar = Condvar::new();
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     name: String,
-    /// `None` while somebody ends it.
+    /// `None` while another thread ends it.
     upload: Mutex<Option<Box<dyn MultipartUpload>>>,
 }
 
@@ -64,7 +64,8 @@ impl Unfinished {
         ENDED.notify_all();
     }
 
-    /// Ends it without an object, unless somebody does. `flew`: whether parts were on their way.
+    /// Ends it without an object, unless another thread does. `flew`: whether parts were on their
+    /// way.
     ///
     /// # Errors
     /// When the store could not be told.

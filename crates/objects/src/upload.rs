@@ -151,7 +151,7 @@ impl Upload {
     }
 
     /// Asks whether the object may be written, by beginning an upload and giving it up. Nothing is
-    /// left, but for one byte at Azure, which nobody sees and which goes by itself.
+    /// left, but for one byte at Azure, which no reader sees and which goes by itself.
     ///
     /// # Errors
     /// When there is no such bucket, or this user may not write there.
@@ -185,7 +185,7 @@ impl Upload {
     /// Drops all that was written.
     ///
     /// # Errors
-    /// When the store could not be told, so that parts may lie there that nobody sees.
+    /// When the store could not be told, so that parts may lie there that no reader sees.
     pub fn give_up(mut self) -> Result<(), ObjectError> {
         self.end()
     }

@@ -170,7 +170,7 @@ impl Progress {
 
     /// Asks every loop of the run to end at its next batch.
     ///
-    /// Handles are clones of one, so whoever catches Ctrl-C ends the loops of workers:
+    /// Handles are clones of one, so the handler of Ctrl-C ends the loops of workers:
     ///
     /// ```
     /// use welter_progress::Progress;

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! **Invariant:** when a manifest is durable, all that it names is. Checked by the simulator in
-//! `Checkpoints::persisted`. **Invariant:** what a kept manifest names is deleted by nobody, but
-//! for the updates of the older one. Tested by
+//! `Checkpoints::persisted`. **Invariant:** what a kept manifest names is deleted by no machine,
+//! but for the updates of the older one. Tested by
 //! `the_two_newest_are_kept_by_epoch_and_then_by_version` and
 //! `a_checkpoint_after_a_scatter_takes_the_place_of_the_one_before`; checked by the simulator in
 //! `Checkpoints::installed`.

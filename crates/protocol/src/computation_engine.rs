@@ -407,7 +407,7 @@ impl ComputationEngine {
             }
         }
         if self.task.is_none() && self.waiting.is_empty() && step.phase != Phase::Ingest {
-            // After each partition, own or stolen, everybody is asked anew.
+            // After each partition, own or stolen, all machines are asked anew.
             self.begin_round(cx);
         }
         self.advance(cx);

@@ -101,7 +101,7 @@ impl Context {
         self.emit(to, number, message);
     }
 
-    /// Says something to everybody, oneself included.
+    /// Sends a message to all machines, this one included.
     pub(crate) fn send_all(&mut self, message: &Message) {
         for to in 0..self.machines() {
             self.send(to, message.clone());

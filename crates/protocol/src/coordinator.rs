@@ -122,7 +122,8 @@ impl Coordinator {
         }
     }
 
-    /// Begins a new epoch, and returns its name. Everybody is summoned, and again until all came.
+    /// Begins a new epoch, and returns its name. All machines are summoned, and again until all
+    /// came.
     pub(crate) fn begin_epoch(&mut self, cx: &mut Context) -> Epoch {
         if matches!(self.stage, Stage::Summoning | Stage::Installing) {
             cx.counters.count(Path::EpochAgain);

@@ -2,7 +2,7 @@
 //!
 //! A machine fails when its input is malformed, its budget too small, the user has had enough, or a
 //! wait is too long. It does nothing more then but to tell the coordinator, until it is answered.
-//! The coordinator takes the first failure that it hears of as the verdict, and tells everybody
+//! The coordinator takes the first failure that it hears of as the verdict, and tells all machines
 //! until all have heard it, or patience ends.
 //!
 //! ```text

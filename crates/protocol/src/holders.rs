@@ -6,7 +6,7 @@
 //! With `m` machines a partition has `m` cells, whose chunks lie at a few engines each:
 //!
 //! ```text
-//! pulls of a partition  <=  chunks + cells * engines        where nobody tells
+//! pulls of a partition  <=  chunks + cells * engines        where none tells
 //! pulls of a partition  <=  chunks + engines * c            c cells are at work until all told
 //! ```
 //!

@@ -62,7 +62,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Whether what is made in it is stored by whoever streams: there are no accumulators then.
+    /// Whether what is made in it is stored by the machine that streams: there are no accumulators
+    /// then.
     pub(crate) fn stores(self) -> bool {
         matches!(self, Self::Split | Self::Scatter)
     }
@@ -92,7 +93,7 @@ pub enum Kind {
     Updates,
     /// A chunk of a vertex set.
     Vertices,
-    /// Accumulators of a stealer that waits for nobody (an ablation).
+    /// Accumulators of a stealer that does not wait (an ablation).
     Accumulators,
     /// A chunk of edges that are binned by their destinations alone, until they are split.
     Rough,

@@ -106,7 +106,7 @@ impl Machine {
             return;
         }
         if self.membership.is_alone(&self.cx) {
-            // There is nobody to say it to.
+            // There is no machine to send it to.
             return self.cx.exit(failure);
         }
         let ending = self.ending.insert(Ending::new(&mut self.cx, failure));
@@ -212,7 +212,7 @@ impl Machine {
         self.cx.enter(epoch);
         self.computation.leave_epoch(&self.cx);
         self.recovery = Recovery::default();
-        // It will be there, though nobody waits for it any more.
+        // It will be there, though no request waits for it any more.
         self.manifests.extend(self.persisting.take().map(|(_, manifest)| manifest));
         self.membership.joined = true;
     }

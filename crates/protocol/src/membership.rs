@@ -2,8 +2,8 @@
 //!
 //! The host says who fills a rank, and gives each process a larger incarnation than the one before.
 //! The coordinator (rank 0) names epochs. A process that has just started, or cannot go on, says
-//! hello; the coordinator summons everybody into a new epoch, and who follows has forgotten all of
-//! the old one but what is stored.
+//! hello; the coordinator summons all machines into a new epoch, and each that follows has
+//! forgotten all of the old one but what is stored.
 //!
 //! ```text
 //! epoch(x, t)       that machine x is in                                           never goes back

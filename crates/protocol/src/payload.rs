@@ -118,7 +118,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The sum of its bytes, which nobody makes anew.
+    /// The sum of its bytes, which is not made anew.
     pub fn hash(&self) -> u64 {
         self.hash
     }

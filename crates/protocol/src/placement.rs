@@ -9,9 +9,8 @@
 //! mirrors          one machine further
 //! ```
 //!
-//! Of edges and updates nobody but the engine that has a chunk knows where it is: no
-//! directory. Pulls therefore name a partition, and never a chunk. (But for
-//! [`Placement::Directory`], an ablation.)
+//! Of edges and updates only the engine that has a chunk knows where it is: no directory. Pulls
+//! therefore name a partition, and never a chunk. (But for [`Placement::Directory`], an ablation.)
 //!
 //! Disks that were drawn have unequal shares: of `n` chunks a disk has `n / m`, give or take
 //! `sqrt(n / m)`, and the fullest one of many is at work when all others rest. Each machine can

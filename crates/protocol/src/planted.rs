@@ -24,11 +24,11 @@ pub enum Bug {
     NotCollected,
     /// Stealers that have ended count as engines at work, and wait for masters that have not begun.
     StealersStay,
-    /// A machine that fails exits at once, and tells nobody why.
+    /// A machine that fails exits at once, and does not report why.
     EndsAlone,
     /// Pairs of machines without the coordinator are not watched.
     PairsUnwatched,
-    /// Nobody watches how long a machine's own disk and program take.
+    /// The time that a machine's own disk and program take is not watched.
     WaitsUnbounded,
     /// Chunks without an active source count as work that remains.
     UnwantedCounted,
@@ -111,7 +111,7 @@ pub enum Bug {
     MirrorNotStored,
     /// Copies are not made durable.
     MirrorNotSynced,
-    /// Recovery asks nobody for copies of what is lost.
+    /// Recovery does not ask for copies of what is lost.
     NotRestored,
     /// A row of neighbours goes to one partition too few, now and then (planted in the workers of
     /// the simulator, as are the next ones).

@@ -1,5 +1,5 @@
 //! The input of a partition or cell as a computation engine sees it (Chaos, sections 6.3 and 6.5):
-//! chunks from anywhere, until nobody has one.
+//! chunks from anywhere, until no engine has one.
 //!
 //! ```text
 //! engines = open + asked + said "none"           disjoint
@@ -41,7 +41,7 @@ struct Finding {
     asked: usize,
     /// Engines that said "none".
     none: Vec<Rank>,
-    /// Nobody has any.
+    /// No engine has any.
     ended: bool,
 }
 
@@ -53,7 +53,8 @@ impl Pulls {
         Self { generation, open, directory, ..Self::default() }
     }
 
-    /// Of a cell of these sources: nobody is asked who has told that it has no chunk of it.
+    /// Of a cell of these sources: engines that have told that they have no chunk of it are not
+    /// asked.
     pub(crate) fn of(cx: &mut Context, generation: u32, holders: &Holders, source: u32) -> Self {
         if cx.config.placement == Placement::Directory {
             return Self::of_all(cx, generation);
@@ -98,7 +99,7 @@ impl Pulls {
         self.asked.len() + self.waiting.len() + finding
     }
 
-    /// Whether there is nobody to ask who is not asked already.
+    /// Whether all engines that can be asked are asked already.
     pub(crate) fn all_asked(&self) -> bool {
         self.open.is_empty() && self.directory.as_ref().is_none_or(|directory| directory.ended)
     }

@@ -90,7 +90,7 @@ impl Rounds {
         self.proposed
     }
 
-    /// Whether nobody is left to be asked, or to answer.
+    /// Whether no machine is left to be asked, or to answer.
     pub(crate) fn have_ended(&self) -> bool {
         self.left.is_empty() && self.proposed.is_none()
     }

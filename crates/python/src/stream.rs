@@ -24,8 +24,8 @@ pub(crate) fn taken(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReade
         .cast_into::<PyCapsule>()
         .map_err(|_| PyTypeError::new_err("__arrow_c_stream__ did not return a capsule"))?;
     let pointer = capsule.pointer_checked(Some(NAME))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name points to a stream that nobody else takes from while it lives,
-    // and what was taken is marked as released there.
+    // SAFETY: a capsule of this name points to a stream that no other reader takes from while it
+    // lives, and what was taken is marked as released there.
     let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr()) };
     reader.map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -231,7 +231,7 @@ impl Disk {
         Load { latencies, bytes, is_transfer, times: slow.map_or(1, |slow| slow.times) }
     }
 
-    /// A request is done. None if it is no more under way, or nobody waits for it.
+    /// A request is done. None if it is no more under way, or not waited for.
     pub fn done(&mut self, now: Time, ticket: u64, random: &mut Random) -> Option<Event> {
         let request = self.under_way.remove(&ticket)?;
         self.device.ended(now, &request.keys());
@@ -366,7 +366,7 @@ impl Disk {
         Event::Start { blocks, manifests: self.manifests.values().cloned().collect() }
     }
 
-    /// Blocks that are there to stay: which nobody wants to be deleted or written.
+    /// Blocks that are there to stay: which are not to be deleted or written.
     pub fn names(&self) -> impl Iterator<Item = &BlockName> {
         let is_changed = |name: &BlockName| {
             self.under_way.values().any(|request| match request {

@@ -31,7 +31,7 @@ kinds! {
     CoordinatorCrash = "crash of the coordinator",
     /// One did when an epoch was being begun because of a fault before.
     RecoveryCrash = "crash in a recovery",
-    /// Nobody takes its place.
+    /// No other machine takes its place.
     Gone = "gone for good",
     /// A process did nothing for a while.
     Pause = "pause",

@@ -160,8 +160,8 @@ impl Network {
         true
     }
 
-    /// The envelope that arrives of one that travels as bytes. None where these were garbled:
-    /// nobody takes a frame that is not what was sent.
+    /// The envelope that arrives of one that travels as bytes. None where these were garbled: no
+    /// receiver takes a frame that is not what was sent.
     ///
     /// # Errors
     /// When a machine does, or does not take one that is.

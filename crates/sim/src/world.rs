@@ -268,7 +268,7 @@ impl<'a> World<'a> {
             return End::Exited(why);
         }
         if self.queue.is_empty() && self.excuses.absent {
-            // The last one is gone, and nobody is left to say so.
+            // The last one is gone, and no machine is left to say so.
             return End::Exited(Exit::Absent);
         }
         End::Stuck { after: self.now, events: self.events }

@@ -149,7 +149,7 @@ fn times_are_split_into_work_overhead_and_waiting() {
 }
 
 /// Static partitions (the shape of Figure 18): each machine has its edges and updates on its own
-/// disk, and nobody helps.
+/// disk, and none helps.
 #[test]
 fn static_partitions_wait_for_the_largest() {
     let mut schedule = schedule(SKEWED, Bias::NEVER, Handover::Memory);

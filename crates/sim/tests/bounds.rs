@@ -1,5 +1,5 @@
 //! Partitions with bounds by edges, on a graph most of whose edges lead to few vertices: no machine
-//! has more to stream than another, and nobody need help.
+//! has more to stream than another, and none need help.
 
 #![expect(clippy::disallowed_macros, reason = "figures are for those who run a test by hand")]
 
@@ -35,8 +35,8 @@ fn job() -> Arc<dyn Job> {
     Arc::new(KernelJob::new("pagerank", &graph, program))
 }
 
-/// Virtual milliseconds where nobody helps, with even partitions or those with bounds by edges, of
-/// so many vertices at most.
+/// Virtual milliseconds where none helps, with even partitions or those with bounds by edges, of so
+/// many vertices at most.
 fn measure(route: Route, widest: Option<u64>) -> f64 {
     let job = job();
     let even = Partitions::fitting(MACHINES, VERTICES, 1, VERTICES).expect("a vertex fits");

@@ -69,7 +69,7 @@ fn rounds_grow_with_the_logarithm_of_a_path() {
 fn a_star_takes_two_rounds_and_a_graph_without_edges_none() {
     let star = Graph::new(500, (1..500).map(|leaf| [leaf, 0]).collect());
     for seed in 0..5 {
-        // Two rounds at most, and an offer that nobody gets.
+        // Two rounds at most, and an offer that no vertex gets.
         assert!(components_judged(&star, seed) <= 5);
     }
     assert_eq!(components_judged(&Graph::new(9, Vec::new()), 1), 1);
@@ -184,6 +184,6 @@ fn paths_take_as_many_iterations_as_logarithms() {
 fn graphs_without_edges_and_loops() {
     assert_eq!(forest_judged(&Graph::new(9, Vec::new()), Cost::Minimum), 1);
     assert_eq!(forest_judged(&Graph::new(9, vec![[4, 4]]), Cost::Minimum), 1);
-    // Offer, hook, double and find that nothing moved, rename, and an offer that nobody gets.
+    // Offer, hook, double and find that nothing moved, rename, and an offer that no vertex gets.
     assert_eq!(forest_judged(&Graph::new(2, vec![[1, 0], [0, 1], [1, 1]]), Cost::Minimum), 5);
 }

@@ -43,7 +43,7 @@ pub struct EndpointCounts {
     pub in_parts: u64,
     /// Buckets whose tag did not hold.
     pub forged: u64,
-    /// Datagrams of nobody, or of another epoch.
+    /// Datagrams of no sender, or of another epoch.
     pub foreign: u64,
 }
 

@@ -190,7 +190,7 @@ impl Bucket {
         &mut self.memory[HEADROOM_BYTES..HEADROOM_BYTES + bytes]
     }
 
-    /// Whether a device still sends what is in it, so that nobody may write.
+    /// Whether a device still sends what is in it, so that it may not be written.
     pub(crate) fn is_held(&self) -> bool {
         self.memory.is_held()
     }

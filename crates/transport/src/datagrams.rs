@@ -66,7 +66,7 @@ pub struct Came {
 pub enum Clock {
     /// The time since this moment.
     Real(Instant),
-    /// Whatever somebody sets.
+    /// Whatever a caller sets.
     Set(Arc<AtomicU64>),
 }
 

@@ -27,7 +27,7 @@ use crate::header::{HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, TAG};
 /// How buckets are protected on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all: for a network that nobody else is on.
+    /// Not at all: for a network that no other machine is on.
     Trusted,
     /// Encrypted, under a tag.
     #[default]

@@ -12,8 +12,8 @@
 //!  96 bytes that heads of other segments displaced (`guard`), 16 for each; then messages
 //! ```
 //!
-//! Rank, lane and number of the sender are also the nonce of the tag, so that nobody can move a
-//! bucket to another place. Acknowledgements travel in every bucket, those without messages too.
+//! Rank, lane and number of the sender are also the nonce of the tag, so that no attacker can move
+//! a bucket to another place. Acknowledgements travel in every bucket, those without messages too.
 //!
 //! **Invariant:** `Header::read(write(header)) = header`, and anything else is refused. Tested by
 //! `a_header_comes_back`; checked in `Header::read`.

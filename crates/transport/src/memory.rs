@@ -53,7 +53,7 @@ impl Memory {
         Self { start, bytes, owner: Owner::Heap }
     }
 
-    /// A slot of a region, which nobody else may reach until this is dropped.
+    /// A slot of a region, which no other owner may reach until this is dropped.
     ///
     /// # Safety
     /// No other `Memory`, of this process or the other one, is on any byte of the slot.

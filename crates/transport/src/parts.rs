@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Bytes that never came would be messages that nobody sent.
+    /// Bytes that never came would be messages that were never sent.
     #[test]
     fn a_segment_that_was_cut_is_missing() {
         let mut bucket = Bucket::new(Layout { segment_bytes: 200, segments: 3 });

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! All machines have one key, so that a sender knows where its datagrams will come out, and the
-//! thread that owns the sub-range gets them without a detour. Cards that let nobody write key or
-//! table spread differently; then the thread that finds a datagram hands it on (`dpdk`).
+//! thread that owns the sub-range gets them without a detour. Cards that let no process write key
+//! or table spread differently; then the thread that finds a datagram hands it on (`dpdk`).
 //!
 //! **Invariant:** the hash is that of the specification of RSS. Tested by
 //! `hashes_are_those_of_the_specification`.

@@ -1,9 +1,9 @@
 //! Circles among the files of a crate: there are none.
 //!
 //! A file depends on another one when a path in its code, outside of tests, leads there. A
-//! re-export is no dependency: paths are followed through it to the file that has the item, so
-//! that a facade such as `lib.rs` ties nothing together. Files that reach each other are a circle:
-//! nobody can read, test or move one of them without the others.
+//! re-export is no dependency: paths are followed through it to the file that has the item, so that
+//! a facade such as `lib.rs` ties nothing together. Files that reach each other are a circle: no
+//! reader can read, test or move one of them without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

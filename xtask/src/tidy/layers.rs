@@ -63,7 +63,7 @@ const LAYERS: &[Layer] = &[
         // The allocator is that of its commands.
         may_use_others: Some(&["bytemuck", "mimalloc", "thiserror"]),
     },
-    // For tests and benchmarks only: nobody else names it. It runs what it judges.
+    // For tests and benchmarks only: no other crate names it. It runs what it judges.
     Layer {
         folder: "crates/testing",
         may_use: Some(&["model", "progress", "store", "engine"]),

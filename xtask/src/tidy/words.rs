@@ -85,20 +85,26 @@ const RETIRED: [(&str, &str); 79] = [
     ("wishes", "overrides"),
 ];
 
-/// Words that pages do without: they name the caller, the worker, the machine or the reader.
+/// Words that pages and comments do without: they name the caller, the worker, the machine or the reader.
 const VAGUE: [&str; 4] = ["everybody", "nobody", "somebody", "whoever"];
 
-/// Identifiers in Rust that are retired words, and pages that have a vague one.
+/// Identifiers in Rust that are retired words, and pages or comments that have a vague one.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     used(sources).chain(vague(sources)).collect()
 }
 
-/// Lines of pages with a vague word; pages of the notebook and of changes stay as they were.
+/// Lines of pages, and of comments in Rust, with a vague word; pages of the notebook and of changes
+/// stay as they were.
 fn vague(sources: &[Source]) -> impl Iterator<Item = Finding> {
     let is_past = |path: &str| path.contains("notebook/") || path.ends_with("CHANGELOG.md");
-    let pages = sources.iter().filter(move |source| source.is("md") && !is_past(&source.path));
-    pages.flat_map(|source| {
+    let prose = sources
+        .iter()
+        .filter(move |source| source.is("rs") || source.is("md") && !is_past(&source.path));
+    prose.flat_map(|source| {
         source.numbered().filter_map(|(line, text)| {
+            if source.is("rs") && !text.trim_start().starts_with("//") {
+                return None;
+            }
             let text = text.to_lowercase();
             let mut words = text.split(|c: char| !c.is_alphanumeric());
             let word = words.find(|word| VAGUE.contains(word))?;
@@ -184,10 +190,10 @@ mod tests {
         let found = check(&[
             source("docs/a.md", "A reader.\nNobody knows.\nNo nobodyness.\n"),
             source("docs/notebook/a.md", "nobody"),
-            source("crates/x/src/a.rs", "// nobody\n"),
+            source("crates/x/src/a.rs", "    // nobody\nlet a = \"nobody\";\n"),
         ]);
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
-        assert_eq!(lines, [2]);
+        assert_eq!(lines, [2, 1]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const NEW: u32 = 0;
 const CLOSED: u32 = u32::MAX;
 
 /// Decides the components of all vertices that some of these edges leave. Who is not among them has
-/// no edge within its part, and is decided by nobody here.
+/// no edge within its part, and is not decided here.
 pub(super) fn decide(states: &[VertexState], mut edges: Vec<Pair>) {
     edges.sort_unstable();
     let rows = Rows::of(states, &edges);

@@ -46,7 +46,7 @@ fn terminal() -> (Screen, File) {
     (Screen { pieces, seen: String::new() }, line)
 }
 
-/// Reads until nobody writes any more, which the system calls an error.
+/// Reads until the writers are gone, which the system calls an error.
 fn watch(screen: OwnedFd, mut take: impl FnMut(Vec<u8>) -> bool) {
     let mut screen = File::from(screen);
     let mut buffer = [0; 4096];
@@ -69,7 +69,7 @@ impl Screen {
         }
     }
 
-    /// Everything that was ever drawn, once nobody draws any more.
+    /// Everything that was ever drawn, once drawing has ended.
     fn into_text(mut self) -> String {
         for piece in &self.pieces {
             self.seen.push_str(&String::from_utf8_lossy(&piece));

@@ -25,7 +25,7 @@ pub(crate) fn begun(sandbox: &Sandbox, line: &str) -> Child {
     child
 }
 
-/// So many iterations that nobody sees the end of them, were it not for `resume`.
+/// More iterations than end in a test, were it not for `resume`.
 const LONG: &str = "run pagerank graph.tsv --iterations 400 -o ranks.csv";
 
 fn graph(sandbox: &Sandbox) {

@@ -223,7 +223,7 @@ fn a_report_says_what_each_machine_did() {
         assert!(times["own"].as_f64().unwrap() > 0.0 && all < whole, "{machine}");
         assert!(machine["messages_sent"].as_u64() > Some(0), "{machine}");
     }
-    // All edges and all updates are written and read, by somebody, and mostly for another.
+    // All edges and all updates are written and read, by some machine, and mostly for another.
     for of in ["bytes_written", "bytes_read", "bytes_sent", "chunks_served"] {
         assert!(sum(of) > 0, "{of}: {report}");
     }

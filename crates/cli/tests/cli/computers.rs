@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Ended, Sandbox};
 
-/// A port that nobody listens at.
+/// A port that no process listens at.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -64,7 +64,8 @@ fn a_kill_at_any_call_leaves_a_result_or_a_way_to_it() {
 #[test]
 fn an_error_at_any_call_is_told_and_leaves_a_result_or_a_way_to_it() {
     for fault in ["5", "28"] {
-        // A call that fails may be one that nobody depends on, such as the last one of a removal.
+        // A call that fails may be one that the answer does not depend on, such as the last one of
+        // a removal.
         at_each_call(fault, |ended, nth| {
             let failed = [Some(73), Some(74)].contains(&ended.code);
             assert!(failed || ended.code == Some(0), "{fault} {nth}: {}", ended.stderr);

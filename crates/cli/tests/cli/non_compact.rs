@@ -26,7 +26,7 @@ fn first_rows(sandbox: &Sandbox, line: &str, count: usize) -> Vec<String> {
     let mut child = sandbox.command(&format!("run {line} -q -o -")).spawn().unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
     let rows = stdout.lines().take(count + 1).map(Result::unwrap).collect::<Vec<_>>();
-    // The pipe was closed, and nobody would read five billion rows.
+    // The pipe was closed, and no reader would take five billion rows.
     child.wait().unwrap();
     rows[1..].to_vec()
 }

@@ -1,9 +1,9 @@
 //! The batch of the examples, run by Slurm on four nodes that are daemons of this computer.
 //!
-//! It wants root, `slurm-wlm` and `munge`, as Debian has them. Where they are missing nothing
-//! is tested, which is said; `WELTER_REQUIRE=slurm` makes that a failure. All that the daemons
-//! write is in a folder of the test's own, their ports are free ones of loopback, and the names of
-//! nodes are addresses of it, since nobody else would resolve them.
+//! It wants root, `slurm-wlm` and `munge`, as Debian has them. Where they are missing nothing is
+//! tested, which is said; `WELTER_REQUIRE=slurm` makes that a failure. All that the daemons write
+//! is in a folder of the test's own, their ports are free ones of loopback, and the names of nodes
+//! are addresses of it, since no name server would resolve them.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
@@ -24,7 +24,7 @@ struct Slurm<'s> {
     daemons: Vec<Child>,
 }
 
-/// Ports that nobody listens at, all different.
+/// Ports that no process listens at, all different.
 fn free_ports(count: usize) -> Vec<u16> {
     let all = (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     let all: Vec<_> = all.collect();

@@ -178,7 +178,7 @@ impl Folder {
     /// after [`Self::sync_names`].
     ///
     /// # Errors
-    /// When it is not: the block is removed then, since nobody knows what the device has of it.
+    /// When it is not: the block is removed then, since it is not known what the device has of it.
     pub fn sync(&self, name: BlockName) -> Result<(), StoreError> {
         let path = self.place(&name);
         let synced = check(self.faults.as_ref(), Call::Sync)

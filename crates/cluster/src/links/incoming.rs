@@ -119,7 +119,7 @@ impl Shared {
                 return;
             }
             if accepted.and_then(|(stream, from)| self.accept(stream, from)).is_err() {
-                // Too many files are open, or threads are running: for how long, nobody knows.
+                // Too many files are open, or threads are running: for how long is not known.
                 self.counts.count(Counted::Crowded);
                 sleep(Duration::from_millis(10));
             }

@@ -79,7 +79,7 @@ impl Entrance {
                 }
                 match accepted {
                     Ok((stream, from)) => keeper.let_in(stream, from),
-                    // Too many files are open, for how long nobody knows.
+                    // Too many files are open, for how long is not known.
                     Err(_) => sleep(Duration::from_millis(10)),
                 }
             }

@@ -34,7 +34,8 @@ impl Column<'_> {
     }
 }
 
-/// Columns that a checkpoint is made of. Without a frontier nobody asks who is active.
+/// Columns that a checkpoint is made of. Without a frontier it is not asked which vertices are
+/// active.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub(crate) values: Column<'a>,

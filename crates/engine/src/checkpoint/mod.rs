@@ -86,7 +86,7 @@ pub struct Checkpoints {
     run: u64,
     every: Every,
     job: Mutex<Vec<u8>>,
-    /// Sum of the edges of the input; 0 where nobody said it.
+    /// Sum of the edges of the input; 0 where it was not stated.
     edges: AtomicU64,
     home: Home,
     progress: Mutex<Written>,
@@ -289,7 +289,7 @@ impl Checkpoints {
         lock(&self.progress).notes.clone()
     }
 
-    /// Removes the checkpoints of a run that has ended, or that nobody will continue with, and the
+    /// Removes the checkpoints of a run that has ended, or that will not be resumed, and the
     /// directory if nothing else is in it.
     ///
     /// # Errors

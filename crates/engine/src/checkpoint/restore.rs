@@ -112,7 +112,7 @@ fn read_state(
     Ok(RunProgress { iterations, totals, levels, active, lookups })
 }
 
-/// Flags that were unpacked and nobody took yet.
+/// Flags that were unpacked and not taken yet.
 struct Bits {
     flags: Vec<u8>,
     next: usize,

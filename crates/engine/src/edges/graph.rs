@@ -209,7 +209,7 @@ impl Graph {
         self.layout.window_margin(self.plan.premises.program.signal())
     }
 
-    /// Bytes of the budget that nobody has asked for, once the graph is there.
+    /// Bytes of the budget that were not asked for, once the graph is there.
     pub(crate) fn free_bytes(&self) -> u64 {
         let taken = self.plan.memory.left_by_ingest(self.arena.backed_bytes());
         self.plan.premises.budget_bytes.saturating_sub(taken)

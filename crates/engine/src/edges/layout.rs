@@ -22,8 +22,8 @@ pub struct EdgeLayout {
     pub compression: Compression,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: usize,
-    /// Whether tiles with few edges go on into the next blocks of sources, as they do where nobody
-    /// looks for those of few sources, and in kept graphs.
+    /// Whether tiles with few edges go on into the next blocks of sources, as they do where no
+    /// program looks for those of few sources, and in kept graphs.
     pub wide_tiles: bool,
 }
 

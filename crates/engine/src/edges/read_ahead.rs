@@ -176,7 +176,7 @@ impl<'g> ReadAhead<'g> {
         })
     }
 
-    /// Shows chunks with their places, and whether they were read and nobody has looked at their
+    /// Shows chunks with their places, and whether they were read and no worker has looked at their
     /// checksums yet.
     fn each<W: Iterator<Item = usize>>(
         &mut self,

@@ -1,7 +1,7 @@
 //! Laying edges out in rows.
 //!
 //! Rows by source are made by source partitions, rows by target by stripes, so that a worker writes
-//! where nobody else does and mostly into its own cache.
+//! where no other worker does and mostly into its own cache.
 
 use std::ops::Range;
 

@@ -97,7 +97,7 @@ impl ReadAheadBudget {
         Arc::new(Self { room: Mutex::new(Some(room)), changed: Condvar::new() })
     }
 
-    /// Waits for room and takes it, or says that nobody needs anything any more.
+    /// Waits for room and takes it, or says that no room is needed any more.
     fn enter(&self) -> bool {
         let mut room = lock(&self.room);
         while *room == Some(0) {

@@ -5,7 +5,7 @@
 //! slab that goes to storage are compressed where the layout says so, each into a frame of its own.
 //!
 //! Invariant: the chunks of a slab that was written fit one slab when they are out of their frames,
-//! so whoever reads them needs no more room. Asserted in `SlabPacker::put`; of files that were kept
+//! so their reader needs no more room. Asserted in `SlabPacker::put`; of files that were kept
 //! checked in `Decompressor::chunk`.
 
 use std::ops::Range;

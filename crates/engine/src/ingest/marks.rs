@@ -2,12 +2,12 @@
 //!
 //! Marks are made a slab of a bin group at a time, when it is full, or a bin at a time where all of
 //! them stay in memory: the edges begin in few groups of sources and end in one stripe, mostly, so
-//! the marks of both are in the cache. Those of edges as they come would be anywhere. Of one
-//! page of a bin (4 KiB, 768 edges) too few end at the same line: closing each of them took 16 ns
-//! an edge and core on R-MAT scrambled 24 with 1 GiB, three quarters of it at the marks. Marking
-//! takes 8 now with all in memory, and took 12 in a noisier minute with 1 GiB. Each worker has
-//! marks of its own, so that nobody takes a line of them from another: with shared ones a profile
-//! of the same graph had a third of the partition here.
+//! the marks of both are in the cache. Those of edges as they come would be anywhere. Of one page
+//! of a bin (4 KiB, 768 edges) too few end at the same line: closing each of them took 16 ns an
+//! edge and core on R-MAT scrambled 24 with 1 GiB, three quarters of it at the marks. Marking takes
+//! 8 now with all in memory, and took 12 in a noisier minute with 1 GiB. Each worker has marks of
+//! its own, so that no worker takes a line of them from another: with shared ones a profile of the
+//! same graph had a third of the partition here.
 
 use bytemuck::cast_slice;
 

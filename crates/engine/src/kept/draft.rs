@@ -5,9 +5,9 @@
 //! ends. So the next ingest into the same name can tell what a killed one left from what is still
 //! being made, and removes the former.
 //!
-//! Invariant: nothing is removed but directories with such a name that nobody has a lock on, and
-//! in which there is nothing but files of ours. Checked in `draft::lock` and `is_ours`. Tested by
-//! `what_is_there_or_not_ours_is_not_touched`.
+//! Invariant: nothing is removed but directories with such a name that no process has a lock on,
+//! and in which there is nothing but files of ours. Checked in `draft::lock` and `is_ours`. Tested
+//! by `what_is_there_or_not_ours_is_not_touched`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -108,7 +108,7 @@ fn prefix(target: &Path) -> Option<OsString> {
     Some(prefix)
 }
 
-/// A lock on a directory, if nobody has one and it is still there.
+/// A lock on a directory, if no process has one and it is still there.
 fn lock(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;

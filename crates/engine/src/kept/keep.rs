@@ -29,7 +29,7 @@ use crate::machine::workers::Workers;
 use crate::plan::{Plan, Settings, StorageMode};
 use welter_store::random_number;
 
-/// Log2 of the width of a block of sources, where nobody says otherwise: 32 KiB of `f64`.
+/// Log2 of the width of a block of sources, where no setting says otherwise: 32 KiB of `f64`.
 const BLOCK_BITS: u32 = 12;
 /// Numbers that are written at a time.
 const PIECE: usize = 1 << 16;

@@ -4,8 +4,8 @@
 //! input. Only the source's digits are sorted, unless the order of destinations matters too (in
 //! compressed tiles, and to find parallel edges). Sorting by all digits of the key took 12 ns an
 //! edge on R-MAT 24, by those of the source half of that; that and comparing the edges of each
-//! source took up to 35 together (a profile of R-MAT scrambled 24, in a noisy minute), because
-//! nobody can guess how comparisons end.
+//! source took up to 35 together (a profile of R-MAT scrambled 24, in a noisy minute), because no
+//! processor can guess how comparisons end.
 
 use crate::kernels::record::Record;
 

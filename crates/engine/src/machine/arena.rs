@@ -254,7 +254,7 @@ struct Pool {
     read_back: AtomicU64,
 }
 
-/// Slabs that nobody uses.
+/// Slabs that are not in use.
 #[derive(Debug, Default)]
 struct Free {
     /// Backed by memory, the last one used last.
@@ -336,7 +336,7 @@ impl Arena {
         Some(columns.swap_remove(place))
     }
 
-    /// Gives what columns left, and nobody took, back to the system.
+    /// Gives what columns left, and no other column took, back to the system.
     pub(crate) fn drop_columns(&self) {
         let columns = std::mem::take(&mut *lock(&self.shared.columns));
         drop(columns);
@@ -410,8 +410,8 @@ impl Arena {
         // took 3.2 to 5.3 s so, and 2.5 to 4.0 on huge pages (2 threads, in turns).
         for slabs in warm.chunk_by(side_by_side) {
             let (first, bytes) = (slabs[0].0, slabs.len() * SLAB_BYTES);
-            // A refusal leaves the memory where it is, which only the meter does not see.
-            // SAFETY: the slabs lie inside regions of the pool, and nobody uses them.
+            // A refusal leaves the memory where it is, which only the meter does not see. SAFETY:
+            // the slabs lie inside regions of the pool, and are not in use.
             let _ = unsafe { madvise(first.as_ptr().cast(), bytes, Advice::LinuxDontNeed) };
         }
         free.cold.append(&mut warm);
@@ -440,8 +440,8 @@ impl Free {
         let mut beside = Vec::new();
         for (place, is_free) in std::mem::take(&mut self.cold).into_iter().zip(is_free) {
             let advice = if is_free { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-            // Advice: where it is not taken the slab serves as well.
-            // SAFETY: the slab lies inside a region of the pool, and nobody uses it.
+            // Advice: where it is not taken the slab serves as well. SAFETY: the slab lies inside a
+            // region of the pool, and is not in use.
             let _ = unsafe { madvise(place.0.as_ptr().cast(), SLAB_BYTES, advice) };
             if is_free { free.push(place) } else { beside.push(place) }
         }

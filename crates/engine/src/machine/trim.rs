@@ -9,8 +9,8 @@
     expect(unsafe_code, reason = "the allocator is asked by functions of the C library")
 )]
 
-/// Asks the allocator to give back to the system what nobody uses. Does nothing where it has no
-/// such function.
+/// Asks the allocator to give back to the system memory that is not in use. Does nothing where it
+/// has no such function.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the function takes any number, touches only memory that is free, and may be called

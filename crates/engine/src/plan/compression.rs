@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(plan(50_000_000, None).compression_of_edges(&[]), Compression::None);
         let little = Sampled { ratio: 0.97, ..ZSTD };
         assert_eq!(plan(50_000_000, None).compression_of_edges(&[little]), Compression::None);
-        // Where nobody looked at the device nobody looks at codecs.
+        // Where the device was not looked at, codecs are not either.
         let unknown = Plan { throughput: None, ..plan(1, None) };
         assert!(!unknown.may_compress() && plan(1, None).may_compress());
         assert_eq!(unknown.compression_of_edges(&[ZSTD]), Compression::None);

@@ -83,9 +83,9 @@ impl Stage {
 /// is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// An iteration of so many that nobody knows before, or as many as were asked for.
+    /// An iteration: their number is not known before, or is the one that was asked for.
     Iteration,
-    /// A pass over the edges, of so many that nobody knows before.
+    /// A pass over the edges: their number is not known before.
     Pass,
     /// The only pass.
     OnePass,

@@ -55,7 +55,7 @@ pub struct Layout {
 /// Kind of a program, and what it takes for a vertex beside its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// None yet: a graph is kept for programs which nobody knows.
+    /// None yet: a graph is kept for programs that are not known yet.
     Unknown,
     /// A fold program, whose updates are merged in accumulators.
     Fold(FoldLayout),
@@ -191,7 +191,7 @@ impl Layout {
         Self { input_scan, ..Self::with(size_of::<P::Value>(), ProgramKind::InputScan) }
     }
 
-    /// The layout of a graph that is kept for programs which nobody knows yet: tiles for
+    /// The layout of a graph that is kept for programs that are not known yet: tiles for
     /// accumulators of 4 bytes, and no state.
     pub fn kept() -> Self {
         Self::with(0, ProgramKind::Unknown)
@@ -359,7 +359,7 @@ impl Layout {
         }
     }
 
-    /// Refuses a route that a program does not have: nobody shall believe that it was taken.
+    /// Refuses a route that a program does not have: no user shall believe that it was taken.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), EngineError> {
         let take = match self {
             _ if self.groups() => "fold or spill",

@@ -10,7 +10,7 @@
 //! are read that have such a source.
 //!
 //! A search of few levels is better off level by level: there every edge is folded a few times by a
-//! loop that is several times faster. How many levels there will be nobody knows beforehand, so a
+//! loop that is several times faster. How many levels there will be is not known beforehand, so a
 //! run changes over once it has looked at [`GRAPHS`] times the bytes of the graph: whatever comes,
 //! it reads little more than the better of both.
 //!

@@ -171,7 +171,7 @@ impl Frontier {
 }
 
 /// The edges that leave some vertices, as far as it matters: more than `most` are too many, and few
-/// are few, so that nobody needs to count them.
+/// are few, so that they need not be counted.
 fn edges(graph: &Graph, vertices: &[u32], most: u64) -> u64 {
     let bound = vertices.len() as u64 * u64::from(graph.degree_max);
     if bound < FEW_EDGES.min(most) {

@@ -1,8 +1,8 @@
 //! Passes over all edges, for stream programs.
 //!
 //! A task is a stripe, so what a thread learns of targets stays in its second-level cache. Steps
-//! whose edges have no order begin each stripe at another place of its list: sources are
-//! everybody's, and were all to begin with the first ones, threads would write the same lines, one
+//! whose edges have no order begin each stripe at another place of its list: sources are those of
+//! all workers, and were all to begin with the first ones, threads would write the same lines, one
 //! after the other. A program may want to see a few edges of each vertex first, those of the same
 //! few sources in all stripes, so that it can tidy up before it sees the others.
 //!

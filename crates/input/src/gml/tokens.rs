@@ -1,8 +1,8 @@
 //! The words of GML: keys, numbers, texts and brackets, each with its line.
 //!
 //! A line that begins with `#` is a comment; elsewhere `#` is part of a word. A text may hold line
-//! ends, and of `&...;` the few names that everybody writes and numbers of characters; other uses
-//! of `&` stay as they are.
+//! ends, and of `&...;` the few names that all writers use and numbers of characters; other uses of
+//! `&` stay as they are.
 
 use crate::documents::bytes::Bytes;
 use crate::error::InputError;

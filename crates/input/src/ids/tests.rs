@@ -134,7 +134,7 @@ fn of_very_many_vertices_those_that_are_named_have_slots() {
     collector.name(&[5, 1 << 61, 5, 2]);
     let (list, ids) = collector.finish_list(Some(1 << 61), &pool, &Progress::new()).unwrap();
     assert_eq!((ids, list.slots()), (form(vec![2, 5], 0..1 << 61), Some(3)));
-    // Where all have slots, nobody is named.
+    // Where all have slots, no vertex is named.
     let collector = Collector::new(None);
     collector.name(&[5]);
     let (_, ids) = collector.finish_list(Some(9), &pool, &Progress::new()).unwrap();

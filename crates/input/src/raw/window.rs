@@ -83,7 +83,7 @@ pub(super) fn batches(
         };
         let done = past((name, path), range, record, direct, visit);
         if done.is_err() || direct.free.len() <= DEPTH {
-            // Requests that nobody waits for, or memory that went with a failed one.
+            // Requests that are not waited for, or memory that went with a failed one.
             reused.direct = None;
         }
         return done;

@@ -2,9 +2,9 @@
 //!
 //! An input is read more than once: its beginning to know what it is, all of it for edges, raw
 //! records again for each pass. One that is rewritten, grows or shrinks meanwhile would become a
-//! graph that nobody stored. It is noticed by its size, its time of change and which file its name
-//! stands for; a pipe can be read but once and needs no witness. Requests for an object state its
-//! entity tag, so that each of them notices.
+//! graph that was never stored. It is noticed by its size, its time of change and which file its
+//! name stands for; a pipe can be read but once and needs no witness. Requests for an object state
+//! its entity tag, so that each of them notices.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 
 /// Rows of a sample that are looked at.
 pub(super) const ROWS_MAX: usize = 2000;
-/// Bytes of a row beyond which a quote is taken for one that nobody closed.
+/// Bytes of a row beyond which a quote is taken for one that was never closed.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -92,7 +92,7 @@ fn serial(feed: &mut Feed<'_>, shared: &Shared<'_>) {
 fn parallel(feed: &mut Feed<'_>, shared: &Shared<'_>, threads: usize) {
     let (full, blocks) = sync_channel::<Block>(threads);
     let (empty, free) = sync_channel::<Vec<u8>>(2 * threads + 2);
-    // Owned by the workers alone: if all of them end, sending fails and nobody waits for ever.
+    // Owned by the workers alone: if all of them end, sending fails and no thread waits for ever.
     let blocks = Arc::new(Mutex::new(blocks));
     shared.context.pool.in_place_scope(|scope| {
         for _ in 0..threads {

@@ -61,7 +61,8 @@ pub(super) fn connection_error(error: impl Error + Send + Sync + 'static) -> Htt
     HttpError::new(kind, error)
 }
 
-/// Whether a server was not believed: nobody whom this system trusts vouches for its certificate.
+/// Whether a server was not believed: no authority that this system trusts vouches for its
+/// certificate.
 pub(crate) fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|it| matches!(it.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))))
 }

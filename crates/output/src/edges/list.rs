@@ -74,7 +74,7 @@ impl<'a> Edges<'a> {
         Job { name, threads: thread_count(threads), progress, phase }
     }
 
-    /// Number of slots; looks at all edges where nobody knows it.
+    /// Number of slots; looks at all edges where it is not known.
     pub(super) fn slots(&self, job: &Job<'_>) -> Result<u64, OutputError> {
         match self.ids {
             IdView::Integers(ids) => return Ok(ids.len() as u64),

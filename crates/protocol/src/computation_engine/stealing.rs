@@ -10,8 +10,8 @@
 //! ```
 //!
 //! `D` is what is left on its own disk, and what other engines said that they have left when they
-//! answered its pulls last; those that have not answered yet are taken to have as much as these
-//! do. A master that asked nobody yet knows its own disk alone, as in the paper.
+//! answered its pulls last; those that have not answered yet are taken to have as much as these do.
+//! A master that has asked no machine yet knows its own disk alone, as in the paper.
 //!
 //! A master that has not begun the step yet knows of no `D`, and holds the proposal until it has: a
 //! "no" would end the proposer's rounds for good.
@@ -37,7 +37,7 @@ use crate::rewriting::by_cells;
 use crate::steal::{Bias, Remaining};
 
 impl ComputationEngine {
-    /// Proposes help with the next foreign partition, or arrives when nobody needs any.
+    /// Proposes help with the next foreign partition, or arrives when no master needs any.
     pub(super) fn propose(&mut self, cx: &mut Context, step: Step) {
         match self.rounds.propose() {
             Some(partition) => {
@@ -50,7 +50,7 @@ impl ComputationEngine {
 
     pub(super) fn begin_round(&mut self, cx: &mut Context) {
         let partitions = &cx.config.partitions;
-        // Where help is never taken partitions are static, and nobody asks.
+        // Where help is never taken partitions are static, and no machine asks.
         let count = if cx.config.bias == Bias::NEVER { 0 } else { partitions.count() };
         let foreign = (0..count).filter(|&p| partitions.master(p) != cx.rank);
         self.rounds.begin(foreign.collect(), &mut cx.random);
@@ -163,8 +163,8 @@ impl ComputationEngine {
 ///
 /// The vertex set of the partition it loads, or hands over as accumulators. Where edges lie by
 /// cells it loads the signals of a cell's sources too, those of one cell: cells that are left are
-/// begun by one engine or the other, so signals of further ones are not more than without help.
-/// (Whoever splits edges looks at no vertex.)
+/// begun by one engine or the other, so signals of further ones are not more than without help. (A
+/// split of edges looks at no vertex.)
 fn copied_bytes(cx: &Context, (phase, partition): (Phase, u32), left: &Remaining) -> u64 {
     if phase == Phase::Split {
         return 0;

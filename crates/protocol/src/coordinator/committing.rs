@@ -1,8 +1,8 @@
 //! A checkpoint that becomes one: its manifest, which names parts that are durable, becomes so too
 //! (Chaos, section 6.6).
 //!
-//! **Invariant:** nobody is told of a manifest that is not durable, here and where it is mirrored.
-//! Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
+//! **Invariant:** no machine is told of a manifest that is not durable, here and where it is
+//! mirrored. Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
 
 use std::sync::Arc;
 

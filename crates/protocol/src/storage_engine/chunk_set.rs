@@ -101,8 +101,8 @@ impl ChunkSet {
         Some(block)
     }
 
-    /// Sums of what was served in a step in which these ranges of sources were active. Nobody need
-    /// have asked: then nothing was handed out, and all must be inactive.
+    /// Sums of what was served in a step in which these ranges of sources were active. No reader
+    /// need have asked: then nothing was handed out, and all must be inactive.
     pub(super) fn served(&self, step: Step, active: u64) -> Served {
         let (handed, left) = if self.step == Some(step) {
             (self.handed, self.left.clone())

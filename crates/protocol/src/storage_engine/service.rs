@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Two kinds of requests have no turn, for they need no disk: pulls of which it is known that no
-//! chunk is left, and chunks of vertex sets where these stay in memory (`Config::vertex_sets`).
-//! Whoever asks waits for both with all that it has: behind chunks that others pull, each of its
-//! cells would end as late as the longest of all queues.
+//! chunk is left, and chunks of vertex sets where these stay in memory (`Config::vertex_sets`). The
+//! machine that asks waits for both with all that it has: behind chunks that others pull, each of
+//! its cells would end as late as the longest of all queues.
 //!
 //! **Invariant:** with a depth of 1 `service`, which computation engines take for `R_storage` of
 //! equation 1 ([`crate::window`]), has no wait for other requests in it. With more, it is what one

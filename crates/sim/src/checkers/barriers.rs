@@ -1,5 +1,5 @@
-//! Barriers agree: within an epoch nobody works on a step when another one has begun a later step,
-//! and all begin an iteration with the same decision.
+//! Barriers agree: within an epoch no machine works on a step when another one has begun a later
+//! step, and all begin an iteration with the same decision.
 //!
 //! Not checked: that the decision is right (the answer tells), and machines that do no work in a
 //! step.

@@ -18,8 +18,8 @@
 //! Not checked: after a bit has flipped on a disk, or a write was misdirected, an older checkpoint,
 //! or the input, is a rightful way back, and parts may be missing that were reported durable; so
 //! after the loss of more disks than above, but for what is persisted then. What lies on a disk
-//! that was lost since the last epoch began is missing there. A cluster of one tells nobody of its
-//! checkpoints. Updates have no copies.
+//! that was lost since the last epoch began is missing there. A cluster of one tells no other
+//! machine of its checkpoints. Updates have no copies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

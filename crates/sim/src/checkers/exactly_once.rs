@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Which sources are active is what the programs said that made them, not what machines told each
-//! other: a cell that nobody asked for, though it has one, is missing here.
+//! other: a cell that was not asked for, though it has one, is missing here.
 //!
 //! Not checked: that what was streamed also reached an accumulator ([`super::mass`], and the
 //! answer), steps of an epoch that ended before their barrier, and edges of a step in which none

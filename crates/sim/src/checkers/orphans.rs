@@ -46,7 +46,7 @@ impl Orphans {
     /// A process takes up a partition, and has these blocks.
     ///
     /// # Errors
-    /// A block that nobody knows of.
+    /// A block that no machine knows of.
     pub fn opened<'a>(
         &mut self,
         process: usize,
@@ -62,7 +62,7 @@ impl Orphans {
     /// Looks at the blocks of a machine.
     ///
     /// # Errors
-    /// A block that nobody knows of.
+    /// A block that no machine knows of.
     pub fn look<'a>(
         &self,
         which: usize,

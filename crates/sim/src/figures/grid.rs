@@ -84,7 +84,7 @@ pub fn assign(grid: Grid, share: &[[u32; 2]]) -> Vec<Vec<[u32; 2]>> {
     bins
 }
 
-/// Hash of ids, which are numbers that nobody chose to harm.
+/// Hash of ids, which are numbers that were not chosen to harm.
 #[derive(Default)]
 pub struct Ids(u64);
 

@@ -88,8 +88,8 @@ pub(super) fn web(extent: Extent) -> Vec<Figure> {
     }]
 }
 
-/// Static partitions, as Giraph has them: who owns a partition has its edges and updates, and
-/// nobody helps.
+/// Static partitions, as Giraph has them: who owns a partition has its edges and updates, and no
+/// machine helps.
 pub(super) fn fixed(extent: Extent) -> Vec<Figure> {
     let row = |name: &str, is_static: bool| {
         let time = |machines| {

@@ -104,8 +104,8 @@ impl World<'_> {
         self.checkers.effect(scene, effect, disks.as_deref());
     }
 
-    /// The process of each rank in an epoch: the newest one, unless nobody has heard of that yet,
-    /// and the one that it replaces is still a member.
+    /// The process of each rank in an epoch: the newest one, unless no machine has heard of that
+    /// yet, and the one that it replaces is still a member.
     fn members(&self, epoch: Epoch) -> Vec<usize> {
         let member = |(rank, newest): (Rank, &Option<usize>)| {
             let is_one = |one: &Process| one.rank == rank && one.machine.epoch() == epoch;

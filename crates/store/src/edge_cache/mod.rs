@@ -76,7 +76,7 @@ pub struct EdgeCache {
     behind: Arc<dyn Remote>,
     selection: Selection,
     slots: Slots,
-    /// Memory of slots that nobody uses now.
+    /// Memory of slots that are not in use now.
     buffers: Mutex<Vec<Vec<u8>>>,
     cached: AtomicU64,
     fetched: AtomicU64,

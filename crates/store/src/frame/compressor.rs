@@ -12,7 +12,7 @@ use crate::header::ALIGN;
 
 /// Level of zstd: 2 and 3 take twice the time for a hundredth less, on edges.
 const ZSTD_LEVEL: i32 = 1;
-/// Level of zlib where nobody says otherwise, and so that of X-Stream in the cloud.
+/// Level of zlib where no setting says otherwise, and so that of X-Stream in the cloud.
 const ZLIB_LEVEL: u32 = 6;
 
 /// Makes frames of chunks. Tables and buffers are kept between chunks.

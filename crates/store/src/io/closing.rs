@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 pub struct Closing(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
 impl Closing {
-    /// Closes a volume, when nobody else has it any more. Its blocks are free some time later.
+    /// Closes a volume, when no other thread has it any more. Its blocks are free some time later.
     pub fn close<V: Send + Sync + 'static>(&self, volume: Arc<V>) {
         // Where no thread can be started the volume was dropped with what it should have run.
         let started = thread::Builder::new().name("close".to_owned()).spawn(|| drop(volume));

@@ -19,7 +19,7 @@ use crate::StoreError;
 /// For as long as a value lives:
 /// - [`bytes`](Self::bytes) and [`bytes_mut`](Self::bytes_mut) give the same address and the same
 ///   length, each time, also after the value moved;
-/// - all of these bytes are initialised, and nobody but the owner of the value reaches them;
+/// - all of these bytes are initialised, and only the owner of the value reaches them;
 /// - the address is a multiple of [`ALIGN`].
 pub unsafe trait Memory: Send + 'static {
     /// The bytes.
@@ -41,8 +41,8 @@ struct Region {
     whole: (*mut std::ffi::c_void, usize),
 }
 
-// SAFETY: a region is plain memory, and nobody reaches it but through the parts of it, which belong
-// to one owner each; nothing ties it to a thread.
+// SAFETY: a region is plain memory, and is reached only through the parts of it, which belong to
+// one owner each; nothing ties it to a thread.
 unsafe impl Send for Region {}
 // SAFETY: a shared region is only kept, not reached.
 unsafe impl Sync for Region {}

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::memory::Memory;
 use super::place::ALIGN;
 
-/// Memory that nobody reaches but through its parts.
+/// Memory that is reached only through its parts.
 pub(super) struct Lent<M>(M);
 
-// SAFETY: a shared `Lent` gives nobody access to what it holds.
+// SAFETY: a shared `Lent` gives no one access to what it holds.
 unsafe impl<M: Send> Sync for Lent<M> {}
 
 impl<M> Lent<M> {

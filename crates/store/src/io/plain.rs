@@ -17,7 +17,7 @@ fn plan(
     left: usize,
 ) -> Result<(usize, Option<u64>), Errno> {
     match faults.and_then(|faults| faults.hit(call)) {
-        // Of a process that is to be killed nobody is left to see this.
+        // Of a process that is to be killed none is left to see this.
         None | Some(Fault::Kill) => Ok((left, None)),
         Some(Fault::Errno(number)) => Err(Errno::from_raw_os_error(number)),
         Some(Fault::Short) => Ok((left.div_ceil(2), None)),

@@ -57,7 +57,7 @@ impl Transfer {
         let mut range = self.done..self.place.rounded_bytes();
         let call = if self.wrote { Call::Write } else { Call::Read };
         match volume.faults().and_then(|faults| faults.hit(call)) {
-            // Of a process that is to be killed nobody is left to see this.
+            // Of a process that is to be killed none is left to see this.
             None | Some(Fault::Kill) => {}
             Some(Fault::Errno(number)) => return Err(Errno::from_raw_os_error(number)),
             Some(Fault::Short) => {

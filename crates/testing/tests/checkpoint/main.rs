@@ -37,7 +37,7 @@ const PLAIN: Reading = Reading {
     duplicates: Duplicates::Keep,
 };
 
-/// Description of a run, where nobody asks.
+/// Description of a run, where it is not asked for.
 const JOB: &[u8] = b"a test";
 
 /// Checkpoints of every iteration.

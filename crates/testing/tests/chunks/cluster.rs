@@ -18,7 +18,7 @@ use welter_model::stream::Edge;
 use welter_store::header::{CellId, Encoding};
 use welter_testing::graph::Graph;
 
-/// Name of chunks that nobody touched.
+/// Name of chunks that were not touched.
 pub(crate) const WRITTEN: &str = "what was written";
 
 /// How a graph is cut, and what becomes of updates.

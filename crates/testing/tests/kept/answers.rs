@@ -146,7 +146,7 @@ fn a_budget_that_cannot_work_is_refused_and_the_least_that_can_works() {
 
 #[test]
 fn requests_follow_the_device() {
-    // Two stripes of many slabs each: more than those of the next one nobody asks for ahead.
+    // Two stripes of many slabs each: more than those of the next one are not asked for ahead.
     let input = Input::random(8_000, 1_600_000, true, 3);
     let folder = Folder::new();
     let kept = input.kept(&folder);
@@ -161,7 +161,7 @@ fn requests_follow_the_device() {
         assert_eq!(plan.in_flight(), Some(window * SLAB));
         let directories = vec![std::env::temp_dir()];
         let storage = Storage { directories, io: IoOptions::default() };
-        // Workers of its own, of which nobody else took slabs.
+        // Workers of its own, of which no other run took slabs.
         let workers = Workers::new(1).unwrap().with_storage(storage);
         let graph = kept.load(&plan, &workers, &Progress::new()).unwrap();
         let outcome = run(&graph, &program, &workers, &Progress::new()).unwrap();

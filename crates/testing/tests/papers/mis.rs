@@ -44,7 +44,7 @@ fn greedy(rows: &[Vec<usize>], seed: u64) -> Vec<u32> {
     taken
 }
 
-/// No two are neighbours, and everybody else has a neighbour among them.
+/// No two are neighbours, and all others have a neighbour among them.
 fn is_maximal_and_independent(rows: &[Vec<usize>], set: &[u32]) -> bool {
     let met = |vertex: usize| rows[vertex].iter().filter(|&&next| set[next] == 1).count();
     (0..rows.len()).all(|vertex| (set[vertex] == 1) == (met(vertex) == 0))

@@ -48,7 +48,7 @@ fn signals_move_once_to_each_stripe() {
         let states = 8 * u64::from(EDGES);
         let expected = graph.plan().traffic_expected();
         assert!(expected.written > states + told, "{expected:?}");
-        // Of four turns the first one meets no edges, and the last one tells nobody.
+        // Of four turns the first one meets no edges, and the last one sends nothing.
         for (expected, moved, less) in [
             (4 * expected.read, moved.bytes_read, expected.read),
             (4 * expected.written, moved.bytes_written, expected.written),

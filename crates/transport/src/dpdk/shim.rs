@@ -5,8 +5,8 @@
 //! process ends, because packets of them may be anywhere.
 //!
 //! **Invariant:** one thread at a time uses a queue: it is made once, by the only `Port` of a
-//! device, and wants `&mut`. Checked in `Port::attach`. **Invariant:** nobody writes into a packet
-//! that a device still sends. Checked in `Dpdk::send_bucket` and `Endpoint::bucket`.
+//! device, and wants `&mut`. Checked in `Port::attach`. **Invariant:** no thread writes into a
+//! packet that a device still sends. Checked in `Dpdk::send_bucket` and `Endpoint::bucket`.
 #![expect(unsafe_code, reason = "calls of a library in C, and memory that it owns")]
 
 use std::collections::BTreeSet;
@@ -185,7 +185,7 @@ impl Drop for Packet {
     }
 }
 
-/// A device, which nobody else in this process has; it is closed with its last queue.
+/// A device, which no other part of this process has; it is closed with its last queue.
 pub(crate) struct Port {
     number: u16,
     queues: u16,
@@ -325,7 +325,7 @@ impl SendQueue {
         usize::from(sent)
     }
 
-    /// Sends a packet that stays here, whose frame was set. Nobody may write into it while
+    /// Sends a packet that stays here, whose frame was set. No thread may write into it while
     /// [`Packet::is_held`].
     #[inline]
     pub(crate) fn send_held(&mut self, packet: &Packet) -> bool {

@@ -1,7 +1,7 @@
 //! Kernels that own their programs, so that they live as long as a worker does.
 //!
-//! A run borrows its program from whoever asked for the run. A worker of a cluster outlives the
-//! call that made it, so its kernel shares the program. Columns are bytes of the widths that the
+//! A run borrows its program from the caller of the run. A worker of a cluster outlives the call
+//! that made it, so its kernel shares the program. Columns are bytes of the widths that the
 //! [shape](KernelShape) says.
 //!
 //! Invariant: elements of no column want more than [`ALIGN`] bytes of alignment. Asserted in

@@ -1,6 +1,6 @@
 //! Updates that leave the engine run by run: into messages to the machines of their destinations.
 //!
-//! A [`Pulled`] chunk makes records in room that somebody else owns, a bucket for instance, so that
+//! A [`Pulled`] chunk makes records in room that another part owns, a bucket for instance, so that
 //! they are written once, where they travel. How much room there is at a time changes nothing of
 //! what is made.
 

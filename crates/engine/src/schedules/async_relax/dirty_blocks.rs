@@ -19,7 +19,7 @@ pub(super) struct DirtyBlocks<'g> {
 }
 
 impl<'g> DirtyBlocks<'g> {
-    /// Nobody has heard of the active vertices.
+    /// No part has met the active vertices.
     pub(super) fn new(graph: &'g Graph, active: &[u8]) -> Self {
         let active = &active[..graph.vertices() as usize];
         let any = |flags: &[u8]| flags.iter().any(|&flag| flag != 0);

@@ -58,7 +58,7 @@ impl Columns {
 }
 
 /// Signals of the sources of a partition. A tile that begins before the partition, or reaches
-/// beyond, finds room on both sides, where nobody is active; in extended programs, whose edges
+/// beyond, finds room on both sides, where no vertex is active; in extended programs, whose edges
 /// are looked through one by one, there are no such rooms, and no flags.
 pub(super) struct PartitionWindow<'c> {
     signals: Buffer<u8>,

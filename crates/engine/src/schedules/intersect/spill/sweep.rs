@@ -182,7 +182,7 @@ impl TriangleRun<'_> {
         )
     }
 
-    /// Tells a rank that has its counter elsewhere, or nobody where that is nothing.
+    /// Tells a rank that has its counter elsewhere, or none where that is nothing.
     fn put_count(
         &self,
         rank: usize,
