@@ -111,15 +111,7 @@ pub(crate) fn ingest(
     let Binned { grid, bins, waiting, vertices } = binned;
     // Room that bins have taken of storage is part of what was planned for.
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
-    let look = |bytes| match workers.storage() {
-        Some(storage) => {
-            let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
-            let throughput = of_chunks.throughput(bytes, workers.threads(), workers.arena())?;
-            Ok((throughput, storage.free_bytes()? + taken))
-        }
-        None => Ok((Throughput::of_core(), u64::MAX)),
-    };
-    let plan = &plan.counted(vertices.count(), look)?;
+    let plan = &counted(plan, vertices.count(), keeping, workers, taken)?;
     // Fewer vertices than there might have been may be a reason to go another way.
     workers.storage().map_or(Ok(()), |storage| storage.check_room(plan.disk_bytes(), taken))?;
     let partitions = plan.partitions(grid.stripes.len(), grid.groups.len());
@@ -140,14 +132,7 @@ pub(crate) fn ingest(
         groups: &spans,
     };
     let placed = (waiting.write_tiles)(bins, &grid, config, workers, progress)?;
-    let mut bounds: Vec<Range<u64>> = Vec::new();
-    for span in &spans {
-        let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
-        match bounds.get_mut(span.partition as usize) {
-            Some(partition) => partition.end = sources.end,
-            None => bounds.push(sources),
-        }
-    }
+    let bounds = bounds_of(&spans, &vertices);
     let compression = keep.as_ref().map_or(Compression::None, |keep| keep.framing.chosen());
     let layout = EdgeLayout { compression, ..plan.premises.edges };
     drop((spans, keep));
@@ -183,19 +168,61 @@ pub(crate) fn ingest(
     if plan.degrees_stored() {
         graph.move_degrees(workers.storage())?;
     }
-    match plan.index() {
+    add_index(&mut graph, plan.index(), workers, progress)?;
+    Ok(graph)
+}
+
+/// The plan once the vertices have been counted, while bins have `taken` bytes of storage.
+fn counted(
+    plan: &Plan,
+    vertices: u64,
+    keeping: Option<&Keeping>,
+    workers: &Workers,
+    taken: u64,
+) -> Result<Plan, EngineError> {
+    plan.counted(vertices, |bytes| match workers.storage() {
+        Some(storage) => {
+            let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
+            let throughput = of_chunks.throughput(bytes, workers.threads(), workers.arena())?;
+            Ok((throughput, storage.free_bytes()? + taken))
+        }
+        None => Ok((Throughput::of_core(), u64::MAX)),
+    })
+}
+
+/// Vertices of each partition of sources.
+fn bounds_of(spans: &[SourceRun<'_>], vertices: &Vertices) -> Vec<Range<u64>> {
+    let mut bounds: Vec<Range<u64>> = Vec::new();
+    for span in spans {
+        let sources = vertices.index(span.slots.start)..vertices.index(span.slots.end);
+        match bounds.get_mut(span.partition as usize) {
+            Some(partition) => partition.end = sources.end,
+            None => bounds.push(sources),
+        }
+    }
+    bounds
+}
+
+/// Makes the index of a graph that is whole but for it.
+fn add_index(
+    graph: &mut Graph,
+    index: Index,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<(), EngineError> {
+    match index {
         Index::Rows { both_directions } => {
-            out_rows(&graph, workers, progress)?;
+            out_rows(graph, workers, progress)?;
             if both_directions && !graph.symmetric {
-                graph.in_rows = Some(by_target(&graph, workers, progress)?);
+                graph.in_rows = Some(by_target(graph, workers, progress)?);
             }
         }
         Index::Granules | Index::RowsOncePaid { granules: true } => {
-            graph.index = Some(build_index(&graph, workers, progress)?);
+            graph.index = Some(build_index(graph, workers, progress)?);
         }
         Index::None | Index::RowsOncePaid { granules: false } => {}
     }
-    Ok(graph)
+    Ok(())
 }
 
 /// The volumes of a graph that does not fit in memory.

@@ -281,64 +281,13 @@ impl Manifest {
                 file(&entry).ok_or((HEAD_BYTES + number * ENTRY_BYTES, "no file".to_owned()))
             })
             .collect::<Result<_, _>>()?;
-        let odd = |offset, value: u64| (offset, format!("{value} makes no sense"));
-        let ids = match head.ids {
-            0 => KeptIds::Same,
-            1 => KeptIds::Declared,
-            2 => KeptIds::Offset(head.first_id),
-            3 => KeptIds::Integers,
-            4 => KeptIds::Names,
-            NON_COMPACT => KeptIds::NonCompact { first: head.first_id, others: head.others },
-            TWO_KINDS_OF_INTEGERS => KeptIds::TwoKindsOfIntegers { added: head.first_id },
-            TWO_KINDS_OF_NAMES => KeptIds::TwoKindsOfNames,
-            other => return Err(odd(75, other.into())),
-        };
-        let duplicates = match head.duplicates {
-            0 => Duplicates::Keep,
-            1 => Duplicates::First,
-            2 => Duplicates::Minimum,
-            3 => Duplicates::Sum,
-            4 => Duplicates::Directions,
-            other => return Err(odd(76, other.into())),
-        };
+        let (ids, duplicates) = (head.ids()?, head.duplicates()?);
         let encoding =
             Encoding::from_byte(head.encoding).ok_or_else(|| odd(74, head.encoding.into()))?;
         let compression = Compression::from_byte(head.compression)
             .ok_or_else(|| odd(77, head.compression.into()))?;
-        let flag = |bit| head.flags & bit != 0;
-        let [stripe_bits, block_bits] = [head.stripe_bits, head.block_bits].map(u32::from);
-        // The last slot stands for the others, of which there are some.
-        let named = head.slots - u64::from(head.others > 0 && head.slots > 0);
-        let ends = head.first_id.checked_add(named).and_then(|end| end.checked_add(head.others));
-        let checks = [
-            (head.slots <= 1 << 32, 0, head.slots),
-            (head.vertices <= head.slots, 8, head.vertices),
-            (head.vertices == head.slots || !flag(ALL_PRESENT), 8, head.vertices),
-            (head.edges <= 1 << 56 && (head.edges > 0) == (head.chunks > 0), 16, head.edges),
-            (head.chunks <= head.edges, 32, head.chunks),
-            (head.extents <= head.chunks, 40, head.extents),
-            (head.chunk_bytes >= head.chunks, 48, head.chunk_bytes),
-            (
-                head.first_id == 0 || [2, NON_COMPACT, TWO_KINDS_OF_INTEGERS].contains(&head.ids),
-                56,
-                head.first_id,
-            ),
-            (head.stripes <= 1 << 16, 64, head.stripes.into()),
-            (head.partitions <= 1 << 16, 68, head.partitions.into()),
-            ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),
-            ((6..=20).contains(&block_bits), 73, block_bits.into()),
-            (stripe_bits + block_bits <= KEY_BITS, 73, block_bits.into()),
-            (head.flags & !KNOWN == 0, 78, head.flags.into()),
-            (flag(COMPACT) == (head.ids != NON_COMPACT), 78, head.flags.into()),
-            (head.zeros == [0; 4], 84, 0),
-            (head.others == 0 || head.ids == NON_COMPACT, 88, head.others),
-            (head.others == 0 || head.slots > 0, 88, head.others),
-            (ends.is_some(), 88, head.others),
-            (head.more_zeros == [0; 32], 96, 0),
-        ];
-        if let Some((_, offset, value)) = checks.into_iter().find(|(holds, ..)| !holds) {
-            return Err(odd(offset, value));
-        }
+        head.check()?;
+        let flag = |bit| head.has(bit);
         Ok(Self {
             graph,
             generation,
@@ -351,8 +300,8 @@ impl Manifest {
             chunk_bytes: head.chunk_bytes,
             stripes: head.stripes,
             partitions: head.partitions,
-            stripe_bits,
-            block_bits,
+            stripe_bits: head.stripe_bits.into(),
+            block_bits: head.block_bits.into(),
             encoding,
             compression,
             reading: Reading {
@@ -370,6 +319,83 @@ impl Manifest {
             files,
         })
     }
+}
+
+impl Head {
+    /// Whether a flag is set.
+    fn has(&self, bit: u16) -> bool {
+        self.flags & bit != 0
+    }
+
+    /// The ids that it states.
+    fn ids(&self) -> Result<KeptIds, (usize, String)> {
+        match self.ids {
+            0 => Ok(KeptIds::Same),
+            1 => Ok(KeptIds::Declared),
+            2 => Ok(KeptIds::Offset(self.first_id)),
+            3 => Ok(KeptIds::Integers),
+            4 => Ok(KeptIds::Names),
+            NON_COMPACT => Ok(KeptIds::NonCompact { first: self.first_id, others: self.others }),
+            TWO_KINDS_OF_INTEGERS => Ok(KeptIds::TwoKindsOfIntegers { added: self.first_id }),
+            TWO_KINDS_OF_NAMES => Ok(KeptIds::TwoKindsOfNames),
+            other => Err(odd(75, other.into())),
+        }
+    }
+
+    /// The treatment of parallel edges that it states.
+    fn duplicates(&self) -> Result<Duplicates, (usize, String)> {
+        match self.duplicates {
+            0 => Ok(Duplicates::Keep),
+            1 => Ok(Duplicates::First),
+            2 => Ok(Duplicates::Minimum),
+            3 => Ok(Duplicates::Sum),
+            4 => Ok(Duplicates::Directions),
+            other => Err(odd(76, other.into())),
+        }
+    }
+
+    /// Refuses numbers that no graph has. An error says at which byte of the payload.
+    fn check(&self) -> Result<(), (usize, String)> {
+        let [stripe_bits, block_bits] = [self.stripe_bits, self.block_bits].map(u32::from);
+        // The last slot stands for the others, of which there are some.
+        let named = self.slots - u64::from(self.others > 0 && self.slots > 0);
+        let ends = self.first_id.checked_add(named).and_then(|end| end.checked_add(self.others));
+        let checks = [
+            (self.slots <= 1 << 32, 0, self.slots),
+            (self.vertices <= self.slots, 8, self.vertices),
+            (self.vertices == self.slots || !self.has(ALL_PRESENT), 8, self.vertices),
+            (self.edges <= 1 << 56 && (self.edges > 0) == (self.chunks > 0), 16, self.edges),
+            (self.chunks <= self.edges, 32, self.chunks),
+            (self.extents <= self.chunks, 40, self.extents),
+            (self.chunk_bytes >= self.chunks, 48, self.chunk_bytes),
+            (
+                self.first_id == 0 || [2, NON_COMPACT, TWO_KINDS_OF_INTEGERS].contains(&self.ids),
+                56,
+                self.first_id,
+            ),
+            (self.stripes <= 1 << 16, 64, self.stripes.into()),
+            (self.partitions <= 1 << 16, 68, self.partitions.into()),
+            ((SEGMENT_BITS..=24).contains(&stripe_bits), 72, stripe_bits.into()),
+            ((6..=20).contains(&block_bits), 73, block_bits.into()),
+            (stripe_bits + block_bits <= KEY_BITS, 73, block_bits.into()),
+            (self.flags & !KNOWN == 0, 78, self.flags.into()),
+            (self.has(COMPACT) == (self.ids != NON_COMPACT), 78, self.flags.into()),
+            (self.zeros == [0; 4], 84, 0),
+            (self.others == 0 || self.ids == NON_COMPACT, 88, self.others),
+            (self.others == 0 || self.slots > 0, 88, self.others),
+            (ends.is_some(), 88, self.others),
+            (self.more_zeros == [0; 32], 96, 0),
+        ];
+        if let Some((_, offset, value)) = checks.into_iter().find(|(holds, ..)| !holds) {
+            return Err(odd(offset, value));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a value that no graph has, at a byte of the payload.
+fn odd(offset: usize, value: u64) -> (usize, String) {
+    (offset, format!("{value} makes no sense"))
 }
 
 /// A file, if its entry is one that we write.

@@ -191,17 +191,10 @@ fn state_is(storage: Option<&StoragePlan>) -> &'static str {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Premises { threads, edges: layout, shape, program, settings, .. } = &self.premises;
+        let Premises { threads, shape, .. } = &self.premises;
         let about = if shape.estimated { "about " } else { "" };
         let weighted = if shape.weighted { ", weighted" } else { "" };
-        let encoding = match layout.encoding {
-            Encoding::Packed => "packed, 4 bytes an edge",
-            Encoding::Short => "short, 3 bytes an edge",
-            Encoding::Compressed => "compressed (stream-vbyte)",
-        };
         let mut lines = String::new();
-        let Memory { held, input, bins, chunks, vertices, state, edges, .. } = self.memory;
-        let Memory { frontier, rows, workers, .. } = self.memory;
         let most = if shape.estimated { "" } else { " at most" };
         writeln!(lines, "graph     {about}{} edges{weighted}", grouped(shape.edges))?;
         writeln!(lines, "          {about}{} vertices{most}", grouped(shape.slots))?;
@@ -211,6 +204,22 @@ impl fmt::Display for Plan {
             self.show_over_input(&mut lines)?;
             return f.write_str(lines.trim_end());
         }
+        self.show_edges(&mut lines)?;
+        self.show_memory(&mut lines)?;
+        self.show_storage(&mut lines)?;
+        f.write_str(lines.trim_end())
+    }
+}
+
+impl Plan {
+    /// Shows how edges lie in tiles, and how those of active vertices are found.
+    fn show_edges(&self, lines: &mut String) -> fmt::Result {
+        let Premises { edges: layout, program, settings, .. } = &self.premises;
+        let encoding = match layout.encoding {
+            Encoding::Packed => "packed, 4 bytes an edge",
+            Encoding::Short => "short, 3 bytes an edge",
+            Encoding::Compressed => "compressed (stream-vbyte)",
+        };
         writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", layout.block_bits)?;
         if self.storage().is_some() && layout.compression != Compression::None {
@@ -229,6 +238,14 @@ impl fmt::Display for Plan {
                 (_, mode) => writeln!(lines, "frontier  {mode}")?,
             }
         }
+        Ok(())
+    }
+
+    /// Shows the memory of a run by use.
+    fn show_memory(&self, lines: &mut String) -> fmt::Result {
+        let program = &self.premises.program;
+        let Memory { held, input, bins, chunks, vertices, state, edges, .. } = self.memory;
+        let Memory { frontier, rows, workers, .. } = self.memory;
         writeln!(lines, "memory    {:>10}  at most at any time", human_bytes(self.memory.peak()))?;
         writeln!(lines, "          {:>10}  budget", human_bytes(self.premises.budget_bytes))?;
         for (bytes, what) in self.held(held).into_iter().filter(|(bytes, _)| *bytes > 0) {
@@ -269,8 +286,7 @@ impl fmt::Display for Plan {
             };
             writeln!(lines, "          {:>10}  {what}", human_bytes(rows))?;
         }
-        self.show_storage(&mut lines)?;
-        f.write_str(lines.trim_end())
+        Ok(())
     }
 }
 

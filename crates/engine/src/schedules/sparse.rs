@@ -153,13 +153,30 @@ fn parallel<P: Program>(
     sources: &[u32],
     last: &P::Total,
 ) -> Result<(P::Total, u64), EngineError> {
-    let (Context { graph, workers, progress, .. }, program) = (*tools.0, tools.1);
-    let masks = Masks::of_list(graph, tiles.blocks(), sources);
-    let Elements { values, signals: [signals, _], active: [active, _], accums, order, .. } = state;
     for &source in sources {
-        active[source as usize] = 1;
+        state.active[0][source as usize] = 1;
     }
+    let (touched, edges) = fold_touched(tools, tiles, state, sources)?;
+    for &source in sources {
+        state.active[0][source as usize] = 0;
+    }
+    *state.active_count -= sources.len() as u64;
+    let (total, touched) = apply_touched(tools, state, touched, last)?;
+    frontier.add(tools.1, state.values, touched);
+    Ok((total, edges))
+}
 
+/// Folds the edges of sources; says which vertices of each stripe updates reached, and how many
+/// edges there were.
+fn fold_touched<P: Program>(
+    (context, program, _): Tools<'_, '_, P>,
+    tiles: &IndexedTiles<'_>,
+    state: &mut Elements<'_, P>,
+    sources: &[u32],
+) -> Result<(Vec<Vec<u32>>, u64), EngineError> {
+    let Context { graph, workers, progress, .. } = *context;
+    let masks = Masks::of_list(graph, tiles.blocks(), sources);
+    let Elements { signals: [signals, _], active: [active, _], accums, order, .. } = state;
     let mut column = Slices(&mut accums[..]);
     let parts = graph.stripes.iter().map(|stripe| (column.take(stripe.width()), Vec::new()));
     let mut parts: Vec<_> = parts.collect();
@@ -190,22 +207,28 @@ fn parallel<P: Program>(
         Ok(())
     })?;
     let edges = worker_states.iter().map(|worker| worker.1).sum();
+    Ok((parts.into_iter().map(|(_, touched)| touched).collect(), edges))
+}
 
-    for &source in sources {
-        active[source as usize] = 0;
-    }
-    let mut values = Slices(&mut values[..]);
-    let mut signals = Slices(&mut signals[..]);
-    let mut active = Slices(&mut active[..]);
-    let parts = graph.stripes.iter().zip(parts).map(|(stripe, part)| {
-        let (accums, touched) = part;
+/// Applies what vertices of each stripe have met; returns the total, and all that were reached.
+fn apply_touched<P: Program>(
+    (context, program, _): Tools<'_, '_, P>,
+    state: &mut Elements<'_, P>,
+    touched: Vec<Vec<u32>>,
+    last: &P::Total,
+) -> Result<(P::Total, Vec<u32>), EngineError> {
+    let Context { graph, workers, progress, .. } = *context;
+    let Elements { values, signals: [signals, _], active: [active, _], accums, .. } = state;
+    let (mut values, mut signals) = (Slices(&mut values[..]), Slices(&mut signals[..]));
+    let (mut active, mut accums) = (Slices(&mut active[..]), Slices(&mut accums[..]));
+    let parts = graph.stripes.iter().zip(touched).map(|(stripe, touched)| {
         let width = stripe.width();
         UpdatedRange {
             base: stripe.vertices.start as u32,
             values: values.take(width),
             signals: signals.take(width),
             active: active.take(width),
-            accums,
+            accums: accums.take(width),
             touched,
             activated: 0,
             total: P::Total::default(),
@@ -217,16 +240,15 @@ fn parallel<P: Program>(
         part.apply(program, last);
         Ok(())
     })?;
-    let mut total = P::Total::default();
+    let (mut total, mut activated) = (P::Total::default(), 0);
     let mut touched = Vec::new();
-    *state.active_count -= sources.len() as u64;
     for mut part in parts {
         total = total.merge(part.total);
-        *state.active_count += part.activated;
+        activated += part.activated;
         touched.append(&mut part.touched);
     }
-    frontier.add(program, state.values, touched);
-    Ok((total, edges))
+    *state.active_count += activated;
+    Ok((total, touched))
 }
 
 /// Vertices of a range that updates reached.
