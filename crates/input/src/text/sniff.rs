@@ -87,34 +87,19 @@ pub(super) fn guess(
     if !decided && kind.is_none() && direction.is_none() {
         notes.extend(comments::undirected(sample.text, &sample.comments));
     }
-    let start = match (candidate.spans.first(), skipped) {
-        (Some((_, behind)), 1..) => *behind,
-        (Some((start, _)), 0) => *start,
-        (None, _) => mark,
-    };
     let layout = candidate.layout;
     let over_lines = candidate.over_lines || matches!(options.quote, Some(Quote::Mark(_)));
     let cut =
         if over_lines && ends == RecordEnd::Lines { RecordEnd::Records(layout) } else { ends };
-    let first = candidate.spans.get(skipped).or(candidate.spans.first());
-    let first = first.map_or(&b""[..], |(start, end)| &sample.text[start - mark..end - mark]);
+    let (start, first) = first_line(&candidate, skipped, &sample);
     let crlf = first.ends_with(b"\r\n");
-    let digit = match &sample.comments {
-        Comments::Prefix(prefix) => prefix.first().is_some_and(u8::is_ascii_digit),
-        _ => false,
-    };
     let columns_max = columns_max(&candidate, body, header.as_deref(), (columns, options));
     let quick = ids == IdKind::Integers && weights == Weights::Numbers && direction.is_none();
-    let plain = if !quick || cut != ends || digit {
+    let plain = if !quick || cut != ends || has_digit(&sample.comments) {
         None
     } else {
         let plain = Plain::new(layout, columns, without_end(first), crlf);
         plain.map(|plain| columns_max.map_or(plain, |columns| plain.at_most(columns)))
-    };
-    let known = match (counted, options.vertices) {
-        (Counted::Graph { vertices, .. }, _) => AllowedIds::Range(1..vertices.saturating_add(1)),
-        (_, Some(vertices)) => AllowedIds::Range(0..vertices),
-        (_, None) => AllowedIds::Any,
     };
     let fields = candidate.is_exact().then_some(candidate.fields).filter(|fields| *fields > 1);
     let shape = Shape { layout, columns, spelling, fields };
@@ -127,7 +112,7 @@ pub(super) fn guess(
         weights,
         start,
         plain,
-        known,
+        known: allowed_ids(counted, options),
         exact: false,
         columns_max,
         counted,
@@ -141,6 +126,39 @@ pub(super) fn guess(
     };
     dialect.before = passed(&sample, &dialect);
     Ok(dialect)
+}
+
+/// Where rows begin once so many were skipped, and the first of them with its end.
+fn first_line<'a>(
+    candidate: &Candidate<'_>,
+    skipped: usize,
+    sample: &Sample<'a>,
+) -> (usize, &'a [u8]) {
+    let start = match (candidate.spans.first(), skipped) {
+        (Some((_, behind)), 1..) => *behind,
+        (Some((start, _)), 0) => *start,
+        (None, _) => sample.mark,
+    };
+    let first = candidate.spans.get(skipped).or(candidate.spans.first());
+    let line = |(start, end): &(usize, usize)| &sample.text[start - sample.mark..end - sample.mark];
+    (start, first.map_or(&b""[..], line))
+}
+
+/// Whether comments begin with a digit, as ids do.
+fn has_digit(comments: &Comments) -> bool {
+    match comments {
+        Comments::Prefix(prefix) => prefix.first().is_some_and(u8::is_ascii_digit),
+        _ => false,
+    }
+}
+
+/// Ids that edges may have, as a line of counts or the user says.
+fn allowed_ids(counted: Counted, options: &ReadOptions) -> AllowedIds {
+    match (counted, options.vertices) {
+        (Counted::Graph { vertices, .. }, _) => AllowedIds::Range(1..vertices.saturating_add(1)),
+        (_, Some(vertices)) => AllowedIds::Range(0..vertices),
+        (_, None) => AllowedIds::Any,
+    }
 }
 
 /// Whether edges are undirected, where the file says so: its first line, or else a column.
