@@ -6,8 +6,8 @@
 //! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
 //! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
 //! on, [`patterns`] the lopsided ones that budgets are compared with; [`hashed`] notices what
-//! happens to edges that have state, and [`executors`] lists all that must agree. [`bucket`] is a
-//! store of objects, with its faults.
+//! happens to edges that have state, and [`executors`] lists all that must agree. [`seeds`] runs
+//! fuzz targets without a fuzzer. [`bucket`] is a store of objects, with its faults.
 //!
 //! Invariant: only a dev-dependency, or a dependency of the benchmarks. This crate may panic: a
 //! test that cannot read its answers has failed.
@@ -29,6 +29,7 @@ pub mod puzzles;
 pub mod reading;
 pub mod reference;
 pub mod samples;
+pub mod seeds;
 pub mod strategies;
 pub mod suites;
 
