@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::outcome::Said;
 use super::summary::Summary;
-use crate::baselines::plain::{self, Adjacency, Way};
+use crate::baselines::plain::{self, Adjacency, RowEnds};
 use crate::inputs;
 use crate::system::Usage;
 
@@ -77,7 +77,7 @@ impl Edges {
         values.into_iter().zip(self.named()).filter_map(|(value, named)| named.then_some(value))
     }
 
-    fn rows(&self, way: Way) -> Adjacency {
+    fn rows(&self, way: RowEnds) -> Adjacency {
         Adjacency::new(self.ids, &self.pairs, &self.weights, way)
     }
 
@@ -117,9 +117,9 @@ fn measure(arguments: &Arguments) -> Result<Said> {
             |edges, (): &()| plain::components(edges.ids, &edges.pairs),
             groups,
         ),
-        "scc" => clocked(input, rows(Way::Out), |_, out| plain::tarjan(out), groups),
+        "scc" => clocked(input, rows(RowEnds::Out), |_, out| plain::tarjan(out), groups),
         "cdlp" => {
-            clocked(input, rows(Way::Both), |_, both| plain::labels(both, iterations), groups)
+            clocked(input, rows(RowEnds::Both), |_, both| plain::labels(both, iterations), groups)
         }
         "mcst" => {
             let run =
@@ -143,7 +143,7 @@ fn measure(arguments: &Arguments) -> Result<Said> {
         "lcc" => clocked(input, Edges::simple, |_, simple| plain::clustering(simple), numbers),
         "bfs" => clocked(
             input,
-            rows(Way::Out),
+            rows(RowEnds::Out),
             |_, out| plain::queue(out, source),
             |_, depths| {
                 let reached = depths.into_iter().filter(|&depth| depth != plain::UNREACHED);
@@ -152,12 +152,12 @@ fn measure(arguments: &Arguments) -> Result<Said> {
         ),
         "sssp" => {
             let run = |_: &Edges, out: &Adjacency| plain::dijkstra(out, source);
-            clocked(input, rows(Way::Out), run, |_, lengths| {
+            clocked(input, rows(RowEnds::Out), run, |_, lengths| {
                 Summary::paths(lengths.into_iter().filter(|length| length.is_finite()))
             })
         }
         "pagerank" => {
-            let load = |edges: &Edges| (edges.rows(Way::In), edges.named());
+            let load = |edges: &Edges| (edges.rows(RowEnds::In), edges.named());
             let run = |_: &Edges, (incoming, named): &(Adjacency, Vec<bool>)| {
                 plain::pagerank(incoming, named, iterations)
             };

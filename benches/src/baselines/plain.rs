@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// Which ends of edges a row holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum RowEnds {
     /// Targets by source.
     Out,
     /// Sources by target.
@@ -27,11 +27,11 @@ pub(crate) struct Adjacency {
 
 impl Adjacency {
     /// The rows of the ids `0..ids`; `weights` is empty, or holds one for each pair.
-    pub(crate) fn new(ids: usize, pairs: &[[u32; 2]], weights: &[f32], way: Way) -> Self {
+    pub(crate) fn new(ids: usize, pairs: &[[u32; 2]], weights: &[f32], way: RowEnds) -> Self {
         let arcs = |[source, target]: [u32; 2]| {
             let (out, back) = ([source, target], [target, source]);
-            let second = (way == Way::Both && source != target).then_some(back);
-            std::iter::once(if way == Way::In { back } else { out }).chain(second)
+            let second = (way == RowEnds::Both && source != target).then_some(back);
+            std::iter::once(if way == RowEnds::In { back } else { out }).chain(second)
         };
         let mut offsets = vec![0; ids + 1];
         for [from, _] in pairs.iter().flat_map(|&pair| arcs(pair)) {
@@ -58,7 +58,7 @@ impl Adjacency {
 
     /// Neighbours, whichever way the edges point, ascending: no loops, no parallel edges.
     pub(crate) fn simple(ids: usize, pairs: &[[u32; 2]]) -> Self {
-        let all = Self::new(ids, pairs, &[], Way::Both);
+        let all = Self::new(ids, pairs, &[], RowEnds::Both);
         let mut offsets = vec![0];
         let mut ends = Vec::with_capacity(all.ends.len());
         let mut row = Vec::new();
@@ -387,9 +387,9 @@ mod tests {
     #[test]
     fn rows_hold_what_their_way_says() {
         let rows = |way| Adjacency::new(5, &PAIRS, &[], way);
-        assert_eq!(rows(Way::Out).row(0), [1, 1]);
-        assert_eq!(rows(Way::In).row(3), [2, 3]);
-        assert_eq!(rows(Way::Both).row(3), [2, 3]);
+        assert_eq!(rows(RowEnds::Out).row(0), [1, 1]);
+        assert_eq!(rows(RowEnds::In).row(3), [2, 3]);
+        assert_eq!(rows(RowEnds::Both).row(3), [2, 3]);
         assert_eq!(Adjacency::simple(5, &PAIRS).row(2), [0, 1, 3]);
         assert_eq!(Adjacency::simple(5, &PAIRS).degree(4), 0);
     }
@@ -403,26 +403,26 @@ mod tests {
 
     #[test]
     fn a_cycle_is_one_component_and_what_hangs_on_it_others() {
-        let component = tarjan(&Adjacency::new(5, &PAIRS, &[], Way::Out));
+        let component = tarjan(&Adjacency::new(5, &PAIRS, &[], RowEnds::Out));
         assert_eq!(component[0], component[1]);
         assert_eq!(component[0], component[2]);
         assert_eq!(component.iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
         // Two cycles that share a vertex, met from the middle.
         let pairs = [[1, 0], [0, 1], [1, 2], [2, 3], [3, 1]];
-        assert_eq!(tarjan(&Adjacency::new(4, &pairs, &[], Way::Out)), [0; 4]);
+        assert_eq!(tarjan(&Adjacency::new(4, &pairs, &[], RowEnds::Out)), [0; 4]);
     }
 
     #[test]
     fn the_forest_leaves_out_the_heaviest_of_a_cycle() {
         let weights = [3.0, 1.0, 2.0, 9.0, 5.0, 0.5];
         assert_eq!(kruskal(5, &PAIRS, &weights), [1.0, 2.0, 5.0]);
-        let out = Adjacency::new(5, &PAIRS, &weights, Way::Out);
+        let out = Adjacency::new(5, &PAIRS, &weights, RowEnds::Out);
         assert_eq!(dijkstra(&out, 0), [0.0, 3.0, 4.0, 9.0, f64::INFINITY]);
     }
 
     #[test]
     fn labels_are_the_most_frequent_and_the_smallest_of_several() {
-        let both = Adjacency::new(5, &PAIRS, &[], Way::Both);
+        let both = Adjacency::new(5, &PAIRS, &[], RowEnds::Both);
         // 0 hears 1, 1, 2; 1 hears 0, 0, 2; 2 hears 0, 1, 3; 3 hears 2 and itself.
         assert_eq!(labels(&both, 1), [1, 0, 0, 2, 4]);
     }
@@ -431,7 +431,7 @@ mod tests {
     fn sets_are_independent_and_ranks_sum_to_one() {
         let simple = Adjacency::simple(5, &PAIRS);
         assert_eq!(greedy_set(&simple), [true, false, false, true, true]);
-        let incoming = Adjacency::new(5, &PAIRS[..5], &[], Way::In);
+        let incoming = Adjacency::new(5, &PAIRS[..5], &[], RowEnds::In);
         let ranks = pagerank(&incoming, &[true, true, true, true, false], 1);
         assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let base = 0.15 / 4.0 + 0.85 / 16.0;

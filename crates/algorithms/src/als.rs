@@ -302,21 +302,21 @@ mod tests {
     #[test]
     fn equations_are_solved_and_errors_are_those_of_the_ratings() {
         let program = Als4::new(Sides::default(), 0.1, 1, 1);
-        let told = [
+        let message = [
             ([1.0, 0.5, 0.0, 2.0], 3.0),
             ([0.0, 1.0, -1.0, 0.5], 1.0),
             ([2.0, 0.0, 1.0, 1.0], 4.0),
         ];
         let gather = |sums, (factors, rating)| program.gather(sums, Rated { factors, rating });
-        let sums = told.into_iter().fold(program.identity(), gather);
+        let sums = message.into_iter().fold(program.identity(), gather);
         let (x, squares) = sums.solve::<4>(0.3);
         let dot = |y: &[f64; 4]| y.iter().zip(x).map(|(y, x)| y * x).sum::<f64>();
         // The gradient is 0, in each direction.
         for k in 0..4 {
-            let slope: f64 = told.iter().map(|(y, r)| y[k] * (dot(y) - r)).sum();
+            let slope: f64 = message.iter().map(|(y, r)| y[k] * (dot(y) - r)).sum();
             assert!((slope + 0.3 * x[k]).abs() < 1e-12, "{k}: {slope}");
         }
-        let direct: f64 = told.iter().map(|(y, r)| (r - dot(y)).powi(2)).sum();
+        let direct: f64 = message.iter().map(|(y, r)| (r - dot(y)).powi(2)).sum();
         assert!((squares - direct).abs() < 1e-12);
     }
 

@@ -197,9 +197,9 @@ impl Contract for ForestContraction {
         left.min(right)
     }
 
-    fn apply(&self, value: Node, told: Option<Message>, last: &Round) -> (Node, Round) {
+    fn apply(&self, value: Node, message: Option<Message>, last: &Round) -> (Node, Round) {
         let stage = after(last);
-        let now = match (stage, told) {
+        let now = match (stage, message) {
             (OFFER, Some(Message { edge, parent })) => {
                 Node { best: edge, parent: parent as u32, ..value }
             }
@@ -214,7 +214,7 @@ impl Contract for ForestContraction {
             (RENAME, _) => Node { best: RankedEdge::NONE, parent: value.vertex, ..value },
             _ => value,
         };
-        (now, Round::of(stage, told.is_some(), now != value))
+        (now, Round::of(stage, message.is_some(), now != value))
     }
 
     /// No edge is left when none was offered.
@@ -282,8 +282,8 @@ mod tests {
             [(3, 5, best, false), (5, 3, best, true), (5, 3, other, true), (3, 5, other, true)]
         {
             let (at, above) = (node(vertex, parent, best), node(parent, 9, of_parent));
-            let told = Some(Message { edge: of_parent, parent: parent.into() });
-            let (value, _) = PROGRAM.apply(at, told, &did(OFFER, 1));
+            let message = Some(Message { edge: of_parent, parent: parent.into() });
+            let (value, _) = PROGRAM.apply(at, message, &did(OFFER, 1));
             assert_eq!(value.parent == parent, hooks, "{vertex} to {parent}");
             assert_eq!(value.is_listed(), hooks);
             let data = if hooks { POINTER } else { best };
@@ -311,10 +311,10 @@ mod tests {
         }
         let same = node(4, 1, RankedEdge::NONE);
         assert_eq!(becomes(edge, [&above, &same], &did(DOUBLE, 0)), None, "ends are one");
-        let told = Some(Message { edge: RankedEdge::NONE, parent: 1 });
-        let (value, total) = PROGRAM.apply(at, told, &did(DOUBLE, 1));
+        let message = Some(Message { edge: RankedEdge::NONE, parent: 1 });
+        let (value, total) = PROGRAM.apply(at, message, &did(DOUBLE, 1));
         assert_eq!((value.parent, total), (1, Round::of(DOUBLE, true, true)));
-        let (value, total) = PROGRAM.apply(value, told, &did(DOUBLE, 1));
+        let (value, total) = PROGRAM.apply(value, message, &did(DOUBLE, 1));
         assert_eq!((value.parent, total), (1, Round::of(DOUBLE, true, false)));
     }
 
@@ -327,8 +327,8 @@ mod tests {
             let from = node(from, from, RankedEdge::NONE);
             PROGRAM.rewrite(edge, [&from, &at], &did(BEGUN, 1)).0
         });
-        let told = offers.into_iter().flatten().reduce(|one, other| PROGRAM.merge(one, other));
-        let (value, _) = PROGRAM.apply(at, told, &did(BEGUN, 1));
+        let message = offers.into_iter().flatten().reduce(|one, other| PROGRAM.merge(one, other));
+        let (value, _) = PROGRAM.apply(at, message, &did(BEGUN, 1));
         assert_eq!((value.best, value.parent), (ranked(1.5, 3, 5), 3));
     }
 }

@@ -135,7 +135,7 @@ impl Value for Member {
 /// Message of a vertex to its neighbours. Its stage is known to each vertex that it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Told {
+pub struct Message {
     /// Of offers, the edge that it is told along, which has [`OFFERED`] for a weight until then and
     /// no ends; where names spread, [`Self::named`]; else the best edge.
     edge: RankedEdge,
@@ -145,7 +145,7 @@ pub struct Told {
     vertex: u32,
 }
 
-impl Told {
+impl Message {
     const NOTHING: Self = Self { edge: RankedEdge::NONE, component: NONE, vertex: NONE };
 
     /// The form of the edge where names spread: the name that a component will have.
@@ -164,7 +164,7 @@ impl Told {
 /// State of a vertex with the messages that it heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Heard {
+pub struct Received {
     best: RankedEdge,
     component: u32,
     vertex: u32,
@@ -173,7 +173,7 @@ pub struct Heard {
     says: u32,
 }
 
-impl Heard {
+impl Received {
     /// Of no vertex.
     const NOTHING: Self =
         Self { best: RankedEdge::NONE, component: NONE, vertex: NONE, joins: NONE, says: DONE };
@@ -231,9 +231,9 @@ impl Member {
 
 impl Program for ForestLabels {
     type Value = Member;
-    type Signal = Told;
-    type Update = Told;
-    type Accum = Heard;
+    type Signal = Message;
+    type Update = Message;
+    type Accum = Received;
     type Total = Round;
 
     const WEIGHTED: bool = true;
@@ -249,74 +249,79 @@ impl Program for ForestLabels {
     }
 
     #[inline(always)]
-    fn signal(&self, value: &Member) -> Told {
+    fn signal(&self, value: &Member) -> Message {
         let &Member { best, vertex, component, joins, says, .. } = value;
         let edge = match says {
             OFFER => RankedEdge { weight: OFFERED, ends: 0 },
-            JOIN => Told::named(joins),
+            JOIN => Message::named(joins),
             _ => best,
         };
-        if value.speaks() { Told { edge, component, vertex } } else { Told::NOTHING }
+        if value.speaks() { Message { edge, component, vertex } } else { Message::NOTHING }
     }
 
     /// An offer is of the edge that it is told along; its other end is known by whom it meets.
     #[inline(always)]
-    fn scatter(&self, told: Told, weight: f64) -> Option<Told> {
-        let is_offer = told.edge.weight == OFFERED;
-        let weight = if is_offer { self.cost.rank(weight) } else { told.edge.weight };
-        (told.component != NONE)
-            .then_some(Told { edge: RankedEdge { weight, ..told.edge }, ..told })
+    fn scatter(&self, message: Message, weight: f64) -> Option<Message> {
+        let is_offer = message.edge.weight == OFFERED;
+        let weight = if is_offer { self.cost.rank(weight) } else { message.edge.weight };
+        (message.component != NONE)
+            .then_some(Message { edge: RankedEdge { weight, ..message.edge }, ..message })
     }
 
     #[inline(always)]
-    fn identity(&self) -> Heard {
-        Heard::NOTHING
+    fn identity(&self) -> Received {
+        Received::NOTHING
     }
 
     #[inline(always)]
-    fn init_accum(&self, value: &Member) -> Heard {
+    fn init_accum(&self, value: &Member) -> Received {
         let &Member { best, vertex, component, joins, says, .. } = value;
-        Heard { best, component, vertex, joins, says }
+        Received { best, component, vertex, joins, says }
     }
 
     #[inline(always)]
-    fn gather(&self, heard: Heard, told: Told) -> Heard {
-        let is_own = told.component == heard.component;
-        match heard.says {
+    fn gather(&self, received: Received, message: Message) -> Received {
+        let is_own = message.component == received.component;
+        match received.says {
             OFFER if !is_own => {
-                let edge = RankedEdge { ends: joined(heard.vertex, told.vertex), ..told.edge };
-                Heard { best: heard.best.min(edge), ..heard }
+                let edge =
+                    RankedEdge { ends: joined(received.vertex, message.vertex), ..message.edge };
+                Received { best: received.best.min(edge), ..received }
             }
-            SPREAD if is_own => Heard { best: heard.best.min(told.edge), ..heard },
-            HOOK if !is_own && told.edge == heard.best && heard.component < told.component => {
-                Heard { joins: heard.component, ..heard }
+            SPREAD if is_own => Received { best: received.best.min(message.edge), ..received },
+            HOOK if !is_own
+                && message.edge == received.best
+                && received.component < message.component =>
+            {
+                Received { joins: received.component, ..received }
             }
             // A vertex that is told along the edge over which its component hooks, or by one of its
             // own.
             JOIN if is_own
-                || heard.best.ends == joined(heard.vertex, told.vertex) && heard.best.is_edge() =>
+                || received.best.ends == joined(received.vertex, message.vertex)
+                    && received.best.is_edge() =>
             {
-                Heard { joins: heard.joins.min(told.name()), ..heard }
+                Received { joins: received.joins.min(message.name()), ..received }
             }
-            _ => heard,
+            _ => received,
         }
     }
 
     #[inline(always)]
-    fn merge(&self, left: Heard, right: Heard) -> Heard {
+    fn merge(&self, left: Received, right: Received) -> Received {
         let (best, joins) = (left.best.min(right.best), left.joins.min(right.joins));
         let known = if left.component == NONE { right } else { left };
-        Heard { best, joins, ..known }
+        Received { best, joins, ..known }
     }
 
     #[inline(always)]
-    fn apply(&self, value: Member, heard: Heard, last: &Round) -> Applied<Member, Round> {
+    fn apply(&self, value: Member, received: Received, last: &Round) -> Applied<Member, Round> {
         let keeps_time = value.vertex == 0;
         if value.says == DONE {
             return Applied { value, total: Round::default(), active: keeps_time };
         }
         let (stage, next) = (last.stage as u32, after(last));
-        let learnt = Member { best: heard.best, joins: heard.joins, ..value };
+        let learnt = Member { best: received.best, joins: received.joins, ..value };
         let now = if next == stage { learnt } else { learnt.enter(next, self.cost) };
         let (is_open, changed) = (now.says != DONE, now != value);
         let total = Round::of(next, is_open, changed);
@@ -360,11 +365,13 @@ mod tests {
     }
 
     /// The state of a vertex that others have told something along edges of these weights.
-    fn hears(member: Member, told: &[(Member, f64)]) -> Heard {
-        let updates = told
+    fn hears(member: Member, message: &[(Member, f64)]) -> Received {
+        let updates = message
             .iter()
             .filter_map(|(teller, weight)| PROGRAM.scatter(PROGRAM.signal(teller), *weight));
-        updates.fold(PROGRAM.init_accum(&member), |heard, told| PROGRAM.gather(heard, told))
+        updates.fold(PROGRAM.init_accum(&member), |received, message| {
+            PROGRAM.gather(received, message)
+        })
     }
 
     #[test]
@@ -380,13 +387,13 @@ mod tests {
         let at = member(5, 2, OFFER);
         let tellers = [(member(6, 2, OFFER), 0.5), (member(7, 3, OFFER), 2.0)];
         let more = [(member(1, 1, OFFER), 1.5), (member(0, 1, OFFER), 1.5)];
-        let heard = hears(at, &[tellers, more].concat());
-        assert_eq!(heard.best, edge(1.5, 0, 5));
+        let received = hears(at, &[tellers, more].concat());
+        assert_eq!(received.best, edge(1.5, 0, 5));
         // Edges that others know of count if they are of the same component.
-        let at = Member { best: heard.best, ..member(5, 2, SPREAD) };
+        let at = Member { best: received.best, ..member(5, 2, SPREAD) };
         let knows = |component, best| Member { best, ..member(9, component, SPREAD) };
-        let told = [(knows(3, edge(0.1, 3, 4)), 1.0), (knows(2, edge(1.0, 8, 9)), 1.0)];
-        assert_eq!(hears(at, &told).best, edge(1.0, 8, 9));
+        let message = [(knows(3, edge(0.1, 3, 4)), 1.0), (knows(2, edge(1.0, 8, 9)), 1.0)];
+        assert_eq!(hears(at, &message).best, edge(1.0, 8, 9));
         assert!(hears(at, &[(knows(2, RankedEdge::NONE), 1.0)]) == PROGRAM.init_accum(&at));
     }
 

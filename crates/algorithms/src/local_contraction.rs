@@ -182,9 +182,9 @@ impl Contract for LocalContraction {
             return (None, Some(RewrittenEdge { source: source.name, ..edge }));
         }
         let joins = source.name == target.vertex;
-        let told = joins.then_some(Message { offer: NONE, least: source.least, turn });
+        let message = joins.then_some(Message { offer: NONE, least: source.least, turn });
         let renamed = RewrittenEdge { source: source.name, target: target.name, ..edge };
-        (told, (renamed.source != renamed.target).then_some(renamed))
+        (message, (renamed.source != renamed.target).then_some(renamed))
     }
 
     fn rewrites(&self, last: &Turn) -> bool {
@@ -196,10 +196,10 @@ impl Contract for LocalContraction {
         Message { offer, least: left.least.min(right.least), ..left }
     }
 
-    fn apply(&self, value: Class, told: Option<Message>, last: &Turn) -> (Class, Turn) {
+    fn apply(&self, value: Class, message: Option<Message>, last: &Turn) -> (Class, Turn) {
         let turn = last.turn + 1;
         let Message { offer, least, .. } =
-            told.unwrap_or(Message { offer: NONE, least: NONE, turn: last.turn });
+            message.unwrap_or(Message { offer: NONE, least: NONE, turn: last.turn });
         if last.offers() {
             let name = self.first(value.vertex, offer, last.turn);
             let label = value.label.min(least);
@@ -242,7 +242,7 @@ mod tests {
     fn an_edge_gets_the_names_of_its_ends_or_goes() {
         let rename = Turn { turn: 1, open: 9 };
         // (names of the ends, of what, least that the target is told, what becomes of it)
-        for (names, data, told, becomes) in [
+        for (names, data, message, becomes) in [
             ([5, 9], OPEN, None, Some(edge(5, 9, OPEN))),
             ([5, 5], OPEN, None, None),
             // The source is named after the target, which has another name.
@@ -255,7 +255,11 @@ mod tests {
         ] {
             let ends = [class(1, names[0], 7), class(2, names[1], 8)];
             let (said, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &rename);
-            assert_eq!((said.map(|told| told.least), left), (told, becomes), "{names:?}, {data}");
+            assert_eq!(
+                (said.map(|message| message.least), left),
+                (message, becomes),
+                "{names:?}, {data}"
+            );
         }
     }
 
@@ -264,8 +268,8 @@ mod tests {
         let offer = Turn { turn: 2, open: 9 };
         let ends = [class(1, 1, 7), class(2, 2, 8)];
         for (data, says) in [(OPEN, (1, NONE)), (MEMBER, (NONE, 7))] {
-            let (told, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &offer);
-            assert_eq!(told.map(|told| (told.offer, told.least)), Some(says));
+            let (message, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &offer);
+            assert_eq!(message.map(|message| (message.offer, message.least)), Some(says));
             assert_eq!(left, Some(edge(1, 2, data)));
         }
     }
@@ -273,22 +277,22 @@ mod tests {
     #[test]
     fn a_class_is_what_is_named_after_it() {
         let (offer, rename) = (Turn { turn: 0, open: 0 }, Turn { turn: 1, open: 9 });
-        let told = |offer, least| Some(Message { offer, least, turn: 0 });
+        let message = |offer, least| Some(Message { offer, least, turn: 0 });
         let first = PROGRAM.first(4, 5, 0);
-        let (named, total) = PROGRAM.apply(class(4, 4, 4), told(5, NONE), &offer);
+        let (named, total) = PROGRAM.apply(class(4, 4, 4), message(5, NONE), &offer);
         assert_eq!((named.name, total), (first, Turn { turn: 1, open: 1 }));
-        let (alone, total) = PROGRAM.apply(class(4, 4, 4), told(NONE, 2), &offer);
+        let (alone, total) = PROGRAM.apply(class(4, 4, 4), message(NONE, 2), &offer);
         assert_eq!((alone.name, alone.label, total), (4, 2, Turn { turn: 1, open: 0 }));
         // (name of vertex 4, whose class has 6 as its least; told; least afterwards)
-        for (name, told, least) in [
+        for (name, message, least) in [
             (4, None, 6),
-            (4, told(NONE, 3), 3),
-            (4, told(NONE, 8), 6),
-            (5, told(NONE, 8), 8),
+            (4, message(NONE, 3), 3),
+            (4, message(NONE, 8), 6),
+            (5, message(NONE, 8), 8),
             (5, None, NONE),
         ] {
-            let (value, _) = PROGRAM.apply(class(4, name, 6), told, &rename);
-            assert_eq!((value.name, value.least), (4, least), "{name}, {told:?}");
+            let (value, _) = PROGRAM.apply(class(4, name, 6), message, &rename);
+            assert_eq!((value.name, value.least), (4, least), "{name}, {message:?}");
         }
     }
 

@@ -74,19 +74,19 @@ impl Value for Bounded {
 /// Bound that a neighbour tells of itself. Larger bounds come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Told {
+pub struct Message {
     bound: u32,
     vertex: u32,
 }
 
-impl Ord for Told {
+impl Ord for Message {
     #[inline(always)]
     fn cmp(&self, other: &Self) -> Ordering {
         Reverse(self.bound).cmp(&Reverse(other.bound)).then(self.vertex.cmp(&other.vertex))
     }
 }
 
-impl PartialOrd for Told {
+impl PartialOrd for Message {
     #[inline(always)]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -99,12 +99,12 @@ impl PartialOrd for Told {
 pub struct Met {
     count: u32,
     index: u32,
-    last: Told,
+    last: Message,
 }
 
 impl Group for MultigraphCore {
     type Value = Bounded;
-    type Update = Told;
+    type Update = Message;
     type Accum = Met;
     type Total = Fallen;
 
@@ -121,23 +121,23 @@ impl Group for MultigraphCore {
     }
 
     #[inline(always)]
-    fn update(&self, value: &Bounded) -> Told {
-        Told { bound: value.core, vertex: value.vertex }
+    fn update(&self, value: &Bounded) -> Message {
+        Message { bound: value.core, vertex: value.vertex }
     }
 
     #[inline(always)]
     fn nothing(&self) -> Met {
-        Met { count: 0, index: 0, last: Told { bound: u32::MAX, vertex: u32::MAX } }
+        Met { count: 0, index: 0, last: Message { bound: u32::MAX, vertex: u32::MAX } }
     }
 
     /// A neighbour comes once for each of its edges, one time after the other.
     #[inline(always)]
-    fn gather(&self, met: Met, told: Told) -> Met {
-        if told == met.last {
+    fn gather(&self, met: Met, message: Message) -> Met {
+        if message == met.last {
             return met;
         }
         let count = met.count + 1;
-        Met { count, index: met.index.max(count.min(told.bound)), last: told }
+        Met { count, index: met.index.max(count.min(message.bound)), last: message }
     }
 
     #[inline(always)]
@@ -147,7 +147,7 @@ impl Group for MultigraphCore {
 
     /// Only one that was as large as the own bound can be missed.
     #[inline(always)]
-    fn is_affected_by(&self, value: &Bounded, before: Told, now: Told) -> bool {
+    fn is_affected_by(&self, value: &Bounded, before: Message, now: Message) -> bool {
         before.bound >= value.core && now.bound < value.core
     }
 
@@ -184,12 +184,12 @@ mod tests {
             let mut total = 0;
             let old = values.clone();
             for (at, value) in values.iter_mut().enumerate() {
-                let heard = both.iter().filter(|[_, target]| *target == at);
-                let mut heard: Vec<Told> =
-                    heard.map(|[source, _]| program.update(&old[*source])).collect();
-                heard.sort_unstable();
+                let received = both.iter().filter(|[_, target]| *target == at);
+                let mut received: Vec<Message> =
+                    received.map(|[source, _]| program.update(&old[*source])).collect();
+                received.sort_unstable();
                 let met =
-                    heard.into_iter().fold(program.nothing(), |met, it| program.gather(met, it));
+                    received.into_iter().fold(program.nothing(), |met, it| program.gather(met, it));
                 let (new, fallen) = program.apply(*value, met, &Fallen::default());
                 total += fallen.vertices;
                 *value = new;

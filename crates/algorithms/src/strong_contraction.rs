@@ -53,7 +53,7 @@ use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
 use crate::strong_rounds::{
-    ALONG, BACK, Heard, Labelled, NONE, REACH, SPREAD, TRIM, after, is_against, kind, limit,
+    ALONG, BACK, Labelled, NONE, REACH, Received, SPREAD, TRIM, after, is_against, kind, limit,
 };
 
 /// Edges are rewritten when one vertex is decided for so many that are open.
@@ -143,12 +143,12 @@ fn turned(stage: u16, ways: u32) -> u32 {
 }
 
 /// Words of a message, or of none.
-fn heard(told: Option<Message>) -> Heard {
-    let Some(Message { label, marks }) = told else {
-        return Heard { label: NONE, ..Heard::default() };
+fn received(message: Option<Message>) -> Received {
+    let Some(Message { label, marks }) = message else {
+        return Received { label: NONE, ..Received::default() };
     };
     let has = |mark| marks & mark != 0;
-    Heard { is_entered: has(ENTERS), is_left: has(LEAVES), reaches: has(REACHES), label }
+    Received { is_entered: has(ENTERS), is_left: has(LEAVES), reaches: has(REACHES), label }
 }
 
 impl Contract for StrongContraction {
@@ -204,7 +204,7 @@ impl Contract for StrongContraction {
         Message { label: left.label.min(right.label), marks: left.marks | right.marks }
     }
 
-    fn apply(&self, value: Strong, told: Option<Message>, last: &Round) -> (Strong, Round) {
+    fn apply(&self, value: Strong, message: Option<Message>, last: &Round) -> (Strong, Round) {
         let Strong { at, part } = value;
         if !at.is_open() {
             let may_have_edges = at.mark != 0 && !self.rewrites(last);
@@ -212,7 +212,7 @@ impl Contract for StrongContraction {
             return (Strong { at: Labelled { mark: may_have_edges.into(), ..at }, part }, total);
         }
         let [stage, next] = [last.spoken(), last.after()];
-        let step = at.step([stage, next], heard(told));
+        let step = at.step([stage, next], received(message));
         let (now, is_open) = (step.now, step.now.is_open());
         let begins = next != stage && kind(next) == TRIM;
         let part = if begins && is_open { now.label } else { part };
@@ -250,7 +250,7 @@ mod tests {
         Round { stage: stage.into(), open, changed, dead: 0 }
     }
 
-    fn told(label: u32, marks: u32) -> Message {
+    fn message(label: u32, marks: u32) -> Message {
         Message { label, marks }
     }
 
@@ -266,15 +266,22 @@ mod tests {
         let decided = open(7, DECIDED);
         // (source, target, ways, stage) -> (told, kept)
         for (source, target, ways, stage, said, kept) in [
-            (open(7, TRIM), open(9, TRIM), ALONG, TRIM, Some(told(NONE, ENTERS)), true),
-            (open(7, TRIM), open(9, TRIM), ALONG | BACK, TRIM, Some(told(NONE, 3)), true),
+            (open(7, TRIM), open(9, TRIM), ALONG, TRIM, Some(message(NONE, ENTERS)), true),
+            (open(7, TRIM), open(9, TRIM), ALONG | BACK, TRIM, Some(message(NONE, 3)), true),
             (open(7, TRIM), decided, ALONG, TRIM, None, false),
             (decided, open(7, TRIM), ALONG, TRIM, None, false),
-            (open(2, SPREAD), open(9, SPREAD), ALONG, SPREAD, Some(told(2, 0)), true),
+            (open(2, SPREAD), open(9, SPREAD), ALONG, SPREAD, Some(message(2, 0)), true),
             (open(2, SPREAD), open(9, SPREAD), BACK, SPREAD, None, true),
-            (open(2, SPREAD | AGAINST), open(9, 5), BACK, SPREAD | AGAINST, Some(told(2, 0)), true),
+            (
+                open(2, SPREAD | AGAINST),
+                open(9, 5),
+                BACK,
+                SPREAD | AGAINST,
+                Some(message(2, 0)),
+                true,
+            ),
             (open(2, SPREAD), other, ALONG, SPREAD, None, false),
-            (open(2, REACH), open(2, SILENT), BACK, REACH, Some(told(NONE, REACHES)), true),
+            (open(2, REACH), open(2, SILENT), BACK, REACH, Some(message(NONE, REACHES)), true),
             (open(2, REACH), open(2, SILENT), ALONG, REACH, None, true),
             (open(2, REACH), open(3, SILENT), BACK, REACH, None, false),
             (open(2, SILENT), open(2, SILENT), BACK, REACH, None, true),
@@ -308,10 +315,10 @@ mod tests {
     fn who_does_not_reach_its_label_is_of_a_part_with_it() {
         for against in [0, AGAINST] {
             let at = open(3, SILENT);
-            let becomes = |told, changed| {
-                StrongContraction.apply(at, told, &last(REACH | against, 8, changed))
+            let becomes = |message, changed| {
+                StrongContraction.apply(at, message, &last(REACH | against, 8, changed))
             };
-            assert_eq!(becomes(Some(told(NONE, REACHES)), 1).0.at.says, REACH | against);
+            assert_eq!(becomes(Some(message(NONE, REACHES)), 1).0.at.says, REACH | against);
             assert_eq!((becomes(None, 1).0.at.says, becomes(None, 1).0.part), (SILENT, 0));
             let (left, total) = becomes(None, 0);
             assert_eq!((left.part, left.at.says), (3, TRIM | (against ^ AGAINST)));

@@ -59,7 +59,7 @@ use welter_model::table::ColumnData;
 
 use crate::stages::Round;
 use crate::strong_rounds::{
-    ALONG, BACK, Heard, Labelled, NONE, REACH, SPREAD, TRIM, after, is_against, kind, limit,
+    ALONG, BACK, Labelled, NONE, REACH, Received, SPREAD, TRIM, after, is_against, kind, limit,
 };
 
 /// The program.
@@ -86,9 +86,9 @@ fn turned(stage: u16, [one, other]: [u32; 2]) -> [u32; 2] {
 
 /// Words that a vertex of a label heard from behind and from ahead.
 #[inline(always)]
-fn heard(label: u32, [behind, ahead]: [u32; 2]) -> Heard {
+fn received(label: u32, [behind, ahead]: [u32; 2]) -> Received {
     let reaches = ahead == largest(label);
-    Heard { is_entered: behind != NONE, is_left: ahead != NONE, reaches, label: behind }
+    Received { is_entered: behind != NONE, is_left: ahead != NONE, reaches, label: behind }
 }
 
 impl Program for StrongLabels {
@@ -113,13 +113,13 @@ impl Program for StrongLabels {
 
     #[inline(always)]
     fn signal(&self, value: &Labelled) -> [u32; 2] {
-        let told = match kind(value.says) {
+        let message = match kind(value.says) {
             TRIM => [0; 2],
             SPREAD => [value.label, NONE],
             REACH => [NONE, largest(value.label)],
             _ => [NONE; 2],
         };
-        turned(value.says, told)
+        turned(value.says, message)
     }
 
     #[inline(always)]
@@ -145,15 +145,15 @@ impl Program for StrongLabels {
     }
 
     #[inline(always)]
-    fn apply(&self, value: Labelled, told: [u32; 2], last: &Round) -> Applied<Labelled, Round> {
+    fn apply(&self, value: Labelled, message: [u32; 2], last: &Round) -> Applied<Labelled, Round> {
         let keeps_time = value.vertex == 0;
         if !value.is_open() {
             return Applied { value, total: Round::default(), active: keeps_time };
         }
         let stage = last.stage as u16;
         let next = after(stage, last.open, last.changed);
-        let heard = heard(value.label, turned(stage, told));
-        let step = value.step([stage, next], heard);
+        let received = received(value.label, turned(stage, message));
+        let step = value.step([stage, next], received);
         let total = Round::of(next.into(), step.now.is_open(), step.changed);
         Applied { value: step.now, total, active: step.speaks || keeps_time }
     }
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn a_vertex_without_edges_on_one_side_is_trimmed() {
         let at = Labelled::open(7);
-        let becomes = |told| StrongLabels.apply(at, told, &last(TRIM, 8, 8));
-        for told in [[NONE; 2], [0, NONE], [NONE, 0]] {
-            let applied = becomes(told);
+        let becomes = |message| StrongLabels.apply(at, message, &last(TRIM, 8, 8));
+        for message in [[NONE; 2], [0, NONE], [NONE, 0]] {
+            let applied = becomes(message);
             assert_eq!((applied.value, applied.active), (at.decide(7), false));
         }
         assert_eq!((becomes([0; 2]).value, becomes([0; 2]).active), (at, true));

@@ -14,7 +14,7 @@
 //! decided at once whether their numbers rise or fall along them.
 //!
 //! Each program says in its own way how an edge hands on what a vertex tells: what was told comes
-//! here as [`Heard`].
+//! here as [`Received`].
 //!
 //! Source: S. Orzan, "On distributed verification and verified distribution", 2004 (colours).
 
@@ -81,7 +81,7 @@ pub(crate) fn limit() -> Limit {
 
 /// Words that a vertex heard in an iteration, along the edges as its round sees them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     /// An edge from an open vertex enters it.
     pub(crate) is_entered: bool,
     /// An edge to an open vertex leaves it.
@@ -132,11 +132,11 @@ impl Labelled {
 
     /// The state after hearing what was told as of a stage.
     #[inline(always)]
-    fn learn(self, stage: u16, heard: Heard) -> Self {
+    fn learn(self, stage: u16, received: Received) -> Self {
         match kind(stage) {
-            TRIM if !(heard.is_entered && heard.is_left) => self.decide(self.vertex),
-            SPREAD => Self { label: self.label.min(heard.label), ..self },
-            REACH if heard.reaches => Self { says: stage, ..self },
+            TRIM if !(received.is_entered && received.is_left) => self.decide(self.vertex),
+            SPREAD => Self { label: self.label.min(received.label), ..self },
+            REACH if received.reaches => Self { says: stage, ..self },
             _ => self,
         }
     }
@@ -154,8 +154,8 @@ impl Labelled {
 
     /// An iteration of an open vertex, after one of a stage and before one of the next.
     #[inline(always)]
-    pub(crate) fn step(self, [stage, next]: [u16; 2], heard: Heard) -> Step {
-        let learnt = self.learn(stage, heard);
+    pub(crate) fn step(self, [stage, next]: [u16; 2], received: Received) -> Step {
+        let learnt = self.learn(stage, received);
         let enters = learnt.is_open() && next != stage;
         let now = if enters { learnt.enter(next) } else { learnt };
         let changed = now != self;
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn a_vertex_without_edges_on_one_side_is_trimmed() {
         let step = |is_entered, is_left| {
-            let heard = Heard { is_entered, is_left, label: NONE, ..Heard::default() };
-            Labelled::open(7).step([TRIM, TRIM], heard)
+            let received = Received { is_entered, is_left, label: NONE, ..Received::default() };
+            Labelled::open(7).step([TRIM, TRIM], received)
         };
         for (is_entered, is_left) in [(false, false), (true, false), (false, true)] {
             let Step { now, changed, speaks, .. } = step(is_entered, is_left);
@@ -202,7 +202,7 @@ mod tests {
         for against in [0, AGAINST] {
             let at = Labelled { label: 3, says: SILENT, ..Labelled::open(7) };
             let reach = REACH | against;
-            let hears = |reaches| Heard { reaches, label: NONE, ..Heard::default() };
+            let hears = |reaches| Received { reaches, label: NONE, ..Received::default() };
             let reached = at.step([reach, reach], hears(true));
             assert_eq!((reached.now.says, reached.speaks), (reach, true));
             assert_eq!(at.step([reach, reach], hears(false)).now, at);
@@ -217,12 +217,12 @@ mod tests {
     #[test]
     fn labels_begin_anew_in_each_round() {
         let at = Labelled { label: 3, ..Labelled::open(7) };
-        let heard = Heard { is_entered: true, is_left: true, reaches: false, label: NONE };
-        assert_eq!(at.step([TRIM, SPREAD], heard).now.label, 7);
+        let received = Received { is_entered: true, is_left: true, reaches: false, label: NONE };
+        assert_eq!(at.step([TRIM, SPREAD], received).now.label, 7);
         let spread = Labelled { says: SPREAD, ..at };
-        assert_eq!(spread.step([SPREAD, SPREAD], Heard { label: 2, ..heard }).now.label, 2);
-        assert_eq!(spread.step([SPREAD, REACH], heard).now.says, SILENT);
+        assert_eq!(spread.step([SPREAD, SPREAD], Received { label: 2, ..received }).now.label, 2);
+        assert_eq!(spread.step([SPREAD, REACH], received).now.says, SILENT);
         let own = Labelled { says: SPREAD, ..Labelled::open(7) };
-        assert_eq!(own.step([SPREAD, REACH], heard).now.says, REACH);
+        assert_eq!(own.step([SPREAD, REACH], received).now.says, REACH);
     }
 }

@@ -149,7 +149,7 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
     /// The messages that the ends of an edge tell each other, by ratios of their beliefs to that of
     /// the last state, and what they told each other before. Both at once, so that vectors serve.
     #[inline(always)]
-    fn told(
+    fn exchange(
         &self,
         psi: &[[f64; K]; K],
         beliefs: [&[f64; R]; 2],
@@ -175,7 +175,7 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
                 *sums = both(|end| sums[end] + psi * others[end]);
             }
         }
-        let mut told = [[Lean(0.0); R]; 2];
+        let mut message = [[Lean(0.0); R]; 2];
         for state in 0..R {
             let leans = both(|end| {
                 let (sum, last) = (sums[state][end], sums[R][end]);
@@ -186,10 +186,10 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
                 if self.damping > 0.0 {
                     lean = blended(lean, before[end][state].0.into(), self.damping);
                 }
-                told[end][state] = Lean::of(lean);
+                message[end][state] = Lean::of(lean);
             }
         }
-        told
+        message
     }
 
     /// How well states go together, as `weight` edges say.
@@ -201,8 +201,8 @@ impl<const K: usize, const R: usize> SumProduct<K, R> {
     /// The factor of a self-loop at its vertex, by ratios to the last state.
     fn of_loop(&self, weight: f64) -> [f64; R] {
         let (last, most) = (self.logarithms[R][R], RATIO_MAX.ln());
-        let told = |state: usize| weight * (self.logarithms[state][state] - last);
-        std::array::from_fn(|state| told(state).clamp(-most, most).exp())
+        let message = |state: usize| weight * (self.logarithms[state][state] - last);
+        std::array::from_fn(|state| message(state).clamp(-most, most).exp())
     }
 }
 
@@ -220,9 +220,9 @@ pub struct Messages<const R: usize>([[Lean; R]; 2]);
 /// State of a vertex: the logarithms of its priors, and of its beliefs, the largest of which is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
-pub struct Known<const K: usize>([[f64; K]; 2]);
+pub struct BeliefState<const K: usize>([[f64; K]; 2]);
 
-impl<const K: usize> Known<K> {
+impl<const K: usize> BeliefState<K> {
     fn new(prior: [f64; K], belief: [f64; K]) -> Self {
         let largest = belief.into_iter().fold(f64::NEG_INFINITY, f64::max);
         Self([prior, belief.map(|belief| belief - largest)])
@@ -233,7 +233,7 @@ impl<const K: usize> Known<K> {
     }
 }
 
-impl<const K: usize> Value for Known<K> {
+impl<const K: usize> Value for BeliefState<K> {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
         let shares: Vec<[f64; K]> = values.iter().map(|value| value.shares()).collect();
         let column = |state: usize| shares.iter().map(|shares| shares[state]).collect();
@@ -243,7 +243,7 @@ impl<const K: usize> Value for Known<K> {
 }
 
 impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
-    type Value = Known<K>;
+    type Value = BeliefState<K>;
     type Signal = [f64; R];
     type State = Messages<R>;
     type Update = [f64; R];
@@ -253,19 +253,19 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
     const WEIGHTED: bool = true;
     const SYMMETRIC: bool = true;
 
-    fn init(&self, vertex: Vertex) -> (Known<K>, Beliefs<K>) {
+    fn init(&self, vertex: Vertex) -> (BeliefState<K>, Beliefs<K>) {
         let prior = match &self.priors {
             Some(priors) => priors[vertex.index as usize].map(f64::ln),
             None => [0.0; K],
         };
-        let known = Known::new(prior, prior);
+        let known = BeliefState::new(prior, prior);
         // The first iteration is never the last for want of change.
         (known, Beliefs { expected: known.shares(), change: f64::INFINITY })
     }
 
     /// Ratios of beliefs to that of the last state. What is less than [`LEAST`] of the largest
     /// counts as that: no message could bring it back.
-    fn signal(&self, Known([_, belief]): &Known<K>) -> [f64; R] {
+    fn signal(&self, BeliefState([_, belief]): &BeliefState<K>) -> [f64; R] {
         let belief = belief.map(|belief| belief.max(LEAST.ln()));
         std::array::from_fn(|state| (belief[state] - belief[R]).exp())
     }
@@ -289,7 +289,7 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
         if (weight - 1.0).abs() > 0.0 {
             psi = self.weighted(weight);
         }
-        *messages = self.told(&psi, [source, target], *messages);
+        *messages = self.exchange(&psi, [source, target], *messages);
         messages[0].map(Lean::ratio)
     }
 
@@ -300,23 +300,23 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
 
     #[inline(always)]
     fn gather(&self, mut accum: [Product; R], update: [f64; R]) -> [Product; R] {
-        for (product, told) in accum.iter_mut().zip(update) {
-            *product = product.times(told);
+        for (product, message) in accum.iter_mut().zip(update) {
+            *product = product.times(message);
         }
         accum
     }
 
     fn apply(
         &self,
-        before: Known<K>,
+        before: BeliefState<K>,
         accum: [Product; R],
         _: &Beliefs<K>,
-    ) -> (Known<K>, Beliefs<K>) {
+    ) -> (BeliefState<K>, Beliefs<K>) {
         let mut belief = before.0[0];
-        for (belief, told) in belief.iter_mut().zip(accum) {
-            *belief += told.ln();
+        for (belief, message) in belief.iter_mut().zip(accum) {
+            *belief += message.ln();
         }
-        let known = Known::new(before.0[0], belief);
+        let known = BeliefState::new(before.0[0], belief);
         let expected = known.shares();
         let changes = expected.iter().zip(before.shares()).map(|(now, then)| (now - then).abs());
         (known, Beliefs { expected, change: changes.fold(0.0, f64::max) })
@@ -351,10 +351,10 @@ mod tests {
         let [one, other] = [[4.0], [0.625]];
         let (mut state, mut reverse) = (leans(0.0, 0.0), leans(0.0, 0.0));
         for _ in 0..3 {
-            let told = program.edge(edge, &one, &other, &mut state);
+            let message = program.edge(edge, &one, &other, &mut state);
             program.edge(edge, &other, &one, &mut reverse);
             assert_eq!(state.0, [reverse.0[1], reverse.0[0]]);
-            assert_eq!(told.map(f64::to_bits), [state.0[0][0].ratio().to_bits()]);
+            assert_eq!(message.map(f64::to_bits), [state.0[0][0].ratio().to_bits()]);
         }
     }
 
@@ -362,28 +362,28 @@ mod tests {
     fn what_was_heard_is_divided_out() {
         let (program, edge) = program(1.0);
         // All that the source believes it heard from the target, so it tells nothing back.
-        for (heard, belief) in [(0.5, [1.5]), (-3.0, [0.25])] {
-            let [told] = program.edge(edge, &belief, &[1.0], &mut leans(0.0, heard));
-            assert_eq!(told.to_bits(), 1.0_f64.to_bits());
+        for (received, belief) in [(0.5, [1.5]), (-3.0, [0.25])] {
+            let [message] = program.edge(edge, &belief, &[1.0], &mut leans(0.0, received));
+            assert_eq!(message.to_bits(), 1.0_f64.to_bits());
         }
         // A certain belief stays so: 3 to 1 for the same state.
-        let certain = program.signal(&Known([[0.0; 2], [0.0, f64::NEG_INFINITY]]));
+        let certain = program.signal(&BeliefState([[0.0; 2], [0.0, f64::NEG_INFINITY]]));
         let mut state = leans(0.0, 0.5);
-        let [told] = program.edge(edge, &certain, &[1.0], &mut state);
-        assert!((told - 3.0).abs() < 1e-6, "{told}");
+        let [message] = program.edge(edge, &certain, &[1.0], &mut state);
+        assert!((message - 3.0).abs() < 1e-6, "{message}");
         let itself = Edge { target: 0, ..edge };
-        let [told] = program.edge(itself, &certain, &certain, &mut state);
-        assert_eq!(told.to_bits(), 1.0_f64.to_bits());
+        let [message] = program.edge(itself, &certain, &certain, &mut state);
+        assert_eq!(message.to_bits(), 1.0_f64.to_bits());
     }
 
     #[test]
     fn damping_keeps_a_share() {
         let (program, edge) = program(1.0);
-        let told = |program: &SumProduct<2, 1>| {
-            let told = program.edge(edge, &[2.5], &[1.0], &mut leans(-0.25, 0.0));
-            told[0].ln()
+        let message = |program: &SumProduct<2, 1>| {
+            let message = program.edge(edge, &[2.5], &[1.0], &mut leans(-0.25, 0.0));
+            message[0].ln()
         };
-        let (plain, damped) = (told(&program), told(&program.clone().with_damping(0.5)));
+        let (plain, damped) = (message(&program), message(&program.clone().with_damping(0.5)));
         let before = -(1.25_f64.ln());
         assert!((damped - plain.midpoint(before)).abs() < 1e-7, "{damped} of {plain}");
     }
@@ -396,13 +396,13 @@ mod tests {
         for weight in [0.0, 1.0, 1e9, f64::INFINITY] {
             let edge = Edge { source: 0, target: 1, weight };
             let itself = Edge { source: 1, ..edge };
-            let [told] = program.edge(itself, &[1.0], &[1.0], &mut Messages::zeroed());
-            assert_eq!(told.to_bits(), 1.0_f64.to_bits());
+            let [message] = program.edge(itself, &[1.0], &[1.0], &mut Messages::zeroed());
+            assert_eq!(message.to_bits(), 1.0_f64.to_bits());
             let mut state = Messages::zeroed();
             for _ in 0..3 {
-                let [told] = program.edge(edge, &[1e4], &[1e-4], &mut state);
-                let is_fit = told.is_normal() && (told > 1.0 || weight < 1.0);
-                assert!(is_fit && told <= 1.001 * RATIO_MAX, "{weight}: {told}");
+                let [message] = program.edge(edge, &[1e4], &[1e-4], &mut state);
+                let is_fit = message.is_normal() && (message > 1.0 || weight < 1.0);
+                assert!(is_fit && message <= 1.001 * RATIO_MAX, "{weight}: {message}");
             }
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Laid {
     encoding: u8,
     stripe_bits: u32,
     block_bits: u32,
-    route: Way,
+    route: RouteKind,
     /// Workers share ranges.
     threads: usize,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Laid {
 /// Where updates wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Way {
+enum RouteKind {
     Fold,
     Ranges,
     Spill,
@@ -35,9 +35,9 @@ impl Laid {
     /// The words of a plan in which edges have states.
     pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let route = match plan.route() {
-            "fold" => Way::Fold,
-            "ranges" => Way::Ranges,
-            "spill" => Way::Spill,
+            "fold" => RouteKind::Fold,
+            "ranges" => RouteKind::Ranges,
+            "spill" => RouteKind::Spill,
             _ => return None,
         };
         let Premises { edges, program, threads, .. } = plan.premises;
@@ -52,11 +52,11 @@ impl Laid {
         resources.stripe_bits = Some(self.stripe_bits);
         resources.block_bits = Some(self.block_bits);
         resources.route = Some(match self.route {
-            Way::Fold => RouteArg::Fold,
-            Way::Ranges => RouteArg::Ranges,
-            Way::Spill => RouteArg::Spill,
+            RouteKind::Fold => RouteArg::Fold,
+            RouteKind::Ranges => RouteArg::Ranges,
+            RouteKind::Spill => RouteArg::Spill,
         });
-        if self.route == Way::Ranges {
+        if self.route == RouteKind::Ranges {
             resources.threads = Some(self.threads);
         }
     }

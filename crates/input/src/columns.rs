@@ -32,7 +32,7 @@ pub(crate) struct Columns {
 
 /// The columns that were chosen, and what a person should know about that.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct ColumnChoice {
     pub(crate) columns: Columns,
     pub(crate) notes: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn choose(
     file: &str,
     columns: &[Column<'_>],
     options: &ReadOptions,
-) -> Result<Chosen, InputError> {
+) -> Result<ColumnChoice, InputError> {
     let mut notes = Vec::new();
     let said = |role: &str, choice: Option<&ColumnRef>| {
         choice.map(|column| resolve(file, columns, role, column)).transpose()
@@ -86,7 +86,7 @@ pub(crate) fn choose(
         }
     };
     let weight = weight(file, columns, [source, target], options, &mut notes)?;
-    Ok(Chosen { columns: Columns { source, target, weight }, notes })
+    Ok(ColumnChoice { columns: Columns { source, target, weight }, notes })
 }
 
 /// The column of the weights, by the rule above.

@@ -67,7 +67,7 @@ impl Reader for Ldbc {
 }
 
 /// Counts of both files.
-struct Found {
+struct FileCounts {
     /// Distinct vertices of the list, if there is one.
     vertices: Option<u64>,
     edges: u64,
@@ -79,7 +79,7 @@ fn edges(
     vertices: Option<&Source>,
     context: &Context<'_>,
     collector: &Collector,
-) -> Result<Found, InputError> {
+) -> Result<FileCounts, InputError> {
     let options = headless(context.options);
     let mut dialect = text::dialect_of(source, &options)?;
     collector.describe(|file| dialect.describe(file));
@@ -92,7 +92,7 @@ fn edges(
     }
     let edges = Edges { dialect, count: AtomicU64::new(0) };
     workers::read(source, &edges, context, collector)?;
-    Ok(Found { vertices: listed, edges: edges.count.into_inner() })
+    Ok(FileCounts { vertices: listed, edges: edges.count.into_inner() })
 }
 
 /// The first row is an edge, unless the user says otherwise.

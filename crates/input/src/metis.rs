@@ -232,7 +232,7 @@ impl Graph<'_> {
             return refuse(format!("expected {vertices} lines of vertices, found {lines}"));
         }
         let mut before = 0;
-        let mut found = Found::default();
+        let mut found = LineCounts::default();
         for (_, lines, part) in &parts {
             let part = part.look()?;
             found.add(&part, before);
@@ -271,14 +271,14 @@ impl Graph<'_> {
 
 /// Numbers found in the lines of a file.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct LineCounts {
     arcs: u64,
     loops: u64,
     /// Lines that are not blank.
     lines: u64,
 }
 
-impl Found {
+impl LineCounts {
     /// Counts a part before which there are so many vertices.
     fn add(&mut self, part: &EdgeRun, before: u64) {
         let (mut loops, mut lines, mut last) = (0, 0, None);

@@ -119,7 +119,7 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
 }
 
 /// How a row group is decoded.
-struct Way {
+struct DecodePlan {
     /// Rows at once.
     rows: usize,
     /// Of each column, whether its strings are read as places in its dictionary.
@@ -231,12 +231,12 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
     }
 
     /// Checks all pages of a row group that will be read; how to decode them.
-    fn check_group(&self, group: usize, guard: &Guard<'_, R>) -> Result<Way, InputError> {
+    fn check_group(&self, group: usize, guard: &Guard<'_, R>) -> Result<DecodePlan, InputError> {
         let group = self.metadata.row_group(group);
         if group.num_rows() < 0 {
             return Err(InputError::content(self.name, "the file is damaged: negative rows"));
         }
-        let mut way = Way { rows: BATCH_ROWS, coded: Vec::new() };
+        let mut way = DecodePlan { rows: BATCH_ROWS, coded: Vec::new() };
         for (leaf, place) in self.leaves() {
             let demand = guard.check(group, group.column(leaf))?;
             let rows = GROWN_BYTES_MAX / demand.growing_bytes_max.max(1);
@@ -261,7 +261,7 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
     fn batches(
         &self,
         group: usize,
-        way: &Way,
+        way: &DecodePlan,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ParquetError>>, ParquetError> {
         let leaves = self.metadata.file_metadata().schema_descr();
         let group = self.metadata.row_group(group);

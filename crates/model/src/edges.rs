@@ -196,14 +196,14 @@ impl Reading {
 /// Edges in memory: the stream over what a reader parsed, a generator made or a test wrote down.
 #[derive(Clone, Default)]
 pub struct EdgeList {
-    parts: Vec<Part>,
+    parts: Vec<EdgeRun>,
     slots: Option<u64>,
     weighted: bool,
     edges: u64,
 }
 
 #[derive(Clone)]
-struct Part {
+struct EdgeRun {
     pairs: Vec<Pair>,
     weights: Vec<f64>,
 }
@@ -230,7 +230,7 @@ impl EdgeList {
         assert_eq!(weights.len(), if self.weighted { pairs.len() } else { 0 });
         self.edges += pairs.len() as u64;
         if !pairs.is_empty() {
-            self.parts.push(Part { pairs, weights });
+            self.parts.push(EdgeRun { pairs, weights });
         }
     }
 
@@ -285,7 +285,7 @@ impl EdgeStream for EdgeList {
     }
 
     fn resident_bytes(&self) -> u64 {
-        let bytes = |part: &Part| size_of_val(&part.pairs[..]) + size_of_val(&part.weights[..]);
+        let bytes = |part: &EdgeRun| size_of_val(&part.pairs[..]) + size_of_val(&part.weights[..]);
         self.parts.iter().map(bytes).sum::<usize>() as u64
     }
 
@@ -294,7 +294,7 @@ impl EdgeStream for EdgeList {
         part: usize,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        let Part { pairs, weights } = &self.parts[part];
+        let EdgeRun { pairs, weights } = &self.parts[part];
         visit(Batch { pairs, weights: self.weighted.then_some(weights) });
         Ok(())
     }
@@ -305,7 +305,7 @@ impl EdgeStream for EdgeList {
         (sample, round): (Sample, usize),
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        let Part { pairs, weights } = &self.parts[part];
+        let EdgeRun { pairs, weights } = &self.parts[part];
         for piece in sample.pieces(part, pairs.len().div_ceil(PIECE_EDGES), round) {
             let edges = piece * PIECE_EDGES..pairs.len().min((piece + 1) * PIECE_EDGES);
             let weights = self.weighted.then(|| &weights[edges.clone()]);

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::chunk_set::ChunkSet;
-use self::requests::{Service, Wanted};
+use self::requests::{RequestKind, Service};
 use crate::audit::{Served, Sum};
 use crate::checkpoint::{CheckpointShard, Manifest, RetainedManifests};
 use crate::context::Context;
@@ -301,8 +301,8 @@ impl StorageEngine {
         };
         let names: Vec<BlockName> = self.blocks.keys().filter(wanted).copied().collect();
         let count = names.len() as u64;
-        let copies = names.into_iter().map(Wanted::Copy);
-        for wanted in copies.chain([Wanted::CopiesEnd(role, count)]) {
+        let copies = names.into_iter().map(RequestKind::Copy);
+        for wanted in copies.chain([RequestKind::CopiesEnd(role, count)]) {
             self.service.ask(cx.now, from, wanted);
         }
         self.serve(cx);

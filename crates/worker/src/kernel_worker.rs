@@ -24,7 +24,7 @@ use crate::degrees::degrees;
 use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::partitioning::Partitioning;
-use crate::vertices::{VertexSet, Wanted, vertex_bytes};
+use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
 use crate::{Worker, other};
 
 /// A kernel, and what it has in memory of the partition that it works on.
@@ -121,9 +121,9 @@ impl KernelWorker {
         let (total, _) = self::total(kernel, control)?;
         last.copy_from_slice(total);
         let wanted = match (&*kernel, step.phase) {
-            (Kernel::Extended(_), _) => Wanted::All,
-            (_, Phase::Scatter) => Wanted::Signals,
-            _ => Wanted::Values,
+            (Kernel::Extended(_), _) => LoadedColumns::All,
+            (_, Phase::Scatter) => LoadedColumns::Signals,
+            _ => LoadedColumns::Values,
         };
         own.load(kernel, vertices, count, wanted)?;
         accums.resize(if step.phase == Phase::Scatter { 0 } else { count * shape.accum });
@@ -138,7 +138,7 @@ impl KernelWorker {
     fn turn(&mut self, source: u32, vertices: &[Payload]) -> Result<Outcome, EngineError> {
         let count = self.cut.vertices(source);
         self.source = source;
-        self.sources.load(&self.kernel, vertices, count, Wanted::Signals)?;
+        self.sources.load(&self.kernel, vertices, count, LoadedColumns::Signals)?;
         self.looked_at = self.sources.active.len() as u64;
         Ok(Outcome::Turned)
     }

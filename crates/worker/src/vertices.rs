@@ -28,7 +28,7 @@ pub(crate) struct VertexSet {
 
 /// Columns that are wanted of a vertex set that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum LoadedColumns {
     /// Values alone, to apply.
     Values,
     /// Signals alone, to stream the edges that leave the set.
@@ -44,27 +44,27 @@ impl VertexSet {
         kernel: &Kernel,
         chunks: &[Payload],
         count: usize,
-        wanted: Wanted,
+        wanted: LoadedColumns,
     ) -> Result<(), EngineError> {
         let (shape, bytes) = (kernel.shape(), vertex_bytes(kernel));
         self.values.clear();
         self.signals.clear();
         self.active.clear();
         for chunk in chunks {
-            let first = if wanted == Wanted::Signals { 0 } else { self.values.len() };
+            let first = if wanted == LoadedColumns::Signals { 0 } else { self.values.len() };
             self.values.resize(first);
             for vertex in chunk.chunks_exact(bytes) {
                 let (value, flag) = vertex.split_at(shape.value);
                 self.values.extend(value);
                 self.active.push(flag.first().copied().unwrap_or(1));
             }
-            if wanted != Wanted::Values {
+            if wanted != LoadedColumns::Values {
                 let before = self.signals.len();
                 self.signals.resize(self.active.len() * shape.signal);
                 kernel.signal(&self.values[first..], &mut self.signals[before..]);
             }
         }
-        if wanted == Wanted::Signals {
+        if wanted == LoadedColumns::Signals {
             self.values.clear();
         }
         let length: usize = chunks.iter().map(|chunk| chunk.len()).sum();

@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 79] = [
+const RETIRED: [(&str, &str); 83] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -40,6 +40,7 @@ const RETIRED: [(&str, &str); 79] = [
     ("Pace", "Throughput"),
     ("RELAXES", "ORDER_INDEPENDENT"),
     ("Recipe", "TileWriterConfig"),
+    ("Regroup", "GroupByRows"),
     ("Renewed", "VertexTotals"),
     ("Road", "Outgoing"),
     ("RowsPlan", "TrianglesPlan"),
@@ -77,8 +78,11 @@ const RETIRED: [(&str, &str); 79] = [
     ("outbox", "bucket"),
     ("outboxes", "buckets"),
     ("recipe", "tile_writer_config"),
+    ("regroup", "by_rows"),
     ("renew", "apply_vertices"),
+    ("shelf", "chunks"),
     ("shelve", "group_chunks_by_stripe"),
+    ("shelves", "chunk_sets"),
     ("sift", "filter_edges"),
     ("sift_tile", "filter_tile"),
     ("weather", "conditions"),

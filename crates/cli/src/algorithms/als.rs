@@ -13,7 +13,7 @@ use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
-use super::tables::Known;
+use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
 use crate::ends::Ends;
 use crate::failure::Failure;
@@ -101,7 +101,8 @@ impl Options {
         let Some(ends) = &ready.ends else {
             return Err(Failure::bug("ratings have no direction"));
         };
-        let (items, counts) = items(&Known::of(ready, session), weighted.then_some(&**ends))?;
+        let (items, counts) =
+            items(&KnownVertices::of(ready, session), weighted.then_some(&**ends))?;
         let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
@@ -154,7 +155,7 @@ fn finding(
 
 /// The items, that edges come to, and how many users and items there are. `ends` of edges, where
 /// these have weights.
-fn items(known: &Known<'_>, ends: Option<&Ends>) -> Result<(Sides, [u64; 2]), Failure> {
+fn items(known: &KnownVertices<'_>, ends: Option<&Ends>) -> Result<(Sides, [u64; 2]), Failure> {
     let Some(ends) = ends else {
         let what = "als needs ratings, and the edges have no weights";
         return Err(

@@ -14,7 +14,7 @@ use welter_model::table::{ColumnData, Columns};
 use super::chosen::{Answer, Chosen, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::sources::SourceArgs;
-use super::tables::Known;
+use super::tables::KnownVertices;
 use super::traversal::{Direction, FrontierArgs};
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -92,7 +92,7 @@ impl Options {
 impl Options {
     /// Searches the input, unless that takes too many passes.
     fn over(&self, ready: &LoadedGraph, session: &Session) -> Result<Option<Answer>, Failure> {
-        let sources = self.sources.slots(&Known::of(ready, session))?;
+        let sources = self.sources.slots(&KnownVertices::of(ready, session))?;
         let (count, program) = (sources.len(), Levels::new(sources));
         let Some(Passed { values, passes, .. }) = session.pass_over(ready, &program)? else {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Chosen for Options {
         {
             return Ok(answer);
         }
-        let sources = self.sources.find(&Known::of(ready, session))?;
+        let sources = self.sources.find(&KnownVertices::of(ready, session))?;
         let count = sources.len();
         if self.parents {
             Self::run_as(&BfsTree::new(sources), count, ready, session)

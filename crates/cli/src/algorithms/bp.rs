@@ -18,7 +18,7 @@ use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
-use super::tables::{self, Known};
+use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
 use crate::session::{LoadedGraph, Session};
@@ -143,7 +143,7 @@ impl Options {
         ready: &LoadedGraph,
         session: &Session,
     ) -> Result<Answer, Failure> {
-        let known = Known::of(ready, session);
+        let known = KnownVertices::of(ready, session);
         Ok(match self.messages {
             MessagesOf::Edge => answer(session.extend(ready, &self.of_edges::<K, R>(&known)?)?),
             MessagesOf::Vertex => answer(session.iterate(ready, &self.of_vertices::<K>(&known)?)?),
@@ -168,7 +168,7 @@ impl Options {
     /// The program with messages of edges.
     fn of_edges<const K: usize, const R: usize>(
         &self,
-        known: &Known<'_>,
+        known: &KnownVertices<'_>,
     ) -> Result<SumProduct<K, R>, Failure> {
         let program = self.sum_product::<K, R>()?.with_damping(self.damping);
         let priors = self.priors(known)?;
@@ -178,7 +178,7 @@ impl Options {
     /// The program with messages of vertices.
     fn of_vertices<const K: usize>(
         &self,
-        known: &Known<'_>,
+        known: &KnownVertices<'_>,
     ) -> Result<BeliefPropagation<K>, Failure> {
         let potential = self.potential::<K>()?;
         let program = BeliefPropagation::new(potential, self.iterations, self.tolerance);
@@ -239,7 +239,10 @@ impl Options {
     }
 
     /// The priors that tables say of each vertex, a column for each state; none without tables.
-    fn priors<const K: usize>(&self, known: &Known<'_>) -> Result<Option<Vec<[f64; K]>>, Failure> {
+    fn priors<const K: usize>(
+        &self,
+        known: &KnownVertices<'_>,
+    ) -> Result<Option<Vec<[f64; K]>>, Failure> {
         if self.priors_from.is_empty() {
             return Ok(None);
         }

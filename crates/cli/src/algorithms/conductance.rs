@@ -14,7 +14,7 @@ use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
-use super::tables::{self, Known};
+use super::tables::{self, KnownVertices};
 use super::traversal::Direction;
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
@@ -87,7 +87,7 @@ pub(crate) struct Options {
 impl Options {
     fn run_as<A: Amount>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
         let weighted = ready.graph.plan().premises.shape.weighted;
-        let program = self.program::<A>(&Known::of(ready, session), weighted)?;
+        let program = self.program::<A>(&KnownVertices::of(ready, session), weighted)?;
         let outcome = session.iterate(ready, &program)?;
         check_sums(&outcome.total)?;
         Ok(answer::<A>(outcome))
@@ -96,7 +96,7 @@ impl Options {
     /// The program on a graph of these vertices, with weights or without.
     fn program<A: Amount>(
         &self,
-        known: &Known<'_>,
+        known: &KnownVertices<'_>,
         weighted: bool,
     ) -> Result<Conductance<A>, Failure> {
         if A::WEIGHTED && !weighted {
@@ -122,7 +122,7 @@ impl Options {
     }
 
     /// The sides of all slots.
-    fn sides(&self, known: &Known<'_>) -> Result<Sides, Failure> {
+    fn sides(&self, known: &KnownVertices<'_>) -> Result<Sides, Failure> {
         if self.membership.is_empty() {
             return odd(known);
         }
@@ -146,7 +146,7 @@ fn check_sums(Cut { cut, volumes, .. }: &Cut) -> Result<(), Failure> {
 }
 
 /// Odd ids are within; of names every second one, in their order.
-fn odd(&Known { ids, slots, .. }: &Known<'_>) -> Result<Sides, Failure> {
+fn odd(&KnownVertices { ids, slots, .. }: &KnownVertices<'_>) -> Result<Sides, Failure> {
     let id = |slot: u64| match ids {
         IdMap::Same | IdMap::Declared | IdMap::Names(_) | IdMap::TwoKinds(_) => slot,
         IdMap::Offset(first) => first + slot,
@@ -280,7 +280,7 @@ impl Chosen for Options {
         if self.weighted {
             self.run_as::<f64>(ready, session)
         } else if ready.graph.plan().scans_input() {
-            let program = Conductance::<u32>::new(self.sides(&Known::of(ready, session))?);
+            let program = Conductance::<u32>::new(self.sides(&KnownVertices::of(ready, session))?);
             Ok(answer::<u32>(session.count(ready, &program)?))
         } else {
             self.run_as::<u32>(ready, session)

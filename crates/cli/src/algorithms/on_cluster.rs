@@ -22,7 +22,7 @@ use welter_protocol::config::Edges;
 use welter_protocol::ids::Bytes;
 use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
-use super::tables::Known;
+use super::tables::KnownVertices;
 use crate::ends::Ends;
 use crate::failure::Failure;
 use crate::listed::Listed;
@@ -62,8 +62,8 @@ pub(crate) struct ClusterGraph<'a> {
 
 impl ClusterGraph<'_> {
     /// Its vertices, by their names.
-    pub(super) fn known(&self) -> Known<'_> {
-        Known::all((self.ids, self.vertices), self.session)
+    pub(super) fn known(&self) -> KnownVertices<'_> {
+        KnownVertices::all((self.ids, self.vertices), self.session)
     }
 
     /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
@@ -95,7 +95,7 @@ impl ClusterGraph<'_> {
 /// How a program wants edges, over how the algorithm reads them on one machine. Parallel ones stay:
 /// on a cluster they are where chance has put them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum EdgeReading {
     /// Like that.
     Alike,
     /// Once, whichever way.
@@ -177,7 +177,7 @@ pub(crate) struct ClusterProgram {
     pub(crate) top: Top,
     /// Makes the words about the result.
     pub(crate) finding: MakeFinding,
-    wanted: Wanted,
+    wanted: EdgeReading,
     /// Place of a value among the bytes of a vertex.
     value_at: usize,
     columns: MakeColumns,
@@ -198,7 +198,7 @@ impl ClusterProgram {
             folded: None,
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
-            wanted: Wanted::Alike,
+            wanted: EdgeReading::Alike,
             value_at: 0,
             columns: columns::<V>,
         }
@@ -240,7 +240,7 @@ impl ClusterProgram {
             Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)?))
         });
         let made = Self::new::<C::Value, C::Total>(sizes, worker, top, finding);
-        Self { wanted: Wanted::BothWays, ..made }
+        Self { wanted: EdgeReading::BothWays, ..made }
     }
 
     /// A program over triangles.
@@ -252,7 +252,7 @@ impl ClusterProgram {
         let kernel = IntersectKernel::of(Arc::new(program));
         let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
         let value_at = vertex_bytes as usize - kernel.value_bytes();
-        let wanted = if kernel.is_directed() { Wanted::Alike } else { Wanted::OneWay };
+        let wanted = if kernel.is_directed() { EdgeReading::Alike } else { EdgeReading::OneWay };
         let worker: MakeWorker = Box::new(move |cut, graph, input| {
             let of = (graph, ROWS_BYTES);
             Ok(Box::new(TriangleWorker::new(kernel.clone(), cut, of, input)?))
@@ -263,28 +263,28 @@ impl ClusterProgram {
 
     /// The program on a graph that has a loop at each vertex, which says whose it is.
     pub(super) fn with_members(self) -> Self {
-        Self { wanted: Wanted::Members, ..self }
+        Self { wanted: EdgeReading::Members, ..self }
     }
 
     /// The program on edges whose weights say which ways they lead.
     pub(super) fn with_directions(self) -> Self {
-        Self { wanted: Wanted::Directions, ..self }
+        Self { wanted: EdgeReading::Directions, ..self }
     }
 
     /// Whether each vertex has a loop.
     pub(crate) fn has_members(&self) -> bool {
-        self.wanted == Wanted::Members
+        self.wanted == EdgeReading::Members
     }
 
     /// How edges are read for it, where they are read so for the algorithm.
     pub(crate) fn reading(&self, reading: Reading) -> Reading {
         let all = Reading { duplicates: Duplicates::Keep, ..reading };
         match self.wanted {
-            Wanted::Alike => all,
-            Wanted::OneWay => Reading { undirected: false, ..all },
-            Wanted::BothWays => Reading { undirected: true, ..all },
-            Wanted::Members => Reading { undirected: true, drop_self_loops: true, ..all },
-            Wanted::Directions => {
+            EdgeReading::Alike => all,
+            EdgeReading::OneWay => Reading { undirected: false, ..all },
+            EdgeReading::BothWays => Reading { undirected: true, ..all },
+            EdgeReading::Members => Reading { undirected: true, drop_self_loops: true, ..all },
+            EdgeReading::Directions => {
                 Reading { duplicates: Duplicates::Directions, drop_self_loops: true, ..all }
             }
         }

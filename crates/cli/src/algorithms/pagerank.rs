@@ -16,7 +16,7 @@ use welter_progress::FailureKind;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
-use super::tables::{self, Known};
+use super::tables::{self, KnownVertices};
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::finite::named;
@@ -134,7 +134,7 @@ impl Proportions<'_> {
     fn apply(
         &self,
         program: Walk,
-        known: &Known<'_>,
+        known: &KnownVertices<'_>,
         with: impl FnOnce(Walk, Vec<f64>) -> Option<Walk>,
     ) -> Result<Walk, Failure> {
         if self.files.is_empty() {
@@ -241,7 +241,7 @@ impl Options {
         let weighted = graph.plan().premises.shape.weighted;
         let premises = (weighted, graph.edges(), graph.all_vertices());
         let sums = |scale| Ok(graph.out_weights_times(scale)?);
-        let program = self.walking(&Known::of(ready, session), premises, sums)?;
+        let program = self.walking(&KnownVertices::of(ready, session), premises, sums)?;
         let outcome = session.iterate(ready, &program)?;
         Ok(Answer {
             columns: Box::new(outcome.values),
@@ -257,7 +257,7 @@ impl Options {
     /// weights of edges that leave vertices, times a number.
     fn walking(
         &self,
-        known: &Known<'_>,
+        known: &KnownVertices<'_>,
         (weighted, edges, vertices): (bool, u64, u64),
         sums: impl Fn(f64) -> Result<Vec<f64>, Failure>,
     ) -> Result<Walk, Failure> {
@@ -360,7 +360,7 @@ impl Options {
 /// leave the range of floats.
 fn follow_weights(
     program: Walk,
-    known: &Known<'_>,
+    known: &KnownVertices<'_>,
     sums_times: impl Fn(f64) -> Result<Vec<f64>, Failure>,
 ) -> Result<Walk, Failure> {
     let sums = sums_times(1.0)?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use welter_input::attributes::listed;
 use welter_progress::FailureKind;
 
-use super::tables::{self, Known};
+use super::tables::{self, KnownVertices};
 use crate::failure::Failure;
 
 /// The sources.
@@ -40,13 +40,13 @@ impl SourceArgs {
     }
 
     /// The numbers of the sources, ascending, each once.
-    pub(super) fn find(&self, known: &Known<'_>) -> Result<Vec<u64>, Failure> {
+    pub(super) fn find(&self, known: &KnownVertices<'_>) -> Result<Vec<u64>, Failure> {
         let slots = self.slots(known)?.into_iter();
         Ok(slots.filter_map(|slot| known.number(slot)).collect())
     }
 
     /// The slots of the sources, ascending, each once.
-    pub(super) fn slots(&self, known: &Known<'_>) -> Result<Vec<u64>, Failure> {
+    pub(super) fn slots(&self, known: &KnownVertices<'_>) -> Result<Vec<u64>, Failure> {
         let session = known.session;
         let slots = known.with(|vertices, options| {
             let mut slots = Vec::new();

@@ -12,7 +12,7 @@ use welter_model::edges::Reading;
 
 use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
-use super::tables::{self, Known};
+use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
@@ -86,11 +86,11 @@ impl Options {
         if ready.graph.plan().scans_input() {
             return self.input_scan::<F>(ready, session);
         }
-        let program = self.program::<F>(&Known::of(ready, session))?;
+        let program = self.program::<F>(&KnownVertices::of(ready, session))?;
         Ok(answer(session.iterate(ready, &program)?))
     }
 
-    fn program<F: Float>(&self, known: &Known<'_>) -> Result<Spmv<F>, Failure> {
+    fn program<F: Float>(&self, known: &KnownVertices<'_>) -> Result<Spmv<F>, Failure> {
         Ok(match self.vector {
             _ if !self.vector_from.is_empty() => Spmv::of(self.elements(known)?, self.iterations),
             VectorArg::Ones => Spmv::new(Vector::Ones, self.iterations),
@@ -120,7 +120,7 @@ impl Options {
                 let missing = self.vector_default;
                 let elements = tables::slot_values(
                     &self.vector_from,
-                    &Known::of(ready, session),
+                    &KnownVertices::of(ready, session),
                     |options| AttributeOptions { value, missing, ..options },
                 )?;
                 Product::<F>::new(Some(elements.into_iter()))
@@ -132,7 +132,7 @@ impl Options {
     }
 
     /// The vector that tables say, in the order of the vertices.
-    fn elements(&self, known: &Known<'_>) -> Result<Vec<f64>, Failure> {
+    fn elements(&self, known: &KnownVertices<'_>) -> Result<Vec<f64>, Failure> {
         let value = self.vector_column.clone();
         tables::values(&self.vector_from, known, |options| AttributeOptions {
             value,

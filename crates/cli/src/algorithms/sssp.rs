@@ -13,7 +13,7 @@ use welter_model::table::{ColumnData, Columns};
 use super::chosen::{Answer, Chosen, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
 use super::sources::SourceArgs;
-use super::tables::Known;
+use super::tables::KnownVertices;
 use super::traversal::{Direction, FrontierArgs};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
@@ -248,7 +248,7 @@ impl Chosen for Options {
     }
 
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
-        let sources = self.sources.find(&Known::of(ready, session))?;
+        let sources = self.sources.find(&KnownVertices::of(ready, session))?;
         let (count, step) = (sources.len(), self.step(ready)?);
         match self.precision {
             _ if self.parents => Self::run_as(&SsspTree::new(sources, step), count, ready, session),

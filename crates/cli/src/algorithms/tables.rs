@@ -4,7 +4,7 @@
 //! Invariants: an id that the graph has not is told where it is of a file, which may serve many
 //! graphs, and is an error where it is of a table that a caller made for this run; what such a
 //! table takes counts against the budget of the run; standard input is the graph or one table,
-//! never both. Checked in `slot_values`, `Known::with` and `tables::check`. Tested by
+//! never both. Checked in `slot_values`, `KnownVertices::with` and `tables::check`. Tested by
 //! `a_vector_that_cannot_be_is_refused`.
 
 use welter_engine::Graph;
@@ -45,7 +45,7 @@ pub(super) fn place<'a>(tables: &'a [String], session: &'a Session) -> Table<'a>
 /// Vertices that options and tables may name: of a graph that was read, or of one whose slots are
 /// all vertices, which the machines of a cluster read.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownVertices<'a> {
     pub(super) ids: &'a IdMap,
     pub(super) slots: u64,
     pub(super) session: &'a Session,
@@ -53,7 +53,7 @@ pub(super) struct Known<'a> {
     graph: Option<&'a Graph>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownVertices<'a> {
     /// The vertices of a graph.
     pub(super) fn of(ready: &'a LoadedGraph, session: &'a Session) -> Self {
         let LoadedGraph { graph, loaded, .. } = ready;
@@ -98,10 +98,10 @@ impl<'a> Known<'a> {
 }
 
 /// Values of a column of tables, in the order of the vertices. `options`: over what
-/// [`Known::with`] says of how they are read.
+/// [`KnownVertices::with`] says of how they are read.
 pub(super) fn values(
     tables: &[String],
-    known: &Known<'_>,
+    known: &KnownVertices<'_>,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {
     let slots = (0..).zip(slot_values(tables, known, options)?);
@@ -112,7 +112,7 @@ pub(super) fn values(
 /// Values of a column of tables, in the order of slots; those that are no vertices have any value.
 pub(super) fn slot_values(
     tables: &[String],
-    known: &Known<'_>,
+    known: &KnownVertices<'_>,
     options: impl FnOnce(AttributeOptions) -> AttributeOptions,
 ) -> Result<Vec<f64>, Failure> {
     let session = known.session;

@@ -167,7 +167,7 @@ pub(crate) struct Rewriter<'s> {
     /// Whether nothing was written yet, so that there is nothing to read.
     fresh: bool,
     /// Pieces that will be wanted, in that order. The first ones are being read.
-    wanted: VecDeque<Wanted<'s>>,
+    wanted: VecDeque<PendingPiece<'s>>,
     /// Number of the first of these.
     first: u64,
     /// How many of these are being read or have been.
@@ -184,7 +184,7 @@ pub(crate) struct Rewriter<'s> {
 }
 
 /// A piece that will be wanted, once it has been read.
-struct Wanted<'s> {
+struct PendingPiece<'s> {
     piece: &'s Piece,
     slab: Option<Slab>,
 }
@@ -234,7 +234,7 @@ impl<'s> Rewriter<'s> {
 
     fn announce(&mut self, lane: usize) {
         let pieces = self.stored.pieces[lane].iter();
-        self.wanted.extend(pieces.map(|piece| Wanted { piece, slab: None }));
+        self.wanted.extend(pieces.map(|piece| PendingPiece { piece, slab: None }));
     }
 
     /// The bytes of the next states of the lane: of at least one, and of no more than `most`.
@@ -288,7 +288,7 @@ impl<'s> Rewriter<'s> {
             self.wait()?;
         }
         let front = self.wanted.pop_front().ok_or_else(other_edges)?;
-        let Wanted { piece, slab: Some(slab) } = front else { return Err(other_edges()) };
+        let PendingPiece { piece, slab: Some(slab) } = front else { return Err(other_edges()) };
         self.first += 1;
         self.issued -= 1;
         if !self.fresh {

@@ -34,7 +34,7 @@ pub(crate) struct ReadAhead<'g> {
     /// Slabs that may be read or waiting.
     window: usize,
     /// Extents that will be asked for, in that order. The first ones are being read.
-    wanted: VecDeque<Wanted>,
+    wanted: VecDeque<ChunkRun>,
     /// Number of the first of these.
     first: u64,
     /// How many of these are being read or have been.
@@ -48,7 +48,7 @@ pub(crate) struct ReadAhead<'g> {
 }
 
 /// A run of chunks that are read at once.
-struct Wanted {
+struct ChunkRun {
     /// Where their slab is.
     stored: Place,
     /// Their bytes in there.
@@ -56,7 +56,7 @@ struct Wanted {
     slab: Option<Slab>,
 }
 
-impl Wanted {
+impl ChunkRun {
     /// Where they are read from, and where in their slab that begins.
     fn place(&self) -> (Place, usize) {
         let start = self.range.start / ALIGN * ALIGN;
@@ -249,15 +249,15 @@ impl<'g> ReadAhead<'g> {
             let SlabLocation::Stored(stored) = &*place.extent else { continue };
             let goes_on = last.is_some_and(|last| Arc::ptr_eq(last, &place.extent));
             match self.wanted.back_mut().filter(|_| goes_on) {
-                Some(Wanted { range, .. }) if within(&place.range, range) => {}
-                Some(Wanted { range, .. })
+                Some(ChunkRun { range, .. }) if within(&place.range, range) => {}
+                Some(ChunkRun { range, .. })
                     if (range.end..range.end + GAP).contains(&place.range.start) =>
                 {
                     range.end = place.range.end;
                 }
                 _ => {
                     let range = place.range.clone();
-                    self.wanted.push_back(Wanted { stored: *stored, range, slab: None });
+                    self.wanted.push_back(ChunkRun { stored: *stored, range, slab: None });
                 }
             }
             last = Some(&place.extent);
@@ -280,7 +280,7 @@ impl<'g> ReadAhead<'g> {
         }
         let Some(front) = self.wanted.pop_front() else { return Err(nothing_stored()) };
         let (place, start) = front.place();
-        let Wanted { range, slab: Some(slab), .. } = front else { return Err(nothing_stored()) };
+        let ChunkRun { range, slab: Some(slab), .. } = front else { return Err(nothing_stored()) };
         self.bytes += u64::from(place.bytes);
         self.first += 1;
         self.issued -= 1;

@@ -56,13 +56,13 @@ pub(super) struct Rows {
     direction: Option<Direction>,
     /// With the number of rows before each.
     batches: Vec<(u64, RecordBatch)>,
-    parts: Vec<Part>,
+    parts: Vec<RowRun>,
     pub(super) edges: u64,
 }
 
 /// Consecutive rows of a batch.
 #[derive(Clone, Copy)]
-struct Part {
+struct RowRun {
     batch: usize,
     start: usize,
     rows: usize,
@@ -83,7 +83,7 @@ impl Rows {
             let number = rows.batches.len();
             let count = batch.num_rows();
             let starts = (0..count).step_by(PART_ROWS);
-            rows.parts.extend(starts.map(|start| Part {
+            rows.parts.extend(starts.map(|start| RowRun {
                 batch: number,
                 start,
                 rows: PART_ROWS.min(count - start),
@@ -104,7 +104,7 @@ impl Rows {
     }
 
     /// Refuses rows of a part that say another direction than the first ones.
-    fn check_direction(&self, part: Part) -> Result<(), InputError> {
+    fn check_direction(&self, part: RowRun) -> Result<(), InputError> {
         let Some(said) = &self.direction else { return Ok(()) };
         let column = self.batches[part.batch].1.column(said.column).slice(part.start, part.rows);
         direction::check(&self.name, said, &column, self.before(part))
@@ -146,7 +146,7 @@ impl Rows {
     }
 
     /// Appends some rows of a part to a gatherer.
-    fn push(&self, gather: &mut Gather, part: Part) -> Result<(), InputError> {
+    fn push(&self, gather: &mut Gather, part: RowRun) -> Result<(), InputError> {
         let rows = self.batches[part.batch].1.slice(part.start, part.rows);
         let column = |place: usize| -> &dyn Array { rows.column(place) };
         let Picked { source, target, weight, .. } = self.picked;
@@ -154,14 +154,14 @@ impl Rows {
     }
 
     /// The rows before some of a part.
-    fn before(&self, part: Part) -> u64 {
+    fn before(&self, part: RowRun) -> u64 {
         self.batches[part.batch].0 + part.start as u64
     }
 
     /// Visits rows of a part, some at a time, until `visit` answers `false`.
     fn pieces(
         &self,
-        Part { batch, start, rows }: Part,
+        RowRun { batch, start, rows }: RowRun,
         visit: &mut dyn FnMut(&Gather) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
@@ -171,7 +171,7 @@ impl Rows {
         gather = gather.with_bounds(self.picked.bounds);
         let end = start + rows;
         for from in (start..end).step_by(BATCH_ROWS) {
-            let piece = Part { batch, start: from, rows: BATCH_ROWS.min(end - from) };
+            let piece = RowRun { batch, start: from, rows: BATCH_ROWS.min(end - from) };
             gather.restart(self.before(piece));
             self.push(&mut gather, piece)?;
             if !visit(&gather)? {
@@ -184,7 +184,7 @@ impl Rows {
 
     /// The largest id. Finds everything that can be wrong with a row.
     pub(super) fn largest(&self, context: &Context<'_>) -> Result<u64, InputError> {
-        let largest = |part: &Part| {
+        let largest = |part: &RowRun| {
             let mut largest = 0;
             self.check_direction(*part)?;
             self.pieces(*part, &mut |gather| {
@@ -241,7 +241,7 @@ impl Rows {
         collector.begin(&self.name);
         describe(collector, &self.schema, &self.picked, context.options);
         state(collector, self.direction.as_ref());
-        let push = |(number, part): (usize, &Part)| {
+        let push = |(number, part): (usize, &RowRun)| {
             self.check_direction(*part)?;
             let mut gather = self.gather(self.before(*part));
             gather.reserve(part.rows);
@@ -263,7 +263,7 @@ pub(super) struct RowStream {
 impl RowStream {
     fn show(
         &self,
-        part: Part,
+        part: RowRun,
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<bool, StreamError> {
         let mut goes_on = true;
@@ -301,10 +301,10 @@ impl EdgeStream for RowStream {
         (sample, round): (Sample, usize),
         visit: &mut dyn FnMut(Batch<'_>) -> bool,
     ) -> Result<(), StreamError> {
-        let Part { batch, start, rows } = self.rows.parts[part];
+        let RowRun { batch, start, rows } = self.rows.parts[part];
         for piece in sample.pieces(part, rows.div_ceil(PIECE_EDGES), round) {
             let from = piece * PIECE_EDGES;
-            let piece = Part { batch, start: start + from, rows: PIECE_EDGES.min(rows - from) };
+            let piece = RowRun { batch, start: start + from, rows: PIECE_EDGES.min(rows - from) };
             if !self.show(piece, visit)? {
                 break;
             }

@@ -20,11 +20,11 @@ use crate::error::InputError;
 #[derive(Clone, Debug)]
 pub(crate) struct Witness {
     name: String,
-    seen: Seen,
+    seen: Identity,
 }
 
 #[derive(Clone, Debug)]
-enum Seen {
+enum Identity {
     File(PathBuf, Stamp),
     Object(Object),
 }
@@ -49,18 +49,18 @@ impl Stamp {
 
 impl Witness {
     pub(super) fn new(name: &str, path: &Path, stamp: Stamp) -> Self {
-        Self { name: name.to_owned(), seen: Seen::File(path.to_owned(), stamp) }
+        Self { name: name.to_owned(), seen: Identity::File(path.to_owned(), stamp) }
     }
 
     pub(super) fn of_object(object: &Object) -> Self {
-        Self { name: object.name().to_owned(), seen: Seen::Object(object.clone()) }
+        Self { name: object.name().to_owned(), seen: Identity::Object(object.clone()) }
     }
 
     /// Refuses a file that has changed. One that is gone was read from what was left of it.
     pub(crate) fn check(&self) -> Result<(), InputError> {
         let (path, stamp) = match &self.seen {
-            Seen::File(path, stamp) => (path, stamp),
-            Seen::Object(object) => {
+            Identity::File(path, stamp) => (path, stamp),
+            Identity::Object(object) => {
                 return object.check().map_err(|error| InputError::of_object(&error));
             }
         };

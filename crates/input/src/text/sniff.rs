@@ -29,7 +29,7 @@ use super::records::{RecordEnd, without_end};
 use super::sample::{BYTE_ORDER_MARK, Sample};
 use super::separator::{self, Candidate};
 use super::with_counts::Counted;
-use crate::columns::{self, Chosen, Columns, Holds};
+use crate::columns::{self, ColumnChoice, Columns, Holds};
 use crate::direction::Direction;
 use crate::error::InputError;
 use crate::layout::Quote;
@@ -73,7 +73,7 @@ pub(super) fn guess(
     let unweighted = konect.unweighted && options.weight == WeightChoice::IfPresent;
     let weight = if unweighted { WeightChoice::Ignore } else { options.weight.clone() };
     let chosen = choose(file, body, header.as_deref(), &ReadOptions { weight, ..options.clone() })?;
-    let Chosen { mut columns, notes: more } = chosen;
+    let ColumnChoice { mut columns, notes: more } = chosen;
     notes.extend(more);
     let (ids, spelling) = ids::decide(body, columns, options, &mut notes);
     let weights = weights_of(&candidate, body, &mut columns, options, &mut notes);
@@ -370,7 +370,7 @@ fn choose(
     body: &[Row<'_>],
     header: Option<&[String]>,
     options: &ReadOptions,
-) -> Result<Chosen, InputError> {
+) -> Result<ColumnChoice, InputError> {
     let width = body.iter().map(Vec::len).max().unwrap_or(0);
     let width = header.map_or(width, <[String]>::len);
     let column = |place: usize| {

@@ -18,11 +18,11 @@ pub(super) struct Service {
 pub(super) struct Request {
     pub(super) from: Rank,
     pub(super) since: Time,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: RequestKind,
 }
 
 /// Request to a storage engine.
-pub(super) enum Wanted {
+pub(super) enum RequestKind {
     /// Any chunk.
     Chunk(Pull),
     /// The chunk that was picked.
@@ -40,14 +40,14 @@ pub(super) enum Wanted {
 }
 
 impl Service {
-    pub(super) fn ask(&mut self, now: Time, from: Rank, wanted: Wanted) {
+    pub(super) fn ask(&mut self, now: Time, from: Rank, wanted: RequestKind) {
         self.queue.push_back(Request { from, since: now, wanted });
     }
 
     /// Blocks that are on their way to the disk.
     pub(super) fn writing(&self) -> Vec<BlockName> {
         let name = |(_, Request { wanted, .. }): &(Time, Request)| match wanted {
-            Wanted::Store(block, _) | Wanted::Restore(block, _) => Some(block.name),
+            RequestKind::Store(block, _) | RequestKind::Restore(block, _) => Some(block.name),
             _ => None,
         };
         self.busy.values().filter_map(name).collect()
@@ -56,14 +56,14 @@ impl Service {
     /// Whether a copy for a machine is being read, which may turn out to be none.
     pub(super) fn is_copying(&self, to: Rank, role: Role) -> bool {
         self.busy.values().any(|(_, Request { from, wanted, .. })| {
-            matches!(wanted, Wanted::Copy(name) if (*from, name.role) == (to, role))
+            matches!(wanted, RequestKind::Copy(name) if (*from, name.role) == (to, role))
         })
     }
 
     /// One copy less will come than was announced.
     pub(super) fn one_copy_less(&mut self, to: Rank, of: Role) {
         for waiting in &mut self.queue {
-            if let Wanted::CopiesEnd(role, count) = &mut waiting.wanted
+            if let RequestKind::CopiesEnd(role, count) = &mut waiting.wanted
                 && (waiting.from, *role) == (to, of)
             {
                 *count -= 1;

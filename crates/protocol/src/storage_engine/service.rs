@@ -22,7 +22,7 @@
 //! those alone that could be read. Tested by `the_end_of_copies_comes_after_all_of_them`.
 
 use super::StorageEngine;
-use super::requests::{Request, Service, Wanted};
+use super::requests::{Request, RequestKind, Service};
 use crate::block::Damage;
 use crate::config::VertexSets;
 use crate::context::Context;
@@ -50,7 +50,7 @@ impl StorageEngine {
             let stock = self.stock(cx, pull);
             return cx.send(from, Message::NoChunk { pull, stock });
         }
-        self.service.ask(cx.now, from, Wanted::Chunk(pull));
+        self.service.ask(cx.now, from, RequestKind::Chunk(pull));
         self.serve(cx);
     }
 
@@ -68,7 +68,7 @@ impl StorageEngine {
     pub(crate) fn get(&mut self, cx: &mut Context, from: Rank, name: BlockName) {
         let held = cx.config.vertex_sets == VertexSets::Memory;
         if held && name.kind == Kind::Vertices {
-            let (token, wanted) = (cx.token(), Wanted::Block(name));
+            let (token, wanted) = (cx.token(), RequestKind::Block(name));
             cx.effects.extend(effect(token, &wanted));
             let request = Request { from, since: cx.now, wanted };
             self.service.beside.insert(token, (cx.now, request));
@@ -77,19 +77,19 @@ impl StorageEngine {
             }
             return;
         }
-        self.service.ask(cx.now, from, Wanted::Block(name));
+        self.service.ask(cx.now, from, RequestKind::Block(name));
         self.serve(cx);
     }
 
     /// Keeps a block for a machine.
     pub(crate) fn store(&mut self, cx: &mut Context, from: Rank, block: Block, payload: Payload) {
-        self.service.ask(cx.now, from, Wanted::Store(block, payload));
+        self.service.ask(cx.now, from, RequestKind::Store(block, payload));
         self.serve(cx);
     }
 
     /// Keeps a block that was lost here, from its copy.
     pub(crate) fn restore(&mut self, cx: &mut Context, block: Block, payload: Payload) {
-        self.service.ask(cx.now, cx.rank, Wanted::Restore(block, payload));
+        self.service.ask(cx.now, cx.rank, RequestKind::Restore(block, payload));
         self.serve(cx);
     }
 
@@ -101,18 +101,18 @@ impl StorageEngine {
                 return;
             };
             let wanted = match wanted {
-                Wanted::Chunk(pull) => {
+                RequestKind::Chunk(pull) => {
                     let Some(block) = self.pick(cx, pull) else {
                         let stock = self.stock(cx, pull);
                         cx.send(from, Message::NoChunk { pull, stock });
                         continue;
                     };
-                    Wanted::Read(pull, block)
+                    RequestKind::Read(pull, block)
                 }
-                Wanted::CopiesEnd(role, _) if self.service.is_copying(from, role) => {
+                RequestKind::CopiesEnd(role, _) if self.service.is_copying(from, role) => {
                     return self.service.queue.push_front(Request { from, since, wanted });
                 }
-                Wanted::CopiesEnd(role, count) => {
+                RequestKind::CopiesEnd(role, count) => {
                     cx.send(from, Message::CopiesEnd { role, count });
                     continue;
                 }
@@ -178,28 +178,31 @@ impl StorageEngine {
     ) {
         let Some((began, Request { from, since, wanted })) = self.ended(token) else { return };
         match (wanted, result) {
-            (Wanted::Read(pull, block), Ok((_, payload))) => {
+            (RequestKind::Read(pull, block), Ok((_, payload))) => {
                 let (queued, service) = (began - since, cx.now - began);
                 let stock = self.stock(cx, pull);
                 cx.send(from, Message::Chunk { pull, block, payload, queued, service, stock });
             }
-            (Wanted::Block(name), Ok((_, payload))) => {
+            (RequestKind::Block(name), Ok((_, payload))) => {
                 cx.send(from, Message::Got { name, payload });
             }
-            (Wanted::Copy(_), Ok((block, payload))) => {
+            (RequestKind::Copy(_), Ok((block, payload))) => {
                 cx.send(from, Message::Copied { block, payload });
             }
-            (Wanted::Copy(name), Err(_)) => {
+            (RequestKind::Copy(name), Err(_)) => {
                 self.damaged(cx, name);
                 self.service.one_copy_less(from, name.role);
             }
-            (Wanted::Read(_, Block { name, .. }) | Wanted::Block(name), Err(_)) => {
+            (RequestKind::Read(_, Block { name, .. }) | RequestKind::Block(name), Err(_)) => {
                 self.damaged(cx, name);
                 cx.needs_new_epoch = true;
             }
             // Such blocks are not read.
             (
-                Wanted::Chunk(_) | Wanted::CopiesEnd(..) | Wanted::Store(..) | Wanted::Restore(..),
+                RequestKind::Chunk(_)
+                | RequestKind::CopiesEnd(..)
+                | RequestKind::Store(..)
+                | RequestKind::Restore(..),
                 _,
             ) => {}
         }
@@ -210,12 +213,12 @@ impl StorageEngine {
     pub(crate) fn written(&mut self, cx: &mut Context, token: u64) -> Option<BlockName> {
         let (_, Request { from, wanted, .. }) = self.ended(token)?;
         let restored = match wanted {
-            Wanted::Store(block, _) => {
+            RequestKind::Store(block, _) => {
                 self.keep_block(block, false);
                 cx.send(from, Message::Stored(block.name));
                 None
             }
-            Wanted::Restore(block, _) => {
+            RequestKind::Restore(block, _) => {
                 self.keep_block(block, true);
                 Some(block.name)
             }
@@ -228,14 +231,14 @@ impl StorageEngine {
 }
 
 /// The effect that asks the device for it.
-fn effect(token: u64, wanted: &Wanted) -> Option<Effect> {
+fn effect(token: u64, wanted: &RequestKind) -> Option<Effect> {
     match wanted {
-        Wanted::Read(_, Block { name, .. }) | Wanted::Block(name) | Wanted::Copy(name) => {
-            Some(Effect::Read { token, name: *name })
-        }
-        Wanted::Store(block, payload) | Wanted::Restore(block, payload) => {
+        RequestKind::Read(_, Block { name, .. })
+        | RequestKind::Block(name)
+        | RequestKind::Copy(name) => Some(Effect::Read { token, name: *name }),
+        RequestKind::Store(block, payload) | RequestKind::Restore(block, payload) => {
             Some(Effect::Write { token, block: *block, payload: payload.clone() })
         }
-        Wanted::Chunk(_) | Wanted::CopiesEnd(..) => None,
+        RequestKind::Chunk(_) | RequestKind::CopiesEnd(..) => None,
     }
 }

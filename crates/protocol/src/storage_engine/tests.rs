@@ -221,9 +221,9 @@ fn the_end_of_copies_comes_after_all_of_them() {
     let mut engine = StorageEngine::default();
     let names = [edges(1), edges(2)].map(|(block, _)| block.name);
     for name in names {
-        engine.service.ask(0, 1, Wanted::Copy(name));
+        engine.service.ask(0, 1, RequestKind::Copy(name));
     }
-    engine.service.ask(0, 1, Wanted::CopiesEnd(Role::Primary, 2));
+    engine.service.ask(0, 1, RequestKind::CopiesEnd(Role::Primary, 2));
     engine.serve(&mut cx);
     let [first, second] = requests(&mut cx)[..] else { panic!("both are read at a time") };
     let said = |cx: &mut Context| -> Vec<Option<u64>> {

@@ -24,14 +24,14 @@ pub(super) enum Share {
 pub(super) struct Order<'g> {
     graph: &'g Graph,
     share: Share,
-    way: Way,
+    way: SweepOrder,
     /// Stripes in the order in which they are taken.
     pub(super) stripes: Vec<usize>,
 }
 
 /// The order within a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum SweepOrder {
     /// As they lie.
     First,
     /// Each stripe begins as far down its list as it is down the list of stripes.
@@ -50,15 +50,15 @@ impl<'g> Order<'g> {
             RevisitPolicy::Anytime | RevisitPolicy::Never => {
                 // The longest first, so that no worker waits long for the last.
                 stripes.sort_by_key(|&stripe| std::cmp::Reverse(graph.stripes[stripe].edges));
-                if share == Share::Few { Way::First } else { Way::Turned }
+                if share == Share::Few { SweepOrder::First } else { SweepOrder::Turned }
             }
             _ if pass.is_multiple_of(2) => {
                 stripes.reverse();
-                Way::Down
+                SweepOrder::Down
             }
             RevisitPolicy::SourceChanged
             | RevisitPolicy::TargetChanged
-            | RevisitPolicy::EitherChanged => Way::Up,
+            | RevisitPolicy::EitherChanged => SweepOrder::Up,
         };
         Self { graph, share, way, stripes }
     }
@@ -76,27 +76,27 @@ impl<'g> Order<'g> {
         };
         let turn = count * stripe / graph.stripes.len();
         // Chunks on storage are read ahead, and best as they lie there.
-        let is_down = way == Way::Down && graph.stored.is_none();
+        let is_down = way == SweepOrder::Down && graph.stored.is_none();
         (0..count).map(move |step| match way {
-            Way::Turned => begin + (turn + step) % count,
-            Way::Down if is_down => begin + count - 1 - step,
-            Way::First | Way::Up | Way::Down => begin + step,
+            SweepOrder::Turned => begin + (turn + step) % count,
+            SweepOrder::Down if is_down => begin + count - 1 - step,
+            SweepOrder::First | SweepOrder::Up | SweepOrder::Down => begin + step,
         })
     }
 
     /// How the edges of a tile are looked at.
     pub(super) fn visit_order(&self, shape: &StreamShape) -> VisitOrder {
         match self.way {
-            Way::Turned | Way::First if shape.unequal => VisitOrder::Unequal,
-            Way::Turned | Way::First => VisitOrder::Runs,
-            Way::Up => VisitOrder::Up,
-            Way::Down => VisitOrder::Down,
+            SweepOrder::Turned | SweepOrder::First if shape.unequal => VisitOrder::Unequal,
+            SweepOrder::Turned | SweepOrder::First => VisitOrder::Runs,
+            SweepOrder::Up => VisitOrder::Up,
+            SweepOrder::Down => VisitOrder::Down,
         }
     }
 
     /// Puts the tiles of a chunk in order.
     pub(super) fn turn<T>(&self, tiles: &mut [T]) {
-        if self.way == Way::Down {
+        if self.way == SweepOrder::Down {
             tiles.reverse();
         }
     }

@@ -68,7 +68,7 @@ fn matching(input: &Path, location: &Location, names: &mut Vec<PathBuf>) -> Resu
     let key = &location.key;
     let plain = key.find(['*', '?', '[']).unwrap_or(key.len());
     let folder = key[..plain].rfind('/').map_or("", |end| &key[..=end]);
-    let parts = key.split('/').map(Part::of).collect::<Result<Vec<_>, _>>()?;
+    let parts = key.split('/').map(PatternPart::of).collect::<Result<Vec<_>, _>>()?;
     for found in listed(location, folder)? {
         let path = PathBuf::from(found.location.to_string());
         let key: Vec<&str> = found.location.key.split('/').collect();
@@ -80,13 +80,13 @@ fn matching(input: &Path, location: &Location, names: &mut Vec<PathBuf>) -> Resu
 }
 
 /// Part of a pattern between two slashes.
-enum Part {
+enum PatternPart {
     /// Any folders, or at the end any objects below.
     Any,
     One(Pattern),
 }
 
-impl Part {
+impl PatternPart {
     fn of(text: &str) -> Result<Self, InputError> {
         if text == "**" {
             return Ok(Self::Any);
@@ -99,14 +99,14 @@ impl Part {
 }
 
 /// Whether a key matches the parts of a pattern.
-fn matches(parts: &[Part], key: &[&str]) -> bool {
+fn matches(parts: &[PatternPart], key: &[&str]) -> bool {
     match (parts, key) {
         ([], rest) => rest.is_empty(),
-        ([Part::Any], rest) => !rest.is_empty(),
-        ([Part::Any, behind @ ..], [_, below @ ..]) => {
+        ([PatternPart::Any], rest) => !rest.is_empty(),
+        ([PatternPart::Any, behind @ ..], [_, below @ ..]) => {
             matches(behind, key) || matches(parts, below)
         }
-        ([Part::One(one), behind @ ..], [name, below @ ..]) => {
+        ([PatternPart::One(one), behind @ ..], [name, below @ ..]) => {
             let partitions =
                 |folders: &[&str]| folders.iter().all(|it| is_partition(Path::new(it)));
             // A folder that matches stands for what is in it.
@@ -129,7 +129,8 @@ mod tests {
     #[test]
     fn keys_match_as_paths_do() {
         let matching = |pattern: &str, key: &str| {
-            let parts: Vec<Part> = pattern.split('/').map(|part| Part::of(part).unwrap()).collect();
+            let parts: Vec<PatternPart> =
+                pattern.split('/').map(|part| PatternPart::of(part).unwrap()).collect();
             matches(&parts, &key.split('/').collect::<Vec<_>>())
         };
         for (pattern, key) in [
@@ -153,6 +154,6 @@ mod tests {
         ] {
             assert!(!matching(pattern, key), "{pattern} {key}");
         }
-        assert!(Part::of("[").is_err());
+        assert!(PatternPart::of("[").is_err());
     }
 }
