@@ -12,8 +12,8 @@ use crate::session::Session;
 use crate::text;
 
 /// How fast this machine is, and how fast things are expected to go then, for people.
-pub(crate) fn lines(plan: &Plan, pace: &Throughput) -> String {
-    let Forecast { ingest, iteration } = plan.forecast(pace);
+pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
+    let Forecast { ingest, iteration } = plan.forecast(throughput);
     let about = |seconds: f64| text::seconds(Duration::from_secs_f64(seconds));
     let mut lines = Vec::new();
     if ingest.seconds() > 0.0 {
@@ -35,8 +35,8 @@ pub(crate) fn lines(plan: &Plan, pace: &Throughput) -> String {
         ],
     });
     // Where little is stored the device was not looked at.
-    if plan.storage().is_some() && pace.read < u64::MAX {
-        let [read, write] = [pace.read, pace.write].map(|rate| rate as f64 / 1e9);
+    if plan.storage().is_some() && throughput.read < u64::MAX {
+        let [read, write] = [throughput.read, throughput.write].map(|rate| rate as f64 / 1e9);
         lines.push(format!(
             "the limit is the {}; storage reads {read:.2} GB/s, and writes {write:.2}",
             iteration.limit()
@@ -72,8 +72,8 @@ impl Compared {
     /// When storage fails that is looked at.
     pub(crate) fn of(graph: &Graph, iterations: u64, session: &Session) -> Result<Self, Failure> {
         let plan = graph.plan();
-        let pace = plan.throughput.map_or_else(|| session.pace(plan), Ok)?;
-        let Forecast { ingest, iteration } = plan.forecast(&pace);
+        let throughput = plan.throughput.map_or_else(|| session.throughput(plan), Ok)?;
+        let Forecast { ingest, iteration } = plan.forecast(&throughput);
         let Traffic { read, written } = plan.traffic_expected();
         let phases = session.progress.finished();
         let seconds = |names: [&str; 2]| -> f64 {

@@ -40,13 +40,13 @@ pub(crate) fn explained(
     if plan.scans_input() {
         return Ok(describe(algorithm, source, &forecast, wanted.reading.reversed));
     }
-    let pace = session.pace(plan)?;
-    let pace = match source {
-        Source::Kept(_, kept) => kept.at_its_rate(pace)?,
-        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => pace,
+    let throughput = session.throughput(plan)?;
+    let throughput = match source {
+        Source::Kept(_, kept) => kept.at_its_rate(throughput)?,
+        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => throughput,
     };
     let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
-    text += &expected::lines(plan, &pace);
+    text += &expected::lines(plan, &throughput);
     Ok(text + "\n")
 }
 

@@ -351,7 +351,7 @@ impl Session {
     }
 
     /// How fast this machine is, and its storage where the plan needs it.
-    pub(crate) fn pace(&self, plan: &Plan) -> Result<Throughput, Failure> {
+    pub(crate) fn throughput(&self, plan: &Plan) -> Result<Throughput, Failure> {
         let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         Ok(workers.throughput(storage.room.peak())?)

@@ -215,9 +215,9 @@ impl Coordinator {
         cx: &mut Context,
         from: Rank,
         lost: Lost,
-        shelves: &[(Kind, Cell, u64)],
+        chunk_sets: &[(Kind, Cell, u64)],
     ) -> bool {
-        for &(kind, cell, count) in shelves {
+        for &(kind, cell, count) in chunk_sets {
             let iteration = match kind {
                 Kind::Edges => {
                     self.manifest.as_ref().map_or(0, |manifest| manifest.generation.iteration)

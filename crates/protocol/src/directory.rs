@@ -50,7 +50,7 @@ pub(crate) enum Query {
 #[derive(Default)]
 pub(crate) struct Directory {
     /// Of each kind, by the iteration that its blocks are named by.
-    shelves: BTreeMap<(Kind, u32, Cell), ChunkSet>,
+    chunk_sets: BTreeMap<(Kind, u32, Cell), ChunkSet>,
     queue: VecDeque<(Rank, Query)>,
     busy: Option<u64>,
 }
@@ -63,24 +63,24 @@ impl Directory {
 
     /// Forgets all of a kind.
     pub(crate) fn forget(&mut self, kind: Kind) {
-        self.shelves.retain(|(of, ..), _| *of != kind);
+        self.chunk_sets.retain(|(of, ..), _| *of != kind);
     }
 
     /// Forgets edges that were rewritten since.
     pub(crate) fn forget_edges_before(&mut self, iteration: u32) {
-        self.shelves.retain(|(kind, of, _), _| *kind != Kind::Edges || *of >= iteration);
+        self.chunk_sets.retain(|(kind, of, _), _| *kind != Kind::Edges || *of >= iteration);
     }
 
     /// Forgets updates that were gathered.
     pub(crate) fn forget_updates_before(&mut self, iteration: u32) {
-        self.shelves.retain(|(kind, of, _), _| *kind != Kind::Updates || *of >= iteration);
+        self.chunk_sets.retain(|(kind, of, _), _| *kind != Kind::Updates || *of >= iteration);
     }
 
     /// A machine has so many chunks of a cell.
     pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: ChunkSetKey, count: u64) {
-        let shelf = self.shelves.entry(what).or_default();
-        shelf.all.resize(machines, 0);
-        shelf.all[engine] += count;
+        let chunks = self.chunk_sets.entry(what).or_default();
+        chunks.all.resize(machines, 0);
+        chunks.all[engine] += count;
     }
 
     /// A machine asks.
@@ -131,18 +131,18 @@ impl Directory {
         (step, what): (Step, ChunkSetKey),
         none: &[Rank],
     ) {
-        let (cell, shelf) = (what.2, self.shelves.entry(what).or_default());
-        if shelf.step != Some(step) {
-            shelf.step = Some(step);
-            shelf.left.clone_from(&shelf.all);
+        let (cell, chunks) = (what.2, self.chunk_sets.entry(what).or_default());
+        if chunks.step != Some(step) {
+            chunks.step = Some(step);
+            chunks.left.clone_from(&chunks.all);
         }
-        let engines = shelf.left.iter().enumerate();
+        let engines = chunks.left.iter().enumerate();
         let engines = engines.filter(|(engine, left)| **left > 0 && !none.contains(engine));
         let engines: Vec<Rank> = engines.map(|(engine, _)| engine).collect();
         let engine = (!engines.is_empty()).then(|| *cx.random.pick(&engines));
         if let Some(engine) = engine {
-            shelf.left[engine] -= 1;
-            assert!(shelf.left[engine] < shelf.all[engine], "an engine has what it is asked for");
+            chunks.left[engine] -= 1;
+            assert!(chunks.left[engine] < chunks.all[engine], "an engine has what it is asked for");
         }
         cx.send(from, Message::Found { step, cell, engine });
     }

@@ -423,8 +423,8 @@ impl Machine {
             Message::Find { step, cell, none } => {
                 coordinator.directory.ask(cx, from, Query::Find { step, cell, none });
             }
-            Message::Installed { lost, shelves } => {
-                let again = coordinator.installed(cx, from, lost, &shelves);
+            Message::Installed { lost, chunk_sets } => {
+                let again = coordinator.installed(cx, from, lost, &chunk_sets);
                 if let Some(epoch) = again.then(|| coordinator.begin_epoch(cx)) {
                     self.enter_and_summon(epoch);
                 }

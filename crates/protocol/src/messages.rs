@@ -60,7 +60,7 @@ pub enum Message {
         /// Kinds of blocks that the manifest places here, and that cannot be had.
         lost: Lost,
         /// Chunks of edges and updates here, by cell, where there is a directory.
-        shelves: Vec<(Kind, Cell, u64)>,
+        chunk_sets: Vec<(Kind, Cell, u64)>,
     },
     /// Send what you have of mine, or what I mirror of yours.
     Fetch {

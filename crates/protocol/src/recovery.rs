@@ -194,8 +194,8 @@ impl Recovery {
             storage.index_updates(|name| manifest.has_scattered(name));
         }
         let directory = cx.config.placement == Placement::Directory;
-        let shelves = if directory { storage.chunk_sets() } else { Vec::new() };
-        cx.send(0, Message::Installed { lost, shelves });
+        let chunk_sets = if directory { storage.chunk_sets() } else { Vec::new() };
+        cx.send(0, Message::Installed { lost, chunk_sets });
     }
 }
 

@@ -262,7 +262,7 @@ wire_enum!(Message {
     3 Ping,
     4 Pong,
     5 Install(install),
-    6 Installed { lost, shelves },
+    6 Installed { lost, chunk_sets },
     7 Fetch { role, have },
     8 Copied { block, payload },
     9 CopiesEnd { role, count },

@@ -16,7 +16,7 @@ use welter_store::io::VolumeStats;
 
 use super::{LoadedGraph, Session};
 use crate::failure::Failure;
-use crate::pace;
+use crate::long_run;
 
 impl Session {
     /// Runs a program, from its last checkpoint where there is one.
@@ -30,7 +30,7 @@ impl Session {
         let checkpoints = self.checkpoints.as_ref();
         let plan = graph.plan();
         if program.limit().stated().is_none() && plan.storage().is_some() && self.speaks() {
-            pace::note_when_long(&self.progress, graph.chunk_bytes(), plan.in_memory_bytes());
+            long_run::note_when_long(&self.progress, graph.chunk_bytes(), plan.in_memory_bytes());
         }
         self.measured(workers, || {
             Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)

@@ -58,7 +58,7 @@ impl<'g> AccessPath<'g> {
     ) -> Result<(), EngineError> {
         (self.banded, self.passed) = (banded, passed);
         let graph = self.graph;
-        let pay = self.bands_pay() || self.passes_pay();
+        let pay = self.granules_pay() || self.passes_pay();
         if graph.plan.index().has_rows() && pay && self.out_rows.is_none() {
             self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
@@ -66,7 +66,7 @@ impl<'g> AccessPath<'g> {
     }
 
     /// Whether rows would have paid, by what was looked up in granules.
-    fn bands_pay(&self) -> bool {
+    fn granules_pay(&self) -> bool {
         self.banded > self.graph.edges() / ROWS_PAY_AT
     }
 
@@ -86,7 +86,7 @@ impl<'g> AccessPath<'g> {
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if graph.plan.index().has_rows() && self.bands_pay() {
+        if graph.plan.index().has_rows() && self.granules_pay() {
             self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())

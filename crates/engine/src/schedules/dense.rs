@@ -40,7 +40,7 @@ pub(crate) struct Shortcuts<'a> {
     /// Sparse iterations, of a monotone program.
     pub(crate) traversal: Option<Box<dyn Traversal + 'a>>,
     /// Rows of neighbours, of a program that groups.
-    pub(crate) regroup: Option<Box<dyn RowGroups + 'a>>,
+    pub(crate) by_rows: Option<Box<dyn RowGroups + 'a>>,
 }
 
 /// Runs a kernel: how far it came, and its columns. `tiles`: where the edges of single vertices
@@ -136,7 +136,7 @@ impl Schedule for DenseSchedule<'_> {
             None => self.iterate_all(last, iterations == 0)?,
         };
         let frontier = self.state.shape.capabilities.frontier;
-        let looked_up = frontier || self.shortcuts.regroup.is_some();
+        let looked_up = frontier || self.shortcuts.by_rows.is_some();
         let bytes = if looked_up { level.edges * 4 } else { graph.chunk_bytes() };
         Ok(Step { total, level, bytes })
     }
@@ -212,9 +212,9 @@ impl DenseSchedule<'_> {
             let shape = self.state.shape;
             self.workers = workers.per_worker(|| WorkerState::new(graph, &shape))?;
         }
-        if let Some(regroup) = &mut self.shortcuts.regroup {
+        if let Some(by_rows) = &mut self.shortcuts.by_rows {
             let kernel = self.kernel.kernel();
-            return regroup.iterate(
+            return by_rows.iterate(
                 (self.context, kernel),
                 &mut self.state,
                 last,

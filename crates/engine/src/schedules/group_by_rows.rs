@@ -43,7 +43,7 @@ pub(crate) trait RowGroups {
 }
 
 /// Which vertices are to look.
-pub(crate) struct Regroup<'g, P> {
+pub(crate) struct GroupByRows<'g, P> {
     program: &'g P,
     rows: View<'g>,
     /// 1 for each vertex to which something new is said.
@@ -52,7 +52,7 @@ pub(crate) struct Regroup<'g, P> {
     all: bool,
 }
 
-impl<'g, P: Program> Regroup<'g, P> {
+impl<'g, P: Program> GroupByRows<'g, P> {
     /// All vertices, where the plan has room for rows.
     pub(crate) fn new(context: &Context<'g>, program: &'g P) -> Result<Option<Self>, EngineError> {
         let graph = context.graph;
@@ -65,7 +65,7 @@ impl<'g, P: Program> Regroup<'g, P> {
     }
 }
 
-impl<P: Program> RowGroups for Regroup<'_, P> {
+impl<P: Program> RowGroups for GroupByRows<'_, P> {
     fn iterate(
         &mut self,
         (context, kernel): (&Context<'_>, &dyn Kernel),
@@ -107,7 +107,7 @@ impl<P: Program> RowGroups for Regroup<'_, P> {
     }
 }
 
-impl<P: Program> Regroup<'_, P> {
+impl<P: Program> GroupByRows<'_, P> {
     /// Sets the accumulators of vertices of these values to what their neighbours make of them.
     #[inline(always)]
     fn gather(

@@ -7,7 +7,7 @@ use welter_progress::{Progress, Unit};
 
 use super::context::Context;
 use super::dense::{self, Shortcuts};
-use super::group_by_rows::Regroup;
+use super::group_by_rows::GroupByRows;
 use super::traversal::Monotone;
 use super::{ranges, spill};
 use crate::EngineError;
@@ -74,9 +74,9 @@ pub fn run_resumable<P: Program>(
             shortcuts.traversal = Some(Box::new(traversal));
         }
         if P::GROUPS
-            && let Some(regroup) = Regroup::new(context, program)?
+            && let Some(by_rows) = GroupByRows::new(context, program)?
         {
-            shortcuts.regroup = Some(Box::new(regroup));
+            shortcuts.by_rows = Some(Box::new(by_rows));
         }
         dense::run(context, any, tiles.as_ref(), shortcuts)
     })

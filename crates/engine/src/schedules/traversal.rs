@@ -63,7 +63,7 @@ pub(crate) struct Monotone<'a, P> {
     context: &'a Context<'a>,
     program: &'a P,
     tiles: Option<&'a IndexedTiles<'a>>,
-    lookups: AccessPath<'a>,
+    access: AccessPath<'a>,
     frontier: Frontier,
     scratch: Mutex<DecodeBuffers>,
 }
@@ -74,9 +74,9 @@ impl<'a, P: Program> Monotone<'a, P> {
         program: &'a P,
         tiles: Option<&'a IndexedTiles<'a>>,
     ) -> Self {
-        let lookups = AccessPath::new(context.graph, P::ANY_UPDATE_SUFFICES);
+        let access = AccessPath::new(context.graph, P::ANY_UPDATE_SUFFICES);
         let scratch = Mutex::new(DecodeBuffers::new());
-        Self { context, program, tiles, lookups, frontier: Frontier::new(0), scratch }
+        Self { context, program, tiles, access, frontier: Frontier::new(0), scratch }
     }
 }
 
@@ -85,7 +85,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         let Context { workers, progress, .. } = *self.context;
         self.frontier = Frontier::new(active);
         match lookups {
-            Some(counts) => self.lookups.resume(counts, workers, progress),
+            Some(counts) => self.access.resume(counts, workers, progress),
             None => Ok(()),
         }
     }
@@ -98,28 +98,28 @@ impl<P: Program> Traversal for Monotone<'_, P> {
         let (Context { graph, workers, progress, .. }, program) = (*self.context, self.program);
         let tools = (self.context, program);
         let last: P::Total = pod_read_unaligned(last);
-        let (lookups, frontier) = (&mut self.lookups, &mut self.frontier);
-        let selected = if lookups.out_rows.is_some() || self.tiles.is_some() {
-            frontier.select(graph, program, &mut state.elements(), lookups.edges_most())
+        let (access, frontier) = (&mut self.access, &mut self.frontier);
+        let selected = if access.out_rows.is_some() || self.tiles.is_some() {
+            frontier.select(graph, program, &mut state.elements(), access.edges_most())
         } else {
             None
         };
-        if selected.is_none() && lookups.out_rows.is_some() {
+        if selected.is_none() && access.out_rows.is_some() {
             frontier.show(program, &mut state.elements());
         }
-        let done = match (selected, lookups.out_rows, self.tiles) {
+        let done = match (selected, access.out_rows, self.tiles) {
             (Some(selected), Some(rows), _) => {
                 let columns = &mut state.elements();
                 push::iterate(tools, rows.view(), columns, frontier, &selected, &last)?
             }
             (Some(selected), None, Some(tiles)) => {
-                lookups.count(&selected, workers, progress)?;
+                access.count(&selected, workers, progress)?;
                 sparse::prepare(graph, program, state)?;
                 let columns = &mut state.elements();
                 let tools = (self.context, program, &self.scratch);
                 sparse::iterate(tools, tiles, columns, frontier, &selected, &last)?
             }
-            _ => match lookups.in_rows {
+            _ => match access.in_rows {
                 Some(rows) if P::ANY_UPDATE_SUFFICES => {
                     pull::iterate(tools, rows.view(), &mut state.elements(), frontier, &last)?
                 }
@@ -131,7 +131,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
 
     fn after_all(&mut self, active: u64, level: IterationStats) -> Result<(), EngineError> {
         self.frontier.scattered_all(active);
-        self.lookups.pass(level, self.context.workers, self.context.progress)
+        self.access.pass(level, self.context.workers, self.context.progress)
     }
 
     fn show(&mut self, state: &mut State) {
@@ -139,7 +139,7 @@ impl<P: Program> Traversal for Monotone<'_, P> {
     }
 
     fn lookups(&self) -> [u64; 2] {
-        self.lookups.counts()
+        self.access.counts()
     }
 
     fn relax(

@@ -76,7 +76,7 @@ type Told = BTreeMap<(u32, usize), Moment>;
 pub struct Stealing {
     always: bool,
     now: Moment,
-    shelves: BTreeMap<usize, DiskView>,
+    views: BTreeMap<usize, DiskView>,
     /// Numbers of the verdicts of each process on others, the last of each: what is sent again is
     /// no news.
     verdicts: BTreeMap<(usize, Rank), (Epoch, u64)>,
@@ -97,7 +97,7 @@ impl Stealing {
         Self {
             always: config.bias == Bias::Always && !directory,
             now: 0,
-            shelves: BTreeMap::new(),
+            views: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             steps: BTreeMap::new(),
             under_way: BTreeMap::new(),
@@ -107,19 +107,19 @@ impl Stealing {
 
     /// Something happens to a machine.
     pub fn event(&mut self, process: usize, event: &Event) {
-        let shelf = self.shelves.entry(process).or_default();
+        let view = self.views.entry(process).or_default();
         match event {
             Event::Start { blocks, .. } => {
                 let blocks = blocks.iter().map(|block| (block.name, *block)).collect();
-                *shelf = DiskView { blocks, ..DiskView::default() };
+                *view = DiskView { blocks, ..DiskView::default() };
                 self.verdicts.retain(|(of, _), _| *of != process);
             }
             Event::Message(Envelope { epoch, message, .. }) => match message {
-                Message::Begin(_) => shelf.began = self.now,
-                Message::Close { step, .. } => shelf.close(*epoch, *step),
+                Message::Begin(_) => view.began = self.now,
+                Message::Close { step, .. } => view.close(*epoch, *step),
                 _ => {}
             },
-            Event::Read { result: Err(_), .. } => shelf.failed = shelf.epoch,
+            Event::Read { result: Err(_), .. } => view.failed = view.epoch,
             _ => {}
         }
     }
@@ -131,20 +131,20 @@ impl Stealing {
     pub fn effect(&mut self, scene: Scene, effect: &Effect) -> Result<(), String> {
         self.now += 1;
         let now = self.now;
-        let shelf = self.shelves.entry(scene.process).or_default();
-        if shelf.epoch != scene.epoch {
-            shelf.epoch = scene.epoch;
-            shelf.read.clear();
+        let view = self.views.entry(scene.process).or_default();
+        if view.epoch != scene.epoch {
+            view.epoch = scene.epoch;
+            view.read.clear();
         }
         match effect {
             Effect::Write { block, .. } => {
-                shelf.blocks.insert(block.name, *block);
+                view.blocks.insert(block.name, *block);
             }
             Effect::Delete(name) => {
-                shelf.blocks.remove(name);
+                view.blocks.remove(name);
             }
             Effect::Read { name, .. } => {
-                shelf.read.insert(*name, now);
+                view.read.insert(*name, now);
             }
             Effect::Send(envelope) => return self.says(scene, envelope),
             _ => {}
@@ -157,16 +157,16 @@ impl Stealing {
             envelope;
         let ends = [(*from, *from_incarnation), (*to, *to_incarnation)];
         self.acknowledged(scene.process, (*epoch, [ends[1], ends[0]]), envelope.ack.received);
-        let shelf = self.shelves.entry(scene.process).or_default();
+        let view = self.views.entry(scene.process).or_default();
         match message {
             // The coordinator begins and closes a step itself when it first says so.
             Message::Begin(Begin { step, active, generation, .. }) => {
                 let begun = (active.clone(), *generation);
                 if self.steps.insert((*epoch, *step), begun).is_none() {
-                    shelf.began = self.now;
+                    view.began = self.now;
                 }
             }
-            Message::Close { step, .. } => shelf.close(*epoch, *step),
+            Message::Close { step, .. } => view.close(*epoch, *step),
             Message::Chunk { pull, stock, .. } | Message::NoChunk { pull, stock }
                 if stock.left.is_some() =>
             {
@@ -224,24 +224,24 @@ impl Stealing {
         let told = |other: usize| told.and_then(|told| told.1.get(&(partition, other)));
         let rank = scene.rank;
         let mut found = BTreeSet::new();
-        for (&other, shelf) in &self.shelves {
+        for (&other, view) in &self.views {
             // A process of a later epoch has forgotten what it read in this one.
-            let is_later = shelf.epoch > scene.epoch;
-            if accepted && (is_later || shelf.failed == scene.epoch) {
+            let is_later = view.epoch > scene.epoch;
+            if accepted && (is_later || view.failed == scene.epoch) {
                 return Ok(());
             }
             if is_later {
                 continue;
             }
             let is_own = other == scene.process;
-            let is_left = |name: &BlockName| match shelf.read.get(name) {
+            let is_left = |name: &BlockName| match view.read.get(name) {
                 None => true,
                 // It reads only what it has begun to hand out.
                 Some(_) if !accepted => false,
-                Some(&at) if is_own => at <= shelf.began,
-                Some(&at) => at <= shelf.began || told(other).is_none_or(|&told| told < at),
+                Some(&at) if is_own => at <= view.began,
+                Some(&at) => at <= view.began || told(other).is_none_or(|&told| told < at),
             };
-            let has = shelf.blocks.values().any(|block| of(block) && is_left(&block.name));
+            let has = view.blocks.values().any(|block| of(block) && is_left(&block.name));
             if has && (accepted || is_own || told(other).is_some()) {
                 found.insert(other);
             }

@@ -59,7 +59,7 @@ impl Fold<'_> {
             // Updates are put beside the values.
             (AnyKernel::Fold(_), _) if shape.capabilities.groups => {}
             (AnyKernel::Fold(kernel), Some(tiles)) if self.edges.masks.is_some() => {
-                self.fold_bands(kernel, tiles, number, state);
+                self.fold_granules(kernel, tiles, number, state);
             }
             _ => {
                 let mut lane = match rewriter {
@@ -99,7 +99,7 @@ impl Fold<'_> {
     }
 
     /// Folds the edges of active granules of a stripe into a worker's accumulators.
-    fn fold_bands(
+    fn fold_granules(
         &self,
         kernel: &dyn FoldKernel,
         tiles: &IndexedTiles<'_>,
