@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use welter_algorithms::SumProduct;
 use welter_algorithms::bp::{Beliefs, Potential};
-use welter_algorithms::sum_product::Known;
+use welter_algorithms::sum_product::BeliefState;
 use welter_engine::plan::{Layout, Plan, Settings, StorageMode};
 use welter_model::program::Value;
 use welter_testing::executors::{Executor, Memory, judge_extended};
@@ -110,7 +110,7 @@ fn judged<const K: usize, const R: usize>(
     graph: &Graph,
     (psi, priors): (&[[f64; K]; K], &[[f64; K]]),
     (iterations, damping): (usize, f64),
-) -> Answer<Known<K>, Beliefs<K>> {
+) -> Answer<BeliefState<K>, Beliefs<K>> {
     let program = program::<K, R>(*psi, priors, iterations).with_damping(damping);
     let answer = judge_extended(graph, UNDIRECTED, &program);
     assert_eq!(answer.iterations, iterations as u64);
@@ -208,7 +208,7 @@ fn memory(settings: Settings) -> Memory {
     Memory { settings, part_edges_max: 1000, slots_stated: true, blind: false }
 }
 
-fn belief<const K: usize>(answer: &Answer<Known<K>, Beliefs<K>>, vertex: usize) -> [f64; K] {
+fn belief<const K: usize>(answer: &Answer<BeliefState<K>, Beliefs<K>>, vertex: usize) -> [f64; K] {
     let numbers = answer.numbers();
     std::array::from_fn(|state| numbers[state * answer.values.len() + vertex])
 }
