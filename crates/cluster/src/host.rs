@@ -190,7 +190,7 @@ impl Seats<'_> {
     ) -> Result<(), ClusterError> {
         let seat = &mut self.all[rank];
         if let Report::Decided(iterations, control) = report {
-            // What follows was done before the machines went back, and is done again.
+            // The iteration that follows was done before the machines went back, and is done again.
             self.heard.retain(|&after, _| after < iterations);
             self.heard.insert(iterations, Instant::now());
             // Also of a process that was replaced: those after it may begin with this.

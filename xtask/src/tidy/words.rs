@@ -89,7 +89,8 @@ const RETIRED: [(&str, &str); 83] = [
     ("wishes", "overrides"),
 ];
 
-/// Words that pages and comments do without: they name the caller, the worker, the machine or the reader.
+/// Words that pages and comments do without: a sentence names the caller, the worker, the machine
+/// or the reader.
 const VAGUE: [&str; 4] = ["everybody", "nobody", "somebody", "whoever"];
 
 /// Identifiers in Rust that are retired words, and pages or comments that have a vague one.
@@ -110,7 +111,7 @@ fn vague(sources: &[Source]) -> impl Iterator<Item = Finding> {
                 return None;
             }
             let text = text.to_lowercase();
-            let mut words = text.split(|c: char| !c.is_alphanumeric());
+            let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
             let word = words.find(|word| VAGUE.contains(word))?;
             let message = format!("\"{word}\": name the one that is meant");
             Some(Finding { path: source.path.clone(), line, message })

@@ -20,7 +20,7 @@ const STALE: Duration = Duration::from_hours(1);
 /// Beginning of the names of folders of clusters.
 const BEGIN: &str = "welter-cluster-";
 
-/// Removes folders of clusters in `scratch` that nobody uses any more: those of the user who has
+/// Removes folders of clusters in `scratch` that are not in use any more: those of the user who has
 /// `own`, which is left alone. Where that fails they stay.
 pub fn sweep(scratch: &Path, own: &Path) {
     let Ok(owner) = own.symlink_metadata().map(|it| it.uid()) else { return };
@@ -35,7 +35,7 @@ pub fn sweep(scratch: &Path, own: &Path) {
 fn folders(directory: &Path, begin: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let named = entries.filter(|it| it.file_name().to_string_lossy().starts_with(begin));
-    // What a link leads to is none.
+    // The target of a link is none.
     named.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir())).map(|it| it.path()).collect()
 }
 

@@ -93,8 +93,8 @@ const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
     /// The throughput of this machine and of the storage here, from a short look: writes some slabs
-    /// and reads them. For fewer bytes than are written for that it makes no difference, and storage
-    /// is not looked at.
+    /// and reads them. For fewer bytes than are written for that it makes no difference, so it is
+    /// not looked at then.
     pub(crate) fn throughput(
         &self,
         bytes: u64,

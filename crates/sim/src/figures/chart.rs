@@ -42,7 +42,8 @@ impl Scale {
         let bars = figure.is_of_things().then_some(drawn(figure).count());
         let gaps = figure.ticks.len().saturating_sub(usize::from(bars.is_none())).max(1);
         let gap = WIDTH / gaps as f64;
-        // What grows or shrinks as machines do is a straight line where machines are doubled.
+        // A figure that grows or shrinks as machines do is a straight line where machines are
+        // doubled.
         if bars.is_none() && figure.axis == "machines" && least > 0.0 && most > 15.0 * least {
             let [least, most] = [least.log2().floor().exp2(), most.log2().ceil().exp2()];
             return Self { most, least, gap, bars, units: None };
