@@ -68,7 +68,7 @@ def main() -> int:
     environ = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
     line = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *sys.argv[3:]]
     if HOSTS:
-        # They leave sockets and files to the end of the process, of which Python warns.
+        # Hosts leave sockets and files to the end of the process, of which Python warns.
         line += ["-W", "default", *(f"python/tests/test_{host}.py" for host in HOSTS)]
     return subprocess.run(line, cwd=ROOT, env=environ).returncode
 
