@@ -31,6 +31,9 @@ except ModuleNotFoundError:
 #: Python of executors.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
+#: Nothing listens elsewhere, not even machines of a run.
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.log.level": "OFF",
@@ -170,6 +173,42 @@ def test_nothing_is_left_in_the_directories_of_the_executor(spark):
     assert spark.range(1).repartition(1).mapInArrow(left, "left string").collect() == []
 
 
+def test_tasks_of_a_stage_are_machines_of_one_run(spark, tmp_path):
+    edges = named(3000)
+    frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(5)
+    three = welter.spark.executors(3, directory=str(tmp_path / "edges"))
+    found = welter.spark.wcc(frame, cluster=three)
+    assert rows(found) == welter.wcc(edges).to_dict()
+    # Neither what Spark takes first, nor a second look, is a stage with some of its tasks.
+    assert found.first() is not None and found.count() == len(welter.wcc(edges))
+    with pytest.raises(welter.UsageError, match="is there already, and the edges are to be"):
+        welter.spark.wcc(frame, cluster=three)
+    source = edges[0][0]
+    two = welter.spark.executors(2, directory=str(tmp_path / "again"))
+    far = welter.spark.sssp(frame, source=source, parents=True, cluster=two)
+    distances = {vertex: own[0] for vertex, own in rows(far).items()}
+    assert distances == welter.sssp(edges, source=source).to_dict()
+
+
+def test_errors_of_machines_arrive_with_their_words(spark, tmp_path):
+    frame = spark.createDataFrame(named(50), ["src", "dst", "km"])
+    cluster = welter.spark.executors(2, directory=str(tmp_path / "edges"))
+    found = welter.spark.bfs(frame, source="z", cluster=cluster)
+    with pytest.raises(Exception, match='InputError: source="z": the graph has no vertex'):
+        found.collect()
+
+
+def test_what_a_stage_cannot_have_is_refused(spark, tmp_path):
+    frame = spark.createDataFrame([(1, 2)], ["src", "dst"])
+    place = str(tmp_path / "edges")
+    many = welter.spark.executors(5, directory=place, patience=1)
+    with pytest.raises(welter.UsageError, match="5 tasks at once are wanted, .* slots for 4"):
+        welter.spark.wcc(frame, cluster=many)
+    with pytest.raises(welter.UsageError, match="cluster='local:2': expected what welter.spark"):
+        welter.spark.wcc(frame, cluster="local:2")
+    assert not os.path.exists(place)
+
+
 def run(program, **environ):
     """A program of its own; what it said."""
     done = subprocess.run(
@@ -190,14 +229,18 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.remote("local[2]").config("spark.log.level", "OFF").getOrCreate()
 assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
 frame = spark.createDataFrame([("a", "b", 2.0), ("b", "c", 2.5)], ["src", "dst", "km"])
-print([tuple(row) for row in welter.spark.sssp(frame, source="a").collect()])
+print(*welter.spark.sssp(frame, source="a").collect())
+two = welter.spark.executors(2, directory={place!r})
+print(*welter.spark.wcc(frame, cluster=two).orderBy("vertex").collect())
 spark.stop()
 """
 
 
 @pytest.mark.skipif(pyspark.__version__ < "4", reason="3.5 has no server of Connect in its wheel")
-def test_connect_is_spark_too(spark):
-    assert "[('a', 0.0), ('b', 2.0), ('c', 4.5)]" in run(CONNECT)
+def test_connect_is_spark_too(spark, tmp_path):
+    said = run(CONNECT.format(place=str(tmp_path / "edges")))
+    assert "distance=0.0) Row(vertex='b', distance=2.0) Row(vertex='c', distance=4.5)" in said
+    assert "component='a') Row(vertex='b', component='a') Row(vertex='c', component='a')" in said
 
 
 ABSENT = """
@@ -265,6 +308,8 @@ frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(4)
 found = {{row[0]: row[1] for row in welter.spark.wcc(frame).collect()}}
 assert found == welter.wcc(edges).to_dict()
 ranks = {{row[0]: row[1] for row in welter.spark.pagerank(frame).collect()}}
+two = welter.spark.executors(2, directory={place!r})
+assert {{row[0]: row[1] for row in welter.spark.wcc(frame, cluster=two).collect()}} == found
 one = welter.pagerank(edges).to_dict()
 assert set(ranks) == set(one) and all(abs(ranks[own] - one[own]) < 1e-9 for own in one)
 print("equal on", spark.sparkContext.master)
@@ -272,8 +317,10 @@ spark.stop()
 """
 
 
-def test_a_master_with_two_workers_has_the_answers(standalone):
+def test_a_master_with_two_workers_has_the_answers(standalone, tmp_path):
     settings = {**QUIET, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
     settings["spark.executorEnv.PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-    program = STANDALONE.format(settings=settings, master=standalone, edges=named(500))
+    program = STANDALONE.format(
+        settings=settings, master=standalone, edges=named(500), place=str(tmp_path / "edges")
+    )
     assert f"equal on {standalone}" in run(program)

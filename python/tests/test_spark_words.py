@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import tempfile
 import types
 
 import pyarrow
 import pytest
 
 import welter
-from welter import _executor, _spark
+from welter import _barrier, _executor, _spark
 
 EDGES = {"source": ["a", "b", "a", "c"], "target": ["x", "x", "y", "y"]}
 WEIGHTED = {**EDGES, "weight": [1.0, 2.0, 0.5, 4.0]}
@@ -32,7 +33,7 @@ def ran(name, options, edges, columns):
     return list(_executor.results(iter([batch, batch.slice(0, 0)]), name, options, columns))
 
 
-@pytest.mark.parametrize("name", welter.spark.__all__)
+@pytest.mark.parametrize("name", _spark.FUNCTIONS)
 def test_columns_are_foreseen(name):
     for options in SHAPES.get(name, [{}]):
         columns = _spark._trial(name, options, "string", True)
@@ -45,14 +46,15 @@ def test_columns_are_foreseen(name):
         assert batch.num_rows == one.num_rows
 
 
-@pytest.mark.parametrize("name", welter.spark.__all__)
+@pytest.mark.parametrize("name", _spark.FUNCTIONS)
 def test_functions_look_as_those_of_the_package(name):
     function, model = getattr(welter.spark, name), getattr(welter, name)
     own, theirs = (inspect.signature(one).parameters for one in (function, model))
     assert list(own) == ["edges", *(one for one in theirs if one not in {"graph", *_spark._ABSENT})]
     about = inspect.getdoc(function)
     assert about.splitlines()[0] == inspect.getdoc(model).splitlines()[0]
-    for word in ("\ncheckpoint :", "\ncluster :", "graph :", "Examples"):
+    assert "cluster : run on several executors: see :func:`welter.spark.executors`" in about
+    for word in ("\ncheckpoint :", "local:4", "graph :", "Examples"):
         assert word not in about
     assert "edges : a DataFrame of Spark" in about and "memory : " in about
 
@@ -117,3 +119,22 @@ def test_frames_of_others_are_refused(monkeypatch):
     Frame.__module__ = "pyspark.pandas.frame"
     with pytest.raises(TypeError, match="say .to_spark()"):
         welter.spark.wcc(Frame())
+
+
+def test_executors_that_come_and_go_are_refused():
+    settings = {"spark.dynamicAllocation.enabled": "true"}
+    session = types.SimpleNamespace(conf=settings)
+    edges = types.SimpleNamespace(sparkSession=session)
+    cluster = welter.spark.executors(2, directory="/mnt/shared/run/")
+    assert cluster.stage == ("/mnt/shared/run/*.parquet", 60)
+    with pytest.raises(welter.UsageError, match="which dynamic allocation does not promise"):
+        cluster.result(edges, None, "")
+    assert welter.spark.executors(2, directory="s3://own/run")._written() == "s3a://own/run"
+    assert cluster._written() == "file:///mnt/shared/run"
+
+
+def test_temporary_files_of_a_machine_lie_where_spark_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/before")
+    with _barrier._stored(str(tmp_path)):
+        assert os.environ["TMPDIR"] == tempfile.gettempdir() == str(tmp_path)
+    assert os.environ["TMPDIR"] == "/before"

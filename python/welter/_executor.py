@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from . import _algorithms
+from . import _algorithms, _barrier
 from ._errors import InternalError, WelterError
 from ._result import Result
 
@@ -28,7 +28,11 @@ _SHARE = 0.6
 
 
 def results(
-    batches: Iterator[Any], algorithm: str, options: dict[str, Any], columns: list[tuple[str, str]]
+    batches: Iterator[Any],
+    algorithm: str,
+    options: dict[str, Any],
+    columns: list[tuple[str, str]],
+    stage: tuple[str, float] | None = None,
 ) -> Iterator[Any]:
     """Batches of the result of an algorithm on batches of edges.
 
@@ -36,14 +40,34 @@ def results(
     ----------
     batches : record batches of pyarrow with the columns source, target and perhaps weight
     columns : names and types, as Spark has been told
+    stage : of a run on several executors: where the edges are, which then are in no batch, and
+        seconds in which a machine must come
     """
-    directories = _directories()
-    limits = {"scratch": directories, "memory": _memory(), "threads": _threads()}
+    limits = {"memory": _memory(), "threads": _threads()}
     said = {**limits, **{name: value for name, value in options.items() if value is not None}}
+    try:
+        if stage is None:
+            result = _alone(batches, algorithm, said)
+        else:
+            # The one row of each task is none of the graph's.
+            for _ in batches:
+                pass
+            result = _barrier.found(stage, algorithm, said, _directories()[0])
+    except WelterError as error:
+        # Spark shows the trace, in which the words would be far below.
+        raise error.with_traceback(None) from None
+    if result is not None:
+        yield from _rows(result, columns)
+
+
+def _alone(batches: Iterator[Any], algorithm: str, options: dict[str, Any]) -> Result | None:
+    """The result of the edges that there are; None where there is none."""
+    directories = _directories()
+    said = {"scratch": directories, **options}
     with tempfile.TemporaryDirectory(prefix="welter-", dir=directories[0]) as folder:
         path = os.path.join(folder, "edges.arrow")
         if _write(batches, path) == 0:
-            return
+            return None
         try:
             result = getattr(_algorithms, algorithm)(path, progress=False, **said)
         except WelterError as error:
@@ -52,7 +76,7 @@ def results(
             raise type(error)(text, error.code, error.hint) from None
     for line in result.log:
         print(f"welter: {line.replace(path, 'edges')}", file=sys.stderr)
-    yield from _rows(result, columns)
+    return result
 
 
 def _directories() -> list[str]:

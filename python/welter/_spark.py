@@ -21,6 +21,7 @@ from ._errors import InputError, UsageError
 from ._extras import needed
 from ._old_names import renamed
 from ._read import from_numpy
+from ._stage import Executors
 from ._words import is_table
 
 __all__ = ["FUNCTIONS", "NAMES"]
@@ -38,7 +39,6 @@ _NUMBERS = {*_INTEGERS, "float", "double"}
 _ABSENT = {
     "checkpoint": "a task that fails runs again from its start",
     "checkpoint_every": "a task that fails runs again from its start",
-    "cluster": "the machines of the run are those of Spark",
     "edge_cache": "the edges are those of the DataFrame",
     "progress": "the run is a task, which Spark shows",
 }
@@ -127,7 +127,9 @@ def _trial(algorithm: str, options: Mapping[str, Any], ids: str, weighted: bool)
     ]
 
 
-def _task(algorithm: str, options: dict[str, Any], columns: Columns) -> Callable[..., Any]:
+def _task(
+    algorithm: str, options: dict[str, Any], columns: Columns, stage: tuple[str, float] | None
+) -> Callable[..., Any]:
     """The task of an executor. It travels by value, so that it can tell that welter is missing."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
@@ -142,7 +144,7 @@ def _task(algorithm: str, options: dict[str, Any], columns: Columns) -> Callable
                 "driver, or say where the Python that has it is: PYSPARK_PYTHON, or the setting "
                 "spark.pyspark.python (docs/spark.md)"
             ) from None
-        yield from results(batches, algorithm, options, columns)
+        yield from results(batches, algorithm, options, columns, stage)
 
     return task
 
@@ -157,13 +159,18 @@ def _run(algorithm: str, edges: Any, options: dict[str, Any]) -> Any:
             what = f"{name}: a DataFrame of Spark, and the executor takes tables that are in memory"
             raise UsageError(what, hint="give the frame of its .toPandas(), or files")
     defaults = inspect.unwrap(getattr(_algorithms, algorithm)).__kwdefaults__
+    cluster = options.pop("cluster", None)
+    if cluster is not None and not isinstance(cluster, Executors):
+        raise UsageError(f"cluster={cluster!r}: expected what welter.spark.executors gives")
     weight = options.pop("weight", None)
     chosen, ids, weighted = _edges(frame, weight)
     if weight not in (None, False) and "weighted" in defaults:
         options["weighted"] = True
     columns = _trial(algorithm, options, ids, weighted)
     schema = ", ".join(f"`{name}` {kind}" for name, kind in columns)
-    task = _task(algorithm, options, columns)
+    task = _task(algorithm, options, columns, None if cluster is None else cluster.stage)
+    if cluster is not None:
+        return cluster.result(chosen, task, schema)
     return chosen.repartition(1).mapInArrow(task, schema)
 
 
@@ -181,6 +188,11 @@ def _function(name: str) -> Callable[..., Any]:
         "    graph : a graph, or what :func:`welter.as_graph` makes one of\n",
         "    edges : a DataFrame of Spark with the columns source, target and perhaps weight\n",
     ).replace("    Result: ", "    DataFrame of Spark: ")
+    rest = re.sub(
+        r"\n    cluster : .*",
+        "\n    cluster : run on several executors: see :func:`welter.spark.executors`",
+        rest,
+    )
     for absent in _ABSENT:
         rest = re.sub(rf"\n    {absent} : .*(\n     .*)*", "", rest)
     function.__doc__ = f"{about}\n\n{rest}"

@@ -18,10 +18,33 @@ from __future__ import annotations
 from ._find import find as _find
 from ._spark import FUNCTIONS as _FUNCTIONS
 from ._spark import NAMES as _NAMES
+from ._stage import Executors as _Executors
 
 globals().update(_FUNCTIONS)
 
-__all__ = [*_FUNCTIONS]
+__all__ = [*_FUNCTIONS, "executors"]
+
+
+def executors(machines: int, *, directory: str, patience: float = 60) -> _Executors:
+    """Several executors, whose tasks are the machines of a run: ``cluster=`` takes it.
+
+    Spark writes the edges into the directory, as Parquet, when the function is called, and all
+    machines read them there when the result is asked for. It is the caller's to remove.
+
+    Parameters
+    ----------
+    machines : how many, 1 to 64: tasks that run at once. An executor has as many as it has slots
+    directory : one that is not there yet, on a file system that all executors and the driver
+        share, or in a bucket (``"s3://bucket/run-7"``)
+    patience : seconds in which a machine must come, and Spark must have the slots
+
+    Examples
+    --------
+    >>> import welter
+    >>> welter.spark.executors(4, directory="/mnt/shared/run-7")
+    <4 executors of Spark, edges in /mnt/shared/run-7>
+    """
+    return _Executors(machines, directory.rstrip("/"), patience)
 
 
 def __getattr__(name: str) -> object:
