@@ -190,6 +190,28 @@ def test_tasks_of_a_stage_are_machines_of_one_run(spark, tmp_path):
     assert distances == welter.sssp(edges, source=source).to_dict()
 
 
+def test_vertices_and_repeated_edges_are_said_beside(spark, tmp_path):
+    frame = spark.createDataFrame([("b", "c"), ("b", "c"), ("c", "c")], ["src", "dst"])
+    people = spark.createDataFrame([("a",), ("b",), ("z",)], ["id"])
+    edges = welter.spark.edges(
+        frame, vertices=people, undirected=True, drop_self_loops=True, drop_duplicates=True
+    )
+    parts = {"a": "a", "b": "b", "c": "b", "z": "z"}
+    assert rows(welter.spark.wcc(edges)) == parts
+    half = rows(welter.spark.pagerank(edges))
+    assert half["b"] == pytest.approx(half["c"]) and half["a"] == pytest.approx(half["z"])
+    cluster = welter.spark.executors(2, directory=str(tmp_path / "run"))
+    assert rows(welter.spark.wcc(edges, cluster=cluster)) == parts
+    with pytest.raises(welter.UsageError, match="vertices: expected one column, found a "):
+        welter.spark.edges(frame, vertices=spark.createDataFrame([(1, 2)], ["a", "b"]))
+    with pytest.raises(welter.InputError, match="edges and vertices have ids, integers or strings"):
+        welter.spark.edges(frame, vertices=spark.range(3))
+    stars = spark.createDataFrame([(1, 1, 5.0), (1, 2, 3.0)], ["user", "item", "stars"])
+    ratings = welter.spark.edges(stars, bipartite=True)
+    factors = welter.spark.als(ratings, factors=4)
+    assert factors.columns[:2] == ["vertex", "side"] and factors.count() == 3
+
+
 def test_errors_of_machines_arrive_with_their_words(spark, tmp_path):
     frame = spark.createDataFrame(named(50), ["src", "dst", "km"])
     cluster = welter.spark.executors(2, directory=str(tmp_path / "edges"))

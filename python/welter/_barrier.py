@@ -22,7 +22,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from . import _algorithms, _native
+from ._read import unread
 from ._result import Result
+from ._stage import Stage
 from ._starters import Processes, Seat, Starter
 from .cluster import Cluster
 
@@ -62,24 +64,24 @@ class _Tasks(Cluster):
 
 
 def found(
-    stage: tuple[str, float], algorithm: str, options: dict[str, Any], directory: str
+    stage: Stage, algorithm: str, options: dict[str, Any], reading: dict[str, Any], directory: str
 ) -> Result | None:
     """The result of a run whose machines are the tasks of this stage, in the first of them.
 
     Parameters
     ----------
-    stage : where the edges are, under a name by which all machines find them, and seconds in which
-        a machine must come
+    reading : options of :func:`welter.read_edges`
     directory : of this machine, for what it stores
     """
     from pyspark import BarrierTaskContext
 
     context = BarrierTaskContext.get()
-    rank, (path, patience) = context.partitionId(), stage
+    rank, (edges, vertices, patience) = context.partitionId(), stage
     with _stored(directory):
         if rank == 0:
+            graph = unread(edges, **{"weight": None, **reading}, vertices_from=vertices)
             run = getattr(_algorithms, algorithm)
-            return run(path, cluster=_Tasks(context, patience), progress=False, **options)
+            return run(graph, cluster=_Tasks(context, patience), progress=False, **options)
         said = json.loads(context.allGather()[0])
         machines = len(context.getTaskInfos())
         seat = (machines, said["first"], said["key"], max(1, round(patience)))

@@ -15,8 +15,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _algorithms, _barrier
+from ._edge_files import Files
 from ._errors import InternalError, WelterError
+from ._read import read_edges
 from ._result import Result
+from ._signed import Turned, turned_back
+from ._stage import Stage
 
 __all__ = ["results"]
 
@@ -32,51 +36,64 @@ def results(
     algorithm: str,
     options: dict[str, Any],
     columns: list[tuple[str, str]],
-    stage: tuple[str, float] | None = None,
+    reading: dict[str, Any],
+    stage: Stage | None = None,
 ) -> Iterator[Any]:
     """Batches of the result of an algorithm on batches of edges.
 
     Parameters
     ----------
-    batches : record batches of pyarrow with the columns source, target and perhaps weight
+    batches : record batches of pyarrow with the columns source, target and perhaps weight, and one
+        that tells vertices, if there are any
     columns : names and types, as Spark has been told
-    stage : of a run on several executors: where the edges are, which then are in no batch, and
-        seconds in which a machine must come
+    reading : options of :func:`welter.read_edges`
+    stage : of a run on several executors, whose edges are in no batch
     """
     limits = {"memory": _memory(), "threads": _threads()}
     said = {**limits, **{name: value for name, value in options.items() if value is not None}}
+    signed = False
     try:
         if stage is None:
-            result = _alone(batches, algorithm, said)
+            result, signed = _alone(batches, algorithm, said, reading)
         else:
             # The one row of each task is none of the graph's.
             for _ in batches:
                 pass
-            result = _barrier.found(stage, algorithm, said, _directories()[0])
+            result = _barrier.found(stage, algorithm, said, reading, _directories()[0])
     except WelterError as error:
         # Spark shows the trace, in which the words would be far below.
         raise error.with_traceback(None) from None
     if result is not None:
-        yield from _rows(result, columns)
+        yield from _rows(result, columns, signed)
 
 
-def _alone(batches: Iterator[Any], algorithm: str, options: dict[str, Any]) -> Result | None:
-    """The result of the edges that there are; None where there is none."""
+def _alone(
+    batches: Iterator[Any], algorithm: str, options: dict[str, Any], reading: dict[str, Any]
+) -> tuple[Result | None, bool]:
+    """The result, None where there are no edges, and whether signs of ids are turned in it."""
     directories = _directories()
-    said = {"scratch": directories, **options}
+    options = {"scratch": directories, **options}
     with tempfile.TemporaryDirectory(prefix="welter-", dir=directories[0]) as folder:
-        path = os.path.join(folder, "edges.arrow")
-        if _write(batches, path) == 0:
-            return None
+        files = Files(folder)
+        rows, lowest = files.write(batches)
+        if rows == 0:
+            return None, False
+        turned = Turned(options if lowest < 0 else {})
+        if lowest < 0:
+            options = turned.options
+            files.turn()
+        limits = {name: options.get(name) for name in ("memory", "threads", "scratch")}
         try:
-            result = getattr(_algorithms, algorithm)(path, progress=False, **said)
+            beside = {"vertices_from": files.vertices, "progress": False, **limits, **reading}
+            graph = read_edges(files.edges, **beside)
+            result = getattr(_algorithms, algorithm)(graph, progress=False, **options)
         except WelterError as error:
             # The file is none of the caller's.
-            text = error.message.replace(path, "edges")
+            text = turned.text(files.text(error.message))
             raise type(error)(text, error.code, error.hint) from None
-    for line in result.log:
-        print(f"welter: {line.replace(path, 'edges')}", file=sys.stderr)
-    return result
+    for line in [*graph.notes, *result.log]:
+        print(f"welter: {turned.text(files.text(line))}", file=sys.stderr)
+    return result, lowest < 0
 
 
 def _directories() -> list[str]:
@@ -97,24 +114,7 @@ def _threads() -> int | None:
     return int(said) if said.isdecimal() and int(said) > 1 else None
 
 
-def _write(batches: Iterator[Any], path: str) -> int:
-    """Writes batches to a file of Arrow, and counts their rows."""
-    import pyarrow
-
-    rows, writer = 0, None
-    try:
-        for batch in batches:
-            if writer is None:
-                writer = pyarrow.ipc.new_file(path, batch.schema)
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
-    return rows
-
-
-def _rows(result: Result, columns: list[tuple[str, str]]) -> Iterator[Any]:
+def _rows(result: Result, columns: list[tuple[str, str]], signed: bool) -> Iterator[Any]:
     """The rows with the types that Spark has been told."""
     import pyarrow
 
@@ -127,11 +127,12 @@ def _rows(result: Result, columns: list[tuple[str, str]]) -> Iterator[Any]:
     if result.columns != names:
         what = f"columns {', '.join(result.columns)} where {', '.join(names)} were foreseen"
         raise InternalError(what)
+    turned = result._table.id_columns if signed else []
     for batch in pyarrow.RecordBatchReader.from_stream(result):
         for start in range(0, batch.num_rows, _ROWS):
             part = batch.slice(start, _ROWS)
             arrays = [
-                values.cast(kinds[kind])
-                for values, (_, kind) in zip(part.columns, columns, strict=True)
+                (turned_back(values) if name in turned else values).cast(kinds[kind])
+                for values, (name, kind) in zip(part.columns, columns, strict=True)
             ]
             yield pyarrow.RecordBatch.from_arrays(arrays, names)

@@ -340,9 +340,9 @@ def _shape(
     }
 
 
-def unread(source: Any, weight: Column | Literal[False] | None) -> Graph:
+def unread(source: Any, weight: Column | Literal[False] | None, **others: Any) -> Graph:
     """A graph of files that each run reads."""
-    line = [*words({"weight": weight}), "--", *_paths(source)]
+    line = [*words({"weight": weight, **others}), "--", *_paths(source)]
     return Graph(_native.Graph.read(line, None, False))
 
 

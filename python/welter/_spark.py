@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from . import _algorithms
-from ._errors import InputError, UsageError
-from ._extras import needed
+from ._errors import UsageError
+from ._frames import Edges, is_frame
 from ._old_names import renamed
 from ._read import from_numpy
 from ._stage import Executors
@@ -28,12 +28,6 @@ __all__ = ["FUNCTIONS", "NAMES"]
 
 #: Names of the field, and the functions that they name.
 NAMES = _algorithms.NAMES
-
-#: Types of ids, from the narrowest to the widest.
-_INTEGERS = ["tinyint", "smallint", "int", "bigint"]
-
-#: Types of weights; decimals are weights, too.
-_NUMBERS = {*_INTEGERS, "float", "double"}
 
 #: Options of a machine or of a run that others see, which have no meaning in a task of Spark.
 _ABSENT = {
@@ -58,78 +52,29 @@ _TYPES = {
 Columns = list[tuple[str, str]]
 
 
-def _frame(edges: Any, function: str) -> Any:
-    """The DataFrame, if it is one that can be had."""
-    pyspark = needed("pyspark", f"welter.spark.{function}")
-    kind = type(edges)
-    if kind.__module__.startswith("pyspark.pandas"):
-        raise TypeError(f"expected a DataFrame of Spark, found {kind.__module__}: say .to_spark()")
-    if not _is_frame(edges):
-        raise TypeError(
-            f"expected a DataFrame of Spark, found {kind.__name__}: welter.{function} takes what "
-            "other packages have, and spark.createDataFrame makes one of it"
-        )
-    release = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
-    if release is None or (int(release[1]), int(release[2])) < (3, 5):
-        what = f"welter.spark needs pyspark 3.5 or newer, and this is {pyspark.__version__}"
-        raise UsageError(what, hint='pip install "pyspark>=3.5", as the cluster has it')
-    return edges
-
-
-def _is_frame(thing: Any) -> bool:
-    return type(thing).__module__.startswith("pyspark.sql.") and hasattr(thing, "mapInArrow")
-
-
-def _edges(frame: Any, weight: Any) -> tuple[Any, str, bool]:
-    """Source, target and perhaps weight, the type of the ids, and whether there are weights."""
-    found: Columns = frame.dtypes
-    listed = ", ".join(f"{name} ({kind})" for name, kind in found) or "none"
-    if len(found) not in (2, 3):
-        what = f"expected two or three columns (source, target, weight), found {listed}"
-        raise UsageError(what, hint='say which, as in edges.select("src", "dst")')
-    ends = [kind for _, kind in found[:2]]
-    if set(ends) <= set(_INTEGERS):
-        ids = max(ends, key=_INTEGERS.index)
-    elif set(ends) == {"string"}:
-        ids = "string"
-    else:
-        what = f"the first two columns are ids, integers or strings in both alike; found {listed}"
-        raise InputError(what, hint="cast them in Spark before")
-    weighted = len(found) == 3 and weight is not False
-    if weight not in (None, False) and (not weighted or weight not in (3, found[2][0])):
-        raise UsageError(f"weight={weight!r}: expected the third column, found {listed}")
-    if weighted and found[2][1] not in _NUMBERS and not found[2][1].startswith("decimal"):
-        what = f"the third column is the weight, a number; found {listed}"
-        raise InputError(what, hint="leave it out with weight=False, or cast it in Spark before")
-    names = ["source", "target", "weight"][: len(found)]
-    kinds = [ids, ids, "double"][: 3 if weighted else 2]
-    chosen = [f"cast({name} as {kind}) as {name}" for name, kind in zip(names, kinds)]
-    return frame.toDF(*names).selectExpr(*chosen), ids, weighted
-
-
-def _trial(algorithm: str, options: Mapping[str, Any], ids: str, weighted: bool) -> Columns:
+def _trial(algorithm: str, options: Mapping[str, Any], edges: Edges) -> Columns:
     """Columns of what an algorithm gives with these options."""
-    ends: list[list[Any]] = [["a"], ["b"]] if ids == "string" else [[0], [1]]
+    ends: list[list[Any]] = [["a"], ["b"]] if edges.ids == "string" else [[0], [1]]
     tables = {name.removesuffix("_from") for name in options if is_table(name)}
     kept = {}
     for name, value in options.items():
         of_table = any(name == table or name.startswith(f"{table}_") for table in tables)
         if not of_table and name not in _LIMITS and name != "source":
             kept[name] = value
+    reading = {name: value for name, value in edges.reading.items() if name != "weight"}
     if options.get("source") is not None or options.get("sources_from") is not None:
-        kept["source"] = ends[0][0]
-    graph = from_numpy(ends[0], ends[1], [1.0] if weighted else None)
+        first = ends[0][0]
+        kept["source"] = ("source", first) if reading.get("bipartite") else first
+    graph = from_numpy(ends[0], ends[1], [1.0] if edges.weighted else None, **reading)
     result = getattr(_algorithms, algorithm)(graph, progress=False, **kept)
     own = result._table.id_columns
     return [
-        (name, ids if name in own else _TYPES[np.asarray(values).dtype.name])
+        (name, edges.ids if name in own else _TYPES[np.asarray(values).dtype.name])
         for name, values in result.to_numpy().items()
     ]
 
 
-def _task(
-    algorithm: str, options: dict[str, Any], columns: Columns, stage: tuple[str, float] | None
-) -> Callable[..., Any]:
+def _task(algorithm: str, *said: Any) -> Callable[..., Any]:
     """The task of an executor. It travels by value, so that it can tell that welter is missing."""
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
@@ -144,34 +89,40 @@ def _task(
                 "driver, or say where the Python that has it is: PYSPARK_PYTHON, or the setting "
                 "spark.pyspark.python (docs/spark.md)"
             ) from None
-        yield from results(batches, algorithm, options, columns, stage)
+        yield from results(batches, algorithm, *said)
 
     return task
 
 
 def _run(algorithm: str, edges: Any, options: dict[str, Any]) -> Any:
     """The result of an algorithm, as a DataFrame that is not computed yet."""
-    frame = _frame(edges, algorithm)
     for name, value in options.items():
         if name in _ABSENT and value is not None:
             raise UsageError(f"{name}: not on Spark, where {_ABSENT[name]}")
-        if _is_frame(value):
+        if is_frame(value):
             what = f"{name}: a DataFrame of Spark, and the executor takes tables that are in memory"
             raise UsageError(what, hint="give the frame of its .toPandas(), or files")
-    defaults = inspect.unwrap(getattr(_algorithms, algorithm)).__kwdefaults__
-    cluster = options.pop("cluster", None)
+    cluster, weight = options.pop("cluster", None), options.pop("weight", None)
     if cluster is not None and not isinstance(cluster, Executors):
         raise UsageError(f"cluster={cluster!r}: expected what welter.spark.executors gives")
-    weight = options.pop("weight", None)
-    chosen, ids, weighted = _edges(frame, weight)
-    if weight not in (None, False) and "weighted" in defaults:
+    if not isinstance(edges, Edges):
+        edges = Edges(edges, None, weight, {}, algorithm)
+    elif weight is not None:
+        what = "its column is chosen where the edges are made"
+        raise UsageError(f"weight={weight!r}: {what}")
+    if weight not in (None, False) and "weighted" in _defaults(algorithm):
         options["weighted"] = True
-    columns = _trial(algorithm, options, ids, weighted)
+    columns = _trial(algorithm, options, edges)
     schema = ", ".join(f"`{name}` {kind}" for name, kind in columns)
-    task = _task(algorithm, options, columns, None if cluster is None else cluster.stage)
     if cluster is not None:
-        return cluster.result(chosen, task, schema)
-    return chosen.repartition(1).mapInArrow(task, schema)
+        task = _task(algorithm, options, columns, edges.reading, cluster.stage(edges))
+        return cluster.result(edges, task, schema)
+    task = _task(algorithm, options, columns, edges.reading)
+    return edges.rows.repartition(1).mapInArrow(task, schema)
+
+
+def _defaults(algorithm: str) -> dict[str, Any]:
+    return inspect.unwrap(getattr(_algorithms, algorithm)).__kwdefaults__
 
 
 def _function(name: str) -> Callable[..., Any]:

@@ -12,8 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ._errors import UsageError
+from ._frames import Edges
 
-__all__ = ["Executors"]
+__all__ = ["Executors", "Stage"]
+
+#: Files of edges and of vertices, if there are any, as machines find them, and seconds in which a
+#: machine must come.
+Stage = tuple[str, "str | None", float]
 
 #: Between two looks at executors that are still coming, in seconds.
 _INTERVAL = 0.5
@@ -33,10 +38,10 @@ class Executors:
     def __repr__(self) -> str:
         return f"<{self._machines} executors of Spark, edges in {self._directory}>"
 
-    @property
-    def stage(self) -> tuple[str, float]:
-        """Words for tasks: the files of the edges, and seconds to wait for each other."""
-        return f"{self._directory}/*.parquet", self._patience
+    def stage(self, edges: Edges) -> Stage:
+        """Words for tasks: where the edges are."""
+        files = [f"{self._directory}/{name}/*.parquet" for name in ("edges", "vertices")]
+        return files[0], None if edges.vertices is None else files[1], self._patience
 
     def _written(self) -> str:
         """The directory as Spark names it."""
@@ -44,9 +49,9 @@ class Executors:
             return "s3a" + self._directory.removeprefix("s3")
         return self._directory if "://" in self._directory else f"file://{self._directory}"
 
-    def result(self, edges: Any, task: Callable[..., Any], schema: str) -> Any:
+    def result(self, edges: Edges, task: Callable[..., Any], schema: str) -> Any:
         """Writes the edges, and has a DataFrame whose barrier stage runs the task."""
-        spark, count = edges.sparkSession, self._machines
+        spark, count = edges.frame.sparkSession, self._machines
         if spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true":
             what = "tasks of all executors begin at once, which dynamic allocation does not promise"
             raise UsageError(what, hint="set spark.dynamicAllocation.enabled to false")
@@ -54,7 +59,9 @@ class Executors:
         if os.path.exists(self._directory):
             what = f"{self._directory}: is there already, and the edges are to be written there"
             raise UsageError(what, hint="name a directory that is not there yet")
-        edges.write.parquet(self._written())
+        edges.frame.write.parquet(f"{self._written()}/edges")
+        if edges.vertices is not None:
+            edges.vertices.write.parquet(f"{self._written()}/vertices")
         machines = spark.range(0, count, 1, count).mapInArrow(task, schema, barrier=True)
         # Spark runs a barrier stage with all of its tasks or not at all, as `take` would have it.
         return machines.repartition(count)

@@ -15,14 +15,61 @@ it or write it where it is used twice.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from ._find import find as _find
+from ._frames import Edges as _Edges
 from ._spark import FUNCTIONS as _FUNCTIONS
 from ._spark import NAMES as _NAMES
 from ._stage import Executors as _Executors
 
 globals().update(_FUNCTIONS)
 
-__all__ = [*_FUNCTIONS, "executors"]
+__all__ = [*_FUNCTIONS, "edges", "executors"]
+
+
+def edges(
+    frame: Any,
+    *,
+    vertices: Any = None,
+    weight: int | str | Literal[False] | None = None,
+    bipartite: bool = False,
+    undirected: bool = False,
+    drop_self_loops: bool = False,
+    drop_duplicates: bool | Literal["first", "min", "sum"] = False,
+) -> _Edges:
+    """Edges with what else makes a graph of them; every algorithm takes them as it takes frames.
+
+    Parameters
+    ----------
+    frame : a DataFrame with source, target and perhaps weight
+    vertices : a DataFrame with a column of ids: vertices, with or without edges
+    weight : the third column, by its number (3) or name; False: none; None: it, if it is there
+    bipartite : whether sources and targets are two kinds of vertices, such as users and items,
+        which may have the same ids; results then have a column ``side``
+    undirected : whether every edge goes both ways
+    drop_self_loops : leave out edges from a vertex to itself
+    drop_duplicates : keep one of parallel edges, with the first, the smallest (``"min"``) or the
+        sum (``"sum"``) of their weights
+
+    Raises
+    ------
+    InputError : with columns that are no ids or no weights
+    UsageError : with other columns than these
+
+    Examples
+    --------
+    >>> import welter
+    >>> welter.spark.edges  # welter.spark.edges(links, vertices=people.select("id"))
+    <function edges at ...>
+    """
+    reading = {
+        "bipartite": bipartite,
+        "undirected": undirected,
+        "drop_self_loops": drop_self_loops,
+        "drop_duplicates": drop_duplicates,
+    }
+    return _Edges(frame, vertices, weight, reading, "edges")
 
 
 def executors(machines: int, *, directory: str, patience: float = 60) -> _Executors:
