@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import subprocess
@@ -290,3 +291,21 @@ def test_a_graph_shows_what_it_is(calls):
     shown = repr(welter.from_arrow(calls, weight="minutes", name="calls"))
     assert shown.startswith("<welter.Graph of calls: 4 edges, directed, weighted, ids are strings")
     assert "undirected, no weights" in repr(welter.from_numpy([0], [1], undirected=True))
+
+
+def test_reports_are_pages_too(tmp_path):
+    report = welter.pagerank(welter.rmat(8), iterations=4).report
+    times = report["iteration_times"]
+    assert [entry["iterations"] for entry in times] == [1] * 4
+    assert sum(entry["seconds"] for entry in times) < report.seconds
+    for name in ("run.html", "run.json"):
+        report.write(tmp_path / name)
+    page = (tmp_path / "run.html").read_text()
+    assert page == report.to_html() and page.startswith("<!doctype html>")
+    assert "<script" not in page and "iterate" in page and page.count("<svg") == 3
+    assert json.loads((tmp_path / "run.json").read_text()) == report.to_dict()
+    frame = report._repr_html_()
+    # The page is in an attribute, so none of its quotes may end that.
+    assert frame.startswith('<iframe srcdoc="&lt;!doctype') and frame.count('"') == 4
+    many = welter.pagerank(welter.rmat(8), iterations=2, cluster="local:2").report
+    assert "machine 1" in repr(many) and "machine 1" in many.to_html() and many.phases == []

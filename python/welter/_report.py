@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._extras import needed
@@ -20,10 +24,13 @@ class Report:
     >>> report = welter.pagerank(welter.from_numpy([0], [1])).report
     >>> report.algorithm, report["graph"]["edges"]
     ('pagerank', 1)
+
+    A notebook shows it as a page with charts, which :meth:`to_html` gives and :meth:`write` writes.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, page: Callable[[], str | None]) -> None:
         self._all: dict[str, Any] = json.loads(text)
+        self._page = page
 
     @property
     def algorithm(self) -> str:
@@ -42,8 +49,8 @@ class Report:
 
     @property
     def phases(self) -> list[dict[str, Any]]:
-        """Each phase with its name, unit, amount, bytes and seconds."""
-        return self._all["phases"]
+        """Each phase with its name, unit, amount, bytes and seconds; none of runs on a cluster."""
+        return self._all.get("phases", [])
 
     @property
     def memory_bytes(self) -> int:
@@ -53,6 +60,30 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """All of it."""
         return self._all
+
+    def to_html(self) -> str:
+        """A page with tables and charts: one file, without scripts or anything from elsewhere."""
+        return self._page() or ""
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes it, as a page where the name ends in ``.html``, else as JSON.
+
+        Parameters
+        ----------
+        path : of the file, which is replaced
+
+        Raises
+        ------
+        OSError : when the file cannot be written
+        """
+        is_page = Path(path).suffix.lower() in (".html", ".htm")
+        text = self.to_html() if is_page else json.dumps(self._all, indent=2) + "\n"
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        # A frame keeps the style of the page from that of the notebook.
+        page = html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
     def __getitem__(self, name: str) -> Any:
         return self._all[name]
@@ -82,7 +113,8 @@ class Report:
         return ax
 
     def __repr__(self) -> str:
-        graph = self._all["graph"]
+        # Reports of clusters have no plan of one process.
+        graph = self._all.get("graph", self._all)
         lines = [
             f"{self.algorithm}: {self.seconds:.2f} s, {self.iterations:,} iterations, "
             f"{graph['vertices']:,} vertices, {graph['edges']:,} edges",
@@ -90,4 +122,8 @@ class Report:
         for phase in self.phases:
             done, unit = phase["done"], phase["unit"]
             lines.append(f"  {phase['name']:<10} {phase['seconds']:8.3f} s  {done:,} {unit}")
+        for rank, machine in enumerate(self._all.get("cluster", {}).get("machines", [])):
+            seconds = machine["seconds"]
+            busy = sum(seconds.values()) - seconds["idle"]
+            lines.append(f"  machine {rank:<2} {busy:8.3f} s of work, {seconds['idle']:.3f} s idle")
         return "\n".join(lines)

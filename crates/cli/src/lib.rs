@@ -41,6 +41,7 @@ mod finite;
 mod generate;
 mod graphalytics;
 mod hosted;
+mod html;
 mod in_memory_edges;
 mod info;
 mod ingest;

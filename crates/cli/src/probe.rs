@@ -1,6 +1,5 @@
 //! `welter probe`: how fast directories are read and written, by size and number of requests.
 
-mod chart;
 mod json;
 mod measured;
 mod page;

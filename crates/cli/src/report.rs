@@ -1,4 +1,6 @@
-//! The report of a run, as JSON: what was planned, and what each phase took.
+//! The report of a run, as JSON or as a page: what was planned, and what each phase took.
+
+pub(crate) mod page;
 
 use std::fs;
 use std::path::Path;
@@ -211,6 +213,8 @@ struct Written<'a> {
     #[serde(flatten)]
     report: &'a Report,
     phases: Vec<Phase>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    iteration_times: Vec<IterationTime>,
     seconds: f64,
     /// The most memory that the process had at any time.
     resident_bytes_max: Option<u64>,
@@ -223,6 +227,21 @@ struct Phase {
     done: u64,
     bytes: u64,
     seconds: f64,
+}
+
+/// Time and bytes of consecutive iterations.
+#[derive(Debug, Serialize)]
+struct IterationTime {
+    iterations: u64,
+    seconds: f64,
+    bytes: u64,
+}
+
+impl From<welter_progress::Iterations> for IterationTime {
+    fn from(entry: welter_progress::Iterations) -> Self {
+        let welter_progress::Iterations { count, bytes, elapsed } = entry;
+        Self { iterations: count, seconds: elapsed.as_secs_f64(), bytes }
+    }
 }
 
 impl From<PhaseReport> for Phase {
@@ -357,6 +376,7 @@ impl Report {
         Written {
             report: self,
             phases: session.progress.finished().into_iter().map(Phase::from).collect(),
+            iteration_times: session.progress.iterations().into_iter().map(Into::into).collect(),
             seconds: session.started.elapsed().as_secs_f64(),
             resident_bytes_max: resident_bytes_max(),
         }
@@ -364,18 +384,33 @@ impl Report {
 
     /// Writes it, whole or not at all.
     pub(crate) fn write(&self, path: &Path, session: &Session) -> Result<(), Failure> {
-        write(path, &self.with_phases(session))
+        write_run(path, &self.with_phases(session))
     }
 }
 
 /// Writes something as JSON, whole or not at all.
 pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
-    let failed = |what: &dyn std::fmt::Display| {
-        Failure::new(FailureKind::Storage, format!("{}: cannot write: {what}", path.display()))
-    };
-    let mut text = serde_json::to_string_pretty(what).map_err(|error| failed(&error))?;
-    text.push('\n');
-    Ok(write_file(path, text.as_bytes())?)
+    let text = serde_json::to_string_pretty(what).map_err(|error| unwritten(path, &error))?;
+    Ok(write_file(path, (text + "\n").as_bytes())?)
+}
+
+/// Writes the report of a run, whole or not at all: as a page where its name ends in `.html`, else
+/// as JSON.
+pub(crate) fn write_run(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
+    if !is_page(path) {
+        return write(path, what);
+    }
+    let report = serde_json::to_value(what).map_err(|error| unwritten(path, &error))?;
+    Ok(write_file(path, page::page(&report).as_bytes())?)
+}
+
+fn unwritten(path: &Path, what: &serde_json::Error) -> Failure {
+    Failure::new(FailureKind::Storage, format!("{}: cannot write: {what}", path.display()))
+}
+
+fn is_page(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|it| it.eq_ignore_ascii_case("html") || it.eq_ignore_ascii_case("htm"))
 }
 
 /// The peak of the resident set, as Linux tells it.

@@ -99,7 +99,7 @@ fn show_found(
         let figures = (vertices, found.edges, took.as_secs_f64());
         let report =
             cluster_report::Report::of(algorithm, &found.machines, &found.finding, figures);
-        report::write(path, &report)?;
+        report::write_run(path, &report)?;
     }
     for note in &found.notes {
         session.say(&format!("note: {}", printable(note)));

@@ -5,7 +5,8 @@
 //! [`Progress::cancelled`] at the same grain. Drawing bars, writing reports and catching Ctrl-C is
 //! the business of the creator of the [`Progress`].
 //!
-//! Invariant: counting blocks no worker; `add` is one relaxed atomic addition. Tested by
+//! Invariant: counting blocks no worker; `add` is one relaxed atomic addition. Bytes of iterations
+//! are counted by the thread that runs these, which records their times. Tested by
 //! `counting_waits_for_no_lock`.
 //!
 //! ```
@@ -26,6 +27,7 @@
 //! ```
 
 mod failure;
+mod iterations;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +35,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use failure::FailureKind;
+pub use iterations::Iterations;
+
+use iterations::Record;
 
 /// Unit that a phase counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +96,7 @@ struct Shared {
     watch: OnceLock<Watch>,
     running: Mutex<Vec<Arc<Counters>>>,
     finished: Mutex<Vec<PhaseReport>>,
+    iterations: Mutex<Record>,
 }
 
 impl fmt::Debug for Shared {
@@ -156,6 +162,11 @@ impl Progress {
         lock(&self.shared.finished).clone()
     }
 
+    /// Time and bytes of the iterations that were done, in about a thousand entries at most.
+    pub fn iterations(&self) -> Vec<Iterations> {
+        lock(&self.shared.iterations).entries()
+    }
+
     /// Lets `watch` hear of each iteration that was done, once what it moved is known; of those of
     /// the first `watch` only.
     pub fn watch(&self, watch: impl Fn(&PhaseReport) + Send + Sync + 'static) {
@@ -163,9 +174,10 @@ impl Progress {
         let _ = self.shared.watch.set(Box::new(watch));
     }
 
-    /// Forgets the phases that ended: what comes next is another run.
+    /// Forgets the phases that ended, and their iterations: what comes next is another run.
     pub fn forget(&self) {
         lock(&self.shared.finished).clear();
+        *lock(&self.shared.iterations) = Record::default();
     }
 
     /// Asks every loop of the run to end at its next batch.
@@ -206,10 +218,18 @@ impl Phase {
     /// Counts `amount` more bytes as moved (for a phase whose unit is not bytes).
     pub fn add_bytes(&self, amount: u64) {
         self.counters.bytes.fetch_add(amount, Ordering::Relaxed);
-        if self.counters.unit == Unit::Iterations
-            && let Some(watch) = self.shared.watch.get()
-        {
-            watch(&self.counters.report());
+        if self.counters.unit == Unit::Iterations {
+            self.iterated();
+        }
+    }
+
+    /// Records the iterations that were done, of which one thread counts the bytes.
+    fn iterated(&self) {
+        let report = self.counters.report();
+        let now = Iterations { count: report.done, bytes: report.bytes, elapsed: report.elapsed };
+        lock(&self.shared.iterations).add(self.counters.started, now);
+        if let Some(watch) = self.shared.watch.get() {
+            watch(&report);
         }
     }
 
@@ -283,6 +303,10 @@ mod tests {
             }
         }
         assert_eq!(*lock(&heard), [(1, 30), (2, 34)]);
+        let moved = progress.iterations().into_iter().map(|entry| (entry.count, entry.bytes));
+        assert_eq!(moved.collect::<Vec<_>>(), [(1, 30), (1, 4)]);
+        progress.forget();
+        assert!(progress.iterations().is_empty());
     }
 
     #[test]

@@ -157,6 +157,11 @@ impl Table {
         self.answer().and_then(Answer::report)
     }
 
+    /// The report of the run, as a page of HTML with charts.
+    fn page(&self) -> Option<String> {
+        self.answer().and_then(Answer::page)
+    }
+
     /// Lines that the command would have printed about the run.
     #[getter]
     fn said(&self) -> Vec<String> {

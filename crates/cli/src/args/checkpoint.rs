@@ -40,7 +40,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "FORMAT", requires = "output", help_heading = "Output")]
     #[arg(value_parser = parsed::<TableFormat>)]
     output_format: Option<TableFormat>,
-    /// Write a report here, as JSON [default: as the run was begun]
+    /// Write a report here [default: as the run was begun]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
     #[command(flatten)]

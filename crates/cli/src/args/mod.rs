@@ -51,7 +51,7 @@ pub(crate) struct TableArgs {
     /// How many vertices are shown
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "output")]
     pub(crate) top: usize,
-    /// Write a report here, as JSON: the plan, and time and bytes of every phase
+    /// Write a report here, as JSON or a page (.html): the plan, time and bytes of phases
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 }

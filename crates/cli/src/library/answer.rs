@@ -17,6 +17,7 @@ use crate::cluster::Found;
 use crate::cluster_report;
 use crate::failure::{Failure, printable};
 use crate::promise::Outputs;
+use crate::report::page::page;
 use crate::run::{self, RunResult};
 use crate::session::Session;
 use crate::top::{self, Top};
@@ -170,6 +171,11 @@ impl Answer {
     /// phase.
     pub fn report(&self) -> Option<&str> {
         self.report.as_deref()
+    }
+
+    /// The report of the run, if there was one, as a page of HTML with charts.
+    pub fn page(&self) -> Option<String> {
+        Some(page(&serde_json::from_str(self.report()?).ok()?))
     }
 
     /// Lines that the command prints about such a run on standard error.

@@ -280,3 +280,21 @@ fn an_output_may_have_any_name() {
     assert_eq!(command.arg(name).status().unwrap().code(), Some(0));
     assert!(std::fs::read(sandbox.path().join(name)).unwrap().starts_with(b"vertex,component"));
 }
+
+#[test]
+fn a_report_is_a_page_where_its_name_says_so() {
+    let sandbox = Sandbox::new();
+    for (line, machines) in [("", 0), (" --cluster local:2", 2)] {
+        sandbox.must(&format!("run bfs rmat:8 --source 3 -q -o d.csv --report r.html{line}"));
+        let page = String::from_utf8(sandbox.read("r.html")).unwrap();
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
+        assert!(page.contains("<title>bfs of rmat:8</title>"), "{page}");
+        assert_eq!(page.matches("\"end\">machine ").count(), machines, "{page}");
+    }
+    // Reports of other commands are JSON alone.
+    sandbox.must("run bfs rmat:8 --source 3 -q -o d.csv --report r.json");
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    let times = report["iteration_times"].as_array().unwrap();
+    let sum: u64 = times.iter().map(|entry| entry["iterations"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), report["iterations"].as_u64(), "{report}");
+}
