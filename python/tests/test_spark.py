@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -212,12 +215,89 @@ def test_vertices_and_repeated_edges_are_said_beside(spark, tmp_path):
     assert factors.columns[:2] == ["vertex", "side"] and factors.count() == 3
 
 
+def test_answers_are_those_of_graphx(spark, tmp_path):
+    pick = random.Random(11)
+    edges = [(pick.randrange(2000), pick.randrange(2000)) for _ in range(2000)]
+    path = tmp_path / "edges.txt"
+    path.write_text("".join(f"{a} {b}\n" for a, b in edges))
+    jvm, context = spark.sparkContext._jvm, spark.sparkContext._jsc.sc()
+    graphx, tag = jvm.org.apache.spark.graphx, jvm.scala.reflect.ClassTag.Int()
+    level = jvm.org.apache.spark.storage.StorageLevel.MEMORY_ONLY()
+    graph = graphx.GraphLoader.edgeListFile(context, str(path), False, 2, level, level)
+
+    def had(found):
+        return {row._1(): row._2() for row in found.vertices().toJavaRDD().collect()}
+
+    frame = spark.createDataFrame(edges, ["src", "dst"])
+    assert rows(welter.spark.wcc(frame)) == had(graphx.lib.ConnectedComponents.run(graph, tag, tag))
+    theirs = had(graphx.lib.PageRank.run(graph, 10, 0.15, tag, tag))
+    # GraphX loses the rank of sinks, and scales what is left to the number of vertices.
+    ranks = rows(welter.spark.pagerank(frame, iterations=10, dangling="drop"))
+    scale = len(ranks) / sum(ranks.values())
+    assert {own: rank * scale for own, rank in ranks.items()} == pytest.approx(theirs, rel=1e-9)
+
+
+def descendants(said):
+    """Processes below this one whose command lines have these words, and their parents."""
+    parents, found = {}, []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            _, parent, *_ = (place / "stat").read_text().rpartition(")")[2].split()
+            parents[int(place.name)] = int(parent)
+            if said in (place / "cmdline").read_text():
+                found.append(int(place.name))
+        except (OSError, UnicodeDecodeError):
+            # It has ended meanwhile.
+            continue
+
+    def below(process):
+        while process in parents and process != os.getpid():
+            process = parents[process]
+        return process == os.getpid()
+
+    return [(process, parents[process]) for process in found if below(process)]
+
+
+@pytest.mark.parametrize("which", ["machine of the first task", "first task"])
+def test_a_run_begins_anew_where_a_process_is_killed(spark, tmp_path, which):
+    edges = named(300)
+    frame = spark.createDataFrame(edges, ["src", "dst", "km"])
+    cluster = welter.spark.executors(2, directory=str(tmp_path / "edges"))
+    found = welter.spark.pagerank(frame, iterations=30, cluster=cluster)
+    killed = []
+
+    def kill():
+        while not killed:
+            for machine, task in descendants("welter._starters import be"):
+                os.kill(machine if which != "first task" else task, signal.SIGKILL)
+                killed.append(machine)
+                return
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    ranks = rows(found)
+    killer.join(60)
+    assert killed and ranks == pytest.approx(welter.pagerank(edges, iterations=30).to_dict())
+
+
 def test_errors_of_machines_arrive_with_their_words(spark, tmp_path):
     frame = spark.createDataFrame(named(50), ["src", "dst", "km"])
     cluster = welter.spark.executors(2, directory=str(tmp_path / "edges"))
     found = welter.spark.bfs(frame, source="z", cluster=cluster)
     with pytest.raises(Exception, match='InputError: source="z": the graph has no vertex'):
         found.collect()
+
+
+def test_ids_below_0_come_back(spark, tmp_path):
+    frame = spark.createDataFrame([(-5, 7), (3, 10)], ["src", "dst"])
+    assert rows(welter.spark.wcc(frame)) == {-5: -5, 7: -5, 3: 3, 10: 3}
+    cluster = welter.spark.executors(2, directory=str(tmp_path / "edges"))
+    # Machines compare them as texts.
+    assert rows(welter.spark.wcc(frame, cluster=cluster)) == {-5: -5, 7: -5, 3: 10, 10: 10}
+    again = welter.spark.executors(2, directory=str(tmp_path / "again"))
+    far = welter.spark.bfs(frame, source=-5, cluster=again)
+    assert rows(far) == {-5: 0, 7: 1, 3: None, 10: None}
 
 
 def test_what_a_stage_cannot_have_is_refused(spark, tmp_path):
