@@ -22,6 +22,8 @@
 
 mod blocks;
 mod bucket;
+#[cfg(test)]
+mod conformance;
 mod error;
 mod http;
 mod location;
