@@ -215,6 +215,22 @@ def test_kept_graphs(tmp_path, debian):
         welter.open(tmp_path / "nothing")
 
 
+def test_kept_graphs_over_several_disks(tmp_path, debian):
+    kept, disks = tmp_path / "kept", [tmp_path / "a", tmp_path / "b"]
+    for disk in disks:
+        disk.mkdir()
+    graph = welter.read_edges(debian)
+    graph.save(kept, disk=disks)
+    assert [len(list(disk.iterdir())) for disk in disks] == [1, 1]
+    assert welter.pagerank(welter.open(kept)).to_dict() == welter.pagerank(graph).to_dict()
+    welter.remove(kept)
+    assert not kept.exists() and not [*disks[0].iterdir(), *disks[1].iterdir()]
+    with pytest.raises(welter.MissingError, match="no graph is kept here"):
+        welter.remove(kept)
+    with pytest.raises(welter.OutputError, match="no directory for a part"):
+        graph.save(kept, disk=tmp_path / "nowhere")
+
+
 def test_generators_are_those_of_the_command():
     assert welter.rmat(6, factor=4, seed=3).num_edges == 256
     assert welter.rmat(6).run("spmv", vector="ones").num_rows <= 64

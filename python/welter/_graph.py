@@ -148,9 +148,13 @@ class Graph:
         memory: int | str | None = None,
         threads: int | None = None,
         scratch: Path | Sequence[Path] | None = None,
+        disk: Path | Sequence[Path] | None = None,
         progress: bool | None = None,
     ) -> None:
         """Keeps the graph in a directory, which must not be there yet; see :func:`open`.
+
+        ``disk`` names directories of other disks, each of which takes its share of the edges;
+        :func:`remove` removes a graph from all of them.
 
         >>> import welter, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +166,7 @@ class Graph:
         if self._nodes is not None:
             what = "the vertices are objects of Python, which no directory holds"
             raise UsageError(what, hint=_as_strings(self._nodes))
-        options = {"memory": memory, "threads": threads, "scratch": scratch}
+        options = {"memory": memory, "threads": threads, "scratch": scratch, "disk": disk}
         with ticking(progress) as tick:
             self._graph.keep(os.fspath(directory), words(options), tick)
 

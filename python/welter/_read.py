@@ -25,6 +25,7 @@ __all__ = [
     "from_numpy",
     "open",
     "read_edges",
+    "remove",
 ]
 
 Column = int | str
@@ -320,6 +321,20 @@ def open(directory: Path) -> Graph:
     graph = Graph(_native.Graph.read(["--", *_paths(directory)], None))
     graph._travels = (open, (os.path.abspath(directory),))
     return graph
+
+
+def remove(directory: str | os.PathLike[str]) -> None:
+    """Removes a kept graph, on whatever disks it lies; also one of a bucket.
+
+    >>> import welter, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = os.path.join(folder, "kept")
+    ...     welter.rmat(8).save(kept)
+    ...     welter.remove(kept)
+    ...     os.listdir(folder)
+    []
+    """
+    _native.remove(os.fspath(directory))
 
 
 def _two_kinds(bipartite: bool, target_vertices: Any) -> bool | None:

@@ -12,7 +12,7 @@ use crate::algorithms::{Algorithm, REGISTRY};
 use crate::args::{ConvertArgs, ExplainOptions, InfoArgs, ResumeArgs, RunOptions};
 use crate::generate::Generator;
 use crate::graphalytics::GraphalyticsArgs;
-use crate::ingest::{CheckArgs, IngestArgs};
+use crate::ingest::{CheckArgs, IngestArgs, RemoveArgs};
 use crate::probe::ProbeArgs;
 
 /// Graph analytics: from an edge list to ranks with one command.
@@ -65,6 +65,9 @@ pub(crate) enum Command {
     /// Verify every byte of a graph that is kept in a directory
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// Remove a kept graph, on whatever disks it lies
+    #[command(hide = true)]
+    Remove(RemoveArgs),
     /// Describe a graph: vertices, edges, ids, self-loops, parallel edges, degrees
     #[command(after_help = INFO_EXAMPLES)]
     Info(InfoArgs),

@@ -1,22 +1,24 @@
-//! `welter ingest` and `welter check`: graphs that are kept.
+//! `welter ingest`, `welter check` and `welter remove`: graphs that are kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use welter_engine::kept::{Checked, KeepOptions, Manifest, StaleStaging};
+use welter_engine::kept::{self, Checked, KeepOptions, Manifest, StaleStaging};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
 use welter_objects::Location;
+use welter_store::StoreError;
 use welter_store::io::IoOptions;
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::elsewhere;
 use crate::failure::{Failure, printable};
 use crate::interrupt;
-use crate::kept::open;
+use crate::kept::{not_here, open};
 use crate::load::Source;
+use crate::local;
 use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
 use crate::text::{counted, seconds};
@@ -35,7 +37,45 @@ pub(crate) struct IngestArgs {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
     #[command(flatten)]
+    disks: DiskArgs,
+    #[command(flatten)]
     resources: ResourceArgs,
+}
+
+/// Other disks that a kept graph lies on.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct DiskArgs {
+    /// Directory of another disk, which takes its share of the graph; may be given more than once:
+    /// docs/disks.md
+    #[arg(long = "disk", value_name = "DIR", hide = true)]
+    disks: Vec<PathBuf>,
+}
+
+impl DiskArgs {
+    /// Refuses disks where the graph cannot lie, before anything is read.
+    pub(crate) fn refuse_for(&self, directory: &Path) -> Result<(), Failure> {
+        let Some(first) = self.disks.first() else { return Ok(()) };
+        if Location::of(directory).is_some() {
+            let what = format!("--disk={}: the graph goes to a bucket", first.display());
+            return Err(Failure::usage(what).hint("leave --disk out"));
+        }
+        self.disks.iter().try_for_each(|disk| local::only(disk, "edges are kept"))?;
+        match self.disks.iter().find(|disk| !disk.is_dir()) {
+            None => Ok(()),
+            Some(other) => {
+                let other = other.display();
+                Err(Failure::output(format!("{other}: no directory for a part of the graph")))
+            }
+        }
+    }
+}
+
+/// Arguments of `remove`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// Directory or URL of a kept graph
+    #[arg(value_name = "DIR", required = true)]
+    directory: PathBuf,
 }
 
 /// Arguments of `check`.
@@ -71,7 +111,7 @@ pub(crate) fn keep(
     source: &Source,
     options: ReadOptions,
     graph: GraphArgs,
-    directory: &Path,
+    (directory, disks): (&Path, &DiskArgs),
     session: &Session,
 ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
     let wanted = GraphRequest {
@@ -85,7 +125,8 @@ pub(crate) fn keep(
         index: IndexMode::default(),
         ends: false,
     };
-    let options = |directory| KeepOptions { directory, io: IoOptions::default(), graph: None };
+    let (disks, io) = (disks.disks.clone(), IoOptions::default());
+    let options = |directory| KeepOptions { directory, disks, io, graph: None };
     let Some(remote) = elsewhere::of(directory)? else {
         return session.keep(&wanted, &options(directory.to_owned()));
     };
@@ -123,11 +164,13 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     let source = Source::with(&args.input, &args.resources)?;
     refuse_to_replace(&args.output)?;
+    args.disks.refuse_for(&args.output)?;
     if Location::of(&args.output).is_none() {
         interrupt::will_write(&args.output);
     }
     let read = args.input.options(args.weights.choice(), args.resources.threads);
-    let (manifest, leftovers, notes) = keep(&source, read, args.graph, &args.output, &session)?;
+    let to = (&*args.output, &args.disks);
+    let (manifest, leftovers, notes) = keep(&source, read, args.graph, to, &session)?;
     session.end_progress();
     for note in &notes {
         session.say(&format!("note: {}", printable(note)));
@@ -152,6 +195,22 @@ pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
         seconds(session.started.elapsed()),
     ));
     Ok(())
+}
+
+/// Removes a kept graph, on whatever disks it lies.
+pub(crate) fn remove(args: &RemoveArgs) -> Result<(), Failure> {
+    remove_graph(&args.directory)
+}
+
+/// Removes a kept graph.
+pub(crate) fn remove_graph(directory: &Path) -> Result<(), Failure> {
+    if let Some(remote) = elsewhere::of(directory)? {
+        return Ok(open(directory)?.remove_from(&remote)?);
+    }
+    match kept::remove(directory) {
+        Err(StoreError::Missing { .. }) => Err(not_here(directory)),
+        done => Ok(done?),
+    }
 }
 
 /// Verifies a directory.

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use welter_engine::kept;
 use welter_progress::{FailureKind, Progress};
 
 use crate::exit_code;
@@ -143,7 +144,7 @@ fn remove_temporary(path: &Path) {
         if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"-")) {
             // An error cannot be reported any more, and the name says what the file is.
             let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            let _ = if path.is_dir() { kept::remove_draft(&path) } else { fs::remove_file(path) };
         }
     }
 }

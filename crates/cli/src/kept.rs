@@ -48,18 +48,12 @@ pub(crate) fn open(directory: &Path) -> Result<KeptGraph, Failure> {
     let io = elsewhere::io(directory)?;
     if io.remote.is_some() {
         return KeptGraph::open(&elsewhere::trimmed(directory), &io).map_err(|error| match error {
-            EngineError::Store(StoreError::Missing { .. }) => {
-                let path = directory.display();
-                let what = format!("{path}: no graph is kept here: there is no manifest");
-                Failure::new(FailureKind::Missing, what)
-            }
+            EngineError::Store(StoreError::Missing { .. }) => not_here(directory),
             error => error.into(),
         });
     }
     if directory.is_dir() && !kept::is_kept(directory) {
-        let path = directory.display();
-        let what = format!("{path}: no graph is kept here: there is no manifest");
-        return Err(Failure::new(FailureKind::Missing, what));
+        return Err(not_here(directory));
     }
     if !directory.exists() {
         let path = directory.display();
@@ -69,6 +63,13 @@ pub(crate) fn open(directory: &Path) -> Result<KeptGraph, Failure> {
         ));
     }
     Ok(KeptGraph::open(directory, &io)?)
+}
+
+/// The failure of a directory without a graph.
+pub(crate) fn not_here(directory: &Path) -> Failure {
+    let path = directory.display();
+    let what = format!("{path}: no graph is kept here: there is no manifest");
+    Failure::new(FailureKind::Missing, what)
 }
 
 /// A graph in a bucket, read through what is kept of it in a directory of this machine.

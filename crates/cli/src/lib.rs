@@ -127,6 +127,7 @@ fn perform(command: Command) -> Result<(), Failure> {
             explain::explain(&*algorithm, &options)
         }
         Command::Ingest(args) => ingest::ingest(&args),
+        Command::Remove(args) => ingest::remove(&args),
         Command::Check(args) => ingest::check(&args),
         Command::Info(args) => info::info(&args),
         Command::Convert(args) => convert::convert(&args),

@@ -32,7 +32,7 @@ use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceA
 use crate::explain;
 pub use crate::failure::Failure;
 use crate::in_memory_edges::InMemoryEdges;
-use crate::ingest;
+use crate::ingest::{self, DiskArgs};
 use crate::kept;
 use crate::load::{self, Source};
 use crate::promise::table_files;
@@ -110,12 +110,30 @@ struct RunArgs {
     resources: ResourceArgs,
 }
 
+/// Words that say where a graph is kept, and what of the machine may be taken.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct KeepWords {
+    #[command(flatten)]
+    disks: DiskArgs,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
 /// Words that say what of the machine may be taken.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct ResourceWords {
     #[command(flatten)]
     resources: ResourceArgs,
+}
+
+/// Removes a kept graph, on whatever disks it lies.
+///
+/// # Errors
+/// As of `welter remove`.
+pub fn remove(directory: &Path) -> Result<(), Failure> {
+    panics::caught(|| ingest::remove_graph(directory))
 }
 
 impl Graph {
@@ -262,17 +280,18 @@ impl Graph {
         progress: &Progress,
     ) -> Result<Vec<String>, Failure> {
         panics::caught(|| {
-            let ResourceWords { resources } = parsed(words)?;
+            let KeepWords { disks, resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             ingest::refuse_to_replace(directory)?;
+            disks.refuse_for(directory)?;
             // Columns were chosen when it was read.
             let weights = match (&self.source, self.weights.choice()) {
                 (Source::InMemoryEdges(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
                 (_, choice) => choice,
             };
             let options = self.input.options(weights, session.resources.threads);
-            let (_, _, notes) =
-                ingest::keep(&self.source, options, self.reading, directory, &session)?;
+            let to = (directory, &disks);
+            let (_, _, notes) = ingest::keep(&self.source, options, self.reading, to, &session)?;
             Ok(notes)
         })
     }

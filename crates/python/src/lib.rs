@@ -26,7 +26,7 @@ use welter_progress::Progress;
 
 use crate::graph::Graph;
 use crate::table::Table;
-use crate::work::working;
+use crate::work::{raised, working};
 
 /// The module.
 #[pymodule]
@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::cluster::{cluster_absent, cluster_host, cluster_key, cluster_machine};
     #[pymodule_export]
-    use super::{Graph, Table, command, resume};
+    use super::{Graph, Table, command, remove, resume};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -48,6 +48,12 @@ mod _native {
 #[pyfunction]
 fn command(py: Python<'_>, line: Vec<OsString>, starter: Vec<OsString>) -> u8 {
     py.detach(|| welter_cli::command_of(starter, line))
+}
+
+/// Removes a kept graph.
+#[pyfunction]
+fn remove(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+    py.detach(|| welter_cli::library::remove(&directory)).map_err(|failure| raised(py, &failure))
 }
 
 /// Resumes a run that is kept in a directory.

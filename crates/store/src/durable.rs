@@ -174,6 +174,18 @@ pub fn make_directory(path: &Path, faults: Option<&Arc<Faults>>) -> Result<(), S
     })
 }
 
+/// Makes a link that leads to `file`, which need not be there. Its name is on the device once its
+/// directory is synced.
+///
+/// # Errors
+/// When its name is taken, or it cannot be made.
+pub fn link(path: &Path, file: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {
+    check(faults, Call::Create)
+        .map_err(io::Error::from)
+        .and_then(|()| std::os::unix::fs::symlink(file, path))
+        .map_err(|error| StoreError::create(path, error))
+}
+
 /// Gives a directory, with all that was made durable in it, the name under which it is looked for.
 /// Both names lie on one file system.
 ///

@@ -16,6 +16,7 @@ mod compression;
 mod computers;
 mod corpus;
 mod csv;
+mod disks;
 mod duplicates;
 mod edge_cache;
 mod emulators;

@@ -15,7 +15,7 @@ use welter_store::io::Queue;
 
 use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
-use super::{DEGREES, FILES, GENERATION, KeptGraph, MANIFEST, RATES};
+use super::{DEGREES, GENERATION, KeptGraph, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
@@ -168,7 +168,7 @@ impl KeptGraph {
                 let listed = if prefix.is_empty() {
                     [MANIFEST, GENERATION, RATES].contains(&&*name)
                 } else {
-                    FILES.contains(&&*name) && self.manifest.file(&name).is_some()
+                    self.manifest.file(&name).is_some()
                 };
                 if !listed {
                     foreign.push(format!("{prefix}{name}"));

@@ -20,6 +20,8 @@ use rustix::fs::{FlockOperation, flock};
 use welter_store::io::Faults;
 use welter_store::{StoreError, durable};
 
+use super::disks;
+
 /// Names that are tried before giving up.
 const NAMES_MAX: u32 = 100;
 
@@ -95,7 +97,7 @@ impl Drop for Draft {
     fn drop(&mut self) {
         if !self.published {
             // The error cannot be reported any more, and the next ingest removes what is left.
-            let _ = fs::remove_dir_all(&self.temporary);
+            let _ = remove_all(&self.temporary);
         }
     }
 }
@@ -132,7 +134,7 @@ pub(super) fn clear(target: &Path) -> StaleStaging {
             continue;
         }
         let Some(_locked) = lock(&path) else { continue };
-        if is_ours(&path, 0) && fs::remove_dir_all(&path).is_ok() {
+        if is_ours(&path, 0) && remove_all(&path).is_ok() {
             found.removed.push(path);
         } else {
             found.left.push(path);
@@ -149,8 +151,15 @@ fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
     })
 }
 
+/// Removes a directory, with what lies of it on other disks.
+pub(super) fn remove_all(directory: &Path) -> Result<(), StoreError> {
+    disks::remove_parts(&directory.join(super::GENERATION), None)?;
+    let failed = |source| StoreError::Io { what: "remove it", file: directory.to_owned(), source };
+    fs::remove_dir_all(directory).map_err(failed)
+}
+
 /// Whether there is nothing in a directory but what an ingest writes.
-fn is_ours(directory: &Path, depth: usize) -> bool {
+pub(super) fn is_ours(directory: &Path, depth: usize) -> bool {
     let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| {
         let Ok(entry) = entry else { return false };
@@ -164,8 +173,9 @@ fn is_ours(directory: &Path, depth: usize) -> bool {
         let stem = stem.unwrap_or(&name);
         match depth {
             0 if kind.is_dir() => name == super::GENERATION && is_ours(&entry.path(), 1),
-            0 => kind.is_file() && stem == super::MANIFEST,
-            _ => kind.is_file() && super::FILES.contains(&stem),
+            0 => kind.is_file() && [super::MANIFEST, super::RATES].contains(&stem),
+            _ if kind.is_symlink() => disks::part(&entry.path()).is_some(),
+            _ => kind.is_file() && (super::FILES.contains(&stem) || disks::is_chunks(stem)),
         }
     })
 }

@@ -20,7 +20,7 @@ use super::columns::ColumnWriter;
 use super::directory::{ENTRY_BYTES, entries, extents};
 use super::draft::{Draft, StaleStaging, clear};
 use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
-use super::{CHUNKS, CUTS, DEGREES, EDGES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES};
+use super::{CHUNKS, CUTS, DEGREES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES, disks};
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::ingest::build::{Keeping, ingest};
@@ -39,6 +39,8 @@ const PIECE: usize = 1 << 16;
 pub struct KeepOptions {
     /// The directory, which must not be there yet.
     pub directory: PathBuf,
+    /// Directories of other disks, each of which takes its share of the chunks.
+    pub disks: Vec<PathBuf>,
     /// How its files are written.
     pub io: IoOptions,
     /// The number of the graph; random where nothing is said, which is for tests only.
@@ -81,7 +83,8 @@ pub fn settings(settings: &Settings) -> Settings {
 /// let (directory, io) = (folder.path().join("graph"), IoOptions::default());
 /// let storage = Storage { directories: vec![folder.path().to_owned()], io: io.clone() };
 /// let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
-/// let options = KeepOptions { directory: directory.clone(), io: io.clone(), graph: None };
+/// let options =
+///     KeepOptions { directory: directory.clone(), disks: vec![], io: io.clone(), graph: None };
 /// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
 ///
 /// let kept = KeptGraph::open(&directory, &io)?;
@@ -104,17 +107,18 @@ pub fn keep(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<(Manifest, StaleStaging), EngineError> {
-    let KeepOptions { directory, io, graph } = options;
+    let KeepOptions { directory, disks, io, graph } = options;
     let io = &plan.io(io);
     let faults = io.faults.as_ref();
     let leftovers = clear(directory);
     let draft = Draft::begin(directory, faults)?;
     let folder = draft.path().join(GENERATION);
     durable::make_directory(&folder, faults)?;
-    let volume = Arc::new(Volume::create(&[folder.join(EDGES)], io)?);
+    let number = graph.unwrap_or_else(random_number);
+    let files = disks::lay((&folder, directory, number), disks, faults)?;
+    let volume = Arc::new(Volume::create(&files, io)?);
     let columns = plan.memory.vertices + ids.bytes();
     volume.check_space(plan.memory.chunks_stored + columns)?;
-    let number = graph.unwrap_or_else(random_number);
     let storage = Storage { directories: vec![folder.clone()], io: io.clone() };
     let keeping = Keeping { volume: Arc::clone(&volume), storage, graph: number };
     let input_edges = stream.edges();
@@ -157,7 +161,7 @@ pub fn keep(
                 Keys::Names(_) => KeptIds::TwoKindsOfNames,
             },
         },
-        files: vec![KeptFile { name: EDGES.to_owned(), bytes: volume.bytes(), checksum: 0 }],
+        files: disks::listed(&volume),
     };
     Columns { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
     if progress.cancelled() {

@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/manifest        what the graph is, and its files with their lengths       sealed
 //! DIR/gen-0/edges-0   chunks, in extents of up to half a megabyte
+//!           edges-1   more of them, on another disk, if there are several (see `disks`)
 //!           chunks    where each chunk lies, and what is in it                  sealed
 //!           cuts      where stripes and source partitions begin                 sealed
 //!           degrees   the number of edges that leave each vertex                sealed
@@ -25,11 +26,13 @@ mod cached;
 mod check;
 mod columns;
 mod directory;
+mod disks;
 mod draft;
 mod keep;
 mod load;
 mod manifest;
 mod rates;
+mod remove;
 mod send;
 mod stream;
 
@@ -50,6 +53,7 @@ pub use self::check::Checked;
 pub use self::draft::StaleStaging;
 pub use self::keep::{KeepOptions, keep, settings};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
+pub use self::remove::{remove, remove_draft};
 pub use self::send::refuse_to_replace;
 pub use self::stream::KeptStream;
 
@@ -65,11 +69,9 @@ const MANIFEST: &str = "manifest";
 const RATES: &str = "rates";
 /// Name of the folder of the only generation that there is today.
 const GENERATION: &str = "gen-0";
-/// Names of files in it.
-const FILES: [&str; 6] = ["edges-0", "chunks", "cuts", "degrees", "vertices", "ids"];
+/// Names of files in it, but for those of chunks.
+const FILES: [&str; 5] = ["chunks", "cuts", "degrees", "vertices", "ids"];
 
-/// A file of chunks.
-const EDGES: &str = "edges-0";
 const CHUNKS: (&str, [u8; 8]) = ("chunks", *b"CHUNKDIR");
 const CUTS: (&str, [u8; 8]) = ("cuts", *b"CUTS    ");
 const DEGREES: (&str, [u8; 8]) = ("degrees", *b"DEGREES ");
@@ -182,13 +184,15 @@ impl KeptGraph {
         let folder = self.folder();
         let files: Vec<&KeptFile> =
             self.manifest.files.iter().filter(|file| file.name.starts_with("edges-")).collect();
-        let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
-        let volume = Volume::open(&paths, io).map_err(StoreError::of_listed_file)?;
         let lengths = files.iter().map(|file| file.bytes).collect();
         if io.remote.is_some() {
+            let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
             // Each would take a request; a range that is not there is an error when it is read.
-            return Ok((Arc::new(volume), lengths));
+            return Ok((Arc::new(Volume::open(&paths, io)?), lengths));
         }
+        let paths: Vec<PathBuf> =
+            files.iter().map(|file| disks::place(&folder, &file.name)).collect();
+        let volume = Volume::open(&paths, io).map_err(|error| disks::missing(&folder, error))?;
         for (path, file) in paths.iter().zip(&files) {
             let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
             let bytes = std::fs::metadata(path).map_err(failed)?.len();

@@ -198,7 +198,12 @@ impl Volume {
 
     /// Bytes in all files, with those that were reserved.
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|stripe| stripe.end.load(Ordering::Relaxed)).sum()
+        self.lengths().sum()
+    }
+
+    /// Bytes of each of the files, likewise.
+    pub fn lengths(&self) -> impl Iterator<Item = u64> {
+        self.files.iter().map(|stripe| stripe.end.load(Ordering::Relaxed))
     }
 
     /// Names of the files; of scratch files, of their directories.

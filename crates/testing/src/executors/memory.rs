@@ -112,7 +112,8 @@ impl Memory {
         let plan = self.plan(graph, reading, Layout::kept())?;
         let list: Box<dyn EdgeStream> = Box::new(list);
         let io = IoOptions::default();
-        let options = KeepOptions { directory: folder.graph(), io: io.clone(), graph: None };
+        let options =
+            KeepOptions { directory: folder.graph(), disks: vec![], io: io.clone(), graph: None };
         let workers = workers(plan.premises.threads);
         kept::keep(list, &ids, reading, &plan, &options, workers, &Progress::new())?;
         KeptGraph::open(&folder.graph(), &io)

@@ -28,12 +28,12 @@ fn io() -> IoOptions {
     IoOptions { mode: IoMode::Blocking, direct: false, ..IoOptions::default() }
 }
 
-fn check(directory: &Path) -> Result<Checked, EngineError> {
+pub(crate) fn check(directory: &Path) -> Result<Checked, EngineError> {
     KeptGraph::open(directory, &io())?.check(workers(1), &Progress::new())
 }
 
 /// Result of a program on a kept graph, read from files.
-fn answer(directory: &Path) -> Result<Vec<u8>, EngineError> {
+pub(crate) fn answer(directory: &Path) -> Result<Vec<u8>, EngineError> {
     let settings = Settings {
         threads: Some(1),
         storage: StorageMode::Always { cache_bytes: 0, values: false },
@@ -72,7 +72,7 @@ fn small(slots: u32) -> Input {
 }
 
 /// Asserts that an error is damage and names the file.
-fn names(error: &EngineError, name: &str, what: &str) {
+pub(crate) fn names(error: &EngineError, name: &str, what: &str) {
     let text = error.to_string();
     let kind = error.kind();
     // A version that is not known is told as such.

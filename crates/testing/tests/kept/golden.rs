@@ -43,6 +43,32 @@ fn inputs() -> Vec<(&'static str, Input)> {
     ]
 }
 
+/// Bytes of a graph over several disks, as a copy has them that follows links.
+#[test]
+fn todays_builder_spreads_the_golden_chunks() {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/disks");
+    let (folder, disk, io) = (Folder::new(), Folder::new(), IoOptions::default());
+    let mut input = Input::random(9000, 96, true, 16);
+    input.settings.threads = Some(1);
+    input.settings.stripe_bits = Some(12);
+    input.settings.block_bits = Some(8);
+    let disks = vec![disk.graph().parent().unwrap().to_owned()];
+    input.keep_on(folder.graph(), disks, &io, Some(0x6b65_7074_2067_7261)).unwrap();
+    let part = disk.graph().with_file_name("graph-6b65707420677261.edges-1");
+    assert_eq!(fs::read_link(folder.graph().join("gen-0/edges-1")).unwrap(), part);
+    assert!(!fs::read(&part).unwrap().is_empty());
+    for file in files(&KeptGraph::open(&folder.graph(), &io).unwrap()) {
+        let found = fs::read(folder.graph().join(&file)).unwrap();
+        if std::env::var_os("WELTER_WRITE_GOLDEN").is_some() {
+            fs::create_dir_all(golden.join("gen-0")).unwrap();
+            fs::write(golden.join(&file), &found).unwrap();
+        }
+        assert!(found == fs::read(golden.join(&file)).unwrap(), "{file} is not what is written");
+    }
+    let kept = KeptGraph::open(&golden, &io).unwrap();
+    assert_eq!(kept.check(workers(1), &Progress::new()).unwrap().foreign, [""; 0]);
+}
+
 #[test]
 fn todays_builder_writes_the_golden_files() {
     let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

@@ -3,6 +3,7 @@
 
 mod answers;
 mod damage;
+mod disks;
 mod faults;
 mod golden;
 mod readings;
@@ -64,9 +65,20 @@ impl Input {
         io: &IoOptions,
         graph: Option<u64>,
     ) -> Result<Manifest, EngineError> {
+        self.keep_on(directory, vec![], io, graph)
+    }
+
+    /// Keeps it over several disks.
+    pub(crate) fn keep_on(
+        &self,
+        directory: PathBuf,
+        disks: Vec<PathBuf>,
+        io: &IoOptions,
+        graph: Option<u64>,
+    ) -> Result<Manifest, EngineError> {
         let settings = kept::settings(&self.settings);
         let plan = Plan::new(self.shape(), Layout::kept(), &settings, &MACHINE)?;
-        let options = KeepOptions { directory, io: io.clone(), graph };
+        let options = KeepOptions { directory, disks, io: io.clone(), graph };
         let list: Box<dyn EdgeStream> = Box::new(self.list.clone());
         let workers = workers(plan.premises.threads);
         kept::keep(list, &self.ids, self.reading, &plan, &options, workers, &Progress::new())

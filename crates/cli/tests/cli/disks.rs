@@ -1,0 +1,111 @@
+//! Graphs over several disks: `ingest --disk`, what other commands make of one, and `remove`.
+
+use std::fs;
+
+use crate::sandbox::{Sandbox, example};
+
+/// Names in a folder of a sandbox, in order.
+fn names(sandbox: &Sandbox, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(sandbox.path().join(folder)).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn with_disks() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for disk in ["a", "b"] {
+        fs::create_dir(sandbox.path().join(disk)).unwrap();
+    }
+    sandbox
+}
+
+#[test]
+fn a_graph_over_several_disks_is_the_same_graph() {
+    let sandbox = with_disks();
+    let input = example();
+    sandbox.must(&format!("ingest {input} -q -o one"));
+    // The disks are named from where the command is given, and found from anywhere.
+    sandbox.must(&format!("ingest {input} -q -o deb --disk a --disk b"));
+    for disk in ["a", "b"] {
+        let [part] = &names(&sandbox, disk)[..] else { panic!("one file in {disk}") };
+        assert!(part.starts_with("deb-") && part.contains(".edges-"), "{part}");
+        assert!(!sandbox.read(&format!("{disk}/{part}")).is_empty());
+    }
+    fs::create_dir(sandbox.path().join("moved")).unwrap();
+    fs::rename(sandbox.path().join("deb"), sandbox.path().join("moved/deb")).unwrap();
+    for (run, options) in [
+        ("pagerank", "--iterations 5"),
+        ("pagerank", "--iterations 3 --edge-memory 0 --threads 2"),
+        ("bfs", "--source zzuf --edge-memory 0"),
+        ("wcc", ""),
+    ] {
+        let of = |graph: &str| {
+            sandbox.must(&format!("run {run} {graph} -q -o out.csv {options}"));
+            sandbox.read("out.csv")
+        };
+        assert!(of("one") == of("moved/deb"), "{run} {options}");
+    }
+    let checked = sandbox.must("check moved/deb");
+    assert!(checked.contains("264,196 edges, ") && !checked.contains("note"), "{checked}");
+    sandbox.must("remove moved/deb");
+    assert!(["a", "b", "moved"].iter().all(|folder| names(&sandbox, folder).is_empty()));
+    sandbox.must("remove one");
+    assert_eq!(sandbox.files(), ["a", "b", "moved", "out.csv"]);
+}
+
+#[test]
+fn a_part_that_is_missing_or_damaged_is_named() {
+    let sandbox = with_disks();
+    sandbox.must("ingest rmat:14 -q -o g --disk a --disk b");
+    let part = names(&sandbox, "b")[0].clone();
+    let whole = sandbox.read(&format!("b/{part}"));
+    fs::rename(sandbox.path().join("b"), sandbox.path().join("gone")).unwrap();
+    for line in ["check g", "run pagerank g", "info g", "convert g -o out.csv"] {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(70), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("/b/{part}: ")), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("(is its disk there?)"), "{line}: {}", ended.stderr);
+    }
+    fs::rename(sandbox.path().join("gone"), sandbox.path().join("b")).unwrap();
+    let mut flipped = whole.clone();
+    flipped[200] ^= 1;
+    sandbox.write(&format!("b/{part}"), &flipped);
+    let ended = sandbox.run("check g");
+    assert_eq!(ended.code, Some(70), "{}", ended.stderr);
+    assert!(ended.stderr.contains(&part), "{}", ended.stderr);
+    // A graph of which a part is gone is removed all the same.
+    fs::remove_file(sandbox.path().join("b").join(&part)).unwrap();
+    sandbox.must("remove g");
+    assert_eq!(sandbox.files(), ["a", "b"]);
+    assert_eq!(names(&sandbox, "a"), [""; 0]);
+}
+
+#[test]
+fn disks_and_removals_that_cannot_be_are_refused() {
+    let sandbox = with_disks();
+    sandbox.write("e.tsv", "1\t2\n2\t3\n");
+    sandbox.write("notes.txt", "mine");
+    for (line, code, said) in [
+        ("ingest e.tsv -o g --disk nowhere", 73, "error: nowhere: no directory for a part"),
+        ("ingest e.tsv -o g --disk e.tsv", 73, "error: e.tsv: no directory for a part"),
+        ("ingest e.tsv -o g --disk s3://b/k", 2, "error: s3://b/k: edges are kept in a directory"),
+        ("remove g", 66, "error: g: no graph is kept here"),
+        ("remove .", 66, "error: .: no graph is kept here"),
+        ("remove notes.txt", 66, "error: notes.txt: no graph is kept here"),
+        ("remove", 2, "error: "),
+    ] {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with(said), "{line}: {}", ended.stderr);
+    }
+    sandbox.must("ingest e.tsv -q -o g --disk a");
+    sandbox.write("g/mine.txt", "mine");
+    let ended = sandbox.run("remove g");
+    assert_eq!(ended.code, Some(74), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not all in it is of a kept graph"), "{}", ended.stderr);
+    fs::remove_file(sandbox.path().join("g/mine.txt")).unwrap();
+    sandbox.must("remove g");
+    assert_eq!(sandbox.files(), ["a", "b", "e.tsv", "notes.txt"]);
+}

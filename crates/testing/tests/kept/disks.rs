@@ -1,0 +1,286 @@
+//! Kept graphs over several disks: the same graph, all of which is found, and removed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proptest::prelude::*;
+use welter_engine::EngineError;
+use welter_engine::kept::{self, KeptGraph, is_kept};
+use welter_progress::{FailureKind, Progress};
+use welter_store::io::{Call, Fault, Faults, IoMode, IoOptions};
+use welter_testing::executors::{Folder, workers};
+
+use crate::Input;
+use crate::damage::{answer, check, names};
+
+/// More calls than an ingest of the small graph makes.
+const CALLS_MOST: u64 = 400;
+
+/// Folders that stand for disks.
+struct Disks(Vec<Folder>);
+
+impl Disks {
+    fn new(count: usize) -> Self {
+        Self((0..count).map(|_| Folder::new()).collect())
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|folder| folder.graph().parent().unwrap().to_owned()).collect()
+    }
+
+    /// All files on them.
+    fn files(&self) -> Vec<PathBuf> {
+        let list = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        self.paths().into_iter().flat_map(list).collect()
+    }
+}
+
+fn input(slots: u32, edges: usize, seed: u64) -> Input {
+    let mut input = Input::random(slots, edges, true, seed);
+    input.settings.threads = Some(1);
+    input
+}
+
+fn small() -> Input {
+    input(9000, 800, 6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_number_of_disks_gives_the_same_graph(
+        disks in 0..6_usize,
+        slots in 1..20_000_u32,
+        edges in 0..60_000_usize,
+        seed in any::<u64>(),
+    ) {
+        let input = input(slots, edges, seed);
+        let (one, several, disks) = (Folder::new(), Folder::new(), Disks::new(disks));
+        let io = IoOptions::default();
+        let plain = input.keep(one.graph(), &io, Some(7)).unwrap();
+        let spread = input.keep_on(several.graph(), disks.paths(), &io, Some(7)).unwrap();
+        prop_assert_eq!(spread.bytes(), plain.bytes());
+        prop_assert_eq!(disks.files().len(), disks.0.len());
+        let [here, there] = [one.graph(), several.graph()].map(|path| check(&path).unwrap());
+        let listed = 64 * disks.0.len() as u64;
+        prop_assert_eq!((here.edges, here.bytes), (there.edges, there.bytes - listed));
+        prop_assert_eq!(&there.foreign, &[""; 0]);
+        prop_assert!(answer(&one.graph()).unwrap() == answer(&several.graph()).unwrap());
+        kept::remove(&several.graph()).unwrap();
+        prop_assert!(disks.files().is_empty() && !several.graph().exists());
+        let left = KeptGraph::open(&one.graph(), &io).unwrap();
+        prop_assert_eq!(left.manifest(), &plain);
+    }
+}
+
+/// A graph with extents on each of two other disks.
+fn spread() -> (Folder, Disks) {
+    let (folder, disks) = (Folder::new(), Disks::new(2));
+    let input = input(60_000, 400_000, 3);
+    input.keep_on(folder.graph(), disks.paths(), &IoOptions::default(), None).unwrap();
+    (folder, disks)
+}
+
+#[test]
+fn damage_on_any_disk_is_found_and_names_the_part() {
+    let (folder, disks) = spread();
+    let parts = disks.files();
+    for part in &parts {
+        let (name, whole) = (part.to_str().unwrap(), fs::read(part).unwrap());
+        assert!(whole.len() > 1 << 19, "{name} has {} bytes", whole.len());
+        let named = |what: &str| {
+            names(&check(&folder.graph()).expect_err(what), name, what);
+            names(&answer(&folder.graph()).expect_err(what), name, what);
+        };
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 3] ^= 16;
+        fs::write(part, &flipped).unwrap();
+        named("a flipped bit");
+        fs::write(part, &whole[..whole.len() - 4096]).unwrap();
+        named("a part cut short");
+        fs::write(part, [&whole[..], &[0; 4096]].concat()).unwrap();
+        named("a part that is too long");
+        fs::remove_file(part).unwrap();
+        named("a missing part");
+        let text = check(&folder.graph()).unwrap_err().to_string();
+        assert!(text.contains("it is missing") && text.contains("gen-0 leads to it"), "{text}");
+        fs::write(part, &whole).unwrap();
+    }
+    // Parts in each other's place, and of another graph.
+    let [one, other] = [&parts[0], &parts[1]].map(|part| fs::read(part).unwrap());
+    let least = one.len().min(other.len());
+    if one.len() == other.len() {
+        fs::write(&parts[0], &other[..least]).unwrap();
+        names(&check(&folder.graph()).unwrap_err(), parts[0].to_str().unwrap(), "another part");
+        fs::write(&parts[0], &one).unwrap();
+    }
+    let (_others, more) = spread();
+    fs::copy(&more.files()[0], &parts[0]).unwrap();
+    names(&check(&folder.graph()).unwrap_err(), parts[0].to_str().unwrap(), "of another graph");
+    fs::write(&parts[0], &one).unwrap();
+    assert!(check(&folder.graph()).is_ok());
+}
+
+#[test]
+fn a_part_that_was_moved_is_found_where_its_link_leads() {
+    let (folder, disks) = spread();
+    let moved = Folder::new();
+    let part = &disks.files()[0];
+    let link = folder.graph().join("gen-0/edges-1");
+    let to = moved.graph().with_file_name(part.file_name().unwrap());
+    fs::rename(part, &to).unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&to, &link).unwrap();
+    assert!(check(&folder.graph()).is_ok());
+    // In the place of links there may be files: a copy that follows links is the graph.
+    for name in ["edges-1", "edges-2"] {
+        let link = folder.graph().join("gen-0").join(name);
+        let bytes = fs::read(&link).unwrap();
+        fs::remove_file(&link).unwrap();
+        fs::write(&link, bytes).unwrap();
+    }
+    fs::remove_file(&to).unwrap();
+    for part in disks.files() {
+        fs::remove_file(part).unwrap();
+    }
+    assert_eq!(check(&folder.graph()).unwrap().foreign, [""; 0]);
+}
+
+fn io(faults: std::sync::Arc<Faults>) -> IoOptions {
+    let mode = IoMode::Blocking;
+    IoOptions { mode, direct: false, faults: Some(faults), ..IoOptions::default() }
+}
+
+fn whole(directory: &Path) -> bool {
+    let kept = KeptGraph::open(directory, &IoOptions::default()).unwrap();
+    kept.check(workers(1), &Progress::new()).is_ok()
+}
+
+#[test]
+fn a_call_that_fails_leaves_nothing_on_any_disk() {
+    for (only, number) in [(None, 5), (Some(Call::Write), 28)] {
+        let mut fired = 0;
+        for nth in 1..CALLS_MOST {
+            let (folder, disks) = (Folder::new(), Disks::new(2));
+            let fault = Fault::Errno(number);
+            let faults = match only {
+                None => Faults::nth(nth, fault),
+                Some(call) => Faults::nth_of(call, nth, fault),
+            };
+            let done = small().keep_on(folder.graph(), disks.paths(), &io(faults.clone()), None);
+            if !faults.fired() {
+                assert!(done.is_ok(), "{nth} calls: {done:?}");
+                break;
+            }
+            fired = nth;
+            let error: EngineError = done.expect_err("a call failed");
+            let kinds = [FailureKind::Output, FailureKind::Storage];
+            assert!(kinds.contains(&error.kind()), "call {nth}: {error}");
+            if is_kept(&folder.graph()) {
+                // The very last sync comes after the name.
+                assert!(whole(&folder.graph()), "call {nth}");
+            } else {
+                assert!(disks.files().is_empty(), "call {nth}: {:?}", disks.files());
+            }
+        }
+        assert!(fired > 5 && fired + 1 < CALLS_MOST, "{fired} calls failed");
+    }
+}
+
+/// Set in a process that shall be killed at this call, in a folder, with these disks.
+const KILLED: [&str; 3] = ["WELTER_TEST_KILLED_AT", "WELTER_TEST_GRAPH", "WELTER_TEST_DISKS"];
+
+#[test]
+fn a_kill_leaves_nothing_on_any_disk_once_the_next_ingest_has_cleared_it() {
+    if let [Ok(nth), Ok(graph), Ok(disks)] = KILLED.map(std::env::var) {
+        let faults = Faults::nth(nth.parse().unwrap(), Fault::Kill);
+        let disks = disks.split(':').map(PathBuf::from).collect();
+        small().keep_on(graph.into(), disks, &io(faults), None).unwrap();
+        return;
+    }
+    let mut left = 0;
+    for nth in 1..CALLS_MOST {
+        let (folder, disks) = (Folder::new(), Disks::new(2));
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let name = "a_kill_leaves_nothing_on_any_disk_once_the_next_ingest_has_cleared_it";
+        child.args(["--exact", &format!("disks::{name}")]);
+        let paths: Vec<String> =
+            disks.paths().iter().map(|disk| disk.to_str().unwrap().to_owned()).collect();
+        child.env(KILLED[0], nth.to_string()).env(KILLED[1], folder.graph());
+        child.env(KILLED[2], paths.join(":"));
+        let ended = child.output().unwrap();
+        if ended.status.success() {
+            assert!(left > 5 && whole(&folder.graph()), "killed at call {nth}, {left} with parts");
+            return;
+        }
+        left += u64::from(!disks.files().is_empty());
+        if is_kept(&folder.graph()) {
+            assert!(whole(&folder.graph()), "killed at call {nth}");
+            continue;
+        }
+        // In one directory, so that what is left of the others is seen.
+        small().keep(folder.graph(), &IoOptions::default(), None).unwrap();
+        assert!(disks.files().is_empty(), "killed at call {nth}: {:?}", disks.files());
+    }
+    panic!("an ingest makes more than {CALLS_MOST} calls");
+}
+
+#[test]
+fn a_graph_is_removed_from_all_disks_and_nothing_else_is() {
+    let (folder, disks) = (Folder::new(), Disks::new(2));
+    let keep = || small().keep_on(folder.graph(), disks.paths(), &IoOptions::default(), None);
+    keep().unwrap();
+    let mine = folder.graph().join("gen-0/notes.txt");
+    fs::write(&mine, "mine").unwrap();
+    let refused = kept::remove(&folder.graph()).unwrap_err();
+    assert!(refused.to_string().contains("not all in it is of a kept graph"), "{refused}");
+    assert!(whole(&folder.graph()));
+    fs::remove_file(mine).unwrap();
+    let mine = disks.paths()[0].join("mine");
+    fs::write(&mine, "mine").unwrap();
+    kept::remove(&folder.graph()).unwrap();
+    assert_eq!(disks.files(), [mine.as_path()]);
+    assert!(!folder.graph().exists());
+    let gone = kept::remove(&folder.graph()).unwrap_err();
+    assert_eq!(gone.kind(), FailureKind::Missing, "{gone}");
+    // A removal that was cut short is done by the next.
+    keep().unwrap();
+    fs::remove_file(folder.graph().join("manifest")).unwrap();
+    fs::remove_file(folder.graph().join("gen-0/chunks")).unwrap();
+    kept::remove(&folder.graph()).unwrap();
+    assert_eq!(disks.files(), [mine.as_path()]);
+}
+
+#[test]
+fn what_a_link_leads_to_is_removed_if_it_is_ours_alone() {
+    let (folder, disks) = (Folder::new(), Disks::new(1));
+    small().keep_on(folder.graph(), disks.paths(), &IoOptions::default(), None).unwrap();
+    let mine = disks.paths()[0].join("letters.txt");
+    fs::write(&mine, "mine").unwrap();
+    let link = folder.graph().join("gen-0/edges-1");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&mine, &link).unwrap();
+    assert!(kept::remove(&folder.graph()).is_err());
+    assert_eq!(fs::read(&mine).unwrap(), b"mine");
+}
+
+#[test]
+fn a_disk_that_has_the_file_already_or_is_none_is_refused() {
+    let (folder, disks) = (Folder::new(), Disks::new(1));
+    let keep = |folder: &Folder, disks| {
+        small().keep_on(folder.graph(), disks, &IoOptions::default(), Some(1))
+    };
+    keep(&folder, disks.paths()).unwrap();
+    let before = disks.files();
+    assert!(before[0].ends_with("graph-0000000000000001.edges-1"), "{before:?}");
+    let other = Folder::new();
+    let refused = keep(&other, disks.paths()).unwrap_err();
+    assert_eq!(refused.kind(), FailureKind::Output, "{refused}");
+    assert_eq!(disks.files(), before);
+    assert!(whole(&folder.graph()));
+    let refused = keep(&other, vec![other.graph().join("nowhere")]).unwrap_err();
+    assert_eq!(refused.kind(), FailureKind::Output, "{refused}");
+    assert!(!other.graph().exists());
+}
