@@ -306,6 +306,8 @@ def test_what_a_stage_cannot_have_is_refused(spark, tmp_path):
     many = welter.spark.executors(5, directory=place, patience=1)
     with pytest.raises(welter.UsageError, match="5 tasks at once are wanted, .* slots for 4"):
         welter.spark.wcc(frame, cluster=many)
+    with pytest.raises(welter.UsageError, match="memory: not known to several executors yet"):
+        welter.spark.wcc(frame, memory="1GiB", cluster=many)
     with pytest.raises(welter.UsageError, match="cluster='local:2': expected what welter.spark"):
         welter.spark.wcc(frame, cluster="local:2")
     assert not os.path.exists(place)
@@ -387,7 +389,7 @@ def standalone(tmp_path):
     running = [subprocess.Popen(line, **quiet)]
     master = f"spark://127.0.0.1:{port}"
     for number in range(2):
-        own = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"worker-{number}")]
+        own = ["--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / f"worker-{number}")]
         line = [*start, f"{deploy}.worker.Worker", *place, *own, master]
         running.append(subprocess.Popen(line, **quiet))
     yield master
@@ -398,6 +400,7 @@ def standalone(tmp_path):
 
 
 STANDALONE = """
+import pyspark
 import welter
 from pyspark.sql import SparkSession
 
@@ -410,7 +413,8 @@ frame = spark.createDataFrame(edges, ["src", "dst", "km"]).repartition(4)
 found = {{row[0]: row[1] for row in welter.spark.wcc(frame).collect()}}
 assert found == welter.wcc(edges).to_dict()
 ranks = {{row[0]: row[1] for row in welter.spark.pagerank(frame).collect()}}
-two = welter.spark.executors(2, directory={place!r})
+one_each = {{"cpus": 2}} if pyspark.__version__ >= "4" else {{}}
+two = welter.spark.executors(2, directory={place!r}, **one_each)
 assert {{row[0]: row[1] for row in welter.spark.wcc(frame, cluster=two).collect()}} == found
 one = welter.pagerank(edges).to_dict()
 assert set(ranks) == set(one) and all(abs(ranks[own] - one[own]) < 1e-9 for own in one)
@@ -420,7 +424,7 @@ spark.stop()
 
 
 def test_a_master_with_two_workers_has_the_answers(standalone, tmp_path):
-    settings = {**QUIET, "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+    settings = {**QUIET, "spark.executor.memory": "512m", "spark.executor.cores": "2"}
     settings["spark.executorEnv.PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     program = STANDALONE.format(
         settings=settings, master=standalone, edges=named(500), place=str(tmp_path / "edges")

@@ -49,8 +49,7 @@ def results(
     reading : options of :func:`welter.read_edges`
     stage : of a run on several executors, whose edges are in no batch
     """
-    limits = {"memory": _memory(), "threads": _threads()}
-    said = {**limits, **{name: value for name, value in options.items() if value is not None}}
+    said = {name: value for name, value in options.items() if value is not None}
     signed = False
     try:
         if stage is None:
@@ -72,7 +71,8 @@ def _alone(
 ) -> tuple[Result | None, bool]:
     """The result, None where there are no edges, and whether signs of ids are turned in it."""
     directories = _directories()
-    options = {"scratch": directories, **options}
+    limits = {"memory": _memory(), "threads": _threads(), "scratch": directories}
+    options = {**limits, **options}
     with tempfile.TemporaryDirectory(prefix="welter-", dir=directories[0]) as folder:
         files = Files(folder)
         rows, lowest = files.write(batches)
@@ -82,9 +82,9 @@ def _alone(
         if lowest < 0:
             options = turned.options
             files.turn()
-        limits = {name: options.get(name) for name in ("memory", "threads", "scratch")}
+        held = {name: options[name] for name in limits}
         try:
-            beside = {"vertices_from": files.vertices, "progress": False, **limits, **reading}
+            beside = {"vertices_from": files.vertices, "progress": False, **held, **reading}
             graph = read_edges(files.edges, **beside)
             result = getattr(_algorithms, algorithm)(graph, progress=False, **options)
         except WelterError as error:
@@ -109,7 +109,7 @@ def _memory() -> int | None:
 
 
 def _threads() -> int | None:
-    """Cores of the executor, where Spark says them. It says 1 where nothing was set, too."""
+    """Cores that Spark counts for the task. It says 1 where nothing was set, too."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     return int(said) if said.isdecimal() and int(said) > 1 else None
 

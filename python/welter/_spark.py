@@ -105,6 +105,10 @@ def _run(algorithm: str, edges: Any, options: dict[str, Any]) -> Any:
     cluster, weight = options.pop("cluster", None), options.pop("weight", None)
     if cluster is not None and not isinstance(cluster, Executors):
         raise UsageError(f"cluster={cluster!r}: expected what welter.spark.executors gives")
+    unknown = next((name for name in options if name in _LIMITS - {"scratch"}), None)
+    if cluster is not None and unknown is not None:
+        what = "not known to several executors yet, which take what they have"
+        raise UsageError(f"{unknown}: {what}")
     if not isinstance(edges, Edges):
         edges = Edges(edges, None, weight, {}, algorithm)
     elif weight is not None:
@@ -117,6 +121,9 @@ def _run(algorithm: str, edges: Any, options: dict[str, Any]) -> Any:
     if cluster is not None:
         task = _task(algorithm, options, columns, edges.reading, cluster.stage(edges))
         return cluster.result(edges, task, schema)
+    cores = edges.frame.sparkSession.conf.get("spark.executor.cores", None)
+    if cores is not None:
+        options.setdefault("threads", int(cores))
     task = _task(algorithm, options, columns, edges.reading)
     return edges.rows.repartition(1).mapInArrow(task, schema)
 

@@ -72,7 +72,9 @@ def edges(
     return _Edges(frame, vertices, weight, reading, "edges")
 
 
-def executors(machines: int, *, directory: str, patience: float = 60) -> _Executors:
+def executors(
+    machines: int, *, directory: str, cpus: int | None = None, patience: float = 60
+) -> _Executors:
     """Several executors, whose tasks are the machines of a run: ``cluster=`` takes it.
 
     Spark writes the edges into the directory, as Parquet, when the function is called, and all
@@ -80,9 +82,11 @@ def executors(machines: int, *, directory: str, patience: float = 60) -> _Execut
 
     Parameters
     ----------
-    machines : how many, 1 to 64: tasks that run at once. An executor has as many as it has slots
+    machines : how many, 1 to 64: tasks that run at once
     directory : one that is not there yet, on a file system that all executors and the driver
         share, or in a bucket (``"s3://bucket/run-7"``)
+    cpus : cores that Spark counts for each machine, so that those of an executor are one; wants
+        Spark 4. None: ``spark.task.cpus``, and as many machines an executor as it has slots
     patience : seconds in which a machine must come, and Spark must have the slots
 
     Examples
@@ -91,7 +95,7 @@ def executors(machines: int, *, directory: str, patience: float = 60) -> _Execut
     >>> welter.spark.executors(4, directory="/mnt/shared/run-7")
     <4 executors of Spark, edges in /mnt/shared/run-7>
     """
-    return _Executors(machines, directory.rstrip("/"), patience)
+    return _Executors(machines, directory.rstrip("/"), cpus, patience)
 
 
 def __getattr__(name: str) -> object:
