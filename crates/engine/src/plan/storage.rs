@@ -90,40 +90,74 @@ fn workers_bytes(premises: &Premises) -> u64 {
         .bytes()
 }
 
+/// Bins of edges in memory and on storage, and slabs while they are sorted.
+struct Binning {
+    plan: BinsPlan,
+    /// Bytes in memory while edges are put into bins.
+    bytes: u64,
+    /// Bytes of chunks, beside bins that are not free yet.
+    overlap: u64,
+    /// Bytes on storage.
+    stored: u64,
+}
+
+impl Binning {
+    /// Bins in what `taken` bytes leave of the budget.
+    fn new(premises: &Premises, taken: u64) -> Self {
+        let Premises { settings, budget_bytes: budget, .. } = premises;
+        let threads = premises.threads as u64;
+        let stripes = premises.stripes_most();
+        let written = premises.waiting_bytes();
+        let waiting = written + written / 64;
+        let Open { bins, bins_most, bytes: open, listed } =
+            Open::new(premises, waiting, stripes, premises.segments() * stripes);
+        let listed = listed + memory::marks_bytes(premises);
+
+        let slabs = budget.saturating_sub(taken + open + listed);
+        let bin_groups = BinGroupsPlan::new(premises, bins, waiting, slabs, open);
+        let (need, requests) = (bin_groups.need(open), bin_groups.requests);
+        let BinGroupsPlan { count: bin_groups, partition, sorting, .. } = bin_groups;
+        let always = matches!(settings.storage, StorageMode::Always { .. });
+        let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
+        // Of bins that all stay nothing is read back.
+        let read_back = if kept < waiting { sorting } else { requests };
+        let sort_slabs = if always { need } else { slabs.max(need) } + open;
+
+        // A slab ends where the next page does not fit; each bin has a line that is not full, each
+        // bin group a slab. What is on its way to storage is not what stays.
+        let ends = threads * (bins * LINE_BYTES as u64 + bin_groups * ALIGN as u64);
+        let all_bins = written + written / 128 + ends;
+        let stay = kept.saturating_sub(requests);
+        Self {
+            plan: BinsPlan {
+                used_most: if kept > 0 { partition - requests + kept } else { 0 },
+                used_at_end: if kept < waiting { kept } else { u64::MAX },
+                sort_bytes: sort_slabs.saturating_sub(read_back),
+                most: bins_most,
+                bin_groups,
+            },
+            bytes: open + listed + partition + kept,
+            overlap: listed + sorting + kept,
+            stored: if kept < waiting { all_bins.saturating_sub(stay) } else { 0 },
+        }
+    }
+}
+
 /// The plan of a run whose edges go to storage.
 pub(super) fn plan(premises: &Premises) -> Plan {
     let premises = Premises { even_stripes: true, ..*premises };
     let Premises { program, settings, vertices, budget_bytes: budget, .. } = premises;
     let (threads, stripe_bits) = (premises.threads as u64, premises.edges.stripe_bits);
     let held = memory::held_bytes(&premises);
-    let marks = memory::marks_bytes(&premises);
     let known = memory::vertex_bytes(&premises);
     let input = premises.shape.input_bytes;
-    let segments = premises.segments();
-    let stripes = premises.stripes_most();
-    let written = premises.waiting_bytes();
-    let waiting = written + written / 64;
     let workers = workers_bytes(&premises);
     let fixed = held + known + workers;
-
-    let Open { bins, bins_most, bytes: open, listed } =
-        Open::new(&premises, waiting, stripes, segments * stripes);
-    let listed = listed + marks;
-
-    let slabs = budget.saturating_sub(fixed + open + listed + input);
-    let bin_groups = BinGroupsPlan::new(&premises, bins, waiting, slabs, open);
-    let (need, requests) = (bin_groups.need(open), bin_groups.requests);
-    let BinGroupsPlan { count: bin_groups, partition, sorting, .. } = bin_groups;
-    let always = matches!(settings.storage, StorageMode::Always { .. });
-    let kept = if always { 0 } else { slabs.saturating_sub(need).min(waiting) };
-    // Of bins that all stay nothing is read back.
-    let read_back = if kept < waiting { sorting } else { requests };
-    let sort_slabs = if always { need } else { slabs.max(need) } + open;
-    let sort_bytes = sort_slabs.saturating_sub(read_back);
+    let bins = Binning::new(&premises, fixed + input);
 
     let flags = (vertices + premises.edges.key_sources()) * 2 * program.active();
     let signals = program.columns(vertices, stripe_bits);
-    let chunks = premises.chunk_bytes(stripes);
+    let chunks = premises.chunk_bytes(premises.stripes_most());
     let values = vertices * program.value;
     let columns = threads * footprint::column_io(program.value, stripe_bits);
     let state = signals + flags + vertices * program.beside();
@@ -150,36 +184,23 @@ pub(super) fn plan(premises: &Premises) -> Plan {
         StorageMode::Kept => 0,
     };
     // Of a graph that is kept only bins go to temporary files, and mostly none do.
-    // A slab ends where the next page does not fit; each bin has a line that is not full, each
-    // bin group a slab. What is on its way to storage is not what stays.
-    let ends = threads * (bins * LINE_BYTES as u64 + bin_groups * ALIGN as u64);
-    let all_bins = written + written / 128 + ends;
-    let stay = kept.saturating_sub(requests);
-    let bins_stored = if kept < waiting { all_bins.saturating_sub(stay) } else { 0 };
     let is_kept = settings.storage == StorageMode::Kept;
     let chunks_stored = if is_kept { 0 } else { chunks };
-    let bins_plan = BinsPlan {
-        used_most: if kept > 0 { partition - requests + kept } else { 0 },
-        used_at_end: if kept < waiting { kept } else { u64::MAX },
-        sort_bytes,
-        most: bins_most,
-        bin_groups,
-    };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let storage = StoragePlan {
         cache_bytes,
         edge_states_bytes,
-        bins: Some(bins_plan),
+        bins: Some(bins.plan),
         state,
         window: None,
-        room: room.with_edges(&premises, bins_stored, chunks_stored),
+        room: room.with_edges(&premises, bins.stored, chunks_stored),
     };
     let memory = Memory {
         held,
         input,
-        marks,
-        bins: open + listed + partition + kept,
-        overlap: listed + sorting + kept,
+        marks: memory::marks_bytes(&premises),
+        bins: bins.bytes,
+        overlap: bins.overlap,
         chunks: cache_bytes.min(chunks),
         vertices: known - degrees,
         degrees,
