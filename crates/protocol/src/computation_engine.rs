@@ -175,44 +175,13 @@ impl ComputationEngine {
                 Stage::Streaming
                     if self.owned.get(&partition).is_some_and(|owned| owned.interrupts(cx)) =>
                 {
-                    // Between chunks, and not beside one.
-                    if self.streaming.is_empty()
-                        && let Some(payload) = self.owned.get_mut(&partition).and_then(Owned::merge)
-                    {
-                        cx.counters.count(Path::Interrupted);
-                        task.stage = Stage::Interrupted;
-                        self.working = Some(cx.work(Work::Merge(payload)));
-                    }
+                    self.interrupt(cx, partition);
                     return;
                 }
                 Stage::Streaming => {
-                    self.fill(cx, step);
-                    let Some(task) = &mut self.task else { return };
-                    let streams = self.streaming.len();
-                    if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
+                    if !self.stream(cx, step) {
                         return;
                     }
-                    if task.pulls.has_next() && task.needs_signals() {
-                        self.load_signals(cx);
-                        return;
-                    }
-                    if let Some((block, payload)) = task.pulls.next() {
-                        assert!(!task.needs_signals(), "signals are there before chunks are");
-                        let token = cx.work(Work::Stream { block, payload });
-                        self.streaming.insert(token, block);
-                        if streams > 0 {
-                            cx.counters.count(Path::StreamedTogether);
-                        }
-                        continue;
-                    }
-                    let waits = streams > 0 && !cx.config.has(Bug::StreamsNotAwaited);
-                    if waits || !task.pulls.ended() {
-                        return;
-                    }
-                    if task.needs_signals() {
-                        cx.counters.count(Path::NotLoaded);
-                    }
-                    self.next_cell(cx, step);
                 }
                 Stage::Waiting => {
                     if !self.collected.remove(&partition) {
@@ -228,21 +197,69 @@ impl ComputationEngine {
                     }
                     return;
                 }
-                Stage::Collecting => {
-                    assert!(!task.stolen, "only a master applies");
-                    let Some(owned) = self.owned.get_mut(&partition) else { return };
-                    if let Some(payload) = owned.merge() {
-                        cx.counters.count(Path::Merged);
-                        self.working = Some(cx.work(Work::Merge(payload)));
-                    } else if owned.is_whole() {
-                        task.stage = Stage::Applying;
-                        self.working = Some(cx.work(Work::Apply));
-                    }
-                    return;
-                }
+                Stage::Collecting => return self.merge_next(cx, partition),
                 Stage::Turning => return self.fill(cx, step),
                 _ => return,
             }
+        }
+    }
+
+    /// Merges accumulators that came, between chunks and not beside one.
+    fn interrupt(&mut self, cx: &mut Context, partition: u32) {
+        let Some(task) = &mut self.task else { return };
+        if self.streaming.is_empty()
+            && let Some(payload) = self.owned.get_mut(&partition).and_then(Owned::merge)
+        {
+            cx.counters.count(Path::Interrupted);
+            task.stage = Stage::Interrupted;
+            self.working = Some(cx.work(Work::Merge(payload)));
+        }
+    }
+
+    /// Streams the next chunk, or goes to the next cell when the input of one has ended. False
+    /// where there is nothing to do but wait.
+    fn stream(&mut self, cx: &mut Context, step: Step) -> bool {
+        self.fill(cx, step);
+        let Some(task) = &mut self.task else { return false };
+        let streams = self.streaming.len();
+        if streams >= cx.config.streams.max(1) || self.storing.is_full(cx) {
+            return false;
+        }
+        if task.pulls.has_next() && task.needs_signals() {
+            self.load_signals(cx);
+            return false;
+        }
+        if let Some((block, payload)) = task.pulls.next() {
+            assert!(!task.needs_signals(), "signals are there before chunks are");
+            let token = cx.work(Work::Stream { block, payload });
+            self.streaming.insert(token, block);
+            if streams > 0 {
+                cx.counters.count(Path::StreamedTogether);
+            }
+            return true;
+        }
+        let waits = streams > 0 && !cx.config.has(Bug::StreamsNotAwaited);
+        if waits || !task.pulls.ended() {
+            return false;
+        }
+        if task.needs_signals() {
+            cx.counters.count(Path::NotLoaded);
+        }
+        self.next_cell(cx, step);
+        true
+    }
+
+    /// Merges the next accumulators of a partition, or applies once all have come.
+    fn merge_next(&mut self, cx: &mut Context, partition: u32) {
+        let Some(task) = &mut self.task else { return };
+        assert!(!task.stolen, "only a master applies");
+        let Some(owned) = self.owned.get_mut(&partition) else { return };
+        if let Some(payload) = owned.merge() {
+            cx.counters.count(Path::Merged);
+            self.working = Some(cx.work(Work::Merge(payload)));
+        } else if owned.is_whole() {
+            task.stage = Stage::Applying;
+            self.working = Some(cx.work(Work::Apply));
         }
     }
 
