@@ -16,7 +16,7 @@
 //!
 //! **Invariant:** the accumulators that are applied are those of the master and of every stealer
 //! that it accepted, each once. Asserted in `Owned::received`; checked in `is_whole`.
-//! **Invariant:** only the master applies. Asserted in `ComputationEngine::advance_task`.
+//! **Invariant:** only the master applies. Asserted in `ComputationEngine::merge_next`.
 
 use std::collections::{BTreeMap, VecDeque};
 

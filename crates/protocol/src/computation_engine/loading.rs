@@ -23,7 +23,7 @@
 //! may be, at most: `|asked| <= window`. Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
 //! **Invariant:** a chunk is streamed only when the signals of its sources are in memory. Asserted
-//! in `ComputationEngine::advance_task`.
+//! in `ComputationEngine::stream`.
 //! **Invariant:** a cell is left out only if no source in it is active; storage engines prove that
 //! at the barrier, from what they have ([`crate::audit`]). Checked in `audit`. Tested by
 //! `only_cells_of_active_sources_are_asked_for_and_loaded`.
