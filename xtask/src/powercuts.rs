@@ -132,7 +132,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Compares what is there with what should be, goes on, and empties the file system.
+    /// Compares what is there with what should be, continues, and empties the file system.
     fn look(&self, expected: &[u8], ended: bool) -> Outcome {
         let output = self.device.mount.join("ranks.csv");
         match read(&output)? {

@@ -237,7 +237,7 @@ impl OverInput for Levels {
         !spreads || depth + 1 >= PASSES_MAX
     }
 
-    /// Passes until all vertices would be reached, of a search that fills space and goes on
+    /// Passes until all vertices would be reached, of a search that fills space and continues
     /// growing: at no less than it did so far.
     fn foreseen(&self, step: Step, stats: &StepStats<()>, vertices: u64) -> u64 {
         let passes = step.depth + 1;

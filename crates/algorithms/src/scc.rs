@@ -98,7 +98,7 @@ const PATIENCE: u64 = 32;
 /// takes about five passes.
 const REACH_PATIENCE: u64 = 12;
 
-/// Trimming goes on while it decides at least one vertex for so many that it does not.
+/// Trimming continues while it decides at least one vertex for so many that it does not.
 const TRIM_PAYS: u64 = 4;
 
 /// Strongly connected components.
@@ -309,7 +309,7 @@ impl Stream for Scc {
 
     /// A round decides a vertex at least, so there are `V` at most. In each a colour passes less
     /// than `V` edges, and so does who reaches back, with a pass that changes nothing after either;
-    /// the first one may have reached forth and back before. Trimming goes on while it decides a
+    /// the first one may have reached forth and back before. Trimming continues while it decides a
     /// vertex, or has just begun.
     fn limit(&self) -> Limit {
         let invariant = "each round decides the vertex of a colour or pivot at least";

@@ -25,7 +25,7 @@ impl Round {
         Self { stage: stage.into(), open: is_open.into(), changed: is_changed.into() }
     }
 
-    /// Whether the run goes on.
+    /// Whether the run continues.
     pub(crate) fn follows(&self) -> Next {
         if self.open > 0 { Next::Iterate } else { Next::Stop }
     }

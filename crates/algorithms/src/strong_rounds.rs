@@ -22,7 +22,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::table::ColumnData;
 
-/// Trimming goes on while it decides at least one vertex for so many that are open.
+/// Trimming continues while it decides at least one vertex for so many that are open.
 const TRIM_PAYS: u64 = 4;
 
 /// No label: more than all.
@@ -71,7 +71,7 @@ pub(crate) fn after(stage: u16, open: u64, changed: u64) -> u16 {
 
 /// Bound of both programs. A round decides the open vertex with the smallest number at least, so
 /// there are `V` at most. In each a label passes less than `V` edges, and so does the word that a
-/// vertex is reached, with an iteration that finds nothing new after either. Trimming goes on
+/// vertex is reached, with an iteration that finds nothing new after either. Trimming continues
 /// while it decides a vertex, or has just begun.
 pub(crate) fn limit() -> Limit {
     let invariant = "each round decides the open vertex with the smallest number";

@@ -1,7 +1,7 @@
 //! PageRank of a walk that follows heavy edges more often, and jumps where it is told to.
 //!
 //! With damping `d`, weights `w`, `W(u)` the sum of the weights of the edges that leave `u`, sinks
-//! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it goes on from a sink,
+//! `S` (vertices with `W(s) = 0`), `p` where the walk jumps to, `q` where it continues from a sink,
 //! and `r` where it begins, which sum to 1 each:
 //!
 //! ```text

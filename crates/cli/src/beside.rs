@@ -1,7 +1,7 @@
 //! Files that are read though another one is named: lists of vertices, bits of graphs.
 //!
 //! Invariant: what a reader opens beside a file is here too, so that no output replaces it and a
-//! run that goes on notices that it has changed. Tested by `what_is_read_beside_a_file_is_known`.
+//! run that continues notices that it has changed. Tested by `what_is_read_beside_a_file_is_known`.
 
 use std::path::{Path, PathBuf};
 

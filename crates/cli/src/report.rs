@@ -25,7 +25,7 @@ use crate::readings;
 use crate::session::{Origin, Session};
 use crate::text::counted;
 
-/// Everything but the phases, which go on until the report is written.
+/// Everything but the phases, which continue until the report is written.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     version: &'static str,

@@ -44,7 +44,7 @@ pub(crate) fn run(
     session.holds(check_outputs(&args.output, outputs)?.held_bytes());
     session.holds(checkpoint::held_bytes(&args.checkpoint));
     let is_resumed = resumed.is_some();
-    // A run that is kept goes on in the way in which it began.
+    // A run that is kept continues in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
         settled(algorithm, (&args.input, args.graph), &source, &session)?
     } else {

@@ -165,7 +165,7 @@ impl Session {
         self.bars = None;
     }
 
-    /// Whether what is said is seen while the run goes on.
+    /// Whether what is said is seen while the run continues.
     fn speaks(&self) -> bool {
         self.said.is_none() && !self.resources.quiet
     }

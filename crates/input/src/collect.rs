@@ -318,7 +318,7 @@ impl Collector {
         let scratch = state.scratch.insert(TempFiles::make(&self.directories)?).clone();
         let parts = std::mem::take(&mut state.parts);
         state.part_bytes = 0;
-        // Others go on meanwhile, and write the parts that they have parsed.
+        // Others continue meanwhile, and write the parts that they have parsed.
         drop(state);
         for placed in parts {
             let spilled = Spilled::write(&scratch, placed)?;

@@ -90,7 +90,7 @@ pub trait Contract: Sync {
         last: &Self::Total,
     ) -> (Self::Value, Self::Total);
 
-    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    /// Whether to continue after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
     /// The iterations that a run takes at most, as

@@ -71,7 +71,7 @@ pub trait Extended: Sync {
         last: &Self::Total,
     ) -> (Self::Value, Self::Total);
 
-    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    /// Whether to continue after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
     /// The iterations that a run takes at most, as

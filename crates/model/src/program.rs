@@ -209,7 +209,7 @@ pub trait Program: Sync {
     const ORDER_INDEPENDENT: bool = false;
 
     /// Whether an update says all that [`Self::relax`] makes of an edge, as distances and labels
-    /// do, and the byte of a search does not. Then values that were relaxed may go on level by
+    /// do, and the byte of a search does not. Then values that were relaxed may continue level by
     /// level.
     const UPDATES_ARE_COMPLETE: bool = false;
 
@@ -330,10 +330,10 @@ pub trait Program: Sync {
         0
     }
 
-    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    /// Whether to continue after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &Self::Total) -> Next;
 
-    /// The iterations that a run takes at most. A run that goes on for longer is ended with what
+    /// The iterations that a run takes at most. A run that continues for longer is ended with what
     /// the limit rests on.
     fn limit(&self) -> Limit;
 }

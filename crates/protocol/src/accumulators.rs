@@ -195,7 +195,7 @@ impl Owned {
         self.received.pop_front()
     }
 
-    /// Whether there is something to merge before the master goes on.
+    /// Whether there is something to merge before the master continues.
     pub(crate) fn interrupts(&self, cx: &Context) -> bool {
         cx.config.handover == Handover::Interrupt && !self.received.is_empty()
     }

@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn when_a_checkpoint_is_due() {
-        // (iterations, interval, goes on) -> due
+        // (iterations, interval, continues) -> due
         let cases = [
             (0, 3, true, true),
             (1, 3, true, false),

@@ -23,9 +23,9 @@ pub enum Route {
 pub enum Handover {
     /// The stealer keeps them until the master asks.
     Memory,
-    /// The stealer stores them and goes on; an alternative that the paper rejects.
+    /// The stealer stores them and continues; an alternative that the paper rejects.
     Storage,
-    /// The stealer sends them when it has ended, and goes on; the master merges them between its
+    /// The stealer sends them when it has ended, and continues; the master merges them between its
     /// chunks, or keeps them until it begins the partition. The other one that the paper rejects.
     Interrupt,
 }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! It may be any process that fills rank 0: all that it knows of a run lies in the manifests that
-//! those who join bring along, so a successor of it goes on like any restarted machine.
+//! those who join bring along, so a successor of it continues like any restarted machine.
 //!
 //! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
 //! Asserted in `Coordinator::install`. **Invariant:** a checkpoint is told of only when its
@@ -268,7 +268,7 @@ impl Coordinator {
         false
     }
 
-    /// Goes on after a checkpoint: with a gather, if it has updates and they are all there.
+    /// Continues after a checkpoint: with a gather, if it has updates and they are all there.
     fn go_back(&mut self, cx: &mut Context, manifest: &Manifest, all_there: bool) {
         let iteration = manifest.version;
         match &manifest.scattered {

@@ -1,7 +1,7 @@
 //! Members of an epoch: signs of life, and leaving it for the next.
 //!
 //! The host says who fills a rank, and gives each process a larger incarnation than the one before.
-//! The coordinator (rank 0) names epochs. A process that has just started, or cannot go on, says
+//! The coordinator (rank 0) names epochs. A process that has just started, or cannot continue, says
 //! hello; the coordinator summons all machines into a new epoch, and each that follows has
 //! forgotten all of the old one but what is stored.
 //!

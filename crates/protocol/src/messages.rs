@@ -37,7 +37,7 @@ pub struct Envelope {
 /// Content of an envelope.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// A process has started, or (`needs_new_epoch`) cannot go on in this epoch. Repeated.
+    /// A process has started, or (`needs_new_epoch`) cannot continue in this epoch. Repeated.
     Hello {
         /// Something was lost or is wrong, and only a new epoch helps.
         needs_new_epoch: bool,
@@ -393,7 +393,7 @@ pub enum Event {
         /// From the effect.
         token: u64,
     },
-    /// The machine cannot go on: bad input, too small a budget, or the user has had enough.
+    /// The machine cannot continue: bad input, too small a budget, or the user has had enough.
     Fail {
         /// Kind of the reason.
         why: Exit,

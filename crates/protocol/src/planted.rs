@@ -44,7 +44,7 @@ pub enum Bug {
     StealerDrops,
     /// Engines that have all chunks streamed do not wait for their updates to be stored.
     StoresNotAwaited,
-    /// Work goes on however much is under way to storage.
+    /// Work continues however much is under way to storage.
     StoresUnbounded,
     /// Blocks whose writes were under way when an epoch ended are left where they are.
     OrphansLeft,

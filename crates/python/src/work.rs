@@ -1,4 +1,4 @@
-//! Work that takes long, beside an interpreter that goes on.
+//! Work that takes long, beside an interpreter that continues.
 //!
 //! The caller's thread waits without the interpreter's lock, and looks up ten times a second: for
 //! signals, so that Ctrl-C ends the work, and to tell how far it is.

@@ -59,7 +59,7 @@ kinds! {
     CutForGood = "cut for good",
     /// A disk or a program never answered.
     Stuck = "disk or program stuck",
-    /// A machine learnt that it cannot go on.
+    /// A machine learnt that it cannot continue.
     Fails = "machine fails",
     /// A block that was not synced was gone after a crash.
     Unsynced = "unsynced block lost",

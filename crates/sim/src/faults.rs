@@ -56,7 +56,7 @@ pub enum Fault {
         /// By whom.
         stuck: Stuck,
     },
-    /// A machine learns that it cannot go on.
+    /// A machine learns that it cannot continue.
     Fails {
         /// Which.
         rank: Rank,

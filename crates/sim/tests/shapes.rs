@@ -1,4 +1,4 @@
-//! A run that is started again on the disks of a cluster: of the same size it goes on where that
+//! A run that is started again on the disks of a cluster: of the same size it continues where that
 //! stopped, of another one it reads its input again, or refuses.
 
 use std::sync::Arc;

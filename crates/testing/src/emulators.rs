@@ -125,7 +125,7 @@ fn listening(command: &mut Command) -> Result<(Child, String), String> {
         let port: String = behind.chars().take_while(char::is_ascii_digit).collect();
         Some(format!("http://127.0.0.1:{port}"))
     });
-    // It goes on speaking, and must not wait for who listens.
+    // It continues speaking, and must not wait for who listens.
     std::thread::spawn(move || lines.for_each(drop));
     match address {
         Some(address) => Ok((process, address)),

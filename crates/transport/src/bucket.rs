@@ -150,7 +150,7 @@ impl Bucket {
         self.at += bytes;
     }
 
-    /// Goes on to the next segment, if there is one with room for a message.
+    /// Continues to the next segment, if there is one with room for a message.
     #[cold]
     fn next_segment(&mut self, width: usize) -> bool {
         let next = self.segment_end;

@@ -7,8 +7,8 @@
 //!           or one u64, the edges that leave the partition
 //! ```
 //!
-//! A machine counts by partitions. Where numbers of vertices go on beyond 32 bits an array over all
-//! of them may be more than its memory: there those of a partition that it met are in a table,
+//! A machine counts by partitions. Where numbers of vertices continue beyond 32 bits an array over
+//! all of them may be more than its memory: there those of a partition that it met are in a table,
 //! until an array takes less.
 //!
 //! **Invariant:** counts come to what an array over all vertices has, in either form. Tested by

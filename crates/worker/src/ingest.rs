@@ -33,7 +33,7 @@ use crate::other;
 use crate::partitioning::{Partitioning, in_zone};
 
 /// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
-/// have several tiles, and some that go on beyond their block.
+/// have several tiles, and some that continue beyond their block.
 const BLOCK_BITS: u32 = 4;
 const TILE_EDGES_LEAST: usize = 3;
 

@@ -120,7 +120,7 @@ impl Cluster {
         self.active |= active;
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     fn decide(&mut self, iterations: u32) -> Result<bool, EngineError> {
         let (control, totals) = (self.control.clone(), std::mem::take(&mut self.totals));
         let decided = self.workers[0].work(&Work::Decide { iterations, control, totals })?;

@@ -1,4 +1,4 @@
-//! Options of runs that can be gone on with.
+//! Options of runs that can be resumed.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf, absolute};

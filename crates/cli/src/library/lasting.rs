@@ -42,7 +42,7 @@ impl Graph {
         let source = Source::with(&options.input, &options.resources)?;
         algorithm.check(&options.input.shown())?;
         let mut session = Session::within(options.resources.clone(), progress)?;
-        // A run that is kept goes on in the way in which it began.
+        // A run that is kept continues in the way in which it began.
         let graph = (&options.input, options.graph);
         let other = run::settled(&*algorithm, graph, &source, &session)?;
         let algorithm = other.unwrap_or(algorithm);

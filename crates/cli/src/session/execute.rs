@@ -89,7 +89,7 @@ impl Session {
         Ok(passed)
     }
 
-    /// Peels the graph, where the plan has rows and nothing is to be gone on from.
+    /// Peels the graph, where the plan has rows and nothing is to be resumed from.
     pub(crate) fn peel<V: Value>(
         &self,
         ready: &LoadedGraph,

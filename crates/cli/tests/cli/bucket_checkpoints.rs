@@ -1,5 +1,5 @@
-//! Checkpoints in a bucket: a run goes on from there with the same answer, whatever the store does,
-//! and of two that go on with one run one wins.
+//! Checkpoints in a bucket: a run continues from there with the same answer, whatever the store
+//! does, and of two that resume one run one wins.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn faults_that_pass_make_no_difference() {
             assert!(server.paths().is_empty());
         }
     }
-    // Bodies that are cut while a run goes on from them.
+    // Bodies that are cut while a run continues from them.
     broken_off(&sandbox, &server);
     let mut left = 2;
     server.fail(move |request| {

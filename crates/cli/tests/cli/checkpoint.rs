@@ -67,8 +67,8 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
     }
 }
 
-/// A path whose edges weigh as much as halving goes on, so that passes halve the trees and no more,
-/// and both ways so that all reach each other.
+/// A path whose edges weigh as much as halving continues, so that passes halve the trees and no
+/// more, and both ways so that all reach each other.
 fn halving(sandbox: &Sandbox, vertices: u32) {
     let edge =
         |at: u32| format!("{at},{},{}\n{},{at},{}\n", at + 1, at.trailing_zeros(), at + 1, 40);
@@ -263,7 +263,7 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
         assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
     }
     assert_eq!(sandbox.files(), ["full", "graph.tsv"]);
-    // However long the others take, it goes on.
+    // However long the others take, it continues.
     let child = begun(&sandbox, &LONG.replace("400", "1000000000"));
     for line in ["resume kept.run", "run pagerank graph.tsv --checkpoint kept.run"] {
         let ended = sandbox.run(line);

@@ -58,7 +58,7 @@ fn all_that_there_is(store: Option<Emulator>) {
         at.ends(&line, 0);
         assert!(read("r.csv") == read("expected.csv"), "{cache}");
     }
-    // Checkpoints: the run ends because its result cannot be written, and goes on.
+    // Checkpoints: the run ends because its result cannot be written, and continues.
     let line = "run pagerank BOX/graph --iterations 6 -q -o /dev/full --output-format csv \
                 --checkpoint BOX/ck --checkpoint-every 2";
     at.ends(line, 74);

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Threads belong to the epoch, and all have ended when it has. The last barrier is met when all
-//! that a machine has sent has arrived, so accumulator threads that go on until then have
+//! that a machine has sent has arrived, so accumulator threads that continue until then have
 //! acknowledged everything.
 
 use std::cell::Cell;

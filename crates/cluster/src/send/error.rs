@@ -12,7 +12,7 @@ use crate::program::exit;
 /// Reason of a thread to end.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The run cannot go on anywhere, for this reason.
+    /// The run cannot continue anywhere, for this reason.
     Failed { why: Exit, what: String },
     /// A machine is out of reach: the run may begin anew.
     Gone(String),

@@ -170,7 +170,7 @@ impl Living {
         }
     }
 
-    /// Goes through epochs until the machine is stopped, or the run cannot go on.
+    /// Goes through epochs until the machine is stopped, or the run cannot continue.
     fn epochs(&self) -> Result<(), Stop> {
         let ending = &self.shared.ending;
         let (mut count, mut vain) = (0, None);

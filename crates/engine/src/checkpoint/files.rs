@@ -7,8 +7,8 @@ use std::num::NonZero;
 pub enum Every {
     /// After every so many iterations, counted from the begin of the run.
     Iterations(NonZero<u64>),
-    /// So seldom that they take a twentieth of the time: after a checkpoint the run goes on for 19
-    /// times as long as that took, and for 10 seconds at least. What the first one will take is
+    /// So seldom that they take a twentieth of the time: after a checkpoint the run continues for
+    /// 19 times as long as that took, and for 10 seconds at least. What the first one will take is
     /// guessed from its bytes.
     Share,
 }

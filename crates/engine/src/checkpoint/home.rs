@@ -2,7 +2,7 @@
 //!
 //! A directory is locked by the one process that writes to it. A bucket has no locks: there the
 //! manifest is put only in the place of the version that this process put or read last, so of two
-//! that go on with one run the first to write a checkpoint goes on, and the other ends. Files of
+//! that resume one run the first to write a checkpoint continues, and the other ends. Files of
 //! states bear a number of their process there, so that neither touches those of the other.
 //!
 //! Invariant: what another process has written since is never replaced or removed. Checked in

@@ -1,4 +1,4 @@
-//! Checkpoints: what a run has come to, kept in a directory, so that another process can go on.
+//! Checkpoints: what a run has come to, kept in a directory, so that another process can continue.
 //!
 //! ```text
 //! DIR/checkpoint    the manifest: what the run is, and its checkpoints with their checksums
@@ -12,7 +12,7 @@
 //! Signals are not kept: they follow from values.
 //!
 //! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
-//! one before is kept until the next one is committed, and is gone on from when a file of the last
+//! one before is kept until the next one is committed, and is resumed from when a file of the last
 //! one is not what was written · after a call that failed nothing is written any more · one process
 //! at a time: it holds a lock on the directory, or is the last that put the manifest. Checked in
 //! `lock_directory` and `Home::put_manifest`. Tested by
@@ -60,7 +60,7 @@ use welter_store::random_number;
 
 /// No checkpoint sooner than this after another, or after the begin, where time decides.
 const PAUSE_LEAST: Duration = Duration::from_secs(10);
-/// The run goes on for so many times as long as a checkpoint took.
+/// The run continues for so many times as long as a checkpoint took.
 const PAUSES: u32 = 19;
 /// Bytes a second that a checkpoint is written with, before one was.
 const RATE_GUESS: f64 = 5e8;
@@ -375,7 +375,8 @@ impl Checkpoints {
         // In a bucket what is not there names nothing: another process has ended the run.
         let is_gone = matches!(named, Err(StoreError::Missing { .. })) && self.home.writer() > 0;
         if is_gone || matches!(named, Ok(false)) {
-            // The first error is the one to tell, and what is left is removed when the run goes on.
+            // The first error is the one to tell, and what is left is removed when the run
+            // continues.
             let _ = self.home.discard(&self.state_path(entry));
         }
     }

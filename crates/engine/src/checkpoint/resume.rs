@@ -3,7 +3,7 @@
 //! Beside values a checkpoint has who is active, in programs with a frontier, and the states of
 //! edges, in extended ones, in the order in which these lie: by stripe on routes `fold` and
 //! `spill`, by range and worker on `ranges`, and within these as chunks have the edges. So a run
-//! with states goes on only where the plan lays them out alike.
+//! with states continues only where the plan lays them out alike.
 
 use super::{
     Checkpoints, Columns, RunColumns, RunProgress, Settable, Shape, refuse_relaxing,

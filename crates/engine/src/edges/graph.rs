@@ -319,7 +319,7 @@ impl Graph {
         let mut tiles = chunk.tiles().peekable();
         std::iter::from_fn(move || {
             let tile = tiles.next()?;
-            // A tile goes on into the block in which the next one begins, at most.
+            // A tile continues into the block in which the next one begins, at most.
             let next = tiles.peek().map_or(u64::MAX, |next| next.source + block);
             let sources = tile.source..next.clamp(tile.source + 1, tile.source + width);
             Some((tile, sources))

@@ -22,7 +22,7 @@ pub struct EdgeLayout {
     pub compression: Compression,
     /// Size at which a chunk is closed, bytes.
     pub chunk_bytes: usize,
-    /// Whether tiles with few edges go on into the next blocks of sources, as they do where no
+    /// Whether tiles with few edges continue into the next blocks of sources, as they do where no
     /// program looks for those of few sources, and in kept graphs.
     pub wide_tiles: bool,
 }

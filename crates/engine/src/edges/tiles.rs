@@ -26,7 +26,7 @@ use crate::machine::dispatch::dispatched;
 use crate::machine::sync::lock;
 use crate::plan::Plan;
 
-/// Where a block has fewer edges than this, its tile goes on into the next blocks. Far from the
+/// Where a block has fewer edges than this, its tile continues into the next blocks. Far from the
 /// diagonal of a web-like graph blocks have an edge or two each, and tiles of one block took twice
 /// the time of the edges in them. An index of sources needs tiles of one block.
 pub(crate) const TILE_EDGES_LEAST: usize = 512;
@@ -58,7 +58,7 @@ impl<R: Record> TileWriter<R> {
     }
 
     /// Writes all cells of a stripe. Each bin is dropped when it is done with; `done` hears of its
-    /// edges, and says whether to go on.
+    /// edges, and says whether to continue.
     pub(crate) fn stripe<W: Waiting<Record = R>>(
         &mut self,
         config: TileWriterConfig<'_, '_>,
@@ -263,7 +263,8 @@ impl TileBuffers<'_> {
                 + keys.len() * size_of::<f64>() * usize::from(R::WEIGHTED)
                 + 64;
             if !self.builder.is_empty() {
-                // Chunks fill their slab: a cell ends where the slab does and goes on in the next.
+                // Chunks fill their slab: a cell ends where the slab does and continues in the
+                // next.
                 let room = config.layout.chunk_bytes.min(self.packer.room());
                 if self.builder.bytes() + tile_bytes > room {
                     self.close(label, config)?;
@@ -316,7 +317,7 @@ pub(crate) struct Numbers<'a> {
     /// Lowest bits of it that go when duplicates are merged.
     way_bits: u32,
     block_bits: u32,
-    /// A tile with fewer edges goes on beyond its block.
+    /// A tile with fewer edges continues beyond its block.
     edges_least: usize,
     /// Low bits of a tile's key that hold the destination's number.
     key_bits: u32,

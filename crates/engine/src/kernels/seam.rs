@@ -48,7 +48,7 @@ pub(crate) trait Kernel: Sync {
     /// Widths of columns, and capabilities.
     fn shape(&self) -> &KernelShape;
 
-    /// Whether to go on after `iterations` iterations, the last of which had these totals.
+    /// Whether to continue after `iterations` iterations, the last of which had these totals.
     fn next(&self, iterations: u64, total: &[u8]) -> Next;
 
     /// The iterations that a run takes at most.

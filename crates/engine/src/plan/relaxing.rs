@@ -2,7 +2,7 @@
 //! out of searches of very many levels.
 //!
 //! It is foreseen and no bound: a stripe may turn out wider, or have fewer edges in its chunks. A
-//! run cuts its parts by what they are, and goes on level by level where they do not fit.
+//! run cuts its parts by what they are, and continues level by level where they do not fit.
 
 use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;

@@ -50,8 +50,8 @@ pub struct Settings {
     /// How large requests to storage are, and how many each worker has in flight. It changes no
     /// answer.
     pub requests: Requests,
-    /// Whether stream programs go on reading edges from storage that can never be candidates again,
-    /// instead of writing the others anew. It changes no answer.
+    /// Whether stream programs continue reading edges from storage that can never be candidates
+    /// again, instead of writing the others anew. It changes no answer.
     pub keeps_edges: bool,
 }
 

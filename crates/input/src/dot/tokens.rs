@@ -109,7 +109,7 @@ impl<'a> Tokens<'a> {
         if token != Token::Quoted {
             return Ok(token);
         }
-        // A text may go on after a plus.
+        // A text may continue after a plus.
         loop {
             let (text, line) = (std::mem::take(&mut self.text), self.line);
             let after = self.read()?;

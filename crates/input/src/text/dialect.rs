@@ -214,8 +214,8 @@ impl Dialect {
         ))
     }
 
-    /// Looks at what comes behind the columns that are needed: it may not go on in the next line,
-    /// nor hold another row.
+    /// Looks at what comes behind the columns that are needed: it may not continue in the next
+    /// line, nor hold another row.
     fn rest(&self, line: &[u8], mut fields: Fields<'_>, found: usize) -> Result<(), String> {
         if self.cut == RecordEnd::Lines && !self.crlf && memchr::memchr(b'\r', line).is_some() {
             return Err(

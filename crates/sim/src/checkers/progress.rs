@@ -39,12 +39,12 @@ pub struct Excuses {
     pub cut: bool,
     /// A disk or a program never answers.
     pub stalled: bool,
-    /// Machines were told that they cannot go on, for these reasons: a bit each.
+    /// Machines were told that they cannot continue, for these reasons: a bit each.
     pub failed: u32,
 }
 
 impl Excuses {
-    /// A machine is told that it cannot go on.
+    /// A machine is told that it cannot continue.
     pub fn fails(&mut self, why: Exit) {
         self.failed |= 1 << why as u32;
     }

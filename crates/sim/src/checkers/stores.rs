@@ -1,6 +1,6 @@
 //! Nothing piles up on its way to storage: a machine reads no further piece of the input and
 //! streams no further chunk while as much of its own is under way as the window of stores allows,
-//! nor goes on with what it tells as it applies.
+//! nor continues with what it tells as it applies.
 //!
 //! ```text
 //! under_way(x, t)   bytes of blocks that x has sent to be stored and has not heard of

@@ -4,7 +4,7 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
-//! W1 and W2 go on from there: welter's own layout.
+//! W1 and W2 continue from there: welter's own layout.
 //!
 //! Not here: Figures 1 to 4, which are no measurements. (The figure with the number 1 is Table 1,
 //! which the benchmark `outofcore` makes by real runs too.)

@@ -187,7 +187,7 @@ impl World<'_> {
         }
     }
 
-    /// A machine learns that it cannot go on.
+    /// A machine learns that it cannot continue.
     fn fail(&mut self, rank: Rank, why: Exit) {
         let Some(at) = self.current[rank] else { return };
         if self.processes[at].alive && !self.processes[at].finished {

@@ -42,8 +42,9 @@ pub enum Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder of `count` keys; none of packed ones. `bytes` begins with the tile and may go on
-    /// after its last byte; where [`OVERREAD`] bytes follow, the fast loop runs to the end.
+    /// A decoder of `count` keys; none of packed ones. `bytes` begins with the tile and may
+    /// continue after its last byte; where [`OVERREAD`] bytes follow, the fast loop runs to the
+    /// end.
     pub fn new(
         encoding: Encoding,
         bytes: &'a [u8],

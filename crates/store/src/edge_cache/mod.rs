@@ -201,7 +201,7 @@ impl EdgeCache {
         })
     }
 
-    /// Puts bytes that go on at a place of a file where they belong, and writes blocks that are
+    /// Puts bytes that continue at a place of a file where they belong, and writes blocks that are
     /// whole.
     fn keep(&self, file: FileNumber, (at, mut bytes): (&mut u64, &[u8]), buffer: &mut [u8]) {
         while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Requests that are done by the thread that asks for them, before it goes on.
+//! Requests that are done by the thread that asks for them, before it continues.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Files that are closed while something else goes on.
+//! Files that are closed while something else continues.
 //!
 //! The last handle of a file without a name gives its blocks back, and a file system that tells its
 //! device of each takes its time: 1.5 s for 1.1 GiB on ext4 with `discard` on a virtual disk.

@@ -70,7 +70,7 @@ impl<M: Memory> Joined<M> {
         }
     }
 
-    /// Whether a request goes on where the run ends.
+    /// Whether a request continues where the run ends.
     fn goes_on(&self, request: &Request<M>) -> bool {
         let Some(first) = self.run.first() else { return true };
         let is_read = |request: &Request<M>| {

@@ -160,7 +160,7 @@ impl<M: Memory> Queue<M> {
     ///
     /// # Errors
     /// That of a request, which names its file and offset; its memory is dropped, and the others
-    /// go on.
+    /// continue.
     pub fn wait(&mut self) -> Result<Option<Done<M>>, StoreError> {
         let began = Instant::now();
         let ended = self.next(true)?;

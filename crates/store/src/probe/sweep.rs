@@ -1,7 +1,7 @@
 //! Sweep over sizes and depths: which are tried, and for how long.
 //!
-//! Each size has its share of the time, and what one leaves is for those that follow. Depths go on
-//! for as long as the rate grows with them.
+//! Each size has its share of the time, and what one leaves is for those that follow. Depths
+//! continue for as long as the rate grows with them.
 
 use std::time::{Duration, Instant};
 

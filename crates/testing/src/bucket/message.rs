@@ -100,7 +100,7 @@ impl Answer {
         Self { status: 200, body: text.into(), ..Self::default() }
     }
 
-    /// Writes it; whether the connection goes on.
+    /// Writes it; whether the connection continues.
     pub(super) fn write(&self, mut to: &TcpStream, is_head: bool) -> io::Result<bool> {
         let mut head = format!("HTTP/1.1 {} -\r\n", self.status);
         if self.status != 204 {

@@ -23,7 +23,7 @@ use welter_progress::FailureKind;
 
 const BOTH_WAYS: Reading = Reading { undirected: true, ..PLAIN };
 
-/// A run that ends by force once it has written so many checkpoints, and goes on elsewhere, if it
+/// A run that ends by force once it has written so many checkpoints, and continues elsewhere, if it
 /// can.
 fn interrupted<P: Program>(
     [first, second]: [&Executor; 2],
@@ -182,8 +182,8 @@ fn with(executor: &Executor, change: impl FnOnce(Settings) -> Settings) -> Execu
     Executor::Memory(Memory { settings: change(memory.settings), ..memory.clone() })
 }
 
-/// Interrupts a run that relaxes parts after each of its passes; each time it goes on in another of
-/// some ways, with the same bits or, where edges cannot be relaxed there, an error that says so.
+/// Interrupts a run that relaxes parts after each of its passes; each time it continues in another
+/// of some ways, with the same bits or, where edges cannot be relaxed there, an error that says so.
 fn judge_out_of_step<P: Program<Total: PartialEq + Debug>>(
     first: &Executor,
     seconds: &[(Executor, bool)],
@@ -211,7 +211,7 @@ fn judge_out_of_step<P: Program<Total: PartialEq + Debug>>(
     }
 }
 
-/// Ways to go on that have the memory to relax edges.
+/// Ways to continue that have the memory to relax edges.
 fn relaxing_ways() -> Vec<(Executor, bool)> {
     let in_memory = |frontier, block_bits| {
         with(&alone(), |settings| Settings { frontier, block_bits, ..settings })

@@ -29,7 +29,7 @@ fn left() -> (Folder, Vec<u8>) {
     (folder, answer.bits())
 }
 
-/// The answer of a run that goes on, and what it says.
+/// The answer of a run that continues, and what it says.
 fn go_on<P: Program>(
     directory: &Path,
     graph: &Graph,

@@ -53,7 +53,7 @@ fn hashes(memory: &Memory, graph: &Graph) -> Vec<u64> {
     answer.values.iter().map(|value| value.0).collect()
 }
 
-/// Runs that end by force after each checkpoint and go on elsewhere.
+/// Runs that end by force after each checkpoint and continue elsewhere.
 fn judge([first, second]: [&Memory; 2], graph: &Graph, expected: &[u64]) {
     for checkpoints in 0..PROGRAM.0 {
         let folder = Folder::new();

@@ -40,7 +40,7 @@ fn graphs() -> [Graph; 3] {
     [ladder(13_000, 6), strands(3, 40, 6), Graph::new(count as usize, pairs)]
 }
 
-/// Runs that end by force after each checkpoint and go on elsewhere, against an undisturbed one;
+/// Runs that end by force after each checkpoint and continue elsewhere, against an undisturbed one;
 /// also how many checkpoints there were at most.
 fn judge<S: Checkpointable<Value: Pod>>(
     [first, second]: [&Memory; 2],

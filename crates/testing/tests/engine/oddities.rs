@@ -156,7 +156,7 @@ fn the_last_slots_of_all() {
 }
 
 /// Tiles of a single edge, which programs with a frontier get: their entries in the directory take
-/// more room than their keys. For others a tile goes on until it is worth its entry.
+/// more room than their keys. For others a tile continues until it is worth its entry.
 #[test]
 fn a_chunk_of_lonely_edges_fits_its_slab() {
     let slots = 300_000 * 64;

@@ -35,7 +35,7 @@ fn sums(graph: &Graph) -> Vec<f64> {
     sums
 }
 
-/// Where a walk jumps to, goes on from sinks, and begins; each sums to 1.
+/// Where a walk jumps to, continues from sinks, and begins; each sums to 1.
 struct Ways {
     jumps: Vec<f64>,
     exits: Option<Vec<f64>>,

@@ -94,7 +94,7 @@ fn todays_builder_writes_the_golden_files() {
     }
 }
 
-/// Directories once said that a chunk's sources may go on as far as its keys could name them.
+/// Directories once said that a chunk's sources may continue as far as its keys could name them.
 #[test]
 fn graphs_that_say_less_of_their_sources_are_read() {
     let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

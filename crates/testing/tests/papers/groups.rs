@@ -122,7 +122,7 @@ fn peeled(graph: &Graph, executors: &[Executor]) -> Vec<Vec<u64>> {
     found
 }
 
-/// So many leave at a time that all threads see to them, and go on while others leave.
+/// So many leave at a time that all threads see to them, and continue while others leave.
 #[test]
 fn many_leave_at_a_time() {
     let (trees, clique) = (1 << 16, 40);

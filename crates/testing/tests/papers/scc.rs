@@ -83,7 +83,7 @@ fn shuffled(count: u32) -> Vec<u32> {
 }
 
 /// Passes with one thread, and with two. How many two threads take depends on when they run: news
-/// stops at a block that another thread has passed, and goes on in the next pass.
+/// stops at a block that another thread has passed, and continues in the next pass.
 fn passes(graph: &Graph, program: Scc) -> [u64; 2] {
     let expected = strong_components(graph);
     [1, 2].map(|number| {

@@ -215,7 +215,7 @@ fn belief<const K: usize>(answer: &Answer<BeliefState<K>, Beliefs<K>>, vertex: u
 
 #[test]
 fn what_was_said_does_not_come_back() {
-    // One edge, of which only vertex 0 knows anything: it goes on believing that.
+    // One edge, of which only vertex 0 knows anything: it keeps believing that.
     let psi = [[0.8, 0.2], [0.2, 0.8]];
     let priors = [[0.7, 0.3], [0.5, 0.5]];
     let answer = judged::<2, 1>(&Graph::new(2, vec![[0, 1]]), (&psi, &priors), (20, 0.0));

@@ -127,7 +127,7 @@ impl Kernel {
         self.object().shape()
     }
 
-    /// Whether to go on after so many iterations, the last of which had these totals.
+    /// Whether to continue after so many iterations, the last of which had these totals.
     ///
     /// # Panics
     /// When the totals are not of their width, which is a bug of the caller.

@@ -22,7 +22,7 @@ pub struct Form {
     pub encoding: Encoding,
     /// Sources of a block, as a power of two.
     pub block_bits: u32,
-    /// A tile with fewer edges goes on beyond its block.
+    /// A tile with fewer edges continues beyond its block.
     pub tile_edges_least: usize,
 }
 

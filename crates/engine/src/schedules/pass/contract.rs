@@ -22,7 +22,7 @@
 //! It gives up sooner where full tables leave too many. A contracted edge takes more bytes than an
 //! edge in a chunk, so where next to nothing is parallel (a path) edges are written as they are
 //! ([`compacted`]); both ways are tried until a quarter was looked at, and then the smaller one
-//! goes on.
+//! continues.
 //!
 //! Invariants: contracted edges are of all edges between two components, but for those that are no
 //! better than another between the same two · where no table was full no two are between the same
@@ -169,7 +169,7 @@ impl<'g> Contraction<'g> {
         }
     }
 
-    /// Lets only one of two ways go on: the one that takes less, as soon as that can be told.
+    /// Lets only one of two ways continue: the one that takes less, as soon as that can be told.
     pub(super) fn choose(&self, left: &CompactedEdges<'_>, at_last: bool) {
         let looked = self.looked.load(Ordering::Relaxed);
         let both = !self.is_over() && !left.is_over();

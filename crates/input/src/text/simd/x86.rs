@@ -71,7 +71,7 @@ struct Turns {
     line_end_next: u64,
     /// 1 if the last byte was a `\r`.
     carriage_before: u64,
-    /// 1 if a number goes on from the last byte.
+    /// 1 if a number continues from the last byte.
     inside_before: u64,
     /// 1 if the last byte was a zero that begins a number.
     zero_before: u64,
