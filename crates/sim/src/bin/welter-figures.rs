@@ -15,7 +15,7 @@ use welter_sim::figures::{Extent, FIGURES, Figure, Maker, Page, svg};
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W3: welter's own layout;
+  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W4: beyond the paper;
                 several are separated by commas); else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most so many machines, a power of two (32)

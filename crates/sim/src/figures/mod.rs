@@ -4,7 +4,7 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
-//! W1 and W2 continue from there: welter's own layout.
+//! W1 to W4 continue from there: welter's own layout, more machines, larger graphs.
 //!
 //! Not here: Figures 1 to 4, which are no measurements. (The figure with the number 1 is Table 1,
 //! which the benchmark `outofcore` makes by real runs too.)
@@ -21,6 +21,7 @@ mod page;
 mod plot;
 mod policies;
 pub mod recorder;
+mod sizes;
 mod strong;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ pub use self::plot::{Claim, Figure, Series};
 pub type Maker = fn(Extent) -> Vec<Figure>;
 
 /// All figures, with the numbers that each function makes.
-pub const FIGURES: [(&[&str], Maker); 16] = [
+pub const FIGURES: [(&[&str], Maker); 17] = [
     (&["5"], policies::busy),
     (&["1", "6", "13", "16", "19"], weak::figures),
     // A graph of one size has few chunks on many machines: none smaller than the paper's.
@@ -53,4 +54,5 @@ pub const FIGURES: [(&[&str], Maker); 16] = [
     (&["W1"], layouts::trillion),
     (&["W2"], layouts::weak),
     (&["W3"], layouts::thousand),
+    (&["W4"], sizes::larger),
 ];

@@ -112,12 +112,11 @@ pub(super) fn window(extent: Extent) -> Vec<Figure> {
                 has room for 6.7 MB (a chunk and a half; what a switch of 2013 with 32 ports of \
                 40 Gb/s gives one), what is beyond is dropped and sent again after 200 ms, the \
                 least that Linux has: then PageRank is fastest with 5 and takes 17 % longer with \
-                32. The search shows no such right half here; with updates of R-MAT 16, whose \
-                first iterations are larger, it took 10 % longer with 32. Each row is by its own \
-                time with 10. Time-outs are few and long, so those rows differ from run to run by \
-                a tenth, and senders of the model do not slow down when they lose packets, so \
-                that more are lost than TCP would lose. 'Measured' is the window that engines \
-                choose themselves.",
+                32. The search shows no such right half here; with updates of R-MAT 16 it took 10 \
+                % longer with 32. Each row is by its own time with 10. Time-outs are few and \
+                long, so those rows differ from run to run by a tenth, and senders of the model \
+                do not slow down when they lose packets, so that more are lost than TCP would \
+                lose. 'Measured' is the window that engines choose themselves.",
     }]
 }
 

@@ -139,6 +139,17 @@ fn many_machines_take_what_disks_and_links_do_and_little_more() {
 }
 
 #[test]
+fn disks_are_busier_on_larger_graphs_and_if_filled_evenly() {
+    let figure = figure("W4");
+    for algorithm in ["BFS", "PR"] {
+        let of = |name: &str| &figure.of(&format!("{algorithm}, {name}")).values;
+        let [random, even] = ["disks in use", "disks in use, even"].map(of);
+        assert!(random.is_sorted(), "{}", figure.markdown());
+        assert!(random.iter().zip(even).all(|(random, even)| even > random), "{}", figure.csv());
+    }
+}
+
+#[test]
 fn half_the_cores_are_enough_and_one_is_not() {
     let figure = figure("9");
     let of = |cores: &str| figure.of(&format!("PR, {cores}")).last();

@@ -1,0 +1,59 @@
+//! Beyond the paper: how much of what is lost on many machines is lost on small graphs alone.
+
+use std::sync::Arc;
+
+use welter_protocol::placement::Placement;
+
+use super::algorithms::{Algorithm, BFS, PR};
+use super::cluster::{Setting, run};
+use super::extent::Extent;
+use super::plot::{Figure, Series};
+
+/// Graphs of a scale more each, up to this many.
+const STEPS: u32 = 4;
+
+/// Graphs that are larger and larger on the most machines.
+pub(super) fn larger(extent: Extent) -> Vec<Figure> {
+    let sizes: Vec<u32> = (extent.shrink.saturating_sub(STEPS)..=extent.shrink).rev().collect();
+    let rows = |algorithm: &'static Algorithm| {
+        let runs = |placement: &Placement| -> Vec<[f64; 2]> {
+            let of = |&shrink: &u32| {
+                let setting = Setting::weak(algorithm, Extent { shrink, ..extent }, extent.most);
+                let mut schedule = setting.schedule();
+                Arc::make_mut(&mut schedule.config).placement = placement.clone();
+                let run = run(&schedule);
+                let idle = run.share(|times| times.idle);
+                [idle, run.rate() / setting.bandwidth()].map(|share| 100.0 * share)
+            };
+            sizes.iter().map(of).collect()
+        };
+        let [random, even] = [Placement::Random, Placement::Even].map(|placement| runs(&placement));
+        let row = |name: &str, values: Vec<f64>| {
+            Series::new(format!("{}, {name}", algorithm.name), values)
+        };
+        let column = |runs: &[[f64; 2]], place: usize| runs.iter().map(|one| one[place]).collect();
+        [
+            row("engines idle", column(&random, 0)).beside("below 4"),
+            row("disks in use", column(&random, 1)).beside("97 or more"),
+            row("engines idle, even", column(&even, 0)),
+            row("disks in use, even", column(&even, 1)),
+        ]
+    };
+    let scale = 27 + extent.most.ilog2();
+    vec![Figure {
+        number: "W4",
+        title: "Larger graphs at the most machines: idle engines, and disks in use, %",
+        axis: "scale of R-MAT",
+        ticks: sizes.iter().map(|shrink| (scale - shrink).to_string()).collect(),
+        series: [&BFS, &PR].into_iter().flat_map(rows).collect(),
+        paper: "On R-MAT 32 engines are idle for less than 4 % (Figure 16), and disks give within \
+                3 % of what they can (Figure 13).",
+        notes: "Of what disks could give, a half of what is missing on small graphs is found \
+                again on the paper's own: R-MAT 32 on 32 machines comes to 90 to 92 %, and to 92 \
+                to 93 % where machines fill disks evenly ('even') and not at random. The rest \
+                stays: engines are idle for 11 to 12 % of the time however large the graph is, \
+                because help pays for itself only if more is left than copies of vertex sets \
+                cost, and these grow as the graph does. Disks of engines that wait serve those \
+                that work, so disks rest less than engines.",
+    }]
+}
