@@ -151,9 +151,9 @@ mod tests {
         {
             assert!((round_up(most) - top).abs() < 1e-9, "{most}: {}", round_up(most));
         }
-        let labels = [(0.02, 0.05), (4.0, 5.0), (2000.0, 2500.0), (2e7, 1e8), (500.0, 25_000.0)];
+        let labels = [(0.02, 0.05), (4.0, 5.0), (2000.0, 2500.0), (2e7, 1e8), (5000.0, 25_000.0)];
         let labels = labels.map(|(value, top)| label(value, top));
-        assert_eq!(labels, ["0.020", "4.0", "2000", "20 M", "0.5 k"]);
+        assert_eq!(labels, ["0.020", "4.0", "2000", "20 M", "5 k"]);
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             let x: f64 = circle.split('"').next().unwrap().parse().unwrap();
             assert!((LEFT..=WIDTH - RIGHT).contains(&x), "{x}");
         }
-        assert!(svg.contains(">5</text>") && svg.contains(">15</text>"), "{svg}");
+        assert!(svg.contains(">4</text>") && svg.contains(">16</text>"), "{svg}");
     }
 
     #[test]
