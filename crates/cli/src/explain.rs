@@ -14,9 +14,13 @@ use crate::load::{self, Source};
 use crate::session::{Forecast, Session};
 use crate::stdout::print;
 
+/// Line on the price of a run that meets the edges where the input has them.
+const UNKNOWN_PRICE: &str = "price     not foreseen: the time is that of reading the input\n";
+
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
-    let session = Session::start(args.resources.clone())?;
+    let mut session = Session::start(args.resources.clone())?;
+    session.prices = args.price.read()?;
     let source = Source::with(&args.input, &args.resources)?;
     print(&explained(algorithm, (&args.input, args.graph), &source, &session)?)
 }
@@ -38,7 +42,9 @@ pub(crate) fn explained(
     })?;
     let plan = &forecast.plan;
     if plan.scans_input() {
-        return Ok(describe(algorithm, source, &forecast, wanted.reading.reversed));
+        let text = describe(algorithm, source, &forecast, wanted.reading.reversed);
+        let unknown = session.prices.as_ref().map_or("", |_| UNKNOWN_PRICE);
+        return Ok(text + unknown);
     }
     let throughput = session.throughput(plan)?;
     let throughput = match source {
@@ -47,6 +53,9 @@ pub(crate) fn explained(
     };
     let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &throughput);
+    if let Some(prices) = &session.prices {
+        text += &prices.lines(plan, &throughput, source.lies_elsewhere());
+    }
     Ok(text + "\n")
 }
 

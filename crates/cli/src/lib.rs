@@ -59,6 +59,7 @@ mod long_run;
 mod near;
 mod numbered;
 mod parts;
+mod price;
 mod probe;
 mod promise;
 mod python;

@@ -92,6 +92,11 @@ impl Source {
         Ok(Some(Self::Kept(name.clone(), Box::new(kept::cached(kept, cache)?))))
     }
 
+    /// Whether it is a graph that lies in a bucket.
+    pub(crate) fn lies_elsewhere(&self) -> bool {
+        matches!(self, Self::Kept(_, kept) if kept.io().remote.is_some())
+    }
+
     /// Names of the files that it is read from, with those that are read beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         match self {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use welter_engine::plan::{Plan, PlannedRequests, human_bytes};
 use welter_engine::{CheckpointStats, Graph};
+use welter_objects::Traffic;
 use welter_output::write_file;
 use welter_progress::{FailureKind, PhaseReport};
 use welter_store::frame::Compression;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::line;
 use crate::load::Source;
+use crate::price::{Price, spent};
 use crate::readings;
 use crate::session::{Origin, Session};
 use crate::text::counted;
@@ -44,6 +46,9 @@ pub(crate) struct Report {
     /// Where a disk of this machine keeps a part of a graph that lies elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     edge_cache: Option<CacheFigures>,
+    /// Whether the graph lies in a bucket.
+    #[serde(skip)]
+    lies_elsewhere: bool,
     /// Where the run can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointFigures>,
@@ -216,8 +221,37 @@ struct Written<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     iteration_times: Vec<IterationTime>,
     seconds: f64,
+    /// Requests of stores, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objects: Option<ObjectFigures>,
+    /// Where prices were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<Price>,
     /// The most memory that the process had at any time.
     resident_bytes_max: Option<u64>,
+}
+
+/// Requests of stores.
+#[derive(Debug, Serialize)]
+struct ObjectFigures {
+    /// For objects, and for their heads.
+    reads: u64,
+    /// That put, copy or list.
+    writes: u64,
+    bytes_received: u64,
+    bytes_sent: u64,
+}
+
+impl ObjectFigures {
+    fn of(traffic: Traffic) -> Option<Self> {
+        let Traffic { reads, writes, bytes_received, bytes_sent } = traffic;
+        (traffic != Traffic::default()).then_some(Self {
+            reads,
+            writes,
+            bytes_received,
+            bytes_sent,
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -317,6 +351,7 @@ impl Report {
             times,
             storage: StorageFigures::of(graph, session),
             edge_cache: None,
+            lies_elsewhere: false,
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
@@ -350,7 +385,8 @@ impl Report {
 
     /// And what came from a cache, if the graph was read through one.
     pub(crate) fn cached(self, source: &Source) -> Self {
-        Self { edge_cache: CacheFigures::of(source), ..self }
+        let lies_elsewhere = source.lies_elsewhere();
+        Self { edge_cache: CacheFigures::of(source), lies_elsewhere, ..self }
     }
 
     /// A line on the cache, if there was one.
@@ -371,6 +407,14 @@ impl Report {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
+    /// The price of the run until now, where prices were named.
+    pub(crate) fn price(&self, session: &Session) -> Option<Price> {
+        let kept = self.storage.as_ref().map_or(0, |storage| storage.bytes_on_storage);
+        let took = (session.started.elapsed().as_secs_f64(), kept);
+        let objects = (session.objects(), self.lies_elsewhere);
+        Some(session.prices.as_ref()?.price(&spent(took, session.moved(), objects)))
+    }
+
     /// The report with the phases until now.
     pub(crate) fn with_phases(&self, session: &Session) -> impl Serialize {
         Written {
@@ -378,6 +422,8 @@ impl Report {
             phases: session.progress.finished().into_iter().map(Phase::from).collect(),
             iteration_times: session.progress.iterations().into_iter().map(Into::into).collect(),
             seconds: session.started.elapsed().as_secs_f64(),
+            objects: ObjectFigures::of(session.objects()),
+            price: self.price(session),
             resident_bytes_max: resident_bytes_max(),
         }
     }

@@ -37,6 +37,7 @@ pub(crate) fn run(
         return on_cluster(algorithm, args, cluster);
     }
     let mut session = Session::start(args.resources.clone())?;
+    session.prices = args.price.read()?;
     let source = Source::with(&args.input, &args.resources)?;
     algorithm.check(&args.input.shown())?;
     let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
@@ -62,6 +63,7 @@ pub(crate) fn run(
 /// Does it on a cluster, or is a machine of one.
 fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: &Cluster) -> Result<(), Failure> {
     cluster::check(algorithm, args)?;
+    args.price.refuse_on_cluster()?;
     algorithm.check(&args.input.shown())?;
     let ends = Ends { begin, show: show_found };
     let machines = match cluster {
@@ -267,9 +269,14 @@ pub(crate) fn lines(found: &RunResult, session: &Session, levels: bool) -> Vec<S
     lines.extend(found.note.iter().map(|note| format!("note: {note}")));
     let report = &found.report;
     lines.extend(
-        [report.storage_line(), report.cache_line(), report.checkpoints_line()]
-            .into_iter()
-            .flatten(),
+        [
+            report.storage_line(),
+            report.cache_line(),
+            report.checkpoints_line(),
+            report.price(session).map(|price| price.line()),
+        ]
+        .into_iter()
+        .flatten(),
     );
     let levels = found.levels.as_ref().filter(|_| levels);
     lines.extend(levels.map(|all| levels::line(all, edges)));

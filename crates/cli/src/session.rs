@@ -17,6 +17,7 @@ use welter_engine::plan::{self, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
+use welter_objects::Traffic;
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
@@ -31,6 +32,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
 use crate::loaded::Loaded;
+use crate::price::Prices;
 use crate::say;
 use crate::summed::Summed;
 
@@ -47,6 +49,10 @@ pub(crate) struct Session {
     pub(crate) checkpoints: Option<Checkpoints>,
     /// Tables of vertices that a caller in this process has, by what messages call them.
     pub(crate) frames: Vec<Frame>,
+    /// Prices of what it takes, where the user wants to know.
+    pub(crate) prices: Option<Prices>,
+    /// Requests of stores that this process had made when it began.
+    objects: Traffic,
     /// Bytes and requests that iterations moved to and from storage.
     moved: Cell<Option<VolumeStats>>,
     /// Edges of each newer generation that passes wrote of those that were left.
@@ -133,6 +139,8 @@ impl Session {
             started: Instant::now(),
             checkpoints: None,
             frames: Vec::new(),
+            prices: None,
+            objects: Traffic::so_far(),
             moved: Cell::new(None),
             left: RefCell::default(),
             ended: Cell::new(Instant::now()),
@@ -141,6 +149,12 @@ impl Session {
             bars: None,
             said: Some(Mutex::default()),
         })
+    }
+
+    /// Requests of stores since it began, and bytes; where a caller has several at a time, those of
+    /// all.
+    pub(crate) fn objects(&self) -> Traffic {
+        Traffic::so_far().since(self.objects)
     }
 
     /// Notes that were left for a caller in this process.
@@ -155,6 +169,7 @@ impl Session {
     pub(crate) fn begin_again(&mut self) {
         self.progress.forget();
         self.started = Instant::now();
+        self.objects = Traffic::so_far();
         self.moved.set(None);
         self.left.take();
         self.bars = Some(Bars::start(&self.progress, self.resources.quiet));

@@ -30,6 +30,8 @@ use patience::Patient;
 pub(crate) use patience::is_untrusted;
 use route::Route;
 
+use crate::traffic;
+
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an idle connection is kept.
@@ -126,6 +128,7 @@ impl Requests {
         if let Some(credentials) = self.route.plain_proxy_credentials(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
         }
+        traffic::sends(request.method(), request.uri(), sent_bytes);
         let answer = tokio::time::timeout(patience, self.client.request(request)).await;
         let answer = answer.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))?;
         let (head, body) = answer.map_err(patience::connection_error)?.into_parts();

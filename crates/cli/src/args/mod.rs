@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use clap::Args;
 use welter_output::TableFormat;
 
+use crate::failure::Failure;
+use crate::price::Prices;
+
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
 pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, Seat, TransportArg};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
@@ -34,6 +37,31 @@ pub(crate) struct RunOptions {
     pub(crate) resources: ResourceArgs,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) price: PriceArgs,
+}
+
+/// A table of prices.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PriceArgs {
+    /// Say the money that it takes, by the prices of this file: docs/object-stores.md
+    #[arg(long, value_name = "FILE", hide = true)]
+    price: Option<PathBuf>,
+}
+
+impl PriceArgs {
+    /// The prices, if a file was named.
+    pub(crate) fn read(&self) -> Result<Option<Prices>, Failure> {
+        self.price.as_deref().map(Prices::read).transpose()
+    }
+
+    /// Refuses prices of a run on a cluster, whose machines are not known to cost the same.
+    pub(crate) fn refuse_on_cluster(&self) -> Result<(), Failure> {
+        match self.price {
+            Some(_) => Err(Failure::usage("--price: a run on a cluster has no price yet")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where results go.
@@ -59,6 +87,8 @@ pub(crate) struct TableArgs {
 /// Arguments of `explain` beside the options of the algorithm.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) price: PriceArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use welter_testing::bucket::BucketServer;
+
+use crate::objects::must;
 use crate::sandbox::{Sandbox, example};
 
 /// Names in a folder of a sandbox, in order.
@@ -108,4 +111,13 @@ fn disks_and_removals_that_cannot_be_are_refused() {
     fs::remove_file(sandbox.path().join("g/mine.txt")).unwrap();
     sandbox.must("remove g");
     assert_eq!(sandbox.files(), ["a", "b", "e.tsv", "notes.txt"]);
+}
+
+#[test]
+fn a_graph_in_a_bucket_is_removed() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    must(&sandbox, &server, "ingest rmat:8 -q -o s3://box/graph");
+    assert!(server.paths().len() > 4, "{:?}", server.paths());
+    must(&sandbox, &server, "remove s3://box/graph/");
+    assert_eq!(server.paths(), [""; 0]);
 }

@@ -34,6 +34,7 @@ mod objects;
 mod old_names;
 mod output;
 mod papers;
+mod price;
 mod probe;
 mod reading;
 mod requests;

@@ -12,6 +12,8 @@ use hyper::body::Incoming;
 use object_store::client::{HttpError, HttpErrorKind};
 use tokio::time::{Instant, Sleep};
 
+use crate::traffic;
+
 /// A body on its way: an error where nothing of it comes for a while.
 pub(super) struct Patient {
     body: Incoming,
@@ -37,6 +39,9 @@ impl Body for Patient {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             this.end.as_mut().reset(Instant::now() + this.silence);
+            if let Some(Ok(frame)) = &frame {
+                traffic::received(frame.data_ref().map_or(0, Bytes::len));
+            }
             return Poll::Ready(frame.map(|frame| frame.map_err(connection_error)));
         }
         let late = || io::Error::from(io::ErrorKind::TimedOut);
