@@ -11,7 +11,7 @@ use super::values::parsed;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Run on a cluster: local:N processes of this computer; ray[:ADDRESS]; static:FILE or
+    /// Run on a cluster: local:N processes of this computer; ray or ray:ADDRESS; static:FILE or
     /// env, where all run this command: docs/cluster.md
     #[arg(long, value_name = "WHERE", hide_short_help = true, value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
