@@ -24,8 +24,13 @@ use crate::line;
 /// Word by which the Python package starts machines, instead of being the command.
 const STARTER: &str = "--cluster-starter";
 
-/// Entry point of the Python package.
-const ENTRY: &str = "import sys; from welter._command import main; sys.exit(main())";
+/// Entry point of the Python package, which says nothing where there is no such package.
+const ENTRY: &str = "import sys
+try:
+    from welter._command import main
+except ImportError:
+    sys.exit(1)
+sys.exit(main())";
 
 /// Runs an algorithm on the nodes of the Ray cluster at this address.
 pub(crate) fn run(

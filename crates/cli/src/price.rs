@@ -83,7 +83,7 @@ impl Prices {
         let text = fs::read_to_string(path).map_err(failed)?;
         let mut prices = Self::defaults();
         prices.put(&text).map_err(|(line, what)| {
-            Failure::new(FailureKind::Input, format!("{name}: line {line}: {what}"))
+            Failure::new(FailureKind::Input, format!("{name}:{line}: {what}"))
                 .hint("docs/object-stores.md has the names, and their prices of a day")
         })?;
         Ok(prices)

@@ -258,3 +258,14 @@ fn a_cluster_refuses_what_it_cannot_do() {
     let ended = sandbox.run("run pagerank rmat:5 --cluster 10.0.0.1:4");
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
 }
+
+#[test]
+fn ray_without_its_python_packages_is_wrong_usage() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("run bfs rmat:6 --source 3 --cluster ray:127.0.0.1:1");
+    // Packages of the environment are not to be found, whatever is installed there.
+    let done = command.env("PYTHONPATH", "none").env("PYTHONNOUSERSITE", "1").output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: --cluster ray: ") && !said.contains("Traceback"), "{said}");
+}

@@ -82,7 +82,7 @@ fn tables_that_cannot_be_read_end_the_run_before_it_begins() {
     let sandbox = Sandbox::new();
     sandbox.write("wrong", "machine_hour = 1\nmachine_day = 2\n");
     for (table, code, said) in [
-        ("wrong", 65, "error: wrong: line 2: no price is called \"machine_day\""),
+        ("wrong", 65, "error: wrong:2: no price is called \"machine_day\""),
         ("nowhere", 66, "error: nowhere: cannot read it"),
     ] {
         for command in ["run", "explain"] {
