@@ -206,6 +206,12 @@ impl Config {
         ARE_PLANTED && self.planted == Some(bug)
     }
 
+    /// Whether an assertion that would find this bug, which is planted, is let off, so that it is
+    /// left to the simulator's checkers.
+    pub(crate) fn tolerates(&self, bug: Bug) -> bool {
+        !self.audited && self.has(bug)
+    }
+
     /// Whether the program rewrites edges.
     pub(crate) fn rewrites(&self) -> bool {
         self.edges != Edges::Fixed

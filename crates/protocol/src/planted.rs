@@ -38,7 +38,7 @@ pub enum Bug {
     FirstNoneEnds,
     /// Cursors are reset when the engine hears of a step, not when it is asked.
     EagerCursor,
-    /// The barrier opens when all but one have arrived.
+    /// The barrier after a scatter opens when all but one have arrived.
     EarlyBarrier,
     /// A stealer in the scatter phase drops the updates that are left in its buffers.
     StealerDrops,
@@ -68,7 +68,7 @@ pub enum Bug {
     NoChecksum,
     /// Blocks are reported durable that are not (planted in the simulated disk).
     NoSync,
-    /// Recovery keeps update chunks of the epoch before.
+    /// Recovery keeps update chunks of the epoch before, as if none of them had been handed out.
     KeptUpdates,
     /// After a recovery the gather begins though updates of the checkpoint are missing.
     LostUpdates,
@@ -99,6 +99,11 @@ pub enum Bug {
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,
+    /// A machine tells each master the degrees of all vertices, and not of its partition (planted
+    /// in the workers of the simulator, as is the next one).
+    DegreesOfAll,
+    /// A stealer hands over all updates that it has met, and no accumulators.
+    UpdatesHandedOver,
     /// Edges are binned by both their ends at once, however many bins that takes.
     BinsUnbounded,
     /// Edges that are binned by one end alone are taken for a checkpoint.

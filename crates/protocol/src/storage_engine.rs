@@ -83,7 +83,9 @@ impl StorageEngine {
             cx.counters.count(Path::Orphaned);
             cx.effects.push(Effect::Delete(name));
         }
-        if !cx.config.has(Bug::KeptUpdates) {
+        if cx.config.has(Bug::KeptUpdates) {
+            self.sets.values_mut().for_each(|set| set.step = None);
+        } else {
             self.sets.clear();
         }
         self.service = Service::default();

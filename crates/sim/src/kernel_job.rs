@@ -17,7 +17,7 @@ use welter_worker::{KernelWorker, Worker};
 
 use crate::input::Edges;
 use crate::job::{Job, Partitioning};
-use crate::tampered::Tampered;
+use crate::tampered::{self, Tampered};
 
 /// Judges the values of all vertices after so many iterations.
 pub type Oracle<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
@@ -198,14 +198,15 @@ impl Job for KernelJob {
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
-        let share = edges.share(&cut, rank);
+        let (share, partitions) = (edges.share(&cut, rank), cut.partitions.clone());
         let worker = |share| match KernelWorker::new(kernel.clone(), cut, edges.graph, share) {
             Ok(worker) => worker,
             Err(error) => unreachable!("numbers of vertices fit: {error}"),
         };
         match (bug, kernel) {
-            (Some(Bug::CombinedTwice), Kernel::Fold(kernel)) => {
-                Box::new(Tampered::new(worker(share), kernel.clone(), edges.graph))
+            (Some(bug), Kernel::Fold(kernel)) if tampered::has(bug) => {
+                let (kernel, graph) = (kernel.clone(), edges.graph);
+                Box::new(Tampered::new(worker(share), kernel, graph, (bug, partitions)))
             }
             _ => Box::new(worker(share)),
         }

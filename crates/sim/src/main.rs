@@ -31,8 +31,10 @@ usage: cargo xtask sim [OPTION...]
   --calm        no faults
   --algorithm A, --route R, --machines M
                 this algorithm, route (fold, spill) or number of machines alone
-  --bug B       with this bug; --unaudited: without the protocol's own audits
-  --planted N   looks for each planted bug in so many seeds, and fails if one is not found
+  --bug B       with this bug; --unaudited: without the protocol's own audits, and assertions that
+                would find it
+  --planted N   looks for each planted bug in so many seeds, with audits and by checkers alone, and
+                fails if one is not found
 ";
 
 fn main() -> ExitCode {
@@ -162,12 +164,12 @@ fn planted(seeds: u64) -> ExitCode {
     let mut all = true;
     for bug in BUGS {
         for unaudited in [false, true] {
-            let name = format!("{bug:?}{}", if unaudited { ", no audit" } else { "" });
+            let name = format!("{bug:?}{}", if unaudited { ", by checkers" } else { "" });
             if let Some((seed, failure)) = find(bug, unaudited, 0..seeds) {
-                println!("{name:<32}{:>6} seeds: {failure}", seed + 1);
+                println!("{name:<34}{:>6} seeds: {failure}", seed + 1);
             } else {
                 all = false;
-                println!("{name:<32} not found in {seeds} seeds");
+                println!("{name:<34} not found in {seeds} seeds");
             }
         }
     }

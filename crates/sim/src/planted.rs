@@ -6,7 +6,7 @@ use welter_protocol::planted::Bug;
 use crate::job::Partitioning;
 
 /// All bugs.
-pub const BUGS: [Bug; 54] = [
+pub const BUGS: [Bug; 56] = [
     Bug::NoDedup,
     Bug::StaleEpoch,
     Bug::CommitBeforePrepare,
@@ -49,6 +49,8 @@ pub const BUGS: [Bug; 54] = [
     Bug::NoFrameSum,
     Bug::NoPayloadSum,
     Bug::CombinedTwice,
+    Bug::DegreesOfAll,
+    Bug::UpdatesHandedOver,
     Bug::BinsUnbounded,
     Bug::CommitBeforeSplit,
     Bug::EdgesDropped,

@@ -1,36 +1,61 @@
-//! A worker with a planted bug: of combined updates it merges some twice.
+//! A worker of a fold program with a planted bug: of combined updates it merges some twice, it
+//! tells each master the degrees of all vertices, or it hands updates over that it has met.
+//!
+//! The last two make no answer wrong: a machine or a message has more than its share.
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{Column, FoldKernel, UpdateKey, open_updates, write_updates};
-use welter_protocol::ids::Step;
+use welter_protocol::ids::{Phase, Step};
+use welter_protocol::partitions::Partitions;
+use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
-use welter_protocol::{Outcome, Work};
+use welter_protocol::{Outcome, Payload, Work};
 use welter_worker::{KernelWorker, Worker};
+
+/// Whether a bug is one of these workers.
+pub(crate) fn has(bug: Bug) -> bool {
+    matches!(bug, Bug::CombinedTwice | Bug::DegreesOfAll | Bug::UpdatesHandedOver)
+}
 
 /// The worker of a fold program.
 pub(crate) struct Tampered {
     inner: KernelWorker,
     kernel: FoldKernel,
     graph: u64,
-    step: Option<Step>,
+    bug: Bug,
+    partitions: Partitions,
+    step: Step,
+    partition: u32,
+    /// Updates that were met of the open partition: how many, their targets and values.
+    met: (u64, Vec<u32>, Column),
 }
 
 impl Tampered {
-    /// The bug in a worker of this kernel, on a graph of this number.
-    pub(crate) fn new(inner: KernelWorker, kernel: FoldKernel, graph: u64) -> Self {
-        Self { inner, kernel, graph, step: None }
+    /// A bug in a worker of this kernel, on a graph of this number.
+    pub(crate) fn new(
+        inner: KernelWorker,
+        kernel: FoldKernel,
+        graph: u64,
+        (bug, partitions): (Bug, Partitions),
+    ) -> Self {
+        let step = Step { iteration: 0, phase: Phase::Ingest };
+        let met = (0, Vec::new(), Column::default());
+        Self { inner, kernel, graph, bug, partitions, step, partition: 0, met }
+    }
+
+    /// The name of updates for a partition in this iteration.
+    fn at(&self, stripe: u32) -> (u64, UpdateKey) {
+        let turn = self.step.iteration.into();
+        (self.graph, UpdateKey { turn, stripe, source_partition: 0 })
     }
 
     /// Merges the last record of some chunks with itself.
     fn spoil(&self, filled: &mut Filled) -> Result<(), EngineError> {
-        let Some(step) = self.step.filter(|_| filled.combined > 0 && filled.records % 8 == 5)
-        else {
+        if filled.combined == 0 || filled.records % 8 != 5 {
             return Ok(());
-        };
-        let (turn, stripe) = (step.iteration.into(), filled.partition);
+        }
         let width = self.kernel.shape().accum;
-        let at = (self.graph, UpdateKey { turn, stripe, source_partition: 0 });
-        let records = open_updates(width, at, &filled.payload)?;
+        let records = open_updates(width, self.at(filled.partition), &filled.payload)?;
         let mut accums = Column::default();
         accums.extend(records.accums);
         let place = records.targets.len() - 1;
@@ -41,16 +66,68 @@ impl Tampered {
         filled.payload = bytes.into();
         Ok(())
     }
+
+    /// Remembers updates that are met.
+    fn gather(&mut self, payload: &Payload) -> Result<(), EngineError> {
+        let width = self.kernel.shape().accum;
+        let records = open_updates(width, self.at(self.partition), payload)?;
+        let (count, targets, accums) = &mut self.met;
+        *count += records.updates;
+        targets.extend_from_slice(records.targets);
+        accums.extend(records.accums);
+        Ok(())
+    }
+
+    /// All updates that were met, instead of an accumulator for each vertex.
+    fn all_met(&self) -> Payload {
+        let (count, targets, accums) = &self.met;
+        let width = self.kernel.shape().accum;
+        write_updates(width, self.at(self.partition), (targets, accums), *count).into()
+    }
+
+    /// Its own part of the degrees of all vertices that a master is told.
+    fn own(&self, partition: u32, all: &Payload) -> Payload {
+        let range = self.partitions.range(partition);
+        let [first, end] = [range.start, range.end].map(|vertex| 4 * vertex as usize);
+        all.get(first..end).unwrap_or_default().into()
+    }
 }
 
 impl Worker for Tampered {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
-        if let Work::Open { step, .. } = work {
-            self.step = Some(*step);
+        let keeps = self.bug == Bug::UpdatesHandedOver && self.step.phase == Phase::Gather;
+        match work {
+            Work::Open { step, partition, .. } => {
+                (self.step, self.partition) = (*step, *partition);
+                self.met = (0, Vec::new(), Column::default());
+            }
+            Work::Stream { payload, .. } if keeps && self.kernel.shape().capabilities.combines => {
+                self.gather(payload)?;
+            }
+            Work::Init { partition, degrees } if self.bug == Bug::DegreesOfAll => {
+                let own = |all| self.own(*partition, all);
+                let degrees = degrees.iter().map(own).collect();
+                return self.inner.work(&Work::Init { partition: *partition, degrees });
+            }
+            _ => {}
         }
         let mut outcome = self.inner.work(work)?;
-        if let Outcome::Streamed { filled, .. } | Outcome::Flushed { filled, .. } = &mut outcome {
-            filled.iter_mut().try_for_each(|filled| self.spoil(filled))?;
+        match (self.bug, &mut outcome) {
+            (
+                Bug::CombinedTwice,
+                Outcome::Streamed { filled, .. } | Outcome::Flushed { filled, .. },
+            ) => filled.iter_mut().try_for_each(|filled| self.spoil(filled))?,
+            (Bug::DegreesOfAll, Outcome::Ingested { degrees: Some(degrees), .. }) => {
+                let all: Vec<&[u8]> = degrees.iter().map(|one| &one[..]).collect();
+                let all = Payload::from(all.concat());
+                degrees.fill(all);
+            }
+            (Bug::UpdatesHandedOver, Outcome::HandedOver(payload))
+                if keeps && self.kernel.shape().capabilities.combines =>
+            {
+                *payload = self.all_met();
+            }
+            _ => {}
         }
         Ok(outcome)
     }

@@ -52,8 +52,20 @@ fn every_planted_bug_is_found() {
     for bug in BUGS {
         for unaudited in [false, true] {
             let found = find(bug, unaudited, 0..1000);
-            assert!(found.is_some(), "{bug:?} was not found, without audits: {unaudited}");
+            assert!(found.is_some(), "{bug:?} was not found, by checkers alone: {unaudited}");
         }
+    }
+}
+
+/// A checker of how much a machine or a message has looks at what no answer shows.
+#[test]
+fn shares_that_are_too_large_are_found_by_their_checker() {
+    for (bug, says) in [
+        (Bug::DegreesOfAll, "bytes of degrees of a partition"),
+        (Bug::UpdatesHandedOver, "bytes of accumulators"),
+    ] {
+        let (_, failure) = find(bug, true, 0..100).expect("it is found");
+        assert!(failure.contains(says), "{bug:?}: {failure}");
     }
 }
 

@@ -133,7 +133,8 @@ impl StorageEngine {
         set.reset(pull.step, pull.active);
         let forgets = cx.config.has(Bug::HandedTwice) && cx.random.chance(30);
         let first = cx.config.has(Bug::WrongSummary);
-        let block = set.take(cx.config.sets, pull.active, [forgets, first]);
+        let planted = [forgets, first, cx.config.tolerates(Bug::HandedTwice)];
+        let block = set.take(cx.config.sets, pull.active, planted);
         if block.is_none() && !set.left.is_empty() {
             cx.counters.count(Path::Inactive);
         }
