@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use welter_cluster::{Credentials, Peers, Seating, Trust};
 use welter_progress::FailureKind;
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::cluster::{Found, unfit};
 use crate::computers::{Ends, verdict};
@@ -34,7 +34,7 @@ sys.exit(main())";
 
 /// Runs an algorithm on the nodes of the Ray cluster at this address.
 pub(crate) fn run(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     address: Option<&str>,
     ends: Ends,

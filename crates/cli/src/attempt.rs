@@ -1,21 +1,21 @@
 //! An algorithm in its first way, or in its other one where the first has no place.
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::choice::FallbackReason;
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::session::Session;
 
 /// Result of a run, with the algorithm that it was done by, if that is not the one that was chosen.
-pub(crate) type Done<T> = (Option<Box<dyn Chosen>>, T);
+pub(crate) type Done<T> = (Option<Box<dyn Algorithm>>, T);
 
 /// Does something with an algorithm in its first way, or else in its other one: where a route is
 /// forced, and where there is too little memory, if the graph can be read again.
 pub(crate) fn attempt<T>(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     source: &Source,
     session: &Session,
-    attempt: impl Fn(&dyn Chosen) -> Result<T, Failure>,
+    attempt: impl Fn(&dyn Algorithm) -> Result<T, Failure>,
 ) -> Result<Done<T>, Failure> {
     if session.resources.streams()
         && let Some(other) = algorithm.otherwise(FallbackReason::Route)

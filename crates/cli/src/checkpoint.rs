@@ -21,7 +21,7 @@ use welter_objects::{Bucket, Location, Upload};
 use welter_progress::FailureKind;
 use welter_store::StoreError;
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::understood;
 use crate::args::{CheckpointArgs, InputArgs, RunOptions};
 use crate::beside::beside;
@@ -56,7 +56,7 @@ const VERSION: u32 = 1;
 
 impl Job {
     /// The algorithm in the way in which the run was begun, whatever would be taken now.
-    fn in_its_way(&self, algorithm: Box<dyn Chosen>) -> Box<dyn Chosen> {
+    fn in_its_way(&self, algorithm: Box<dyn Algorithm>) -> Box<dyn Algorithm> {
         let others =
             [FallbackReason::Route, FallbackReason::Memory].map(|why| algorithm.otherwise(why));
         let then = others
@@ -156,14 +156,14 @@ fn files(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 }
 
 /// Files of vertices that a run reads beside the edges.
-pub(crate) fn tables(algorithm: &dyn Chosen, input: &InputArgs) -> Vec<String> {
+pub(crate) fn tables(algorithm: &dyn Algorithm, input: &InputArgs) -> Vec<String> {
     algorithm.tables().into_iter().chain(input.vertex_tables().cloned()).collect()
 }
 
 /// Begins to keep checkpoints, where the user wants that.
 pub(crate) fn begin(
     args: &RunOptions,
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
     let text = |word: &std::ffi::OsString| {
@@ -186,7 +186,7 @@ pub(crate) fn begin(
 pub(crate) fn begin_as(
     arguments: Vec<String>,
     args: &RunOptions,
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
     let CheckpointArgs { checkpoint, checkpoint_every } = &args.checkpoint;
@@ -247,7 +247,7 @@ pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Fai
 
 /// A run that was begun before: what it was told, and the checkpoints that it continues from.
 pub(crate) struct Begun {
-    pub(crate) algorithm: Box<dyn Chosen>,
+    pub(crate) algorithm: Box<dyn Algorithm>,
     pub(crate) options: RunOptions,
     pub(crate) checkpoints: Checkpoints,
 }
@@ -302,7 +302,7 @@ enum Changed {
 }
 
 /// Refuses a run whose inputs or parameters are not those that it began with.
-fn unchanged(job: &Job, algorithm: &dyn Chosen, options: &RunOptions) -> Result<(), Changed> {
+fn unchanged(job: &Job, algorithm: &dyn Algorithm, options: &RunOptions) -> Result<(), Changed> {
     let is_same = job.algorithm == algorithm.entry().name;
     if !is_same || !renamed::are(&job.parameters, &algorithm.parameters()) {
         return Err(Changed::Parameters);

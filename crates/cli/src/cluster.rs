@@ -29,7 +29,7 @@ use welter_protocol::config::Route;
 use welter_store::durable;
 use welter_worker::{Input, Partitioning};
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
 use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat, TransportArg};
 use crate::cluster_report::Machines;
@@ -101,7 +101,7 @@ pub(crate) struct Job {
 }
 
 /// Refuses options that a cluster does not know yet.
-pub(crate) fn check(algorithm: &dyn Chosen, args: &RunOptions) -> Result<(), Failure> {
+pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
     let said = [
         ("--checkpoint", checkpoint.checkpoint.is_some()),
@@ -185,7 +185,7 @@ fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
 
 impl Job {
     pub(crate) fn of(
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         args: &RunOptions,
         (source, machines): (&Source, usize),
         (place, session): (Place, &Session),
@@ -268,7 +268,7 @@ impl Job {
     /// The job of machines that send messages, if the program has updates that can be messages.
     fn sending(
         &self,
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         settings: send::Settings,
     ) -> Result<send::Job, Failure> {
         let name = algorithm.entry().name;
@@ -335,7 +335,7 @@ impl Job {
     /// Result, from what the machines have made.
     pub(crate) fn found(
         self,
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         finished: Finished,
     ) -> Result<Found, Failure> {
         let Self { count, vertices, ids, program, settings, messages, mut notes, .. } = self;
@@ -417,7 +417,7 @@ const SEAT: &str = "--cluster-machine";
 
 /// Runs an algorithm on a cluster.
 pub(crate) fn run(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     (source, machines): (&Source, usize),
     session: &Session,
@@ -453,7 +453,7 @@ fn machine(rank: usize, directory: &Path, above: u32) -> Command {
 
 /// Is a machine of a cluster, until its host says that it is not.
 pub(crate) fn be(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use welter_engine::plan::human_bytes;
 use welter_protocol::Time;
 use welter_protocol::times::Times;
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Finding;
 use crate::line;
 use crate::text::counted;
@@ -138,7 +138,7 @@ impl From<&Activity> for Machine {
 impl<'a> Report<'a> {
     /// Of an algorithm on so many vertices and edges, which took so many seconds.
     pub(crate) fn of(
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         machines: &Machines,
         finding: &'a Finding,
         (vertices, edges, seconds): (u64, u64, f64),

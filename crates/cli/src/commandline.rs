@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::algorithms::{Algorithm, REGISTRY};
+use crate::algorithms::{AlgorithmCommand, REGISTRY};
 use crate::args::{ConvertArgs, ExplainOptions, InfoArgs, ResumeArgs, RunOptions};
 use crate::generate::Generator;
 use crate::graphalytics::GraphalyticsArgs;
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES, disable_help_subcommand = true)]
     Run {
         #[command(subcommand)]
-        algorithm: Box<Algorithm<RunOptions>>,
+        algorithm: Box<AlgorithmCommand<RunOptions>>,
     },
     /// Resume a run that was interrupted, from its last checkpoint
     #[command(after_help = RESUME_EXAMPLES)]
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     #[command(after_help = EXPLAIN_EXAMPLES, disable_help_subcommand = true)]
     Explain {
         #[command(subcommand)]
-        algorithm: Box<Algorithm<ExplainOptions>>,
+        algorithm: Box<AlgorithmCommand<ExplainOptions>>,
     },
     /// Read a graph once and keep it in a directory, for any number of runs
     #[command(after_help = INGEST_EXAMPLES)]

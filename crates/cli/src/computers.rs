@@ -19,7 +19,7 @@ use welter_cluster::{
 use welter_progress::{FailureKind, Progress};
 use welter_worker::Partitioning;
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
 use crate::cluster::{Found, Job, Place, unfit};
 use crate::failure::{Failure, printable};
@@ -39,7 +39,7 @@ pub(crate) struct Ends {
     /// Promises what will be written.
     pub(crate) begin: fn(&RunOptions) -> Result<(Session, Source), Failure>,
     /// Writes or shows what was found.
-    pub(crate) show: fn(&dyn Chosen, &RunOptions, Session, &Found) -> Result<(), Failure>,
+    pub(crate) show: fn(&dyn Algorithm, &RunOptions, Session, &Found) -> Result<(), Failure>,
 }
 
 /// Names of a rank in an environment: as torchrun says it, Slurm, and Kubernetes' jobs.
@@ -110,7 +110,7 @@ fn of_list(path: &Path, rank: usize) -> Result<(usize, String, u16), Failure> {
 
 /// Is a machine of a cluster of several computers.
 pub(crate) fn take_part(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     cluster: &Cluster,
     ends: Ends,
@@ -166,7 +166,7 @@ pub(crate) fn be(
 }
 
 /// A machine that is not the first.
-fn follow(algorithm: &dyn Chosen, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
+fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
     let session = Session::start(args.resources.without_route())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
@@ -192,7 +192,7 @@ fn follow(algorithm: &dyn Chosen, args: &RunOptions, seating: &Seating) -> Resul
 
 /// The first machine: the host of all, a machine, and the one that writes.
 fn lead(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     seating: &Seating,
     ends: Ends,
@@ -211,7 +211,7 @@ fn lead(
 }
 
 fn led(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     (seating, ends): (&Seating, Ends),
     told: &mut Option<Peers>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use welter_input::IdKind;
 
-use crate::algorithms::Chosen;
+use crate::algorithms::Algorithm;
 use crate::args::{ExplainOptions, GraphArgs, InputArgs};
 use crate::attempt::attempt;
 use crate::choice::MethodUsed;
@@ -18,7 +18,7 @@ use crate::stdout::print;
 const UNKNOWN_PRICE: &str = "price     not foreseen: the time is that of reading the input\n";
 
 /// Does it.
-pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(), Failure> {
+pub(crate) fn explain(algorithm: &dyn Algorithm, args: &ExplainOptions) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
     session.prices = args.price.read()?;
     let source = Source::with(&args.input, &args.resources)?;
@@ -27,12 +27,12 @@ pub(crate) fn explain(algorithm: &dyn Chosen, args: &ExplainOptions) -> Result<(
 
 /// The text.
 pub(crate) fn explained(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     graph: (&InputArgs, GraphArgs),
     source: &Source,
     session: &Session,
 ) -> Result<String, Failure> {
-    let wanted = |algorithm: &dyn Chosen| algorithm.wanted(source, graph, &session.resources);
+    let wanted = |algorithm: &dyn Algorithm| algorithm.wanted(source, graph, &session.resources);
     let (other, forecast) =
         attempt(algorithm, source, session, |algorithm| session.forecast(&wanted(algorithm)))?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
@@ -60,7 +60,7 @@ pub(crate) fn explained(
 }
 
 fn describe(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     source: &Source,
     forecast: &Forecast,
     reversed: bool,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use welter_cluster::host::{self, Finished};
 use welter_cluster::{Peers, Seating};
 
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::cluster::{Found, Job, Place};
 use crate::computers::{number_of_run, proof, run_of};
@@ -16,7 +16,7 @@ use crate::session::Session;
 /// A run, as its host knows it.
 pub(crate) struct Hosted<'a> {
     /// Algorithm of the run.
-    pub(crate) algorithm: &'a dyn Chosen,
+    pub(crate) algorithm: &'a dyn Algorithm,
     /// Options of the run.
     pub(crate) args: &'a RunOptions,
     /// Input of the run.

@@ -26,7 +26,7 @@ pub use self::parameters::{
     Algorithm as Described, Kind, Parameter, algorithms, checkpoints, resources,
 };
 pub use self::vertices::Vertices;
-use crate::algorithms::Algorithm;
+use crate::algorithms::AlgorithmCommand;
 pub use crate::algorithms::MEMORY;
 use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::explain;
@@ -96,7 +96,7 @@ struct ReadWords {
 #[command(no_binary_name = true, disable_help_flag = true, disable_help_subcommand = true)]
 struct RunWords {
     #[command(subcommand)]
-    algorithm: Algorithm<RunArgs>,
+    algorithm: AlgorithmCommand<RunArgs>,
 }
 
 /// Arguments of a run beside the options of its algorithm.

@@ -15,7 +15,7 @@ use welter_progress::{FailureKind, PhaseReport};
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
-use crate::algorithms::{Answer, Chosen};
+use crate::algorithms::{Algorithm, Answer};
 use crate::cache_figures::CacheFigures;
 use crate::expected::Compared;
 use crate::failure::Failure;
@@ -293,7 +293,7 @@ impl From<PhaseReport> for Phase {
 impl Report {
     /// Gathers what is known once the algorithm has run.
     pub(crate) fn of(
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         graph: &Graph,
         origin: &Origin,
         answer: &Answer,

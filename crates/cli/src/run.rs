@@ -9,7 +9,7 @@ use welter_model::with_sides::WithSides;
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::actors;
-use crate::algorithms::chosen::{Answer, Chosen};
+use crate::algorithms::algorithm::{Algorithm, Answer};
 use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
@@ -29,7 +29,7 @@ use crate::top::{self, Top};
 
 /// Does it. `resumed`: the checkpoints that it continues from.
 pub(crate) fn run(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     resumed: Option<Checkpoints>,
 ) -> Result<(), Failure> {
@@ -61,7 +61,11 @@ pub(crate) fn run(
 }
 
 /// Does it on a cluster, or is a machine of one.
-fn on_cluster(algorithm: &dyn Chosen, args: &RunOptions, cluster: &Cluster) -> Result<(), Failure> {
+fn on_cluster(
+    algorithm: &dyn Algorithm,
+    args: &RunOptions,
+    cluster: &Cluster,
+) -> Result<(), Failure> {
     cluster::check(algorithm, args)?;
     args.price.refuse_on_cluster()?;
     algorithm.check(&args.input.shown())?;
@@ -89,7 +93,7 @@ fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
 
 /// Writes or shows what a cluster has found.
 fn show_found(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     mut session: Session,
     found: &Found,
@@ -148,11 +152,11 @@ fn say_written(session: &Session, args: &RunOptions, rows: u64) {
 /// The other way of an algorithm, where the first one cannot be gone, as far as is known before
 /// anything is read.
 pub(crate) fn settled(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     graph: (&InputArgs, GraphArgs),
     source: &Source,
     session: &Session,
-) -> Result<Option<Box<dyn Chosen>>, Failure> {
+) -> Result<Option<Box<dyn Algorithm>>, Failure> {
     let (other, _) = attempt(algorithm, source, session, |algorithm| {
         session.forecast(&algorithm.wanted(source, graph, &session.resources))
     })?;
@@ -187,7 +191,7 @@ pub(crate) struct RunResult {
 
 /// Reads the graph and runs the algorithm.
 pub(crate) fn find(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     graph: (&InputArgs, GraphArgs),
     source: &Source,
     session: &Session,
@@ -242,7 +246,7 @@ pub(crate) fn find(
 
 /// Finds the answer, writes or shows it.
 fn answer(
-    algorithm: &dyn Chosen,
+    algorithm: &dyn Algorithm,
     args: &RunOptions,
     source: &Source,
     session: &mut Session,

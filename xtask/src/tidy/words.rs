@@ -3,7 +3,7 @@
 use super::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 83] = [
+const RETIRED: [(&str, &str); 84] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
@@ -14,6 +14,7 @@ const RETIRED: [(&str, &str); 83] = [
     ("BySlot", "OverInput"),
     ("CHOOSY", "SELECTIVE"),
     ("COMBINES", "COMBINABLE"),
+    ("Chosen", "Algorithm"),
     ("Desk", "ColumnIo"),
     ("Desks", "ColumnIo"),
     ("EveryCell", "EveryState"),

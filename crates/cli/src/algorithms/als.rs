@@ -11,7 +11,7 @@ use welter_model::edges::Reading;
 use welter_model::table::Id;
 use welter_progress::FailureKind;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
 use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
@@ -202,7 +202,7 @@ fn note(rmse: &[f64], last: f64, ratings: u64, [users, items]: [u64; 2]) -> Stri
     }
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

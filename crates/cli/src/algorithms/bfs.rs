@@ -11,7 +11,7 @@ use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::sources::SourceArgs;
 use super::tables::KnownVertices;
@@ -125,7 +125,7 @@ fn note(
     ))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -16,7 +16,7 @@ use welter_model::program::Value as VertexValue;
 use welter_model::table::Id;
 use welter_progress::FailureKind;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, not_negative, parsed, share};
@@ -319,7 +319,7 @@ fn note<const K: usize>(expected: [f64; K], change: f64) -> String {
     )
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

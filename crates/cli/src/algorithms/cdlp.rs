@@ -8,7 +8,7 @@ use welter_engine::plan::Layout;
 use welter_model::group::Grouped;
 use welter_model::table::Columns;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
@@ -71,7 +71,7 @@ fn finding(
     Ok((note, json!({ "communities": count, "largest": largest, "changed": changed })))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

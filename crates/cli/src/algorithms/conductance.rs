@@ -12,7 +12,7 @@ use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
 use welter_progress::FailureKind;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use super::traversal::Direction;
@@ -213,7 +213,7 @@ fn found<A: Amount>(total: &Cut) -> Value {
     })
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

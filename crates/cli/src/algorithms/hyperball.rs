@@ -9,7 +9,7 @@ use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::failure::Failure;
@@ -150,7 +150,7 @@ fn note(radius: u64, diameter: Option<f64>, total: &Neighbourhood) -> String {
     )
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -11,7 +11,7 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::Grouped;
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -65,7 +65,7 @@ fn finding(largest: u32) -> (Option<String>, Option<Value>) {
     (Some(note), Some(json!({ "degeneracy": largest })))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

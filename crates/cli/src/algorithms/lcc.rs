@@ -8,7 +8,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::triangles::{KIND, NO_ITERATIONS};
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ fn finding(
     Ok((Some(note), Some(json!({ "mean": mean }))))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -13,7 +13,7 @@ use welter_input::WeightChoice;
 use welter_model::program::{self, Total};
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
@@ -151,7 +151,7 @@ fn forest<T: Total>(ended: &Ended<'_, T>, weighted: bool) -> Result<Finding, Fai
     Ok(ended.found(note, found))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }
@@ -164,7 +164,7 @@ impl Chosen for Options {
         }
     }
 
-    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Algorithm>> {
         let method = self.method.otherwise(why)?;
         Some(Box::new(Self { method, ..self.clone() }))
     }

@@ -6,7 +6,7 @@ use welter_algorithms::Mis;
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::session::{LoadedGraph, Session};
@@ -53,7 +53,7 @@ fn finding(size: u64, vertices: u64) -> (Option<String>, Option<Value>) {
     (Some(note), Some(json!({ "set": size })))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

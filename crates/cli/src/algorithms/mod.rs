@@ -1,13 +1,13 @@
 //! The registry: what there is to run, said once for help, `welter algorithms` and the manual.
 //!
 //! An algorithm is one file here: its options, and the call of the engine with its program. It also
-//! has a line in [`REGISTRY`] and one in [`Algorithm`].
+//! has a line in [`REGISTRY`] and one in [`AlgorithmCommand`].
 
+pub(crate) mod algorithm;
 mod als;
 mod bfs;
 mod bp;
 mod cdlp;
-pub(crate) mod chosen;
 mod conductance;
 mod hyperball;
 mod kcore;
@@ -33,7 +33,7 @@ use std::fmt::Write;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use welter_engine::plan::Layout;
 
-pub(crate) use self::chosen::{Answer, Chosen, Entry};
+pub(crate) use self::algorithm::{Algorithm, Answer, Entry};
 use crate::args::RunOptions;
 
 /// Algorithms that there are to run.
@@ -59,9 +59,9 @@ pub(crate) const REGISTRY: &[Entry] = &[
 /// Bytes that an algorithm takes for a vertex, with the options that it has if nothing is said.
 pub(crate) fn layout(entry: &Entry) -> Option<Layout> {
     let command = clap::Command::new("run");
-    let command = Algorithm::<Nothing>::augment_subcommands(command);
+    let command = AlgorithmCommand::<Nothing>::augment_subcommands(command);
     let found = command.try_get_matches_from(["run", entry.name]).ok()?;
-    let algorithm = Algorithm::<Nothing>::from_arg_matches(&found).ok()?;
+    let algorithm = AlgorithmCommand::<Nothing>::from_arg_matches(&found).ok()?;
     Some(algorithm.split().0.layout())
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn list() -> String {
 /// An algorithm with its options, and `C`, what the command takes beside them.
 #[derive(Debug, Subcommand)]
 #[command(subcommand_value_name = "ALGORITHM", subcommand_help_heading = "Algorithms")]
-pub(crate) enum Algorithm<C: Args> {
+pub(crate) enum AlgorithmCommand<C: Args> {
     /// See the registry.
     #[command(aliases = words::names("pagerank"))]
     Pagerank(With<pagerank::Options, C>),
@@ -161,9 +161,9 @@ pub(crate) struct With<A: Args, C: Args> {
     command: C,
 }
 
-impl<C: Args> Algorithm<C> {
+impl<C: Args> AlgorithmCommand<C> {
     /// The algorithm apart from the rest.
-    pub(crate) fn split(self) -> (Box<dyn Chosen>, C) {
+    pub(crate) fn split(self) -> (Box<dyn Algorithm>, C) {
         match self {
             Self::Pagerank(With { algorithm, command })
             | Self::PersonalizedPagerank(With { algorithm, command }) => {
@@ -203,14 +203,14 @@ enum Runs {
     #[command(disable_help_subcommand = true)]
     Run {
         #[command(subcommand)]
-        algorithm: Algorithm<RunOptions>,
+        algorithm: AlgorithmCommand<RunOptions>,
     },
 }
 
 /// The meaning of the words of `welter run`, the name of the program left out.
 pub(crate) fn understood(
     arguments: &[String],
-) -> Result<(Box<dyn Chosen>, RunOptions), clap::Error> {
+) -> Result<(Box<dyn Algorithm>, RunOptions), clap::Error> {
     let words = ["welter"].into_iter().chain(arguments.iter().map(String::as_str));
     let RunLine { command: Runs::Run { algorithm } } = RunLine::try_parse_from(words)?;
     Ok(algorithm.split())

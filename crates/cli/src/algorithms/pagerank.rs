@@ -14,7 +14,7 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_progress::FailureKind;
 
-use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::algorithm::{Algorithm, Answer, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{not_negative, parsed, share};
@@ -384,7 +384,7 @@ fn follow_weights(
     })
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

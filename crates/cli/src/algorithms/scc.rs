@@ -9,7 +9,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
@@ -77,7 +77,7 @@ fn components<T: Total>(ended: &Ended<'_, T>) -> Result<Finding, Failure> {
     Ok(ended.found(note, None))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }
@@ -90,7 +90,7 @@ impl Chosen for Options {
         }
     }
 
-    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Algorithm>> {
         let method = self.method.otherwise(why)?;
         Some(Box::new(Self { method }))
     }

@@ -10,7 +10,7 @@ use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 
-use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::algorithm::{Algorithm, Answer, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, finite, parsed};
@@ -148,7 +148,7 @@ fn answer<F: Float>(outcome: Outcome<Element<F>, ()>) -> Answer {
     Answer { columns, iterations, note: None, found: None, levels: None, top: Top::Highest }
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

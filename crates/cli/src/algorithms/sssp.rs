@@ -10,7 +10,7 @@ use welter_model::edges::Reading;
 use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry, Precision};
+use super::algorithm::{Algorithm, Answer, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
 use super::sources::SourceArgs;
 use super::tables::KnownVertices;
@@ -164,7 +164,7 @@ fn cluster_program<P: Program + Send + 'static>(
     })
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -8,7 +8,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::{ColumnData, Columns};
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::parts::for_parts;
@@ -65,7 +65,7 @@ fn finding(columns: &dyn Columns, rows: usize) -> Result<(Option<String>, Option
     Ok((Some(note), Some(json!({ "triangles": triangles }))))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }

@@ -8,7 +8,7 @@ use welter_engine::{Outcome, Passed};
 use welter_model::program::Total;
 use welter_model::table::Columns;
 
-use super::chosen::{Answer, Chosen, Entry};
+use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
@@ -92,7 +92,7 @@ fn components<T: Total>(ended: &Ended<'_, T>) -> Result<Finding, Failure> {
     Ok(ended.found(note, None))
 }
 
-impl Chosen for Options {
+impl Algorithm for Options {
     fn entry(&self) -> &'static Entry {
         &ENTRY
     }
@@ -105,7 +105,7 @@ impl Chosen for Options {
         Layout { input_scan, ..Layout::of_stream::<Wcc>() }
     }
 
-    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, why: FallbackReason) -> Option<Box<dyn Algorithm>> {
         let method = self.method.otherwise(why)?;
         Some(Box::new(Self { method, ..self.clone() }))
     }

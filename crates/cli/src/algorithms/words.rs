@@ -1,7 +1,7 @@
 //! Other words for what algorithms find, by which people look for them.
 
 use super::REGISTRY;
-use super::chosen::Entry;
+use super::algorithm::Entry;
 
 /// By the name of the algorithm; what stands here need not be exactly what it does, but it is the
 /// nearest that there is.

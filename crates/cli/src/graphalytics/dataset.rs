@@ -13,7 +13,7 @@ use welter_input::ldbc::existing;
 use welter_progress::FailureKind;
 
 use super::args::{GraphalyticsArgs, Kind};
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::understood;
 use crate::args::{RunOptions, share};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(super) struct Job {
     pub(super) kind: Kind,
     /// Name of its output: `NAME-BFS`.
     pub(super) name: String,
-    pub(super) algorithm: Box<dyn Chosen>,
+    pub(super) algorithm: Box<dyn Algorithm>,
     pub(super) options: RunOptions,
     /// The command that does the same, in words.
     pub(super) words: Vec<String>,

@@ -12,7 +12,7 @@ use welter_output::{TableBatches, TableFormat, write_table};
 use welter_progress::{FailureKind, Progress};
 
 use super::panics::caught;
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::cluster::Found;
 use crate::cluster_report;
 use crate::failure::{Failure, printable};
@@ -61,7 +61,7 @@ impl Answer {
     /// The answer of a run on a cluster; `files`: those that its host knows of.
     pub(super) fn of_cluster(
         found: Found,
-        algorithm: &dyn Chosen,
+        algorithm: &dyn Algorithm,
         session: &Session,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {

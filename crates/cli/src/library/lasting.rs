@@ -11,7 +11,7 @@ use welter_engine::Checkpoints;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed, usage};
-use crate::algorithms::{Chosen, understood};
+use crate::algorithms::{Algorithm, understood};
 use crate::args::RunOptions;
 use crate::checkpoint::{self, Begun};
 use crate::failure::Failure;
@@ -78,7 +78,7 @@ pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result
 
 /// Runs it, and ends its checkpoints.
 fn answer(
-    (algorithm, options): (&dyn Chosen, &RunOptions),
+    (algorithm, options): (&dyn Algorithm, &RunOptions),
     source: &Source,
     mut session: Session,
     resumed: bool,

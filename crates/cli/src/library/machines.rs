@@ -16,7 +16,7 @@ use welter_cluster::{Credentials, Peers, Seating, Trust, decline};
 use welter_progress::{FailureKind, Progress};
 
 use super::{Answer, Graph, lasting, panics, usage};
-use crate::algorithms::chosen::Chosen;
+use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::understood;
 use crate::args::{MACHINES_MAX, RunOptions};
 use crate::checkpoint;
@@ -86,7 +86,7 @@ pub fn command(graph: &Graph, words: &[String]) -> Result<Vec<String>, Failure> 
 }
 
 /// The words as what is to be done.
-fn job(words: &[String]) -> Result<(Box<dyn Chosen>, RunOptions, Source), Failure> {
+fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Failure> {
     let (algorithm, args) = understood(words).map_err(|error| usage::refusal(&error))?;
     cluster::check(&*algorithm, &args)?;
     algorithm.check(&args.input.shown())?;

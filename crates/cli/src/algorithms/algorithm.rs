@@ -61,7 +61,7 @@ impl Entry {
 }
 
 /// An algorithm that was chosen, with its parameters.
-pub(crate) trait Chosen {
+pub(crate) trait Algorithm {
     /// The entry of the algorithm.
     fn entry(&self) -> &'static Entry;
 
@@ -98,7 +98,7 @@ pub(crate) trait Chosen {
     }
 
     /// The algorithm by another method, if it has one and the user leaves the choice.
-    fn otherwise(&self, _why: FallbackReason) -> Option<Box<dyn Chosen>> {
+    fn otherwise(&self, _why: FallbackReason) -> Option<Box<dyn Algorithm>> {
         None
     }
 
@@ -137,7 +137,7 @@ pub(crate) trait Chosen {
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure>;
 }
 
-impl dyn Chosen + '_ {
+impl dyn Algorithm + '_ {
     /// The graph that it wants of what the user said.
     pub(crate) fn wanted<'a>(
         &self,
