@@ -15,11 +15,11 @@ use welter_progress::FailureKind;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
+use crate::argv;
 use crate::cluster::{Found, unfit};
 use crate::computers::{Ends, verdict};
 use crate::failure::Failure;
 use crate::hosted::Hosted;
-use crate::line;
 
 /// Word by which the Python package starts machines, instead of being the command.
 const STARTER: &str = "--cluster-starter";
@@ -69,7 +69,7 @@ pub(crate) fn run(
 /// Words of the command for its machines, which come to their host as the environment says.
 fn words() -> Result<Vec<String>, Failure> {
     let all: Result<Vec<String>, _> =
-        line::words().iter().skip(1).map(|word| word.clone().into_string()).collect();
+        argv::words().iter().skip(1).map(|word| word.clone().into_string()).collect();
     let all = all.map_err(|_| Failure::usage("words for machines on Ray must be UTF-8"))?;
     Ok(of_machines(&all))
 }
@@ -96,8 +96,8 @@ struct Starter {
 
 impl Starter {
     fn new(words: &[String], address: Option<&str>, patience: u64) -> Result<Self, Failure> {
-        let mut command = if line::is_started() {
-            line::program()
+        let mut command = if argv::is_started() {
+            argv::program()
         } else {
             let mut python = Command::new("python3");
             python.args(["-c", ENTRY]);

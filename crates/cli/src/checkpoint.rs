@@ -24,13 +24,13 @@ use welter_store::StoreError;
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::understood;
 use crate::args::{CheckpointArgs, InputArgs, RunOptions};
+use crate::argv;
 use crate::beside::beside;
 use crate::choice::FallbackReason;
 use crate::elsewhere;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::laid::Laid;
-use crate::line;
 use crate::load::Source;
 use crate::renamed;
 
@@ -174,7 +174,7 @@ pub(crate) fn begin(
     if args.checkpoint.checkpoint.is_none() {
         return Ok(None);
     }
-    let arguments = line::words().iter().skip(1).map(text).collect::<Result<_, _>>()?;
+    let arguments = argv::words().iter().skip(1).map(text).collect::<Result<_, _>>()?;
     let begun = begin_as(arguments, args, algorithm, source)?;
     if let Some(begun) = &begun {
         interrupt::will_resume(&command(begun.directory()));

@@ -32,11 +32,11 @@ use welter_worker::{Input, Partitioning};
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
 use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat, TransportArg};
+use crate::argv;
 use crate::cluster_report::Machines;
 use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
-use crate::line;
 use crate::load::Source;
 use crate::numbered::{Numbered, column};
 use crate::session::Session;
@@ -298,7 +298,7 @@ impl Job {
         let cut = self.settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
         let config = Arc::new(self.settings.config(&cut));
         // All words but the name of the program and a machine's own place.
-        let words: Vec<String> = line::shown().into_iter().skip(1).collect();
+        let words: Vec<String> = argv::shown().into_iter().skip(1).collect();
         let shared = words.split(|word| word == SEAT).enumerate();
         let shared = shared.flat_map(|(part, words)| words.iter().skip(usize::from(part > 0)));
         // Nor its rank.
@@ -440,11 +440,11 @@ fn restarts(finished: &Finished) -> Option<String> {
 
 /// The command of a machine: this one, and its place.
 fn machine(rank: usize, directory: &Path, above: u32) -> Command {
-    let mut command = line::program();
+    let mut command = argv::program();
     let mut place = std::ffi::OsString::from(format!("{rank}:{above}:"));
     place.push(directory);
     // Inputs may follow a `--`, behind which there are no options.
-    let (begin, rest) = line::words().split_at(line::words().len().min(3));
+    let (begin, rest) = argv::words().split_at(argv::words().len().min(3));
     command.args(begin.iter().skip(1)).arg(SEAT).arg(place).args(rest);
     // Ctrl-C is for the command alone, which ends its machines.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -12,7 +12,7 @@ use welter_protocol::times::Times;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Finding;
-use crate::line;
+use crate::argv;
 use crate::text::counted;
 
 /// Machines of a run.
@@ -145,7 +145,7 @@ impl<'a> Report<'a> {
     ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
-            command: line::shown(),
+            command: argv::shown(),
             algorithm: algorithm.entry().name,
             parameters: algorithm.parameters(),
             vertices,

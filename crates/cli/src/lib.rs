@@ -17,6 +17,7 @@ mod actors;
 mod algorithms;
 pub mod allocator;
 mod args;
+mod argv;
 mod attempt;
 mod bars;
 mod beside;
@@ -50,7 +51,6 @@ mod kept;
 mod laid;
 mod levels;
 pub mod library;
-mod line;
 mod listed;
 mod load;
 mod loaded;
@@ -86,7 +86,7 @@ use crate::failure::Failure;
 
 /// As [`command`], for a program that an interpreter runs: it is started again by these words.
 pub fn command_of(starter: Vec<OsString>, line: Vec<OsString>) -> u8 {
-    line::keep_starter(starter);
+    argv::keep_starter(starter);
     command(line)
 }
 
@@ -97,15 +97,15 @@ pub fn command(line: Vec<OsString>) -> u8 {
     exit::hook_panics();
     interrupt::ignore_file_limit();
     allocator::end_with_words();
-    let words = line::with_help(&line);
+    let words = argv::with_help(&line);
     let parsed = commandline::command()
         .try_get_matches_from(&words)
         .and_then(|all| Cli::from_arg_matches(&all));
-    line::keep(line);
+    argv::keep(line);
     let command = match parsed {
         Ok(Cli { command }) => command,
         Err(error) => {
-            if let Some(failure) = near::explained(&error, &line::shown()) {
+            if let Some(failure) = near::explained(&error, &argv::shown()) {
                 return exit::code_of(|| Err(failure));
             }
             // The reader of the help is gone, as in `welter --help | head`: no error.

@@ -16,11 +16,11 @@ use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
 use crate::algorithms::{Algorithm, Answer};
+use crate::argv;
 use crate::cache_figures::CacheFigures;
 use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
-use crate::line;
 use crate::load::Source;
 use crate::price::{Price, spent};
 use crate::readings;
@@ -311,7 +311,7 @@ impl Report {
         };
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
-            command: line::shown(),
+            command: argv::shown(),
             algorithm: algorithm.entry().name,
             parameters: algorithm.parameters(),
             input: Input {

@@ -21,8 +21,8 @@ pub(crate) use self::args::GraphalyticsArgs;
 use self::dataset::{DataSet, Job};
 use self::outcome::{Outcome, Validation, heads};
 use self::validate::validate;
+use crate::argv;
 use crate::failure::{Failure, printable};
-use crate::line;
 use crate::load::Source;
 use crate::local;
 use crate::promise::Outputs;
@@ -56,7 +56,7 @@ pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {
         graphs.push(set.report(&reports));
     }
     if let Some(path) = &args.report {
-        let command = line::shown();
+        let command = argv::shown();
         let version = env!("CARGO_PKG_VERSION");
         let all = json!({ "version": version, "command": command, "graphs": graphs });
         report::write(path, &all)?;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::sync::OnceLock;
 
-static LINE: OnceLock<Vec<OsString>> = OnceLock::new();
+static ARGV: OnceLock<Vec<OsString>> = OnceLock::new();
 
 static STARTER: OnceLock<Vec<OsString>> = OnceLock::new();
 
@@ -31,14 +31,14 @@ pub(crate) fn program() -> Command {
     }
 }
 
-/// Keeps it. The first one stays: a process is one command.
-pub(crate) fn keep(line: Vec<OsString>) {
-    LINE.get_or_init(|| line);
+/// Keeps the command line. The first one stays: a process is one command.
+pub(crate) fn keep(argv: Vec<OsString>) {
+    ARGV.get_or_init(|| argv);
 }
 
 /// The words that were kept; none where no command was given, as in a library.
 pub(crate) fn words() -> &'static [OsString] {
-    LINE.get().map_or(&[], Vec::as_slice)
+    ARGV.get().map_or(&[], Vec::as_slice)
 }
 
 /// The words as text, for people.
