@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use welter_engine::plan::human_bytes;
 use welter_progress::{PhaseReport, Progress, Unit};
 
-use crate::text::{about, grouped, seconds};
+use crate::number_format::{about, grouped, seconds};
 
 /// Phases that end before this are not shown.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use welter_engine::plan::human_bytes;
 
 use crate::load::Source;
-use crate::text::counted;
+use crate::number_format::counted;
 
 /// Bytes that came from the cache and from the bucket, and what was put into the cache.
 #[derive(Debug, Serialize)]

@@ -38,9 +38,9 @@ use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
 use crate::load::Source;
+use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::session::Session;
-use crate::text::counted;
 use crate::top::Top;
 
 /// Number of the graph in its chunks: a cluster has one.

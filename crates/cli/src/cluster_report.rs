@@ -13,7 +13,7 @@ use welter_protocol::times::Times;
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Finding;
 use crate::argv;
-use crate::text::counted;
+use crate::number_format::counted;
 
 /// Machines of a run.
 #[derive(Clone, Debug)]

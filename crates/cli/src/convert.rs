@@ -11,10 +11,10 @@ use crate::args::{ConvertArgs, EdgeArgs};
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::loaded::Loaded;
+use crate::number_format::{counted, seconds};
 use crate::promise::Outputs;
 use crate::session::Session;
 use crate::stdout::{end_stdout, is_stdout, wrote};
-use crate::text::{counted, seconds};
 
 impl EdgeArgs {
     /// The options, as the writers want them.

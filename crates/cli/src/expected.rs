@@ -8,13 +8,13 @@ use welter_engine::{Graph, Throughput};
 use welter_store::io::VolumeStats;
 
 use crate::failure::Failure;
+use crate::number_format;
 use crate::session::Session;
-use crate::text;
 
 /// How fast this machine is, and how fast things are expected to go then, for people.
 pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
     let Forecast { ingest, iteration } = plan.forecast(throughput);
-    let about = |seconds: f64| text::seconds(Duration::from_secs_f64(seconds));
+    let about = |seconds: f64| number_format::seconds(Duration::from_secs_f64(seconds));
     let mut lines = Vec::new();
     if ingest.seconds() > 0.0 {
         let took = about(ingest.seconds());

@@ -10,9 +10,9 @@ use crate::args::{EdgeArgs, ResourceArgs, count};
 use crate::convert::write;
 use crate::failure::Failure;
 use crate::load::{Source, stream};
+use crate::number_format::{counted, seconds};
 use crate::session::Session;
 use crate::spec::{Generated, quadrants, weights};
-use crate::text::{counted, seconds};
 
 /// A generator and its options.
 #[derive(Debug, Subcommand)]

@@ -21,10 +21,10 @@ use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 use crate::args::InfoArgs;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
+use crate::number_format::grouped;
 use crate::parts::for_parts;
 use crate::session::{GraphRequest, LoadedGraph, Origin, Session};
 use crate::stdout::print;
-use crate::text::grouped;
 use crate::ways::Ways;
 
 /// Does it.

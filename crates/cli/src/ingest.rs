@@ -19,9 +19,9 @@ use crate::interrupt;
 use crate::kept::{not_here, open};
 use crate::load::Source;
 use crate::local;
+use crate::number_format::{counted, seconds};
 use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
-use crate::text::{counted, seconds};
 use crate::ways::Ways;
 
 /// Arguments of `ingest`.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use welter_engine::{IterationStats, Mode};
 
-use crate::text::{counted, grouped};
+use crate::number_format::{counted, grouped};
 
 /// The most entries of a report: searches on roads have hundreds of thousands of iterations.
 const ENTRIES_MAX: usize = 1000;

@@ -57,6 +57,7 @@ mod loaded;
 mod local;
 mod long_run;
 mod near;
+mod number_format;
 mod numbered;
 mod parts;
 mod price;
@@ -73,7 +74,6 @@ mod session;
 mod spec;
 mod stdout;
 mod summed;
-mod text;
 mod top;
 mod ways;
 

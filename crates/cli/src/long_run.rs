@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use welter_engine::plan::human_bytes;
 use welter_progress::{PhaseReport, Progress};
 
+use crate::number_format::{counted, grouped, seconds};
 use crate::say;
-use crate::text::{counted, grouped, seconds};
 
 /// A run is long when it has looked through the edges so many times.
 const GRAPHS: u64 = 64;

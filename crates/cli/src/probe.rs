@@ -21,10 +21,10 @@ use crate::args::bytes;
 use crate::bars::Bars;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::number_format::seconds;
 use crate::promise::Outputs;
 use crate::report;
 use crate::stdout::{is_stdout, print};
-use crate::text::seconds;
 
 /// Arguments of `probe`.
 #[derive(Debug, Args)]

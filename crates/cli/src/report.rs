@@ -22,10 +22,10 @@ use crate::expected::Compared;
 use crate::failure::Failure;
 use crate::levels::{Iterations, summarised};
 use crate::load::Source;
+use crate::number_format::counted;
 use crate::price::{Price, spent};
 use crate::readings;
 use crate::session::{Origin, Session};
-use crate::text::counted;
 
 /// Everything but the phases, which continue until the report is written.
 #[derive(Debug, Serialize)]

@@ -20,11 +20,11 @@ use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
 use crate::load::Source;
+use crate::number_format::{counted, seconds};
 use crate::promise::Outputs;
 use crate::report::{self, Report};
 use crate::session::{LoadedGraph, Session};
 use crate::stdout::{end_stdout, is_stdout, print, wrote};
-use crate::text::{counted, seconds};
 use crate::top::{self, Top};
 
 /// Does it. `resumed`: the checkpoints that it continues from.

@@ -13,8 +13,8 @@ use welter_model::table::{Column, ColumnData, Columns, Id, NO_VERTEX, Table, Ver
 use welter_model::two_kinds::Side;
 
 use crate::failure::{Failure, printable};
+use crate::number_format::grouped;
 use crate::parts::{PART_ROWS, for_parts};
-use crate::text::grouped;
 
 /// Digits that tell results apart.
 const DIGITS: i32 = 6;

@@ -17,8 +17,8 @@ use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
 use crate::ends::Ends;
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
 

@@ -11,8 +11,8 @@ use welter_model::table::Columns;
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::{Top, sizes};
 use crate::ways::Ways;
 

@@ -18,8 +18,8 @@ use super::tables::{self, KnownVertices};
 use super::traversal::Direction;
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
+use crate::number_format::{counted, grouped};
 use crate::session::{LoadedGraph, Session};
-use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
 

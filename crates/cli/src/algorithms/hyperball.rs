@@ -13,8 +13,8 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
 

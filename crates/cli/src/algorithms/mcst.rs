@@ -18,9 +18,9 @@ use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
 

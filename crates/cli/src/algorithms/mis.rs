@@ -9,8 +9,8 @@ use welter_engine::plan::Layout;
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
+use crate::number_format::{counted, grouped};
 use crate::session::{LoadedGraph, Session};
-use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
 

@@ -17,9 +17,9 @@ use super::tables::KnownVertices;
 use super::traversal::{Direction, FrontierArgs};
 use crate::args::WeightArgs;
 use crate::failure::Failure;
+use crate::number_format::{counted, grouped};
 use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
-use crate::text::{counted, grouped};
 use crate::top::Top;
 use crate::ways::Ways;
 

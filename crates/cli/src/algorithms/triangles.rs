@@ -11,9 +11,9 @@ use welter_model::table::{ColumnData, Columns};
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::parts::for_parts;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::Top;
 use crate::ways::Ways;
 

@@ -13,8 +13,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
+use crate::number_format::counted;
 use crate::session::{LoadedGraph, Session};
-use crate::text::counted;
 use crate::top::{Top, sizes};
 use crate::ways::Ways;
 

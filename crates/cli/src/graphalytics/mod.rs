@@ -25,12 +25,12 @@ use crate::argv;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::local;
+use crate::number_format::counted;
 use crate::promise::Outputs;
 use crate::report;
 use crate::run;
 use crate::session::Session;
 use crate::stdout::print;
-use crate::text::counted;
 
 /// Runs and validates data sets.
 pub(crate) fn graphalytics(args: &GraphalyticsArgs) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use welter_progress::FailureKind;
 use super::dataset::{DataSet, Job};
 use super::validate::{Comparison, Rule};
 use crate::failure::{Failure, printable};
-use crate::text::{about, counted};
+use crate::number_format::{about, counted};
 
 /// Outcome of an algorithm.
 pub(super) enum Outcome {

@@ -12,7 +12,7 @@ use welter_engine::plan::human_bytes;
 use crate::html::bars::{Bar, bars};
 use crate::html::chart::{Axis, Line, Point, chart};
 use crate::html::frame::{self, escaped};
-use crate::text::{grouped, seconds};
+use crate::number_format::{grouped, seconds};
 
 /// Kinds of time of a machine, of Figure 16 of Chaos: keys in the JSON, in their order here.
 const KEYS: [&str; 5] = ["own", "stolen", "copying", "merging", "idle"];
