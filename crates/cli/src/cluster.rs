@@ -40,8 +40,8 @@ use crate::finite;
 use crate::load::Source;
 use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
+use crate::preview::Top;
 use crate::session::Session;
-use crate::top::Top;
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;

@@ -10,7 +10,7 @@ use welter_progress::FailureKind;
 
 use crate::failure::{Failure, printable};
 use crate::parts::for_parts;
-use crate::top::Top;
+use crate::preview::Top;
 
 /// Refuses results that are no numbers, or are beyond those that floats hold. Infinity is a result
 /// only where it stands for what was not reached.

@@ -60,6 +60,7 @@ mod near;
 mod number_format;
 mod numbered;
 mod parts;
+mod preview;
 mod price;
 mod probe;
 mod promise;
@@ -74,7 +75,6 @@ mod session;
 mod spec;
 mod stdout;
 mod summed;
-mod top;
 mod ways;
 
 use std::ffi::OsString;

@@ -21,11 +21,11 @@ use crate::finite;
 use crate::levels;
 use crate::load::Source;
 use crate::number_format::{counted, seconds};
+use crate::preview::{self, Top};
 use crate::promise::Outputs;
 use crate::report::{self, Report};
 use crate::session::{LoadedGraph, Session};
 use crate::stdout::{end_stdout, is_stdout, print, wrote};
-use crate::top::{self, Top};
 
 /// Does it. `resumed`: the checkpoints that it continues from.
 pub(crate) fn run(
@@ -137,7 +137,7 @@ fn show(
     }
     session.end_progress();
     if args.output.output.is_none() {
-        print(&top::render(table, top, args.output.top)?)?;
+        print(&preview::render(table, top, args.output.top)?)?;
     }
     Ok(())
 }

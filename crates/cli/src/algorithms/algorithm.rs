@@ -13,8 +13,8 @@ use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
 use crate::failure::Failure;
 use crate::load::Source;
+use crate::preview::Top;
 use crate::session::{GraphRequest, LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 /// Entry of an algorithm in the list of all.

@@ -18,8 +18,8 @@ use crate::args::{WeightArgs, above_zero};
 use crate::ends::Ends;
 use crate::failure::Failure;
 use crate::number_format::counted;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

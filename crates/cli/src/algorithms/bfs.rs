@@ -19,8 +19,8 @@ use super::traversal::{Direction, FrontierArgs};
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 use crate::parts::for_parts;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

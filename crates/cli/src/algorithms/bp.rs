@@ -21,8 +21,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, not_negative, parsed, share};
 use crate::failure::{Failure, printable};
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

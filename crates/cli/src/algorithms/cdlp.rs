@@ -12,8 +12,8 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::number_format::counted;
+use crate::preview::{Top, sizes};
 use crate::session::{LoadedGraph, Session};
-use crate::top::{Top, sizes};
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

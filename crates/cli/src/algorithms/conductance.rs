@@ -19,8 +19,8 @@ use super::traversal::Direction;
 use crate::args::{finite, parsed};
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -14,8 +14,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::failure::Failure;
 use crate::number_format::counted;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

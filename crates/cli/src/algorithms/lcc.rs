@@ -13,8 +13,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::triangles::{KIND, NO_ITERATIONS};
 use crate::failure::Failure;
 use crate::parts::for_parts;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "lcc",

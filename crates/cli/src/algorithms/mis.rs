@@ -10,8 +10,8 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

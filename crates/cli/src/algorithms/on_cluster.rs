@@ -26,8 +26,8 @@ use super::tables::KnownVertices;
 use crate::ends::Ends;
 use crate::failure::Failure;
 use crate::listed::Listed;
+use crate::preview::Top;
 use crate::session::Session;
-use crate::top::Top;
 
 /// Bytes of rows of neighbours that a machine has in memory: a partition with more of them is cut
 /// into ranges, at most 16, which takes more iterations.

@@ -20,8 +20,8 @@ use super::tables::{self, KnownVertices};
 use crate::args::{not_negative, parsed, share};
 use crate::failure::Failure;
 use crate::finite::named;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "pagerank",

@@ -14,8 +14,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::wcc;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use welter_model::program::Total;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -15,8 +15,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, finite, parsed};
 use crate::failure::Failure;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "spmv",

@@ -13,8 +13,8 @@ use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::parts::for_parts;
+use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::top::Top;
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

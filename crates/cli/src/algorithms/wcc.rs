@@ -14,8 +14,8 @@ use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
 use crate::failure::Failure;
 use crate::number_format::counted;
+use crate::preview::{Top, sizes};
 use crate::session::{LoadedGraph, Session};
-use crate::top::{Top, sizes};
 use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -16,11 +16,11 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::cluster::Found;
 use crate::cluster_report;
 use crate::failure::{Failure, printable};
+use crate::preview::{self, Top};
 use crate::promise::Outputs;
 use crate::report::page::page;
 use crate::run::{self, RunResult};
 use crate::session::Session;
-use crate::top::{self, Top};
 
 /// A table of results, which may lie in temporary files, and how it came about.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Answer {
     /// When results cannot be read from where they are.
     pub fn top(&self, count: usize) -> Result<RecordBatch, Failure> {
         caught(|| {
-            let (rows, columns) = top::best(self.table.table(), self.top, count)?;
+            let (rows, columns) = preview::best(self.table.table(), self.top, count)?;
             self.shown(self.table.picked(rows.as_deref(), columns)?)
         })
     }
@@ -144,7 +144,7 @@ impl Answer {
     /// # Errors
     /// When results cannot be read from where they are.
     pub fn text(&self, count: usize) -> Result<String, Failure> {
-        caught(|| top::render(self.table.table(), self.top, count))
+        caught(|| preview::render(self.table.table(), self.top, count))
     }
 
     /// Writes all rows to a file, in a format that its name tells unless `format` does. The file is
