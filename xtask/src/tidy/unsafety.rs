@@ -40,7 +40,7 @@ const ALLOWED: &[Allowed] = &[
         reason: "a promise that memory stays where it is, for the kernel to rely on",
     },
     Allowed {
-        path: "crates/store/src/io/part.rs",
+        path: "crates/store/src/io/request_buffer.rs",
         reason: "parts of one owned memory, lent to several requests",
     },
     Allowed {

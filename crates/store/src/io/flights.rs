@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::memory::Memory;
-use super::part::Lent;
 use super::place::Place;
 use super::request::Done;
+use super::request_buffer::Lent;
 use crate::StoreError;
 
 /// Places on their way whose requests are several, by number.

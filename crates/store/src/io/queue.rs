@@ -8,9 +8,9 @@ use super::flights::Flights;
 use super::joined::Joined;
 use super::memory::Memory;
 use super::options::{IoMode, IoOptions};
-use super::part::Part;
 use super::place::Place;
 use super::request::{Backend, Done, Outcome, Request};
+use super::request_buffer::RequestBuffer;
 use super::requests::IN_FLIGHT_MOST;
 use super::ring::Ring;
 use super::threads::Threads;
@@ -23,7 +23,7 @@ use crate::StoreError;
 /// Dropping it waits for those that were begun, since their memory must not be freed under the
 /// kernel, and gives up the others.
 pub struct Queue<M: Memory> {
-    backend: Box<dyn Backend<Part<M>>>,
+    backend: Box<dyn Backend<RequestBuffer<M>>>,
     only_reads: bool,
     /// Places whose requests are several.
     flights: Flights<M>,
@@ -42,7 +42,7 @@ impl<M: Memory> Queue<M> {
     /// When `io_uring` was asked for and is refused.
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let (depth, threads) = depths(options, depth);
-        let backend: Box<dyn Backend<Part<M>>> = match options.mode {
+        let backend: Box<dyn Backend<RequestBuffer<M>>> = match options.mode {
             _ if options.remote.is_some() => Box::new(Joined::new(depth)),
             // Writes that make a file longer are done by threads that the kernel starts for a ring,
             // and on a guest with Linux 6.18 two processes waited for ever for one of them.
@@ -70,7 +70,7 @@ impl<M: Memory> Queue<M> {
         queue.map_or_else(|| Ok(Self { only_reads: true, ..Self::new(options, depth)? }), Ok)
     }
 
-    fn of(backend: Box<dyn Backend<Part<M>>>, only_reads: bool) -> Self {
+    fn of(backend: Box<dyn Backend<RequestBuffer<M>>>, only_reads: bool) -> Self {
         Self { backend, only_reads, flights: Flights::default(), places: 0 }
     }
 
@@ -121,7 +121,7 @@ impl<M: Memory> Queue<M> {
                 self.begin_parts(volume, memory, (tag, place, to_write), most)?;
             }
             _ => {
-                let (volume, memory) = (Arc::clone(volume), Part::Whole(memory));
+                let (volume, memory) = (Arc::clone(volume), RequestBuffer::Whole(memory));
                 self.backend.submit(Request { volume, transfer, memory, tag, flight: None })?;
             }
         }
@@ -138,7 +138,7 @@ impl<M: Memory> Queue<M> {
         most: usize,
     ) -> Result<(), StoreError> {
         let bytes = place.rounded_bytes();
-        let (lent, parts) = Part::cut(memory, bytes, most);
+        let (lent, parts) = RequestBuffer::cut(memory, bytes, most);
         let mut left = bytes.div_ceil(most);
         let number = self.flights.begin((tag, place, to_write), lent, left);
         for ((place, _), memory) in place.parts(most).zip(parts) {
@@ -204,11 +204,13 @@ impl<M: Memory> Queue<M> {
 type Ended<M> = (Arc<Volume>, Result<Done<M>, StoreError>);
 
 /// A place that was moved by one request.
-fn whole<M>(done: Done<Part<M>>) -> Result<Done<M>, StoreError> {
+fn whole<M>(done: Done<RequestBuffer<M>>) -> Result<Done<M>, StoreError> {
     let Done { tag, memory, place, wrote } = done;
     match memory {
-        Part::Whole(memory) => Ok(Done { tag, memory, place, wrote }),
-        Part::Cut { .. } => Err(StoreError::Request(format!("{place:?}: a part of no place"))),
+        RequestBuffer::Whole(memory) => Ok(Done { tag, memory, place, wrote }),
+        RequestBuffer::Cut { .. } => {
+            Err(StoreError::Request(format!("{place:?}: a part of no place")))
+        }
     }
 }
 

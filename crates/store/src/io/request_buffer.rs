@@ -1,7 +1,7 @@
 //! Memory of a place that several requests fill, each a part of its own.
 //!
 //! Invariant: parts of one memory do not overlap, and it lives for as long as any of them. Checked
-//! in `Part::cut`. Tested by `parts_of_a_place_are_moved_side_by_side`.
+//! in `RequestBuffer::cut`. Tested by `parts_of_a_place_are_moved_side_by_side`.
 #![expect(unsafe_code, reason = "lends parts of one memory to several requests")]
 
 use std::ptr::NonNull;
@@ -24,7 +24,7 @@ impl<M> Lent<M> {
 }
 
 /// Memory of a request: all of what its caller gave, or a part.
-pub(super) enum Part<M> {
+pub(super) enum RequestBuffer<M> {
     Whole(M),
     Cut {
         begin: NonNull<u8>,
@@ -35,10 +35,10 @@ pub(super) enum Part<M> {
 }
 
 // SAFETY: a part is memory that belongs to its owner alone; the rest of it is `Send` as well.
-unsafe impl<M: Send> Send for Part<M> {}
+unsafe impl<M: Send> Send for RequestBuffer<M> {}
 
-impl<M: Memory> Part<M> {
-    /// Cuts memory into parts of `most` bytes, a multiple of [`ALIGN`], for so many bytes of it.
+impl<M: Memory> RequestBuffer<M> {
+    /// Cuts memory into parts of `most` bytes, a multiple of [`ALIGN`], for `bytes` bytes of it.
     pub(super) fn cut(
         mut memory: M,
         bytes: usize,
@@ -63,7 +63,7 @@ impl<M: Memory> Part<M> {
 // SAFETY: the memory that parts are of keeps its address and is initialised, as its own promise
 // says; it lives for as long as `_lent`, and parts do not overlap and begin at multiples of `ALIGN`
 // from its begin, which is one.
-unsafe impl<M: Memory> Memory for Part<M> {
+unsafe impl<M: Memory> Memory for RequestBuffer<M> {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Whole(memory) => memory.bytes(),
