@@ -21,7 +21,7 @@ use crate::disk::stale::sweep;
 use crate::error::ClusterError;
 use crate::links::stream::Stream;
 use crate::meeting::{
-    BEAT, Buffered, HANDSHAKE, Joining, SILENCE, Seating, Verdict, Way, line, verdict_line,
+    BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
     verdict_of,
 };
 use crate::report::{Report, Reported};
@@ -101,7 +101,13 @@ pub fn decline(seating: &Seating, verdict: &Verdict) {
     while Instant::now() < until {
         let said = connect(
             seating,
-            &Joining { digest: 0, contents: 0, rank: seating.rank, nonce: 0, way: Way::Failed },
+            &Joining {
+                digest: 0,
+                contents: 0,
+                rank: seating.rank,
+                nonce: 0,
+                purpose: Purpose::Failed,
+            },
         )
         .and_then(|(mut stream, _)| {
             writeln!(stream, "{}", verdict_line(verdict))?;
@@ -140,9 +146,9 @@ impl Life {
     fn begin(run: &Run, seating: &Seating, nonce: u64) -> std::io::Result<Self> {
         let rank = seating.rank;
         let (digest, contents) = (run.digest(), run.contents);
-        let joining = |way| Joining { digest, contents, rank, nonce, way };
-        let (down, ends) = connect(seating, &joining(Way::Down))?;
-        let (up, _) = connect(seating, &joining(Way::Up))?;
+        let joining = |purpose| Joining { digest, contents, rank, nonce, purpose };
+        let (down, ends) = connect(seating, &joining(Purpose::Down))?;
+        let (up, _) = connect(seating, &joining(Purpose::Up))?;
         Ok(Self { down: Some(BufReader::new(down)), up, ends, has_begun: false })
     }
 

@@ -80,13 +80,13 @@ impl Seating {
 
 /// Use of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Purpose {
     Down,
     Up,
     Failed,
 }
 
-const WAYS: [Way; 3] = [Way::Down, Way::Up, Way::Failed];
+const PURPOSES: [Purpose; 3] = [Purpose::Down, Purpose::Up, Purpose::Failed];
 
 /// First line of a machine that comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,14 +98,14 @@ pub(crate) struct Joining {
     pub(crate) rank: Rank,
     /// Number that the two connections of a process share.
     pub(crate) nonce: u64,
-    pub(crate) way: Way,
+    pub(crate) purpose: Purpose,
 }
 
 impl Joining {
     /// Says it.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let Self { digest, contents, rank, nonce, way } = self;
-        writeln!(to, "{TITLE} {digest:016x} {contents:016x} {rank} {nonce:016x} {way:?}")?;
+        let Self { digest, contents, rank, nonce, purpose } = self;
+        writeln!(to, "{TITLE} {digest:016x} {contents:016x} {rank} {nonce:016x} {purpose:?}")?;
         to.flush()
     }
 
@@ -116,11 +116,11 @@ impl Joining {
 
     fn of(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
-        let [TITLE, digest, contents, rank, nonce, way] = words[..] else { return None };
+        let [TITLE, digest, contents, rank, nonce, purpose] = words[..] else { return None };
         let number = |hex| u64::from_str_radix(hex, 16).ok();
-        let way = *WAYS.iter().find(|known| format!("{known:?}") == way)?;
+        let purpose = *PURPOSES.iter().find(|known| format!("{known:?}") == purpose)?;
         let [digest, contents, nonce] = [number(digest)?, number(contents)?, number(nonce)?];
-        Some(Self { digest, contents, rank: rank.parse().ok()?, nonce, way })
+        Some(Self { digest, contents, rank: rank.parse().ok()?, nonce, purpose })
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn lines_come_back_and_others_are_errors() {
-        for way in WAYS {
-            let joining = Joining { digest: 7, contents: 9, rank: 3, nonce: u64::MAX, way };
+        for purpose in PURPOSES {
+            let joining = Joining { digest: 7, contents: 9, rank: 3, nonce: u64::MAX, purpose };
             let mut bytes = Vec::new();
             joining.write(&mut bytes).unwrap();
             assert_eq!(Joining::read(&mut &bytes[..]).unwrap(), joining);

@@ -28,7 +28,7 @@ use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::links::stream::Stream;
 use crate::meeting::{
-    BEAT, Buffered, HANDSHAKE, Joining, SILENCE, Seating, Verdict, Way, line, verdict_line,
+    BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
     verdict_of,
 };
 use crate::processes::hear;
@@ -397,8 +397,8 @@ impl Door {
     fn hear(&self, stream: TcpStream) -> Option<()> {
         let stream = Stream::accepted(stream, &self.trust, HANDSHAKE).ok()?;
         let mut stream = BufReader::new(stream);
-        let Joining { digest, contents, rank, nonce, way } = Joining::read(&mut stream).ok()?;
-        if way == Way::Failed && rank < self.expected.1 {
+        let Joining { digest, contents, rank, nonce, purpose } = Joining::read(&mut stream).ok()?;
+        if purpose == Purpose::Failed && rank < self.expected.1 {
             let verdict = verdict_of(&line(&mut stream).ok()?)?;
             self.hand_on(Arrival::Failed { rank, verdict });
             return Some(());
@@ -418,8 +418,11 @@ impl Door {
             return Some(());
         }
         stream.get_mut().last_while(SILENCE).ok()?;
-        let half =
-            if way == Way::Down { Half::Down(stream.into_inner()) } else { Half::Up(stream) };
+        let half = if purpose == Purpose::Down {
+            Half::Down(stream.into_inner())
+        } else {
+            Half::Up(stream)
+        };
         let mut halves = self.lock();
         match (halves.remove(&(rank, nonce)), half) {
             (Some(Half::Down(down)), Half::Up(up)) | (Some(Half::Up(up)), Half::Down(down)) => {

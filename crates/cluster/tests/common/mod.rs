@@ -45,28 +45,28 @@ fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
     Answer { values, iterations: 0, in_step: true, total: (), totals: Vec::new() }.numbers()
 }
 
-/// Way of updates between machines.
+/// Exchange of updates between machines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Exchange {
     Chunks(Route),
     /// With so many sub-ranges of a machine.
     Messages(Transport, usize),
 }
 
-impl Way {
+impl Exchange {
     /// The route of chunks, or the one that says nothing of messages.
     fn route(self) -> Route {
         if let Self::Chunks(route) = self { route } else { Route::Fold }
     }
 }
 
-impl From<(Transport, usize)> for Way {
+impl From<(Transport, usize)> for Exchange {
     fn from((transport, sub_ranges): (Transport, usize)) -> Self {
         Self::Messages(transport, sub_ranges)
     }
 }
 
-impl From<Route> for Way {
+impl From<Route> for Exchange {
     fn from(route: Route) -> Self {
         Self::Chunks(route)
     }
@@ -92,8 +92,13 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
 }
 
 /// PageRank, breadth-first search, or components by `labels` or by `contraction`.
-pub(crate) fn job(name: &str, graph: &Graph, machines: usize, way: impl Into<Way>) -> Job {
-    let way = way.into();
+pub(crate) fn job(
+    name: &str,
+    graph: &Graph,
+    machines: usize,
+    exchange: impl Into<Exchange>,
+) -> Job {
+    let exchange = exchange.into();
     let both = Reading { undirected: true, ..Reading::default() };
     let vertices = graph.slots() as u64;
     match name {
@@ -104,20 +109,20 @@ pub(crate) fn job(name: &str, graph: &Graph, machines: usize, way: impl Into<Way
                 assert_eq!(iterations, expected.iterations);
                 assert!(relative_error(&expected.numbers(), &found) < 1e-9);
             };
-            fold(name, graph, Reading::default(), (machines, way), program, judge)
+            fold(name, graph, Reading::default(), (machines, exchange), program, judge)
         }
         "bfs" => {
             let program = Bfs::new(vec![vertices / 2]);
             let expected = interpret(graph, &program).numbers();
             let judge = move |found, _| assert_eq!(found, expected);
-            fold(name, graph, Reading::default(), (machines, way), program, judge)
+            fold(name, graph, Reading::default(), (machines, exchange), program, judge)
         }
         "labels" => {
             let expected: Vec<f64> = components(graph).iter().map(|&of| of as f64).collect();
             let judge = move |found, _| assert_eq!(found, expected);
-            fold(name, graph, both, (machines, way), LabelPropagation, judge)
+            fold(name, graph, both, (machines, exchange), LabelPropagation, judge)
         }
-        _ => contraction(graph, machines, way.route()),
+        _ => contraction(graph, machines, exchange.route()),
     }
 }
 
@@ -125,18 +130,18 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
     name: &str,
     graph: &Graph,
     reading: Reading,
-    (machines, way): (usize, Way),
+    (machines, exchange): (usize, Exchange),
     program: P,
     judge: impl Fn(Vec<f64>, u64) + 'static,
 ) -> Job {
     let kernel = Kernel::Fold(FoldKernel::of(Arc::new(program)));
     let width = kernel.shape().value;
     let vertex_bytes = KernelWorker::vertex_bytes(&kernel);
-    let settings = settings(machines, graph, vertex_bytes, way.route());
+    let settings = settings(machines, graph, vertex_bytes, exchange.route());
     let cut = settings.cut().expect("a vertex fits");
     let edges = Arc::new(graph.edge_list(97));
     let run = run_of(&settings, &cut, name);
-    let messages = messages(&kernel, way, settings.vertices, (edges.clone(), reading));
+    let messages = messages(&kernel, exchange, settings.vertices, (edges.clone(), reading));
     let make = move |rank| -> Task {
         if let Some(job) = &messages {
             return job.clone().into();
@@ -157,11 +162,12 @@ fn fold<P: welter_model::program::Program + Send + 'static>(
 /// The job of machines that send messages.
 fn messages(
     kernel: &Kernel,
-    way: Way,
+    exchange: Exchange,
     vertices: u64,
     (edges, reading): (Arc<dyn EdgeStream>, Reading),
 ) -> Option<send::Job> {
-    let (Kernel::Fold(kernel), Way::Messages(transport, sub_ranges)) = (kernel, way) else {
+    let (Kernel::Fold(kernel), Exchange::Messages(transport, sub_ranges)) = (kernel, exchange)
+    else {
         return None;
     };
     let settings = send::Settings { transport, sub_ranges, chunk_edges: 200, chunk_vertices: 40 };
