@@ -47,7 +47,7 @@ impl Samples {
     }
 }
 
-/// Lets contenders take turns for so many rounds. `what` is told on standard error.
+/// Lets contenders take turns for `rounds` rounds. `what` is told on standard error.
 pub(crate) fn interleave(
     what: &str,
     mut contenders: Vec<Contender<'_>>,

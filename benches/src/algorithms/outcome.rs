@@ -34,7 +34,7 @@ pub(crate) struct Took {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Ran(Took),
-    /// After so many seconds.
+    /// Seconds after which the command was ended.
     TooLong(u64),
     Failed(String),
 }
@@ -48,7 +48,7 @@ impl Outcome {
     }
 }
 
-/// Runs a command that is ended after so many seconds, and reads what it says.
+/// Runs a command that is ended after `seconds_most` seconds, and reads what it says.
 pub(super) fn of(mut command: Command, seconds_most: u64) -> Result<Outcome> {
     let begun = Instant::now();
     let ended = command.output().with_context(|| format!("starting {command:?}"))?;

@@ -49,7 +49,7 @@ impl Peer {
         self.graph.node_count().into()
     }
 
-    /// Ranks of all ids after so many iterations.
+    /// Ranks of all ids after `iterations` iterations.
     pub(crate) fn ranks(&self, damping: f64, iterations: usize) -> Vec<f32> {
         page_rank(&self.graph, PageRankConfig::new(iterations, 0.0, damping as f32)).0
     }

@@ -73,7 +73,7 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// So many volumes below a folder, each with room for `bytes`.
+    /// `count` volumes below a folder, each with room for `bytes`.
     pub(crate) fn mount(storage: Storage, count: usize, bytes: u64, folder: &Path) -> Result<Self> {
         let volumes = (0..count)
             .map(|place| Volume::mount(&folder.join(format!("volume-{place}")), bytes))

@@ -65,8 +65,8 @@ pub(crate) struct Throttle {
 }
 
 impl Limits {
-    /// At most so many bytes of memory; where `device` says so, so many bytes a second of reading
-    /// and of writing on the device that a folder lies on.
+    /// A group with at most `memory_bytes` bytes of memory; where a `device` is given, with its
+    /// bytes a second of reading and of writing on the device that a folder lies on.
     pub(super) fn new(memory_bytes: u64, device: Option<(&Path, u64)>) -> Result<Self> {
         let memory = Group::new("memory")?;
         memory.set("memory.limit_in_bytes", &memory_bytes.to_string())?;

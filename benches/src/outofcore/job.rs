@@ -186,7 +186,7 @@ pub(crate) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
     Ok(Taken { seconds, peak_bytes, report })
 }
 
-/// A program that is ended after so many seconds, by `timeout` of the coreutils.
+/// A program that is ended after `seconds` seconds, by `timeout` of the coreutils.
 pub(crate) fn ended_after(seconds: u64, program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string()]).arg(program);

@@ -56,7 +56,7 @@ pub struct Cdlp {
 }
 
 impl Cdlp {
-    /// So many iterations, or as many as change anything.
+    /// Communities after `iterations` iterations, or fewer where nothing changes any more.
     pub fn new(iterations: u64) -> Self {
         Self { iterations }
     }

@@ -58,9 +58,9 @@ use crate::bfs::{Depth, Sources, UNREACHED};
 const REST: u64 = 1 << 16;
 /// Passes over kept edges after which the rest is, however many they are.
 const KEPT_PASSES: u32 = 8;
-/// A search spreads if each level is so many times as large as the one before it,
+/// A search spreads if each level is at least `SPREADS` times as large as the one before it,
 const SPREADS: u64 = 8;
-/// or if it has reached one vertex for so many edges.
+/// or if it has reached one vertex for each `REACHED` edges.
 const REACHED: u64 = 1 << 10;
 /// Passes over the input that are worth a graph.
 const PASSES_MAX: u32 = 6;
@@ -68,9 +68,9 @@ const PASSES_MAX: u32 = 6;
 /// Passes after which the growth of levels says what will come: at twice, four times as many, and
 /// so on, again.
 const FORESEES: u32 = 16;
-/// A search fills space if its levels grow with the third power of their depth at most, so that
-/// all that is reached grows with the fourth: grids of up to four dimensions, roads, meshes. A
-/// level is so many times as large as the one at half its depth then.
+/// A search fills space if its levels grow with the third power of their depth at most, so that all
+/// that is reached grows with the fourth: grids of up to four dimensions, roads, meshes. A level is
+/// at most `FILLS` times as large as the one at half its depth then.
 const FILLS: u64 = 1 << 3;
 
 /// The state of a vertex that was not reached.

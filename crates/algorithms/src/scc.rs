@@ -84,21 +84,21 @@ use welter_model::stream::{Edge, Next, RevisitPolicy, StateView, StepStats, Stre
 
 use crate::wcc::Label;
 
-/// The rest is handed over when it has at most one edge in so many of the graph.
+/// The rest is handed over when it has at most one edge in `REST_SHARE` of the graph.
 const REST_SHARE: u64 = 16;
 
 /// Also when it has no more edges than this: a pass costs more than to be done with these.
 const REST_EDGES: u64 = 1 << 16;
 
-/// A round takes long when it has looked at so many times the edges that it may have candidates of.
-/// That costs about as much as Tarjan's algorithm does.
+/// A round takes long when it has looked at `PATIENCE` times the edges that it may have candidates
+/// of. That costs about as much as Tarjan's algorithm does.
 const PATIENCE: u64 = 32;
 
-/// The first round gives up when it has looked at so many times these edges: in small worlds it
-/// takes about five passes.
+/// The first round gives up when it has looked at `REACH_PATIENCE` times these edges: in small
+/// worlds it takes about five passes.
 const REACH_PATIENCE: u64 = 12;
 
-/// Trimming continues while it decides at least one vertex for so many that it does not.
+/// Trimming continues while it decides at least one vertex for each `TRIM_PAYS` that it does not.
 const TRIM_PAYS: u64 = 4;
 
 /// Strongly connected components.
@@ -222,7 +222,8 @@ impl Default for Scc {
 }
 
 impl Scc {
-    /// Hands over at most so many edges at once, also where there is room for more; 0 is none.
+    /// Hands over at most `rest_edges_max` edges at once, also where there is room for more; 0 is
+    /// none.
     #[must_use]
     pub fn with_rest(rest_edges_max: u64) -> Self {
         Self { rest_edges_max }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 pub struct Sides(Arc<[u64]>);
 
 impl Sides {
-    /// Of so many vertices those whose numbers are listed; numbers beyond are none.
+    /// The side of the vertices, of `vertices` in all, whose numbers are listed; numbers beyond are
+    /// ignored.
     pub fn of(vertices: u64, within: impl IntoIterator<Item = u64>) -> Self {
         let mut words = vec![0; vertices.div_ceil(64) as usize];
         for index in within {

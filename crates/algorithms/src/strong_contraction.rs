@@ -56,7 +56,7 @@ use crate::strong_rounds::{
     ALONG, BACK, Labelled, NONE, REACH, Received, SPREAD, TRIM, after, is_against, kind, limit,
 };
 
-/// Edges are rewritten when one vertex is decided for so many that are open.
+/// Edges are rewritten when one vertex is decided for each `REWRITE_PAYS` that are open.
 const REWRITE_PAYS: u64 = 4;
 
 /// Added, in totals, to the first stage of a round, but for that of the first one.

@@ -22,7 +22,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;
 use welter_model::table::ColumnData;
 
-/// Trimming continues while it decides at least one vertex for so many that are open.
+/// Trimming continues while it decides at least one vertex for each `TRIM_PAYS` that are open.
 const TRIM_PAYS: u64 = 4;
 
 /// No label: more than all.
@@ -58,7 +58,7 @@ pub(crate) fn is_against(stage: u16) -> bool {
     stage & AGAINST != 0
 }
 
-/// The stage that follows one in which so many vertices of the open ones changed.
+/// The stage that follows one in which `changed` of the `open` vertices changed.
 #[inline(always)]
 pub(crate) fn after(stage: u16, open: u64, changed: u64) -> u16 {
     match kind(stage) {

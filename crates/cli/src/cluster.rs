@@ -82,7 +82,7 @@ pub(crate) struct Place {
 pub(crate) struct Job {
     /// Edges of which this machine reads its share, or nothing but that.
     edges: Arc<dyn EdgeStream>,
-    /// Place of the share among so many.
+    /// Place of the share, and the number of shares.
     share: (usize, usize),
     /// Edges of the input.
     count: u64,
@@ -381,7 +381,7 @@ impl Job {
     }
 }
 
-/// Edges, and the place of a machine's share of them among so many.
+/// Edges, and the place of a machine's share of them with the number of shares.
 type Shared = (Arc<dyn EdgeStream>, (usize, usize));
 
 /// The edges of which a machine reads its share; nothing but that share, where all were `listed` in

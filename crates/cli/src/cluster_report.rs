@@ -34,7 +34,7 @@ pub(crate) struct Machines {
     pub(crate) strangers: u64,
     /// Proof that machines give each other.
     pub(crate) trust: &'static str,
-    /// Seconds that were taken until so many iterations were done.
+    /// Seconds that were taken until each number of iterations was done.
     pub(crate) iteration_times: Vec<(u32, f64)>,
 }
 
@@ -136,7 +136,8 @@ impl From<&Activity> for Machine {
 }
 
 impl<'a> Report<'a> {
-    /// Of an algorithm on so many vertices and edges, which took so many seconds.
+    /// The report of an algorithm with its numbers of vertices and edges and the seconds that it
+    /// took.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
         machines: &Machines,

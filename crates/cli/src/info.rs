@@ -194,7 +194,7 @@ impl Degrees {
         self.rows += 1;
     }
 
-    /// Counts so many more vertices without edges.
+    /// Counts `count` more vertices without edges.
     fn add_zeros(&mut self, count: u64) {
         self.rows += count;
         self.zeros += count;

@@ -13,7 +13,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Columns of so many rows.
+    /// Columns of `rows` rows.
     pub(crate) fn new(columns: Vec<Column>, rows: usize) -> Self {
         Self { columns, rows }
     }

@@ -12,7 +12,7 @@ use welter_progress::{PhaseReport, Progress};
 use crate::number_format::{counted, grouped, seconds};
 use crate::say;
 
-/// A run is long when it has looked through the edges so many times.
+/// A run is long when it has looked through the edges `GRAPHS` times.
 const GRAPHS: u64 = 64;
 
 /// Iterations whose time is foreseen in the note.

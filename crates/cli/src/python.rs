@@ -220,7 +220,7 @@ fn literal(parameter: &Parameter, word: &str) -> Option<String> {
     words.iter().any(|known| known == value).then(|| format!("=\"{value}\"{after}"))
 }
 
-/// A paragraph in lines, the first and the others behind so many spaces.
+/// A paragraph in lines, the first behind `first` spaces and the others behind `others`.
 fn wrapped(text: &str, first: usize, others: usize) -> String {
     let mut out = String::new();
     let mut line = " ".repeat(first);

@@ -142,7 +142,7 @@ fn show(
     Ok(())
 }
 
-/// Says where a result of so many rows was written.
+/// Says where a result of `rows` rows was written.
 fn say_written(session: &Session, args: &RunOptions, rows: u64) {
     if let Some(path) = args.output.output.as_deref().filter(|path| !is_stdout(path)) {
         session.say(&wrote(path, &counted(rows, "row", "rows")));

@@ -117,7 +117,7 @@ impl Session {
         Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), said: None, ..session })
     }
 
-    /// Counts so many bytes of memory with those that the process takes anyway.
+    /// Counts `bytes` bytes of memory with those that the process takes anyway.
     pub(crate) fn holds(&mut self, bytes: u64) {
         self.process_bytes += bytes;
     }

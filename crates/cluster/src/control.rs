@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! to the machine (lines)       peer RANK ADDRESS · vertices · (the end: the host is gone)
-//! to the host                  KIND FIELD .. BYTES, a line; then so many bytes
+//! to the host                  KIND FIELD .. BYTES, a line; then BYTES bytes
 //! ```
 //!
 //! Both ends are one executable, so there is no version. The bytes of a line are a manifest, a

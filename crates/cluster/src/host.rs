@@ -126,7 +126,7 @@ struct Seats<'h> {
     heard: BTreeMap<u32, Instant>,
 }
 
-/// Runs a cluster of so many machines to its end, unless `progress` is cancelled, and has the
+/// Runs a cluster of `machines` machines to its end, unless `progress` is cancelled, and has the
 /// result handed out. No machine is left then.
 ///
 /// # Errors

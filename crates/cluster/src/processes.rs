@@ -41,7 +41,7 @@ struct Process {
 }
 
 impl Processes {
-    /// A host of so many machines, in this directory.
+    /// A host of `machines` machines, in this directory.
     pub fn new(machines: usize, directory: &Path, command: MakeCommand) -> Self {
         let machines = (0..machines).map(|_| None).collect();
         Self { directory: directory.to_owned(), command, machines, reports: channel() }

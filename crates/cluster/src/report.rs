@@ -15,8 +15,8 @@ use crate::activity::Activity;
 pub enum Report {
     /// A machine has been silent for long.
     Suspected(Rank),
-    /// After so many iterations the program decided this. Also for what is done again after a
-    /// recovery.
+    /// The decision of the program after this number of iterations. Also for what is done again
+    /// after a recovery.
     Decided(u32, Bytes),
     /// Activity of the machine until it finished, which it says next.
     Did(Box<Activity>),

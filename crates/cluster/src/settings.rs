@@ -53,8 +53,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings for so many machines and vertices: chunks of half a million records, and sets of
-    /// 64 MiB.
+    /// Settings for `machines` machines and `vertices` vertices: chunks of half a million records,
+    /// and sets of 64 MiB.
     pub fn new(machines: usize, vertices: u64, vertex_bytes: u64, route: Route) -> Self {
         Self {
             machines,

@@ -41,7 +41,7 @@ pub struct Share {
     at: usize,
 }
 
-/// Share of `all` that falls to one of so many machines.
+/// Share of `all` that falls to one of `machines` machines.
 fn range(all: u64, rank: Rank, machines: usize) -> Range<u64> {
     let first = |rank: usize| (u128::from(all) * rank as u128 / machines as u128) as u64;
     first(rank)..first(rank + 1)
@@ -88,7 +88,7 @@ pub fn own_edges(stream: &dyn EdgeStream, me: (Rank, usize)) -> Result<EdgeList,
     Ok(list)
 }
 
-/// The edges of a batch of so many that are a machine's own.
+/// The edges of a batch of `edges` that are a machine's own.
 fn own_of(own: &Range<u64>, passed: &mut u64, edges: usize) -> Range<usize> {
     let place = |place: u64| place.saturating_sub(*passed).min(edges as u64) as usize;
     let within = place(own.start)..place(own.end);
@@ -123,7 +123,8 @@ impl Share {
         self
     }
 
-    /// The share with a loop at each of the vertices that fall to this machine, of so many in all.
+    /// The share with a loop at each of the vertices that fall to this machine, of `vertices` in
+    /// all.
     #[must_use]
     pub fn with_members(mut self, vertices: u64, (rank, machines): (Rank, usize)) -> Self {
         self.members = range(vertices, rank, machines);

@@ -307,7 +307,7 @@ impl Collector {
         }
     }
 
-    /// Moves all parts to files if so many more bytes would be too many, and there can be files.
+    /// Moves all parts to files if `bytes` more bytes would be too many, and there can be files.
     fn make_room(&self, bytes: u64) -> Result<MutexGuard<'_, State>, InputError> {
         let mut state = self.lock();
         let held = state.part_bytes + state.other_bytes + bytes;

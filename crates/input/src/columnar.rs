@@ -194,8 +194,8 @@ fn holds(kind: &DataType) -> Holds {
 /// Bytes that a row takes at least: an id of one byte in each of two columns.
 const ROW_BYTES_MIN: u64 = 2;
 
-/// Refuses a stated number of rows that a file of so many bytes cannot hold, whatever it is packed
-/// with.
+/// Refuses a stated number of rows that a file of `stored_bytes` bytes cannot hold, whatever it is
+/// packed with.
 pub(crate) fn plausible_rows(
     file: &str,
     rows: u64,

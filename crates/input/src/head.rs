@@ -69,8 +69,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Refuses a stated number of things of which each takes at least so many bytes of text, where the
-/// file is too small to hold them.
+/// Refuses a stated number of things, each of which takes at least a number of bytes of text, where
+/// the file is too small to hold them.
 pub(crate) fn plausible(
     source: &Source,
     limits: &Limits,
@@ -105,7 +105,7 @@ pub(crate) struct BoundedCount {
 }
 
 impl BoundedCount {
-    /// None found yet, and at most so many to come.
+    /// None found yet, and at most `most` to come.
     pub(crate) fn new(most: u64) -> Self {
         Self { most, found: AtomicU64::new(0) }
     }

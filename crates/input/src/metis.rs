@@ -279,7 +279,7 @@ struct LineCounts {
 }
 
 impl LineCounts {
-    /// Counts a part before which there are so many vertices.
+    /// Counts a part that comes after `before` vertices.
     fn add(&mut self, part: &EdgeRun, before: u64) {
         let (mut loops, mut lines, mut last) = (0, 0, None);
         each(&part.ids, |source, target| {
@@ -296,7 +296,7 @@ impl LineCounts {
         Self { arcs: self.arcs - self.lines, loops: 0, ..self }
     }
 
-    /// Whether a header that counts so many edges can be meant: each edge at both of its ends, a
+    /// Whether a header that counts `edges` edges can be meant: each edge at both of its ends, a
     /// loop once or twice, or a header that counts arcs.
     fn fits(self, edges: u64) -> bool {
         let both = edges.checked_mul(2);
@@ -332,7 +332,7 @@ fn foreign(part: &EdgeRun, vertices: u64) -> Option<u64> {
     foreign
 }
 
-/// Puts the vertices of a part right, of which so many come before it.
+/// Puts the vertices of a part right, of which `before` come before it.
 fn numbered(part: EdgeRun, before: u64) -> EdgeRun {
     let EdgeRun { ids, weights } = part;
     let ids = match ids {

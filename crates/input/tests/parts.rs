@@ -10,7 +10,7 @@ use welter_input::{Input, ReadOptions, WeightChoice, read};
 use welter_model::edges::Pair;
 use welter_progress::Progress;
 
-/// Vertices of a ring, so many that its files have several parts.
+/// Vertices of a ring, enough that its files have several parts.
 const VERTICES: usize = 300_000;
 
 /// The ring in a format: the header, then a line for each vertex and the next two.

@@ -291,7 +291,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     assert_eq!(load(&names, &options).err().unwrap().kind(), FailureKind::Budget);
 }
 
-/// Mounts a file system in memory of so many bytes; `None`, loudly, where that is refused.
+/// Mounts a file system in memory of `bytes` bytes; `None`, loudly, where that is refused.
 fn small_disk(bytes: usize) -> Option<TempDir> {
     let folder = tempfile::tempdir().unwrap();
     let size = format!("size={bytes}");

@@ -23,7 +23,7 @@ pub trait Checkpointable: Stream {
     fn snapshot(&self, state: &Self::VertexState, aux: &Self::Aux) -> Self::Snapshot;
 
     /// The state and further data of which this is the snapshot; `None` if that is of no graph with
-    /// so many vertices.
+    /// `vertices` vertices.
     fn restored(
         &self,
         snapshot: Self::Snapshot,

@@ -19,14 +19,14 @@ pub const ROUNDS: usize = 3;
 /// Parts that a sample of whole parts has at least.
 const PARTS_LEAST: usize = 16;
 
-/// Which pieces of the edges are looked at: the last of every so many.
+/// Which pieces of the edges are looked at: the last of each `stride` pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     stride: usize,
 }
 
 impl Sample {
-    /// A sample of so many edges: all of few, one in 16 of many, and at most 2^26.
+    /// A sample of `edges` edges: all of few, one in 16 of many, and at most 2^26.
     pub fn of(edges: u64) -> Self {
         let stride = (edges >> 20).clamp(1, 16).max(edges >> 26);
         Self { stride: stride as usize }
@@ -115,7 +115,7 @@ impl EdgeSample {
         Ok(())
     }
 
-    /// Makes room for so many slots, and for up to twice as many if there can be more.
+    /// Makes room for `slots` slots, and for up to twice as many if there can be more.
     fn grow(&mut self, slots: u64, most: u64) {
         self.slots = self.slots.max(slots);
         let segments = slots.div_ceil(1 << SEGMENT_BITS);

@@ -92,8 +92,8 @@ pub trait EdgeStream: Send + Sync {
         0
     }
 
-    /// Told that all edges will be read several times, and that there is memory to spare for so
-    /// many bytes of what they are read from, which the system may keep. A hint.
+    /// Told that all edges will be read several times, and that there is memory to spare for this
+    /// number of bytes of what they are read from, which the system may keep. A hint.
     fn spare_memory(&self, _bytes: u64) {}
 
     /// Hands all edges of a part to `visit`, in order, in batches of any size (64 Ki edges are a
@@ -164,7 +164,7 @@ impl Reading {
         self.undirected || self.duplicates == Duplicates::Directions
     }
 
-    /// Number of arcs that so many edges stand for, before any are dropped or merged.
+    /// Number of arcs that `edges` edges stand for, before any are dropped or merged.
     pub fn arcs(&self, edges: u64) -> u64 {
         if self.both_ways() { edges.saturating_mul(2) } else { edges }
     }

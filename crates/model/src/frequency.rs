@@ -20,7 +20,7 @@ impl FrequencyTable {
     /// Bytes that it takes, once it was used.
     pub const BYTES: usize = SLOTS * size_of::<[u32; 2]>();
 
-    /// So many counters, all 0; none where these are too many to be near.
+    /// `count` counters, all 0; none where these are too many to be near.
     pub fn counters(&mut self, count: usize) -> Option<&mut [u32]> {
         let slots = self.slots(count.div_ceil(2))?;
         slots.as_flattened_mut().get_mut(..count)
@@ -55,7 +55,7 @@ impl FrequencyTable {
         (most > 0).then_some((best, most))
     }
 
-    /// So many slots of zeros.
+    /// `count` slots of zeros.
     fn slots(&mut self, count: usize) -> Option<&mut [[u32; 2]]> {
         if count > SLOTS {
             return None;

@@ -7,7 +7,7 @@ pub enum Id<'a> {
     Integer(u64),
     /// A string.
     Name(&'a str),
-    /// So many vertices, which are all alike.
+    /// A number of vertices that are all alike.
     Others(u64),
 }
 

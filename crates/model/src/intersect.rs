@@ -15,6 +15,6 @@ pub trait Intersect: Sync {
     /// ([`Duplicates::Directions`](crate::edges::Duplicates::Directions)); else it counts once.
     const DIRECTED: bool;
 
-    /// The value of a vertex with so many neighbours, and so many edges between these.
+    /// The value of a vertex with `neighbours` neighbours, and `closed` edges between these.
     fn value(&self, neighbours: u64, closed: u64) -> Self::Value;
 }

@@ -12,7 +12,7 @@ pub enum Limit {
     Stated(u64),
     /// A number that follows from an invariant.
     Proved {
-        /// The number for a graph of so many vertices, those with a state of their own.
+        /// The number for a graph of a number of vertices, those with a state of their own.
         most: fn(u64) -> u64,
         /// The invariant, as a sentence without its full stop.
         invariant: &'static str,
@@ -36,7 +36,7 @@ impl Limit {
         }
     }
 
-    /// The number for a graph of so many vertices.
+    /// The number for a graph of `vertices` vertices.
     pub fn iterations(&self, vertices: u64) -> u64 {
         match self {
             Self::Stated(most) => *most,

@@ -20,7 +20,7 @@ impl Names {
         Self { text: String::new(), ends: Vec::new() }
     }
 
-    /// No strings, and room for so many with so many bytes of text.
+    /// No strings, and room for `count` with `text_bytes` bytes of text.
     pub fn with_capacity(count: usize, text_bytes: usize) -> Self {
         Self { text: String::with_capacity(text_bytes), ends: Vec::with_capacity(count) }
     }
@@ -54,8 +54,7 @@ impl Names {
 
     /// String number `index`.
     ///
-    /// # Panics
-    /// When there are not so many.
+    /// # Panics When `index` is out of range.
     pub fn get(&self, index: usize) -> &str {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.text[start as usize..self.ends[index] as usize]

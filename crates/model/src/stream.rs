@@ -171,7 +171,7 @@ pub trait OverInput: Stream<Value: bytemuck::Pod> {
     }
 
     /// Passes over the input that can be foreseen after a step in which this was seen, on a graph
-    /// of so many vertices: all of them, those that were made included; 0 where nothing can.
+    /// of `_vertices` vertices: all of them, those that were made included; 0 where nothing can.
     fn foreseen(&self, _step: Self::Step, _stats: &StepStats<Self::Total>, _vertices: u64) -> u64 {
         0
     }

@@ -67,8 +67,7 @@ impl VertexColumn {
 
     /// The id of a row.
     ///
-    /// # Panics
-    /// When there are not so many rows of anything but a range.
+    /// # Panics When `row` is out of range, of anything but a range.
     pub fn get(&self, row: usize) -> Id<'_> {
         match self {
             Self::Range(ids) => Id::Integer(ids.start + row as u64),
@@ -96,8 +95,7 @@ impl VertexColumn {
 
     /// The ids of some rows, where each is one integer.
     ///
-    /// # Panics
-    /// When there are not so many rows of integers.
+    /// # Panics When `rows` are out of range, of integers.
     pub fn integers(&self, rows: Range<usize>) -> Option<Cow<'_, [u64]>> {
         let numbers = rows.start as u64..rows.end as u64;
         match self {
@@ -126,8 +124,7 @@ impl VertexColumn {
 
     /// The string that is the id of a row; empty where ids are no strings.
     ///
-    /// # Panics
-    /// When there are not so many rows.
+    /// # Panics When `row` is out of range.
     pub fn name(&self, row: usize) -> &str {
         if let Id::Name(name) = self.get(row) { name } else { "" }
     }
@@ -193,8 +190,7 @@ impl ColumnData {
 
     /// The values of these rows, in this order.
     ///
-    /// # Panics
-    /// When there are not so many.
+    /// # Panics When a row is out of range.
     #[must_use]
     pub fn picked(&self, rows: &[usize]) -> Self {
         like!(self, values => rows.iter().map(|&row| values[row]).collect())
@@ -202,8 +198,7 @@ impl ColumnData {
 
     /// A copy of some rows.
     ///
-    /// # Panics
-    /// When there are not so many.
+    /// # Panics When a row is out of range.
     #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Self {
         like!(self, values => values[rows].to_vec())
@@ -263,8 +258,7 @@ pub trait Columns: Debug + Send + Sync {
     /// # Errors
     /// When they cannot be read from where they are.
     ///
-    /// # Panics
-    /// When there are not so many rows.
+    /// # Panics When a row is out of range.
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError>;
 
     /// Number of rows, where these are not one a vertex: a list of edges, for instance, whose table
@@ -273,7 +267,7 @@ pub trait Columns: Debug + Send + Sync {
         None
     }
 
-    /// Checks these columns for a table of so many rows, as far as that can be done without reading
+    /// Checks these columns for a table of `rows` rows, as far as that can be done without reading
     /// them.
     ///
     /// # Errors

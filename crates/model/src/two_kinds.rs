@@ -127,8 +127,7 @@ impl TwoKinds {
 
     /// The id of a slot.
     ///
-    /// # Panics
-    /// When there are not so many.
+    /// # Panics When `slot` is out of range.
     pub fn get(&self, slot: usize) -> Id<'_> {
         match &self.keys {
             Keys::Integers(ids, added) if slot as u64 >= self.sources => {

@@ -15,7 +15,7 @@ pub struct WithSides<C> {
 }
 
 impl<C: Columns> WithSides<C> {
-    /// Of vertices of which so many are sources.
+    /// Columns of vertices of which `sources` are sources.
     pub fn new(columns: C, sources: u64) -> Self {
         Self { columns, sources }
     }

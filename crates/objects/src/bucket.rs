@@ -67,7 +67,7 @@ impl Bucket {
         }
     }
 
-    /// An object, of which so many of the first bytes are fetched at once.
+    /// An object, of which `head_bytes` of the first bytes are fetched at once.
     ///
     /// # Errors
     /// When it is not there, or the store does not give it.

@@ -49,7 +49,7 @@ impl Traffic {
     }
 }
 
-/// Notes a request that is sent, with so many bytes in its body.
+/// Notes a request that is sent, with `bytes` bytes in its body.
 pub(crate) fn sends(method: &Method, uri: &Uri, bytes: u64) {
     SENT.fetch_add(bytes, Ordering::Relaxed);
     let counter = match *method {

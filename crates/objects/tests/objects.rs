@@ -36,7 +36,7 @@ fn opened(server: &BucketServer, bytes: &[u8]) -> Object {
     bucket(server).open("it", 4 << 10).unwrap()
 }
 
-/// Makes the first so many reads of objects fail in this way.
+/// Makes the first `count` reads of objects fail in this way.
 fn fail_first(server: &BucketServer, count: usize, fault: Fault) {
     let seen = AtomicUsize::new(0);
     server.fail(move |request| {

@@ -59,7 +59,7 @@ fn is_put(request: &Request) -> bool {
     request.method == "PUT" && request.query.is_empty()
 }
 
-/// Makes the first so many requests of a kind fail in this way.
+/// Makes the first `count` requests of a kind fail in this way.
 fn fail(server: &BucketServer, is: fn(&Request) -> bool, count: usize, fault: Fault) {
     let seen = AtomicUsize::new(0);
     server.fail(move |request| {

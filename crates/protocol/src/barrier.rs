@@ -50,7 +50,7 @@ impl Barrier {
         made
     }
 
-    /// A machine has closed the step, with so many edges and updates; returns how many have.
+    /// A machine has closed the step, with its counts of edges and updates; returns how many have.
     pub(crate) fn close(
         &mut self,
         from: Rank,

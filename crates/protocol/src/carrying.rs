@@ -32,7 +32,8 @@ pub(crate) fn carries(config: &Config, phase: Phase) -> bool {
     config.carries && phase == Phase::Gather && config.route == Route::Spill
 }
 
-/// Updates that wait for the next gather after a step that made so many, where some waited before.
+/// Updates that wait for the next gather after a step that made `made`, where `waited` waited
+/// before.
 pub(crate) fn waiting(step: Step, waited: u64, made: u64) -> u64 {
     if step.phase == Phase::Scatter { waited + made } else { made }
 }

@@ -160,7 +160,7 @@ pub(crate) fn vertices(made: Epoch, version: u32, partition: u32, chunk: u64) ->
     }
 }
 
-/// Whether the result of so many iterations is checkpointed.
+/// Whether the result of `iterations` iterations is checkpointed.
 pub fn is_due(iterations: u32, interval: u32, goes_on: bool) -> bool {
     !goes_on || iterations == 0 || iterations.is_multiple_of(interval.max(1))
 }

@@ -154,7 +154,7 @@ pub struct Config {
     pub handover: Handover,
     /// In which order chunks are handed out.
     pub sets: Sets,
-    /// A checkpoint is made after every so many iterations, and at the end.
+    /// A checkpoint is made after each such number of iterations, and at the end.
     pub checkpoint_interval: u32,
     /// Whether the barrier after a scatter makes one too, with the updates, where the values are in
     /// one already.

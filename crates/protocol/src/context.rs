@@ -69,7 +69,7 @@ impl Context {
         }
     }
 
-    /// The engine for a new chunk of a partition, which takes so many bytes.
+    /// The engine for a new chunk of a partition, which takes `bytes` bytes.
     pub(crate) fn place(&mut self, partition: u32, bytes: u64) -> Rank {
         let Self { config, sent, random, .. } = self;
         let engine = config.placement.engine(&config.partitions, partition, sent, random);

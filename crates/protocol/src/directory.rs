@@ -76,7 +76,7 @@ impl Directory {
         self.chunk_sets.retain(|(kind, of, _), _| *kind != Kind::Updates || *of >= iteration);
     }
 
-    /// A machine has so many chunks of a cell.
+    /// A machine has `count` chunks of a cell.
     pub(crate) fn add(&mut self, machines: usize, engine: Rank, what: ChunkSetKey, count: u64) {
         let chunks = self.chunk_sets.entry(what).or_default();
         chunks.all.resize(machines, 0);
@@ -98,7 +98,7 @@ impl Directory {
         }
     }
 
-    /// A query was looked up, while edges are streamed that so many iterations made.
+    /// A query was looked up, while edges are streamed that the iterations up to `generation` made.
     pub(crate) fn consulted(&mut self, cx: &mut Context, token: u64, generation: u32) {
         if self.busy.take_if(|waited| *waited == token).is_none() {
             return;

@@ -1,5 +1,5 @@
-//! Checkpoints that are due: after a scatter, after so many iterations, and as soon as nothing is
-//! carried any more ([`crate::carrying`]).
+//! Checkpoints that are due: after a scatter, after a number of iterations, and as soon as nothing
+//! is carried any more ([`crate::carrying`]).
 
 use crate::checkpoint::{Manifest, is_due};
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// Whether the result of so many iterations is checkpointed now.
+    /// Whether the result of `iterations` iterations is checkpointed now.
     pub(crate) fn after(
         &mut self,
         cx: &mut Context,

@@ -36,7 +36,7 @@ impl fmt::Display for Epoch {
 }
 
 /// Edges as they were stored at one time: in the ingest of an epoch, or, where the program rewrites
-/// them, in the last of so many iterations.
+/// them, in the last of a number of iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Generation {
     /// The epoch in which they were stored.

@@ -44,7 +44,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of so many zeros.
+    /// A buffer of `length` zeros.
     pub fn zeroed(length: usize) -> Self {
         Self { pages: zeroed_vec(length.div_ceil(PAGE_BYTES)), length }
     }

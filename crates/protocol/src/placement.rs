@@ -60,7 +60,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// The engine for a new chunk of a partition, by a machine that has sent so many bytes to each.
+    /// The engine for a new chunk of a partition, by a machine with the bytes that it has sent to
+    /// each.
     pub fn engine(
         &self,
         partitions: &Partitions,

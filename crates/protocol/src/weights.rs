@@ -12,8 +12,8 @@
 //! A vertex counts as an edge does, because its value is loaded, and applied: else vertices without
 //! edges would all be in one partition.
 //!
-//! Bounds are found from the first partition on. Each takes so many ranges that its weight is as
-//! near as can be to an even share of what is left:
+//! Bounds are found from the first partition on. Each takes the number of ranges that brings its
+//! weight as near as can be to an even share of what is left:
 //!
 //! ```text
 //! bound(p + 1) = the end of a range, or where memory ends, nearest to
@@ -46,12 +46,12 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Of so many vertices, at which no edge was counted.
+    /// Weights of `vertices` vertices, at which no edge was counted.
     pub fn new(vertices: u64) -> Self {
         Self::within(vertices, RANGES_MAX)
     }
 
-    /// In so many ranges, at most.
+    /// Weights in at most `ranges` ranges.
     pub fn within(vertices: u64, ranges: u64) -> Self {
         let width = vertices.div_ceil(ranges.max(1)).max(1);
         let count = vertices.div_ceil(width) as usize;
@@ -90,8 +90,8 @@ impl Weights {
         weights
     }
 
-    /// The first vertices of so many partitions, and the end of the last: of as much weight as can
-    /// be, and of at most `widest` vertices, where all of them together can be so.
+    /// The first vertices of `partitions` partitions, and the end of the last: of as much weight as
+    /// can be, and of at most `widest` vertices, where all of them together can be so.
     pub fn cut(&self, partitions: u32, widest: u64) -> Vec<u64> {
         let before = self.before();
         let at = |vertex: u64| {
@@ -109,7 +109,7 @@ impl Weights {
             let above = before.partition_point(|&weight| weight < wanted);
             let nearer = |one: usize| wanted - before[one] <= before[above] - wanted;
             let range = above - usize::from(above > 0 && nearer(above - 1));
-            // One range at least, and so many that all others have room.
+            // One range at least, and enough that all others have room.
             let end = (range as u64 * self.width).max((start / self.width + 1) * self.width);
             let others = u64::from(left - 1).saturating_mul(widest);
             let least = self.vertices.saturating_sub(others);

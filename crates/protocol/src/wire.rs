@@ -171,7 +171,7 @@ impl<'a> Opening<'a> {
         self.payload_bytes
     }
 
-    /// The envelope, in a cluster of so many machines, with the payload that was read.
+    /// The envelope, in a cluster of `machines` machines, with the payload that was read.
     ///
     /// # Errors
     /// When there is none, or the payload is not what was sent.
@@ -184,7 +184,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// The envelope in a frame, in a cluster of so many machines.
+/// The envelope in a frame, in a cluster of `machines` machines.
 ///
 /// # Errors
 /// When there is none.

@@ -107,7 +107,7 @@ where
         None => ScalarBuffer::<T::Native>::default(),
         Some(pointer) => {
             let bytes = array.len() * size_of::<T::Native>();
-            // SAFETY: the array is in one piece of so many bytes, is aligned, and `owner` keeps it
+            // SAFETY: the array is in one piece of `bytes` bytes, is aligned, and `owner` keeps it
             // from being freed; the package says that it must not be written to meanwhile, as all
             // do that lend arrays.
             let buffer = unsafe { Buffer::from_custom_allocation(pointer, bytes, owner) };

@@ -10,7 +10,7 @@ use crate::fault_counts::{FaultCounts, KINDS};
 use crate::schedule::Overrides;
 use crate::world::attempt;
 
-/// One seed in so many runs twice, and must have the same hash of all events both times.
+/// One seed in `AGAIN` runs twice, and must have the same hash of all events both times.
 const AGAIN: u64 = 16;
 
 /// Seeds of a campaign before a release.
@@ -179,7 +179,7 @@ impl CampaignTotals {
     }
 }
 
-/// Runs seeds on so many threads.
+/// Runs seeds on `threads` threads.
 #[expect(clippy::disallowed_methods, reason = "threads run whole schedules, each alone in one")]
 pub fn run(first: u64, count: u64, threads: usize, overrides: &Overrides) -> CampaignTotals {
     let next = AtomicU64::new(first);

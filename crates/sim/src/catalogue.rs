@@ -52,8 +52,8 @@ pub const ALGORITHMS: [&str; 23] = [
     "strong-labels",
 ];
 
-/// A graph of at most so many vertices and edges, with hubs, loops, parallel edges and vertices
-/// that have no edge.
+/// A graph of at most `vertices_max` vertices and `edges_max` edges, with hubs, loops, parallel
+/// edges and vertices that have no edge.
 pub fn graph(random: &mut Random, vertices_max: u64, edges_max: u64) -> Graph {
     let vertices = 1 + random.below(vertices_max);
     let edges = random.below(edges_max + 1);

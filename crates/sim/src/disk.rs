@@ -163,7 +163,7 @@ impl Disk {
         self.device.bytes
     }
 
-    /// When so many bytes of the input, which lie beside the blocks, have been read.
+    /// The time when `bytes` bytes of the input, which lie beside the blocks, have been read.
     pub fn stream(&mut self, now: Time, bytes: u64, random: &mut Random) -> Time {
         let load = Load { latencies: 1, bytes, is_transfer: true, times: 1 };
         self.device.ends(now, &load, &[], random)

@@ -48,7 +48,8 @@ pub trait Job: Send + Sync {
     /// one of workers.
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker>;
 
-    /// Compares the vertex sets of all partitions, after so many iterations, with the reference.
+    /// Compares the vertex sets of all partitions, after `iterations` iterations, with the
+    /// reference.
     ///
     /// # Errors
     /// What is wrong.

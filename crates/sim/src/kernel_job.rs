@@ -19,7 +19,7 @@ use crate::input::Edges;
 use crate::job::{Job, Partitioning};
 use crate::tampered::{self, Tampered};
 
-/// Judges the values of all vertices after so many iterations.
+/// Judges the values of all vertices after a number of iterations.
 pub type Oracle<V> = Box<dyn Fn(&[V], u32) -> Result<(), String> + Send + Sync>;
 
 /// A program on a graph whose slots are all vertices.

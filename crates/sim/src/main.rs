@@ -20,12 +20,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const USAGE: &str = "\
 usage: cargo xtask sim [OPTION...]
 
-  --seeds N     runs so many seeds (1000), prints which paths they took, and fails if a checker
+  --seeds N     runs N seeds (1000), prints which paths they took, and fails if a checker
                 found something or a path was never taken
   --campaign    runs the seeds of a release (100000), and fails too if a path was taken, or a
                 kind of fault happened, in too few of them
   --first S     begins with this seed (0)
-  --threads T   on so many threads (2)
+  --threads T   on T threads (2)
   --seed S      runs one seed, twice, and compares the hashes of all events
   --trace       with --seed: prints what happened
   --calm        no faults
@@ -33,7 +33,7 @@ usage: cargo xtask sim [OPTION...]
                 this algorithm, route (fold, spill) or number of machines alone
   --bug B       with this bug; --unaudited: without the protocol's own audits, and assertions that
                 would find it
-  --planted N   looks for each planted bug in so many seeds, with audits and by checkers alone, and
+  --planted N   looks for each planted bug in N seeds, with audits and by checkers alone, and
                 fails if one is not found
 ";
 

@@ -12,8 +12,8 @@
 //! arrives(m) = max(passes(m), in of the receiver is free) + bytes * byte          then in is free
 //! ```
 //!
-//! So many answers to one machine at a time wait for each other (in-cast), and all machines share
-//! the rate of the switch.
+//! The answers to one machine at a time wait for each other (in-cast), and all machines share the
+//! rate of the switch.
 //!
 //! Where the port of the switch at which they wait has a bound, what is beyond it is dropped, and
 //! sent again by its sender after a time-out, which doubles each time (as TCP does):
@@ -256,7 +256,7 @@ impl Network {
         Arrival { at, lost }
     }
 
-    /// How long a sender waits that has sent something so many times before it does again.
+    /// Time that a sender, having sent something `times` times, waits before it does again.
     pub fn time_out(&self, times: u32) -> Time {
         self.conditions.time_out << times.min(DOUBLED_MAX)
     }
@@ -302,7 +302,8 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_at_a_port_is_dropped() {
-        // Of messages of ten bytes that come to a port at once, the one before which so many wait.
+        // Of messages of ten bytes that come to a port at once, the one before which a number of
+        // bytes wait.
         for (port_bytes, expected) in [
             (u64::MAX, [(10, 0), (20, 0), (30, 0), (40, 0)]),
             (30, [(10, 0), (20, 0), (30, 0), (40, 0)]),

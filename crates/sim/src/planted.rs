@@ -79,7 +79,7 @@ pub fn is_of_rows(bug: Option<Bug>) -> bool {
     matches!(bug, Some(Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice))
 }
 
-/// Bytes of rows that workers are told they may have in memory, of so many.
+/// Bytes of rows that workers are told they may have in memory, of `allowed`.
 pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
     if bug == Some(Bug::RowsUnbounded) { u64::MAX } else { allowed }
 }

@@ -197,7 +197,7 @@ impl Schedule {
         Self { before: Some(before), ..self }
     }
 
-    /// The schedule on so many machines, of which none fails.
+    /// The schedule on `machines` machines, of which none fails.
     fn on(&self, machines: usize) -> Self {
         let mut config = Config::clone(&self.config);
         let vertices = self.job.vertices();

@@ -57,27 +57,27 @@ use crate::job::{Job, Partitioning, Worker};
 pub struct Size {
     /// Bytes of a chunk beside its records.
     pub head: u64,
-    /// Bytes of so many records.
+    /// Bytes of `records` records.
     pub bytes: u64,
-    /// Records that have so many bytes.
+    /// Records that have `bytes` bytes.
     pub records: u64,
 }
 
 impl Size {
-    /// Chunks that have nothing but records, so many in so many bytes.
+    /// Chunks that have nothing but records, `records` in `bytes` bytes.
     pub fn of_records(bytes: u64, records: u64) -> Self {
         Self { head: 0, bytes, records }
     }
 
-    /// A chunk of so many records.
+    /// A chunk of `records` records.
     fn chunk(&self, records: u64) -> Payload {
         let bytes = (self.bytes * records).div_ceil(self.records.max(1));
         zeros(self.head + bytes)
     }
 }
 
-/// So many zeros, which all of a thread share: machines are a thousand, and have chunks of few
-/// sizes.
+/// `bytes` zeros, which all chunks of a thread share: machines are a thousand, and have chunks of
+/// few sizes.
 fn zeros(bytes: u64) -> Payload {
     thread_local! {
         static ZEROS: RefCell<BTreeMap<u64, Payload>> = const { RefCell::new(BTreeMap::new()) };
@@ -99,7 +99,7 @@ pub struct Profile {
     pub iterations: Vec<[u64; 2]>,
 }
 
-/// Accumulators that so many updates touch, if they go to random vertices.
+/// Accumulators that `updates` updates touch, if they go to random vertices.
 fn touched(cut: &Partitioning, partition: u32, updates: u64) -> u64 {
     let range = cut.partitions.range(partition);
     let width = (range.end - range.start).max(1) as f64;

@@ -30,7 +30,8 @@ pub(crate) struct TriangleJob {
 }
 
 impl TriangleJob {
-    /// A program on a graph, with room for the rows of partitions that are cut into so many ranges.
+    /// A program on a graph, with room for the rows of partitions that are cut into at most
+    /// `ranges_most` ranges.
     pub(crate) fn new<I>(name: &'static str, graph: &Graph, ranges_most: u32, program: I) -> Self
     where
         I: Intersect + Copy + Send + 'static,

@@ -38,9 +38,9 @@ enum Happening {
     Event(usize, Box<Event>),
     /// To a request to a disk, made by a process that waits for the answer.
     Disk(Option<usize>, usize, u64),
-    /// To so many bytes of a message that are at the switch, and were dropped so often before.
+    /// To this number of bytes of a message at the switch, dropped this often before.
     Switch(Box<Envelope>, usize, u32),
-    /// To so many of them that were dropped, and are sent again.
+    /// To this number of bytes of a message that were dropped, and are sent again.
     Retransmit(Box<Envelope>, usize, u32),
     /// A process looks at its clock.
     Tick(usize),

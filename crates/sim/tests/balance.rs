@@ -54,7 +54,7 @@ fn schedule(shape: Shape, bias: Bias, handover: Handover) -> Schedule {
     schedule_of(shape, 1, bias, handover)
 }
 
-/// A schedule with so many partitions a machine.
+/// A schedule with `each` partitions a machine.
 fn schedule_of(shape: Shape, each: u64, bias: Bias, handover: Handover) -> Schedule {
     let graph = graph(shape);
     let vertices = graph.slots() as u64;

@@ -35,8 +35,8 @@ fn job() -> Arc<dyn Job> {
     Arc::new(KernelJob::new("pagerank", &graph, program))
 }
 
-/// Virtual milliseconds where none helps, with even partitions or those with bounds by edges, of so
-/// many vertices at most.
+/// Virtual milliseconds where none helps, with even partitions or those with bounds by edges, of
+/// `widest` vertices at most.
 fn measure(route: Route, widest: Option<u64>) -> f64 {
     let job = job();
     let even = Partitions::fitting(MACHINES, VERTICES, 1, VERTICES).expect("a vertex fits");

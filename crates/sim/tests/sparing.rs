@@ -119,8 +119,8 @@ impl Worker for Counting {
     }
 }
 
-/// Bytes of edges, and edges, that a cluster reads in a search, by route, when bins are for so many
-/// parts of a source partition and so many may be open.
+/// Bytes of edges, and edges, that a cluster reads in a search, by route, when bins are for
+/// `source_parts` parts of a source partition and `bins_open_max` may be open.
 fn cluster(graph: &Pairs, route: Route, source_parts: u64, bins_open_max: u64) -> [u64; 2] {
     let vertices = graph.slots() as u64;
     let partitions =
@@ -146,7 +146,7 @@ fn cluster(graph: &Pairs, route: Route, source_parts: u64, bins_open_max: u64) -
     [0, 1].map(|place: usize| streamed[place].load(Ordering::Relaxed))
 }
 
-/// A strip that is so many vertices wide, both ways, whose edges come in any order: one row after
+/// A strip that is `width` vertices wide, both ways, whose edges come in any order: one row after
 /// the other is active.
 fn strip(length: u32, width: u32) -> Pairs {
     let mut pairs = Vec::new();

@@ -233,7 +233,7 @@ pub fn remove_directory(path: &Path, faults: Option<&Arc<Faults>>) -> Result<(),
     }
 }
 
-/// Refuses a directory whose file system cannot take so many more bytes.
+/// Refuses a directory whose file system cannot take `need` more bytes.
 ///
 /// # Errors
 /// [`StoreError::Space`] then, and when the file system does not say.

@@ -42,7 +42,7 @@ impl Encoding {
         }
     }
 
-    /// The most bytes that so many keys take, which ascend but for their destinations.
+    /// The most bytes that `keys` keys take, which ascend but for their destinations.
     pub fn bytes_most(self, keys: usize) -> usize {
         match self {
             Self::Packed => 4 * keys,
@@ -55,7 +55,7 @@ impl Encoding {
         }
     }
 
-    /// The fewest bytes that so many keys take.
+    /// The fewest bytes that `keys` keys take.
     pub(crate) fn bytes_least(self, keys: usize) -> usize {
         match self {
             Self::Packed => 4 * keys,

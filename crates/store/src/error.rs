@@ -178,7 +178,7 @@ pub enum StoreError {
     /// The system refuses `io_uring`, or it failed as a whole.
     #[error("io_uring cannot be used here: {0}")]
     Ring(#[source] io::Error),
-    /// The system has no memory left: so many bytes were asked for.
+    /// The system has no memory left: this number of bytes was asked for.
     #[error("the system refused {0} bytes of memory")]
     Memory(u64),
     /// The run was asked to end.

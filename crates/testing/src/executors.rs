@@ -330,7 +330,7 @@ impl Executor {
         !P::GROUPS || self.route() != Some(Route::Ranges)
     }
 
-    /// The executor with so many bytes for the groups of a worker.
+    /// The executor with `bytes` bytes for the groups of a worker.
     #[must_use]
     pub fn with_groups(mut self, bytes: u64) -> Self {
         if let Self::Memory(Memory { settings, .. }) | Self::Kept(_, settings) = &mut self {

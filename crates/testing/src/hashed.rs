@@ -9,7 +9,7 @@ use welter_model::program::{Next, Value, Vertex};
 use welter_model::stream::Edge;
 use welter_model::table::ColumnData;
 
-/// So many iterations of hashing.
+/// A number of iterations of hashing.
 #[derive(Debug)]
 pub struct Hashed(pub u64);
 

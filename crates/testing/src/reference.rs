@@ -32,7 +32,7 @@ pub enum Dangling {
 /// When to end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    /// After so many iterations.
+    /// After this number of iterations.
     Iterations(u32),
     /// When the sum of the changes of all ranks is at most this (see [`Dangling::NetworkX`]).
     Tolerance(f64),

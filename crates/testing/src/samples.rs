@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// How the rows of a file are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Two ids, and a third column that is not read, after so many lines without a `#`.
+    /// Two ids, and a third column that is not read, after this number of lines without a `#`.
     Pairs(usize),
     /// Two ids and a weight.
     Weighted,

@@ -27,8 +27,8 @@ fn stated(name: &str) -> Option<u64> {
 }
 
 impl Seeds<'_> {
-    /// Runs the target on its seeds, and on `changes` copies of one with so many bytes, each
-    /// changed up to four times.
+    /// Runs the target on its seeds, and on copies of each, as many as `changes` says for its
+    /// number of bytes, which are changed up to four times.
     ///
     /// # Panics
     /// When a seed cannot be read or there is none, and when the target does.

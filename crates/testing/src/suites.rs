@@ -1,4 +1,4 @@
-//! Graphs with their ranks after so many iterations, from the suites of others.
+//! Graphs with their ranks after a number of iterations, from the suites of others.
 
 use crate::answers::shared_data;
 use crate::graph::Graph;

@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-/// A grid of so many rows and columns, whose crossings are numbered in a scrambled order.
+/// A grid of `rows` rows and `columns` columns, whose crossings are numbered in a scrambled order.
 fn grid(rows: u32, columns: u32) -> Graph {
     let count = rows * columns;
     let at = |row: u32, column: u32| (row * columns + column).wrapping_mul(1_000_003) % count;

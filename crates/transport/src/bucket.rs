@@ -140,7 +140,7 @@ impl Bucket {
         &mut self.memory[from..from + whole]
     }
 
-    /// So many bytes of the room are messages now.
+    /// The next `bytes` bytes of the room are messages now.
     ///
     /// # Panics
     /// If there was less room.

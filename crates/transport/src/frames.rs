@@ -64,7 +64,7 @@ impl FrameHead {
         Self { bytes, sum }
     }
 
-    /// Writes the head of a datagram of so many bytes, 65,507 at most.
+    /// Writes the head of a datagram of `datagram_bytes` bytes, 65,507 at most.
     pub(crate) fn write(&self, head: &mut [u8], datagram_bytes: usize) {
         let udp = (UDP_BYTES + datagram_bytes) as u16;
         let ip = udp + (UDP_AT - ETHERNET_BYTES) as u16;

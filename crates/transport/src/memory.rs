@@ -45,7 +45,7 @@ pub(crate) struct Memory {
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// So many zeros, rounded up to whole lines.
+    /// `bytes` zeros, rounded up to whole lines.
     pub(crate) fn on_heap(bytes: usize) -> Self {
         let lines: Box<[Line]> = bytemuck::zeroed_slice_box(bytes.div_ceil(LINE_BYTES).max(1));
         let bytes = lines.len() * LINE_BYTES;
@@ -114,7 +114,7 @@ impl Drop for Memory {
         if matches!(self.owner, Owner::Heap) {
             let lines = self.bytes / LINE_BYTES;
             let slice = NonNull::slice_from_raw_parts(self.start.cast::<Line>(), lines);
-            // SAFETY: `on_heap` leaked a box of so many lines at this address.
+            // SAFETY: `on_heap` leaked a box of as many lines at this address.
             drop(unsafe { Box::from_raw(slice.as_ptr()) });
         }
     }

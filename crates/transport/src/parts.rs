@@ -35,7 +35,7 @@ struct Partial {
 }
 
 impl Parts {
-    /// For buckets with segments of so many bytes.
+    /// Parts of buckets with segments of `segment_bytes` bytes.
     pub(crate) fn new(max: usize, segment_bytes: usize) -> Self {
         let (partial, held) = (BTreeMap::new(), BTreeMap::new());
         Self { partial, held, spare: Vec::new(), max, segment_bytes }

@@ -41,7 +41,7 @@ impl Region {
         Self::open(file, bytes)
     }
 
-    /// Maps the region of this file, which must have so many bytes.
+    /// Maps the region of this file, which must have `bytes` bytes.
     pub(crate) fn open(file: OwnedFd, bytes: usize) -> io::Result<Self> {
         let has = fstat(&file)?.st_size;
         if bytes < COUNTERS_BYTES || has != bytes as i64 {

@@ -97,7 +97,7 @@ impl SharedTx {
         Self { lanes: Vec::new(), rank }
     }
 
-    /// Makes the lane to the next destination, of so many buckets.
+    /// Makes the lane to the next destination, of `buckets` buckets.
     ///
     /// # Errors
     /// If the system has no memory for it.

@@ -83,7 +83,7 @@ impl TcpTx {
         Self { here, settings, lanes: Vec::new() }
     }
 
-    /// Adds the lane to the next destination, with so many buckets.
+    /// Adds the lane to the next destination, with `buckets` buckets.
     ///
     /// # Errors
     /// If the system refuses its settings.

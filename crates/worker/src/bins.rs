@@ -1,8 +1,8 @@
 //! Buffers of updates, by the partition of their destinations: combined or one by one.
 //!
 //! Combining merges the updates for one destination that meet in one buffer, so it needs no memory
-//! but where each destination's record is. A buffer is full when it has so many records, so
-//! combined chunks are as large as others, and there are fewer. What becomes of a full one is an
+//! but where each destination's record is. A buffer is full when it has as many records as a chunk,
+//! so combined chunks are as large as others, and there are fewer. What becomes of a full one is an
 //! update chunk of the engine. Updates for a destination that has a record wait beside it, until a
 //! call of the kernel merges them all.
 
@@ -32,7 +32,7 @@ pub(crate) struct Bin {
 }
 
 impl Bin {
-    /// An empty one for records of so many bytes.
+    /// An empty bin for records of `width` bytes.
     pub(crate) fn new(width: usize) -> Self {
         let (targets, records, places) = (Vec::new(), Column::default(), HashMap::default());
         Self { width, targets, records, updates: 0, places, later: Default::default() }
@@ -52,7 +52,7 @@ impl Bin {
         self.targets.len() as u32
     }
 
-    /// Whether there are so many records, or as many updates as can be counted.
+    /// Whether there are `records` records, or as many updates as can be counted.
     pub(crate) fn is_full(&self, records: u32) -> bool {
         self.waiting() >= records || self.updates >= u32::MAX.into()
     }

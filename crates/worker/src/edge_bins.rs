@@ -1,8 +1,8 @@
 //! Bins of edges whose ends are others now, by the cells that these are in.
 //!
 //! A bin is full when it has the edges of a chunk. Cells are as many as pairs of partitions, so
-//! bins are not held to so many of them, but to the edges that all of them hold: with `b` bins that
-//! may be open and `c` edges in a chunk,
+//! what is bounded is not their number, but the edges in all of them: with `b` bins that may be
+//! open and `c` edges in a chunk,
 //!
 //! ```text
 //! edges that wait  <=  max(b, P) c        P partitions
@@ -29,7 +29,7 @@ struct Bin {
     sources: u64,
 }
 
-/// Bins of edges of so many bytes each.
+/// Bins of edges of `width` bytes each.
 pub(crate) struct EdgeBins {
     width: usize,
     /// Edges in a chunk, and edges that may wait.

@@ -37,10 +37,10 @@ use crate::partitioning::{Partitioning, in_zone};
 const BLOCK_BITS: u32 = 4;
 const TILE_EDGES_LEAST: usize = 3;
 
-/// Chunks of so many edges are cut as the engine cuts its own.
+/// Chunks of this number of edges are cut as the engine cuts its own.
 const CHUNK_EDGES: u32 = 1 << 16;
 
-/// The error of an edge one of whose ends is no vertex of so many.
+/// The error of an edge one of whose ends is no vertex of `vertices`.
 pub(crate) fn no_vertex(edge: &InputEdge, vertices: u64) -> EngineError {
     let InputEdge { source, target, .. } = edge;
     other(format!("an edge from {source} to {target} in a graph of {vertices} vertices"))

@@ -21,7 +21,7 @@ pub trait Input: Send {
     /// Begins anew.
     fn begin(&mut self);
 
-    /// The next edges, at most so many, and whether these were the last.
+    /// The next edges, at most `edges_max`, and whether these were the last.
     ///
     /// # Errors
     /// When the input cannot be read.
@@ -45,7 +45,7 @@ impl Listed {
         Self { edges, share, at: 0 }
     }
 
-    /// The share of machine `rank` of so many.
+    /// The share of machine `rank` of `machines`.
     #[must_use]
     pub fn share(&self, rank: usize, machines: usize) -> Self {
         let first = |rank| self.share.start + self.share.len() * rank / machines;

@@ -149,7 +149,7 @@ impl Partitioning {
         Err(EngineError::Unsupported(what))
     }
 
-    /// A vertex set, of vertices of so many bytes, as chunks: at least one.
+    /// A vertex set, of vertices of `vertex_bytes` bytes, as chunks: at least one.
     pub fn vertex_chunks(&self, set: &[u8], vertex_bytes: usize) -> Vec<Payload> {
         if set.is_empty() {
             return vec![Payload::default()];

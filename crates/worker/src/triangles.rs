@@ -83,8 +83,8 @@ pub struct TriangleWorker {
 }
 
 impl TriangleWorker {
-    /// The worker of a machine that reads this share of a graph of this number, and may have so
-    /// many bytes of rows in memory.
+    /// The worker of a machine that reads this share of a graph of this number, and may have
+    /// `rows_bytes` bytes of rows in memory.
     ///
     /// # Errors
     /// On route `fold`, where nothing waits that could travel, and when there are more vertices
@@ -128,9 +128,9 @@ impl TriangleWorker {
         })
     }
 
-    /// Bytes of rows that a machine must have in memory where no partition is cut into more than so
-    /// many ranges (16 at most), if vertices have these degrees in a graph of so many edges. A run
-    /// takes `1 + 4 R^2` iterations for `R` ranges: 5 where all rows of a partition have room.
+    /// Bytes of rows that a machine must have in memory where no partition is cut into more than a
+    /// number of ranges (16 at most), if vertices have these degrees in a graph of `edges` edges. A
+    /// run takes `1 + 4 R^2` iterations for `R` ranges: 5 where all rows of a partition have room.
     pub fn rows_bytes(
         partitions: &Partitions,
         (degrees, edges): (&[u32], u64),
@@ -291,7 +291,7 @@ impl TriangleWorker {
     }
 }
 
-/// Numbers of 64 bits, if the bytes are so many.
+/// Numbers of 64 bits, if the bytes are those of `N`.
 fn numbers<const N: usize>(bytes: &[u8]) -> Result<[u64; N], EngineError> {
     if bytes.len() != 8 * N {
         return Err(other(format!("{} bytes of {N} numbers", bytes.len())));

@@ -14,7 +14,7 @@ use crate::kernel_worker::KernelWorker;
 use crate::other;
 use crate::vertices::VertexSet;
 
-/// The outcome of a chunk that made so many updates, and filled these buffers.
+/// The outcome of a chunk that made `made` updates, and filled these buffers.
 fn streamed(made: u64, filled: Vec<Filled>) -> Outcome {
     Outcome::Streamed { made, gathered: 0, rewritten: Rewritten::Not, filled }
 }

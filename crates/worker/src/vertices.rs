@@ -38,7 +38,7 @@ pub(crate) enum LoadedColumns {
 }
 
 impl VertexSet {
-    /// Reads the chunks of a set of so many vertices, or none of it.
+    /// Reads the chunks of a set of `count` vertices, or none of it.
     pub(crate) fn load(
         &mut self,
         kernel: &Kernel,
@@ -75,7 +75,7 @@ impl VertexSet {
         Err(other(format!("{length} bytes of {count} vertices, of {bytes} each")))
     }
 
-    /// Begins a set of so many vertices, without values.
+    /// Begins a set of `count` vertices, without values.
     pub(crate) fn begin(&mut self, kernel: &Kernel, count: usize) {
         self.values.clear();
         self.values.resize(count * kernel.shape().value);

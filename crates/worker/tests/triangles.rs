@@ -61,7 +61,7 @@ fn worker(kernel: &IntersectKernel, graph: &Graph, rows_bytes: u64) -> TriangleW
     TriangleWorker::new(kernel.clone(), cut, (7, rows_bytes), input).expect("a worker")
 }
 
-/// Bytes of rows where partitions are cut into so many ranges at most.
+/// Bytes of rows where partitions are cut into at most `ranges_most` ranges.
 fn rows_bytes(graph: &Graph, is_directed: bool, ranges_most: u32) -> u64 {
     let mut degrees = vec![0; VERTICES];
     for [from, to] in graph.pairs.iter().filter(|[from, to]| from != to) {

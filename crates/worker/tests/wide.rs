@@ -46,7 +46,7 @@ fn edges() -> Vec<InputEdge> {
     (1..100).map(f64::from).zip(ends).map(edge).collect()
 }
 
-/// Lengths of shortest paths from [`START`]: of so many edges, or by weights.
+/// Lengths of shortest paths from [`START`]: by the number of edges, or by weights.
 fn reached(edges: &[InputEdge], weighted: bool) -> BTreeMap<u64, f64> {
     let (mut lengths, mut waiting) = (BTreeMap::from([(START, 0.0)]), VecDeque::from([START]));
     while let Some(vertex) = waiting.pop_front() {

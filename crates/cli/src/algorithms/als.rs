@@ -130,7 +130,7 @@ impl Options {
     }
 }
 
-/// The finding on factors after so many steps: of the errors of each, and of the last.
+/// The finding on factors after `steps` steps: of the errors of each, and of the last.
 fn finding(
     steps: u64,
     totals: &[Errors],

@@ -55,7 +55,7 @@ pub(crate) struct Options {
     /// Picks the hashes
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Count what is within so many edges [default: all that there is]
+    /// Count what is within N edges [default: all that there is]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Which way edges are followed: out is who reaches a vertex, in is whom it reaches
@@ -123,7 +123,7 @@ fn finding(
 }
 
 /// The effective diameter, by the numbers of pairs within each of the first radii and that of all;
-/// `None` if it lies beyond these radii, of which a run keeps so many.
+/// `None` if it lies beyond these radii, of which a run keeps a bounded number.
 fn diameter(pairs: &[f64], all: f64) -> Option<f64> {
     let reached = pairs.partition_point(|pairs| *pairs < SHARE * all);
     if reached == pairs.len() {

@@ -46,7 +46,7 @@ Examples:
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct Options {}
 
-/// The mean over so many vertices, and what is said of it.
+/// The mean over `vertices` vertices, and what is said of it.
 fn finding(
     columns: &dyn Columns,
     rows: usize,

@@ -123,7 +123,8 @@ fn sum<V: program::Value>(
     Ok((values.len() as u64, sum))
 }
 
-/// The note and the finding on a forest of so many edges and this weight, among so many vertices.
+/// The note and the finding on a forest with this number of edges and this weight, among `vertices`
+/// vertices.
 fn finding(
     (edges, total): (u64, f64),
     vertices: u64,

@@ -46,7 +46,7 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-/// How many of so many vertices are in the set, and what is said of it.
+/// The share of vertices in the set, `size` of `vertices`, and what is said of it.
 fn finding(size: u64, vertices: u64) -> (Option<String>, Option<Value>) {
     let vertices = counted(vertices, "vertex", "vertices");
     let note = format!("{} of {vertices} are in the set", grouped(size));

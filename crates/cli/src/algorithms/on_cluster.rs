@@ -128,7 +128,7 @@ impl<T: Total> Ended<'_, T> {
         self.totals.last().copied().unwrap_or_default()
     }
 
-    /// A finding of so many iterations.
+    /// A finding after the iterations of this answer.
     pub(super) fn found(&self, note: Option<String>, found: Option<Json>) -> Finding {
         Finding { iterations: self.iterations, note, found }
     }
@@ -158,7 +158,7 @@ type MakeWorker =
 /// Makes what is said of a result.
 type MakeFinding = Box<dyn Fn(&Made<'_>) -> Result<Finding, Failure>>;
 
-/// Makes columns of vertices of so many bytes, among which values are there.
+/// Makes columns of vertices, each of that many bytes, with the value at that offset.
 type MakeColumns = fn(&[u8], (usize, usize)) -> Box<dyn Columns>;
 
 /// Program for a cluster, without its types.
@@ -321,7 +321,7 @@ fn total<T: Pod>(decision: &[u8]) -> Option<T> {
     Some(pod_read_unaligned(decision.get(..size_of::<T>())?))
 }
 
-/// Columns of vertices of so many bytes, among which values are there.
+/// Columns of vertices of `vertex_bytes` bytes, with the value at `value_at`.
 fn columns<V: Value>(
     vertices: &[u8],
     (vertex_bytes, value_at): (usize, usize),

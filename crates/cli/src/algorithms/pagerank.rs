@@ -61,7 +61,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "D", default_value_t = 0.85, allow_negative_numbers = true)]
     #[arg(value_parser = share)]
     damping: f64,
-    /// Stop after so many iterations [default: when the ranks settle, or after 200; networkx: 100]
+    /// Stop after N iterations [default: when the ranks settle, or after 200; networkx: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Stop when an iteration changes all ranks together by less than this share of them
@@ -253,8 +253,8 @@ impl Options {
         })
     }
 
-    /// The walk on a graph with weights or without, of so many edges and vertices. `sums` of the
-    /// weights of edges that leave vertices, times a number.
+    /// The walk on a graph with weights or without, with its numbers of edges and vertices. `sums`
+    /// of the weights of edges that leave vertices, times a number.
     fn walking(
         &self,
         known: &KnownVertices<'_>,
@@ -307,7 +307,7 @@ impl Options {
         })
     }
 
-    /// Sum of the ranks of so many vertices: the papers' sum to about that number.
+    /// Sum of the ranks of `vertices` vertices: the papers' sum to about that number.
     fn sum(&self, vertices: u64) -> f64 {
         if self.dangling == Mode::Unnormalized { vertices as f64 } else { 1.0 }
     }

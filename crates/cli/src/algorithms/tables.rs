@@ -60,7 +60,7 @@ impl<'a> KnownVertices<'a> {
         Self { ids: &loaded.ids, slots: graph.slots(), session, graph: Some(graph) }
     }
 
-    /// All of so many slots.
+    /// All of the `slots` slots.
     pub(super) fn all((ids, slots): (&'a IdMap, u64), session: &'a Session) -> Self {
         Self { ids, slots, session, graph: None }
     }

@@ -51,7 +51,7 @@ pub(crate) enum TransportArg {
 /// Machines of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cluster {
-    /// So many processes of this computer.
+    /// Processes of this computer, of this number.
     Local(usize),
     /// Computers of a list.
     Static(PathBuf),

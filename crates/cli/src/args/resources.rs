@@ -35,7 +35,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, alias = "cache", value_name = "SIZE", help_heading = "Advanced")]
     #[arg(hide_short_help = true, value_parser = bytes_or_none)]
     pub(crate) edge_memory: Option<u64>,
-    /// Keep so many bytes of a graph that lies in a bucket in a directory of this machine, where
+    /// Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this machine, where
     /// later runs find them: docs/object-stores.md
     #[arg(long, value_name = "DIR:SIZE", hide = true, value_parser = parsed::<EdgeCacheAt>)]
     pub(crate) edge_cache: Option<EdgeCacheAt>,

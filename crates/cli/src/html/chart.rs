@@ -27,7 +27,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// From the first to the last of so many numbers.
+    /// An axis from the first to the last of these numbers.
     pub(crate) fn counting(label: &'static str, [first, last]: [u64; 2]) -> Self {
         let step = round_up((last - first) as f64 / 6.0).max(1.0) as u64;
         let ticks = (first.next_multiple_of(step)..=last).step_by(step as usize);

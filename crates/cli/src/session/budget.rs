@@ -105,12 +105,12 @@ impl Session {
         failure.hint(format!("give it --memory {enough} or more, where the machine has it"))
     }
 
-    /// Bytes that so many threads hold while they read, of a budget.
+    /// Bytes that `threads` threads take while they read, of a budget.
     fn reading_bytes(&self, threads: usize, budget: u64) -> u64 {
         (self.readers(threads) as u64 * READER_BYTES).min(budget / 4)
     }
 
-    /// Threads that read where so many may.
+    /// Threads that read, of `threads` that may.
     fn readers(&self, threads: usize) -> usize {
         threads.min((READERS * self.machine.cores).max(READERS_LEAST))
     }
@@ -208,8 +208,8 @@ struct Enough {
 }
 
 impl Enough {
-    /// Of so many edges, about. Few graphs have more than a vertex for two edges, unless these are
-    /// names, and names seldom more than 32 bytes.
+    /// The estimate for about `edges` edges. Few graphs have more than a vertex for two edges,
+    /// unless these are names, and names seldom more than 32 bytes.
     fn of(estimate: &Estimate, edges: u64) -> Self {
         let edges = if estimate.exact { edges } else { edges + edges / 16 };
         let named = estimate.ids == IdKind::Names;

@@ -64,7 +64,7 @@ fn names(edges: u64, names: u64) -> String {
     })
 }
 
-/// All algorithms in a group of so many MiB, each on the next kind of input.
+/// All algorithms in a group of `mib` MiB, each on the next kind of input.
 fn all_end_in(mib: u64) {
     let sandbox = inputs(14);
     sandbox.write("names.tsv", names(300_000, 200_000));

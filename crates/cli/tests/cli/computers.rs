@@ -31,7 +31,7 @@ fn ended(machines: Vec<Child>) -> Vec<Ended> {
     machines.into_iter().map(Ended::waited).collect()
 }
 
-/// Runs a line on so many machines.
+/// Runs a line on `machines` machines.
 fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
     let port = free_port();
     let all = (0..machines).rev().map(|rank| machine(sandbox, line, (rank, machines, port)));
@@ -177,7 +177,7 @@ fn a_run_by_messages_begins_anew_with_a_machine_that_comes_again() {
 
 fn killed(route: &str) {
     let sandbox = with_key();
-    // So many that the run is not over when a machine is killed, however fast it is.
+    // Enough iterations that the run is not over when a machine is killed, however fast it is.
     let line = "pagerank rmat:15 --iterations 300";
     sandbox.must(&format!("run {line} -q -o one.csv"));
     let options = format!("--credentials key {route} --scratch . -o many.csv --report r.json");

@@ -134,7 +134,7 @@ fn options_that_state_counts() {
     // Of more than there are slots for only those with edges have values.
     let most = frugal(&sandbox, &format!("g.u32 --vertices {COUNT}"));
     assert_eq!(most.code, Some(0), "{}", most.stderr);
-    // So many have one each, and these do not fit a small budget.
+    // That many vertices have a slot each, and these do not fit a small budget.
     let many = frugal(&sandbox, "g.u32 --vertices 4_000_000_000 --memory 1GiB");
     assert_eq!(many.code, Some(78), "{}", many.stderr);
 }

@@ -135,7 +135,8 @@ fn a_plan_and_its_least_budget_are_told() {
     assert!(plan.contains("edges on storage"), "{plan}");
 }
 
-/// A file system of so many KiB, unmounted when it is dropped; `None` where that is not allowed.
+/// A file system of `kilobytes` KiB, unmounted when it is dropped; `None` where that is not
+/// allowed.
 pub(crate) struct Small<'a>(&'a Path);
 
 impl<'a> Small<'a> {

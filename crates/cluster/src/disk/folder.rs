@@ -295,7 +295,7 @@ impl Unread {
     }
 }
 
-/// Bytes of the pages of a payload of so many bytes.
+/// Bytes of the pages of a payload of `bytes` bytes.
 fn pages(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE_BYTES)
 }

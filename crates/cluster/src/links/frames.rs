@@ -112,7 +112,8 @@ mod tests {
 
     const LIMITS: Limits = Limits { machines: 3, payload_bytes_max: 20_000 };
 
-    /// A stream that hands out and takes at most so many bytes at a time, by turns.
+    /// A stream that hands out and takes at most as many bytes at a time as its list of cuts says,
+    /// by turns.
     struct Cut {
         bytes: Vec<u8>,
         at: usize,

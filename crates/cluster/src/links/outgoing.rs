@@ -65,7 +65,7 @@ struct State {
 }
 
 impl Outgoing {
-    /// A queue of at most so many bytes to the peer that `hello` is for.
+    /// A queue of at most `bytes_max` bytes to the peer that `hello` is for.
     pub(super) fn new(
         (hello, trust): (Hello, Trust),
         bytes_max: usize,

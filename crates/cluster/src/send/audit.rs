@@ -21,7 +21,7 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Of so many sub-ranges on so many machines.
+    /// An audit of `sub_ranges` sub-ranges on `machines` machines.
     pub(super) fn new(sub_ranges: usize, machines: usize) -> Self {
         Self { sent: vec![0; sub_ranges], folded: vec![0; sub_ranges], machines }
     }

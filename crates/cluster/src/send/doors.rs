@@ -101,7 +101,7 @@ struct Guest {
 /// Connection of a lane, and where it comes from and leads to.
 type Lane = (TcpStream, End, End);
 
-/// Lets in so many lanes, to the machine of this rank.
+/// Lets in `expected` lanes, to the machine of this rank.
 ///
 /// # Errors
 /// When they do not come, or the run is over.

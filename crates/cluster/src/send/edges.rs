@@ -43,7 +43,7 @@ pub(super) fn cell(cut: &Partitions, source: u32, target: u32) -> chunks::Cell {
     chunks::Cell { graph: GRAPH, id, sources: cut.range(source), targets: cut.range(target) }
 }
 
-/// The 64th of a sub-range of so many vertices that a place is in, as a bit.
+/// The 64th of a sub-range of `vertices` vertices that a place is in, as a bit.
 pub(super) fn part_of(place: usize, vertices: usize) -> u64 {
     1 << (place * 64 / vertices.max(1))
 }
@@ -84,7 +84,7 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    /// Of the edges that leave a sub-range, in chunks of so many.
+    /// Chunks of at most `chunk_edges` of the edges that leave a sub-range.
     pub(super) fn new(
         cut: Arc<Partitions>,
         partition: u32,

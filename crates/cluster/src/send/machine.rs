@@ -80,7 +80,7 @@ struct Living {
 }
 
 impl Sending {
-    /// Starts a machine of a run, of this digest and so many machines, which reports to its host.
+    /// Starts a machine of a run, of this digest and number of machines, which reports to its host.
     ///
     /// # Errors
     /// When a socket or a thread cannot be had.

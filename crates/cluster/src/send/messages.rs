@@ -23,7 +23,7 @@ use welter_transport::{Destination, LaneError, RingGroup, TxLane};
 /// Bytes of a destination.
 const TARGET_BYTES: usize = size_of::<u32>();
 
-/// Where the destinations and the records of so many messages lie.
+/// Places of the destinations and of the records of `count` messages.
 fn sections(record_bytes: usize, count: usize) -> (Range<usize>, Range<usize>) {
     let (targets, records) = (count * TARGET_BYTES, count * record_bytes);
     if record_bytes.is_multiple_of(TARGET_BYTES) {
@@ -51,7 +51,7 @@ pub(super) struct Messages<L> {
 }
 
 impl<L: TxLane> Messages<L> {
-    /// Messages with records of so many bytes, by these lanes, one a destination.
+    /// Messages with records of `record_bytes` bytes, by these lanes, one a destination.
     pub(super) fn new(lanes: L, destinations: &[Destination], record_bytes: usize) -> Self {
         let count = destinations.len();
         Self {
@@ -213,7 +213,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Destinations and records, of so many bytes each, of a run of whole messages.
+    /// Destinations and records, of `record_bytes` bytes each, of a run of whole messages.
     pub(super) fn read<'r>(
         &'r mut self,
         run: &'r [u8],

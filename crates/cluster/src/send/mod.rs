@@ -85,7 +85,7 @@ impl Default for Settings {
     }
 }
 
-/// Makes a share of the input, by its number among so many.
+/// Makes a share of the input, by its number and the number of shares.
 pub type MakeInput = Arc<dyn Fn((usize, usize)) -> Box<dyn Input> + Send + Sync>;
 
 /// Program and input of a machine.
@@ -104,7 +104,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A program on a graph of so many vertices.
+    /// A program on a graph of `vertices` vertices.
     ///
     /// # Errors
     /// When updates of the program may not be merged, or are longer than messages may be.

@@ -21,7 +21,7 @@ use welter_testing::plain::components;
 use welter_testing::relative_error;
 use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning};
 
-/// Judges the bytes of all vertices after so many iterations.
+/// Judges the bytes of all vertices after a number of iterations.
 type Judge = Box<dyn Fn(&[u8], u64)>;
 
 /// A program on a graph, cut for a cluster.
@@ -49,7 +49,7 @@ fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exchange {
     Chunks(Route),
-    /// With so many sub-ranges of a machine.
+    /// Messages by a transport, with this number of sub-ranges a machine.
     Messages(Transport, usize),
 }
 

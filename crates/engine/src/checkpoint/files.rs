@@ -5,7 +5,7 @@ use std::num::NonZero;
 /// How often checkpoints are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After every so many iterations, counted from the begin of the run.
+    /// After each such number of iterations, counted from the begin of the run.
     Iterations(NonZero<u64>),
     /// So seldom that they take a twentieth of the time: after a checkpoint the run continues for
     /// 19 times as long as that took, and for 10 seconds at least. What the first one will take is
@@ -19,8 +19,8 @@ pub(super) const MANIFEST: &str = "checkpoint";
 pub(super) const STATE: &str = "state-";
 pub(super) const STATE_KIND: [u8; 8] = *b"RUNSTATE";
 
-/// Name of the file of a checkpoint after so many iterations; `writer`: 0 in a directory, else the
-/// number of the process that wrote it.
+/// Name of the file of a checkpoint after `iterations` iterations; `writer`: 0 in a directory, else
+/// the number of the process that wrote it.
 pub(super) fn state_name(iterations: u64, writer: u32) -> String {
     match writer {
         0 => format!("{STATE}{iterations}"),

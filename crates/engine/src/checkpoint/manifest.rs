@@ -107,14 +107,15 @@ impl Shape {
         if self.frontier == 1 { self.vertices.div_ceil(8) } else { 0 }
     }
 
-    /// Totals that a checkpoint of a version has after so many iterations, if that is a number.
+    /// Totals that a checkpoint of a version has after `iterations` iterations, if that is a
+    /// number.
     pub(super) fn totals(&self, version: u16, iterations: u64) -> Option<u64> {
         let all = iterations.checked_add(1)?;
         Some(if version == ALL_TOTALS { all } else { totals::kept(all, self.total_bytes.into()) })
     }
 
-    /// Bytes of the payload of a checkpoint of a version after so many iterations, with so many
-    /// levels, unless no file is so large.
+    /// Bytes of the payload of a checkpoint of a version after `iterations` iterations, with
+    /// `levels` levels, unless no file is so large.
     pub(super) fn payload_bytes(&self, version: u16, iterations: u64, levels: u64) -> Option<u64> {
         let totals = self.totals(version, iterations)?.checked_mul(self.total_bytes.into())?;
         let values = self.vertices.checked_mul(self.value_bytes.into())?;

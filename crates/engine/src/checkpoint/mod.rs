@@ -60,7 +60,7 @@ use welter_store::random_number;
 
 /// No checkpoint sooner than this after another, or after the begin, where time decides.
 const PAUSE_LEAST: Duration = Duration::from_secs(10);
-/// The run continues for so many times as long as a checkpoint took.
+/// The run continues for `PAUSES` times as long as a checkpoint took.
 const PAUSES: u32 = 19;
 /// Bytes a second that a checkpoint is written with, before one was.
 const RATE_GUESS: f64 = 5e8;
@@ -318,7 +318,8 @@ impl Checkpoints {
         durable::remove_directory(&self.directory, faults.as_ref())
     }
 
-    /// Whether a checkpoint of columns of so many bytes is to be written after so many iterations.
+    /// Whether a checkpoint of columns of `bytes` bytes is to be written after `iterations`
+    /// iterations.
     pub(crate) fn is_due_of(&self, iterations: u64, bytes: u64) -> bool {
         let written = lock(&self.progress);
         match self.every {
@@ -348,7 +349,7 @@ impl Checkpoints {
         self.directory.join(state_name(entry.iterations, entry.writer))
     }
 
-    /// Identity of the file of a checkpoint after so many iterations.
+    /// Identity of the file of a checkpoint after `iterations` iterations.
     fn identity(&self, iterations: u64) -> Identity {
         // A run has fewer iterations than 2^32 between checkpoints that could be confused.
         let generation = iterations as u32;

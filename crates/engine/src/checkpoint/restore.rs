@@ -201,7 +201,7 @@ impl Payload {
     }
 
     fn totals(&mut self, entry: &Entry) -> Result<Totals, StoreError> {
-        // The length of the payload says that there are so many.
+        // The length of the payload says that there are this many totals.
         let kept = entry.shape.totals(self.version, entry.iterations).unwrap_or_default();
         let width = entry.shape.total_bytes as usize;
         Totals::restored(width, (kept, entry.iterations + 1), |total| self.read(total))

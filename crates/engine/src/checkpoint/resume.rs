@@ -19,7 +19,8 @@ use crate::kernels::shape::KernelShape;
 /// How edges lie that come by stripe by stripe.
 pub(crate) const BY_STRIPE: [u64; 3] = [0; 3];
 
-/// How edges lie that come by to so many workers, range by range, in windows of so many sources.
+/// The order of edges that come by to `workers` workers, range by range, in windows of
+/// `window_sources` sources.
 pub(crate) fn by_range(workers: usize, window_sources: u64) -> [u64; 3] {
     [1, workers as u64, window_sources]
 }

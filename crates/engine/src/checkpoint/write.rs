@@ -37,7 +37,7 @@ impl Shape {
         }
     }
 
-    /// The shape of a run whose edges have states of so many bytes, whose order follows from these
+    /// The shape of a run whose edges have states of `bytes` bytes, whose order follows from these
     /// words.
     pub(crate) fn with_states(self, bytes: usize, order: &[u64]) -> Self {
         Self { state_bytes: bytes as u32, order: checksum::of(cast_slice(order)), ..self }

@@ -54,8 +54,8 @@ struct Piece {
 }
 
 impl EdgeStates {
-    /// All zeros, of `width` bytes each, of lanes of so many edges. As many as the plan says are
-    /// in memory, an equal share of each lane.
+    /// All zeros, of `width` bytes each, of lanes with these numbers of edges. As many as the plan
+    /// says are in memory, an equal share of each lane.
     pub(crate) fn new(
         graph: &Graph,
         width: usize,

@@ -41,7 +41,7 @@ pub(crate) fn records(width: u64) -> u64 {
     SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * width
 }
 
-/// Bytes that tell where so many update chunks lie, in lists that may have twice the room.
+/// Bytes of the places of `chunks` update chunks, in lists that may have twice the room.
 pub(crate) fn chunk_lists(chunks: u64) -> u64 {
     2 * chunks * CHUNK_ENTRY_BYTES
 }

@@ -123,8 +123,7 @@ impl<V: Pod + Send> Values<V> {
     /// # Errors
     /// When values on storage cannot be read, or are damaged.
     ///
-    /// # Panics
-    /// When there are not so many vertices.
+    /// # Panics When a vertex is out of range.
     pub fn read(
         &self,
         vertices: Range<usize>,

@@ -13,12 +13,13 @@ use bytemuck::{Pod, pod_read_unaligned};
 /// Bytes of the list, at most; a total that is larger is listed alone.
 const LIST_BYTES: u64 = 1 << 20;
 
-/// Totals that are listed of so many, each of so many bytes.
+/// Totals that are listed of `count`, each of `total_bytes` bytes.
 fn listed(count: u64, total_bytes: u64) -> u64 {
     count.min((LIST_BYTES / total_bytes.max(1)).max(1))
 }
 
-/// Totals that are kept of so many, each of so many bytes: those that are listed, and the last.
+/// Totals that are kept of `count`, each of `total_bytes` bytes: those that are listed, and the
+/// last.
 pub(crate) fn kept(count: u64, total_bytes: u64) -> u64 {
     let listed = listed(count, total_bytes);
     listed + u64::from(listed < count)

@@ -46,9 +46,9 @@ impl Pool {
         Self::in_pieces(storage, graph, SLAB_BYTES)
     }
 
-    /// A pool with places of so many bytes, a slab's at most, none of which a chunk may exceed.
-    /// Where chunks are gathered in another order than they were written in, whole slabs would wait
-    /// for the last of theirs.
+    /// A pool with places of `piece_bytes` bytes, a slab's at most, none of which a chunk may
+    /// exceed. Where chunks are gathered in another order than they were written in, whole slabs
+    /// would wait for the last of theirs.
     pub(crate) fn in_pieces(
         storage: &Storage,
         graph: &Graph,
@@ -147,7 +147,7 @@ impl Writer {
         Ok(written)
     }
 
-    /// Writes records of a cell that stand for so many updates, at most as many as there is room
+    /// Writes records of a cell that stand for `updates` updates, at most as many as there is room
     /// for.
     pub(crate) fn put<A: Pod>(
         &mut self,
@@ -230,7 +230,7 @@ impl<'w> ChunkSink<'w> {
         Self { writer, records, cell, updates: None, written: 0 }
     }
 
-    /// Lets the records that come stand for so many updates together.
+    /// Lets the records that come stand for `updates` updates together.
     pub(crate) fn stand_for(&mut self, updates: u64) {
         self.updates = Some(updates);
     }

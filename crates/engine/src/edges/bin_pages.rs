@@ -76,7 +76,7 @@ impl BinPageList {
             .map(|closed| (closed.bin as usize, &closed.page))
     }
 
-    /// The pages of each of so many bins, in the order in which they were closed.
+    /// The pages of each of `bins` bins, in the order in which they were closed.
     pub(crate) fn sorted(self, bins: usize) -> Result<Vec<BinPages>, EngineError> {
         let mut ends = vec![0_u32; bins];
         self.iter().for_each(|(bin, _)| ends[bin] += 1);

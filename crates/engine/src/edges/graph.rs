@@ -227,7 +227,8 @@ impl Graph {
         })
     }
 
-    /// Puts out-degrees on storage instead. `read` gives those of the next so many vertices.
+    /// Puts out-degrees on storage instead. `read` gives those of as many of the next vertices as
+    /// its slice has room for.
     pub(crate) fn store_degrees(
         &mut self,
         storage: Option<&Storage>,

@@ -12,7 +12,7 @@ const SIGNAL_PADDED: u64 = 8;
 /// Layout of edges in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdgeLayout {
-    /// Log2 of the largest width of a stripe; keys keep so many bits for the destination.
+    /// Log2 of the largest width of a stripe; keys keep this number of bits for the destination.
     pub stripe_bits: u32,
     /// Log2 of the largest width of a block of sources.
     pub block_bits: u32,

@@ -65,7 +65,7 @@ impl View<'_> {
         fetch(self.ends, self.starts[vertex as usize] as usize);
     }
 
-    /// The ends of a vertex's edges, each with the one that comes so many edges later, in another
+    /// The ends of a vertex's edges, each with the one that comes `ahead` edges later, in another
     /// row perhaps: memory may be asked for it.
     #[inline(always)]
     pub(crate) fn ends_ahead(self, vertex: u32, ahead: usize) -> impl Iterator<Item = (u32, u32)> {

@@ -45,7 +45,7 @@ impl<'a> Keep<'a> {
         Self { volume, io, framing, cache_bytes, used_most, edges, kept_bytes, seen_edges }
     }
 
-    /// Whether the next slab, with so many edges, stays.
+    /// Whether the next slab, with `edges` edges, stays.
     pub(crate) fn stays(&self, edges: u64, arena: &Arena) -> bool {
         let seen = self.seen_edges.fetch_add(edges, Ordering::Relaxed) + edges;
         let share = seen as f64 / self.edges.max(1) as f64;

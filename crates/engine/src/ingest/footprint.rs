@@ -12,12 +12,12 @@ pub(crate) const BIN_BYTES: u64 = 192;
 /// Bytes of a bin that has a page in memory.
 pub(crate) const OPEN_BIN_BYTES: u64 = BIN_BYTES + BIN_PAGE_BYTES as u64;
 
-/// Bytes of a mark on each slot of so many segments.
+/// Bytes of a mark on each slot of `segments` segments.
 pub(crate) fn marks(segments: u64) -> u64 {
     segments * (1 << SEGMENT_BITS) / 8
 }
 
-/// Bytes of degrees, and of which slots of so many segments are vertices.
+/// Bytes of degrees, and of which slots of `segments` segments are vertices.
 pub(crate) fn degrees(vertices: u64, segments: u64) -> u64 {
     vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12
 }
@@ -33,13 +33,13 @@ pub(crate) fn waiting(edges: u64, weighted: bool, slots: u64) -> u64 {
     edges * thrice / 3
 }
 
-/// Bytes that sorting takes for so many edges: two records each.
+/// Bytes that sorting takes for `edges` edges: two records each.
 pub(crate) fn sort(edges: u64, weighted: bool) -> u64 {
     edges * if weighted { 32 } else { 16 }
 }
 
-/// Bytes of so many bins of a worker whose edges stay in memory, of which the last pages are
-/// half empty, and few have as many as that where there are few edges.
+/// Bytes of `bins` bins of a worker whose edges stay in memory, of which the last pages are half
+/// empty, and few have as many as that where there are few edges.
 pub(crate) fn bins(bins: u64, edges: u64) -> u64 {
     bins * BIN_BYTES + (bins * BIN_PAGE_BYTES as u64).min(edges * 64)
 }

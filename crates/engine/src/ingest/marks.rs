@@ -25,7 +25,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// No marks on so many slots.
+    /// No marks on `slots` slots.
     pub(crate) fn new(slots: u64) -> Result<Self, EngineError> {
         let count = slots.next_multiple_of(1 << SEGMENT_BITS) as usize / 64;
         let mut words = Vec::new();

@@ -153,7 +153,7 @@ struct Spill<'a> {
 }
 
 impl Spill<'_> {
-    /// Copies the first lines of a bin's page, which hold so many edges, to a slab of its bin
+    /// Copies the first lines of a bin's page, which have `edges` edges, to a slab of its bin
     /// group.
     fn close<W: Waiting>(
         &mut self,

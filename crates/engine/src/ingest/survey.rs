@@ -193,7 +193,7 @@ fn estimate(look: &EdgeSample, edges: u64) -> Vec<u64> {
 }
 
 /// Vertices that will have been seen in `factor` times as many edges, when a quarter, a half and
-/// all of those that were looked at had shown so many.
+/// all of those that were looked at had shown these numbers.
 ///
 /// In R-MAT scrambled 24 a sixteenth of all edges has 3.49 M of 8.87 M vertices, its half 2.53 M
 /// and its quarter 1.76 M: 0.46 and 0.52 of a doubling for each doubling of edges. Continuing with

@@ -13,7 +13,7 @@ use super::KeptGraph;
 const READERS: u64 = 8;
 
 impl KeptGraph {
-    /// Reads its files through a cache of at most so many bytes in a directory. A graph that lies
+    /// Reads its files through a cache of at most `bytes` bytes in a directory. A graph that lies
     /// on this machine is as it was.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl KeptGraph {
         self.cache.as_ref().map(|cache| cache.file())
     }
 
-    /// Bytes of memory that its cache takes where so many threads read.
+    /// Bytes of memory that its cache takes where `threads` threads read.
     pub(super) fn cache_bytes(&self, threads: u64) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.memory_bytes(threads * READERS))
     }

@@ -20,7 +20,7 @@ pub(super) struct ColumnWriter {
 }
 
 impl ColumnWriter {
-    /// Begins a file of a kind in a folder, with so many bytes of payload.
+    /// Begins a file of a kind in a folder, with a given length of its payload.
     pub(super) fn create(
         folder: &Path,
         (name, kind): (&'static str, [u8; 8]),
@@ -103,7 +103,7 @@ impl ColumnReader {
         Ok(())
     }
 
-    /// Reads so many numbers; the caller knows that they are there.
+    /// Reads `count` numbers; the caller knows that they are there.
     pub(super) fn read_vec<T: Pod>(&mut self, count: usize) -> Result<Vec<T>, StoreError> {
         let mut items = Vec::new();
         let bytes = (count * size_of::<T>()) as u64;

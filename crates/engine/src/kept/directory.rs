@@ -100,7 +100,7 @@ impl Entry {
         Place { file: self.file, offset: self.extent_offset, bytes: self.extent_bytes }
     }
 
-    /// Whether it can lie where it says, in one of so many files.
+    /// Whether it can lie where it says, in one of `volumes` files.
     fn makes_sense(&self, manifest: &Manifest, volumes: usize) -> bool {
         let end = self.begin.checked_add(self.bytes);
         self.stripe < manifest.stripes

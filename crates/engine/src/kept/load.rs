@@ -284,7 +284,7 @@ pub(super) fn damaged(volume: &Volume, run: &Run, range: Range<usize>, what: &st
     volume.damaged(place, what).into()
 }
 
-/// The runs that stay in memory, spread evenly over the edges, so many side by side.
+/// The runs that stay in memory, spread evenly over the edges, `together` side by side.
 fn staying(plan: &Plan, runs: &[Run], edges: u64, together: usize) -> Vec<usize> {
     let Some(storage) = plan.storage() else { return (0..runs.len()).collect() };
     let (mut seen, mut kept) = (0, 0);

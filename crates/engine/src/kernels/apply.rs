@@ -58,7 +58,7 @@ impl<P: Program> Vertices<'_, P> {
     }
 }
 
-/// The total of so many sets of vertices that have the same.
+/// The total of `times` sets of vertices that have the same total each.
 pub(crate) fn repeated<T: Total>(total: T, mut times: u64) -> T {
     let (mut sum, mut power) = (T::default(), total);
     while times > 0 {

@@ -26,13 +26,13 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// No bits of so many slots.
+    /// No bits of `slots` slots.
     pub(crate) fn new(slots: usize) -> Result<Self, EngineError> {
         let words = slots.div_ceil(64);
         Ok(Self { sources: Buffer::zeroed(words)?, targets: Buffer::zeroed(words)?, folded: None })
     }
 
-    /// The bits of so many slots each, a multiple of 64.
+    /// Parts with the bits of `slots` slots each, a multiple of 64.
     pub(crate) fn parts(&mut self, slots: usize) -> impl Iterator<Item = BitsPart<'_>> {
         let sources = self.sources.chunks_mut(slots / 64);
         let both = sources.zip(self.targets.chunks_mut(slots / 64));
@@ -128,7 +128,7 @@ pub(crate) struct Looks {
     first: End,
 }
 
-/// A run in so many is counted.
+/// One run in `COUNTED` is counted.
 const COUNTED: u32 = 64;
 
 impl Looks {

@@ -46,7 +46,7 @@ impl SlotRanges {
 
 /// Updates that the edges of a part told so far, by range of slots.
 pub(crate) trait UpdateBuckets: Send + Sync {
-    /// Makes room for the updates of so many edges, where there are none.
+    /// Makes room for the updates of `edges` edges, where there are none.
     fn reserve(&mut self, edges: usize);
 
     /// Puts in what the edges of a batch tell.

@@ -14,7 +14,7 @@ pub(crate) const BLOCK_BITS: u32 = 10;
 pub(crate) struct ChangedBlocks(Vec<AtomicBool>);
 
 impl ChangedBlocks {
-    /// No changes of so many vertices.
+    /// No changes of `vertices` vertices.
     pub(crate) fn new(vertices: u64) -> Self {
         let blocks = vertices.div_ceil(1 << BLOCK_BITS);
         Self((0..blocks).map(|_| AtomicBool::new(false)).collect())

@@ -160,7 +160,7 @@ mod tests {
     use crate::kernels::gather::VisitOrder;
     use crate::kernels::keys::{Reach, Width};
 
-    /// States of which one in so many is unlike the others.
+    /// States of which one in `one_in` is unlike the others.
     fn states(length: u32, one_in: u32) -> Vec<AtomicU32> {
         let state = |place| if (place + 1) % one_in == 0 { place } else { u32::MAX };
         (0..length).map(|place| AtomicU32::new(state(place))).collect()

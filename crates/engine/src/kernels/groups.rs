@@ -43,7 +43,7 @@ pub(crate) struct Piece<'g, U> {
 }
 
 impl Groups {
-    /// Room for so many updates of `width` bytes, of so many destinations.
+    /// Room for `room` updates of `width` bytes, of `destinations` destinations.
     pub(crate) fn holding(
         width: usize,
         room: usize,

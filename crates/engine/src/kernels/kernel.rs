@@ -115,7 +115,7 @@ impl Coding {
         self.runs(tile, edges, DECODED, scratch, visit);
     }
 
-    /// Shows edges in runs of at most [`BUFFER`], and of so many at most where keys are decoded (a
+    /// Shows edges in runs of at most [`BUFFER`], and of at most `most` where keys are decoded (a
     /// multiple of 16).
     #[inline(always)]
     pub(crate) fn runs(

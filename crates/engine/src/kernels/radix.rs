@@ -9,8 +9,8 @@
 
 use crate::kernels::record::Record;
 
-/// Digits of so many bits: 2^9 write positions are 32 KiB of lines, which the first-level cache
-/// holds.
+/// Digits have at most this number of bits: 2^9 write positions are 32 KiB of lines, which the
+/// first-level cache holds.
 const DIGIT_BITS_MAX: u32 = 9;
 /// Below this many records a comparison sort is faster.
 const SMALL: usize = 192;

@@ -62,7 +62,8 @@ pub(crate) trait StreamKernel: Sync {
     /// The passes that a run takes at most.
     fn limit(&self) -> Limit;
 
-    /// The state of all vertices, each part of it of so many and with the number of its first.
+    /// The state of all vertices, in parts of `vertices` vertices, each with the number of its
+    /// first.
     fn parts(&mut self, vertices: usize) -> Vec<(usize, Box<dyn StatePart + '_>)>;
 
     /// The step that is under way, by when edges can be candidates again in it.
@@ -107,8 +108,8 @@ pub(crate) trait ResumableKernel: StreamKernel {
     /// Sets bytes to what is kept of vertices, of which `first` is the number of the first one.
     fn snapshot(&self, first: usize, kept: &mut [u8]);
 
-    /// Sets the state of vertices to what was kept of them. Whether that can be, in a graph of so
-    /// many `vertices`.
+    /// Sets the state of vertices to what was kept of them. Whether that can be, in a graph of
+    /// `vertices` vertices.
     fn restore(&mut self, first: usize, kept: &[u8], vertices: u64) -> bool;
 
     /// The step that is under way, to be kept.
@@ -144,7 +145,7 @@ pub(crate) trait InputKernel: StreamKernel {
     /// seen.
     fn should_fall_back(&self, stats: &StepStats<()>) -> bool;
 
-    /// Passes that can be foreseen, on a graph of so many vertices.
+    /// Passes that can be foreseen, on a graph of `vertices` vertices.
     fn foreseen(&self, stats: &StepStats<()>, vertices: u64) -> u64;
 
     /// Sets the values of the vertices in some slots.

@@ -38,7 +38,7 @@ pub(crate) struct Streaming<'p, S: Stream> {
 }
 
 impl<'p, S: Stream> Streaming<'p, S> {
-    /// A program before its first step, with room for the state of so many vertices.
+    /// A program before its first step, with room for the state of `places` vertices.
     pub(crate) fn new(program: &'p S, places: usize) -> Result<Self, EngineError> {
         Ok(Self {
             program,

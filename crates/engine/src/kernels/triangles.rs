@@ -15,7 +15,7 @@ pub(crate) trait TriangleKernel: Sync {
     /// Widths and capabilities.
     fn shape(&self) -> &TriangleShape;
 
-    /// Sets values of vertices with so many neighbours each, and edges between these.
+    /// Sets values of vertices with these numbers of neighbours, and of edges between these.
     fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]);
 }
 

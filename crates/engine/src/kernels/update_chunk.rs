@@ -60,7 +60,7 @@ pub struct Records<'b> {
     pub accums: &'b [u8],
 }
 
-/// Bytes of a chunk of so many records, whose accumulators have `width` bytes.
+/// Bytes of a chunk of `records` records, whose accumulators have `width` bytes.
 pub(crate) fn chunk_bytes(width: usize, records: usize) -> usize {
     sections(width, records)[1]
 }

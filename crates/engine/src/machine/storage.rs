@@ -119,7 +119,7 @@ impl Storage {
     }
 }
 
-/// Bytes a second at which slabs of a volume are read, so many at a time.
+/// Bytes a second at which slabs of a volume are read, `depth` at a time.
 pub(crate) fn read_rate(
     (volume, io): (&Arc<Volume>, &IoOptions),
     depth: usize,

@@ -82,8 +82,8 @@ impl Workers {
         self.storage.iter().for_each(|storage| storage.io.closing.wait());
     }
 
-    /// How fast this machine is, and the storage for what does not fit in memory, if that is so
-    /// many bytes, from a short look.
+    /// How fast this machine is, and the storage for what does not fit in memory, of which there
+    /// are `bytes` bytes, from a short look.
     ///
     /// # Errors
     /// When storage fails, or is full.

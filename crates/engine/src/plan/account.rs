@@ -11,7 +11,7 @@ pub(super) struct MemoryAccount {
 }
 
 impl MemoryAccount {
-    /// An account of a run with so many workers, in which nothing was entered.
+    /// An account of a run with `workers` workers, in which nothing was entered.
     pub(super) fn new(workers: usize) -> Self {
         Self { workers: workers as u64, bytes: 0 }
     }

@@ -25,8 +25,8 @@ pub(super) struct BinGroupsPlan {
 }
 
 impl BinGroupsPlan {
-    /// Bin groups for bins of so many `waiting` bytes, where there are `slabs` bytes of slabs, and
-    /// `open` bytes more once bins are closed.
+    /// Bin groups for bins of which `waiting` bytes wait, where there are `slabs` bytes of slabs,
+    /// and `open` bytes more once bins are closed.
     pub(super) fn new(premises: &Premises, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
         let threads = premises.threads as u64;
         let writing = slabs_written(&premises.settings.requests) as u64;

@@ -51,7 +51,7 @@ pub fn within<T>(
     Err(refused(shown(next + next / MARGIN), budget))
 }
 
-/// A named budget has one in so many bytes more than the plan that it was found by.
+/// A named budget has one byte in `MARGIN` more than the plan that it was found by.
 pub(super) const MARGIN: u64 = 32;
 
 /// Budgets that are tried, and those of them that are as small as they can be.

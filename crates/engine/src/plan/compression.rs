@@ -107,7 +107,7 @@ mod tests {
     const LZ4: Sampled =
         Sampled { compression: Compression::Lz4, ratio: 0.9, compress: 2e-9, decompress: 3e-10 };
 
-    /// The plan of a graph whose edges, and updates, are on a device of so many bytes a second.
+    /// The plan of a graph whose edges, and updates, are on a device of `rate` bytes a second.
     fn plan(rate: u64, route: Option<Route>) -> Plan {
         let shape = Shape {
             slots: 1 << 22,

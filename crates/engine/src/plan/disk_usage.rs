@@ -35,7 +35,7 @@ impl DiskUsage {
         self.chunks + self.bins.max(run)
     }
 
-    /// The room of a state, beside states of edges of which so many bytes are in memory.
+    /// The room of a state, beside states of edges of which `edges_resident` bytes are in memory.
     pub(super) fn of_state(premises: &Premises, state: StateAccess, edges_resident: u64) -> Self {
         let stored = premises.edge_states().saturating_sub(edges_resident);
         let edges = premises.edge_states_room(stored);
@@ -59,7 +59,7 @@ impl DiskUsage {
         Self { degrees, values, signals, updates, edges, ..Self::default() }
     }
 
-    /// The room with that of ingest, which takes so many bytes of bins and chunks.
+    /// The room with that of ingest, which takes `bins` bytes of bins and `chunks` bytes of chunks.
     pub(super) fn with_edges(self, premises: &Premises, bins: u64, chunks: u64) -> Self {
         let pages = if chunks > 0 { premises.stripes_most() * ALIGN as u64 } else { 0 };
         Self { bins, chunks: chunks + pages, ..self }

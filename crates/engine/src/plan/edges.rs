@@ -13,8 +13,8 @@ impl Premises {
         self.shape.edges * self.program.edge()
     }
 
-    /// Bytes of those that stay in memory where so many are left. They are written as well as read,
-    /// so they stay rather than chunks.
+    /// Bytes of those that stay in memory where `spare` bytes are left. They are written as well as
+    /// read, so they stay rather than chunks.
     pub(super) fn edge_states_of(&self, spare: u64) -> u64 {
         match self.settings.storage {
             StorageMode::Always { values: true, .. } => 0,
@@ -22,7 +22,7 @@ impl Premises {
         }
     }
 
-    /// Bytes of storage that so many bytes of them take: a piece ends where a slab would, or a
+    /// Bytes of storage that `stored` bytes of them take: a piece ends where a slab would, or a
     /// stripe, and begins a page; each stripe has a state more there than its share, at most.
     pub(super) fn edge_states_room(&self, stored: u64) -> u64 {
         if stored == 0 {

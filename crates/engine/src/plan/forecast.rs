@@ -183,7 +183,7 @@ impl Plan {
         Traffic { read: read.saturating_sub(looks * bound) + looks * chunks, written }
     }
 
-    /// Seconds of all cores for so many items of so many nanoseconds each.
+    /// Seconds of all cores for `items` items of `nanos` nanoseconds each.
     fn of_cores(&self, items: u64, nanos: f64, throughput: &Throughput) -> f64 {
         let slower = throughput.core_picos as f64 / REFERENCE_PICOS;
         items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64

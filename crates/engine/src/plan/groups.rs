@@ -18,7 +18,7 @@ impl Premises {
         (self.shape.edges + least).min(bytes / self.program.group().max(1))
     }
 
-    /// The budget with which so many fit.
+    /// The budget with which `updates` updates fit.
     pub(crate) fn group_budget(&self, updates: u64) -> u64 {
         SHARE * self.threads as u64 * self.program.group() * updates
     }

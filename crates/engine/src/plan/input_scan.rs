@@ -48,7 +48,7 @@ impl Plan {
     }
 
     /// Why passes over the input end, with what it takes to make a graph of it instead, which has
-    /// so many slots.
+    /// at least `slots` slots.
     pub(crate) fn too_many_passes(&self, slots: u64) -> EngineError {
         let slots = slots.max(self.premises.shape.slots);
         let shape = Shape { slots, ..self.premises.shape };

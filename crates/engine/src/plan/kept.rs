@@ -40,7 +40,8 @@ const EXTENT_BYTES: u64 = 64;
 const WINDOW_LEAST: usize = 2;
 /// And at most, whatever would be best for the device.
 const WINDOW_MOST: usize = 32;
-/// More than as ever only as far as they take one part in so many of what is left for chunks.
+/// More than as ever only as far as they take one part in `WINDOW_SHARE` of what is left for
+/// chunks.
 const WINDOW_SHARE: u64 = 4;
 
 /// The shape of a graph that is kept. All of it is exact.
@@ -73,7 +74,7 @@ pub struct KeptShape {
 }
 
 impl KeptShape {
-    /// Slabs that each of so many workers is best to have in flight.
+    /// Slabs that each of `threads` workers is best to have in flight.
     fn window(&self, threads: u64) -> usize {
         let Some(bytes) = self.in_flight else { return DEPTH };
         let slabs = bytes.div_ceil(threads * SLAB_BYTES as u64);
@@ -223,7 +224,7 @@ fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<u
     kept.in_flight.map(|_| best.min(DEPTH) + more)
 }
 
-/// The memory of a run with so many bytes of chunks in memory, and values where it is said.
+/// The memory of a run with a number of bytes of chunks in memory, and values where it is said.
 fn memory_of(
     premises: &Premises,
     index: Index,

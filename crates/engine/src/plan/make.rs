@@ -120,7 +120,7 @@ impl Plan {
 
     /// The plan once the vertices have been counted. Widths stay; where edges go to storage, more
     /// of them may stay in memory, and `look` decides how they are written: the throughput of the
-    /// machine for so many bytes, and how many are free.
+    /// machine for a number of bytes, and how many are free.
     ///
     /// # Errors
     /// [`EngineError::Budget`] when it cannot fit, and those of `throughput`.

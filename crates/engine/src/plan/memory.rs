@@ -87,7 +87,7 @@ impl Memory {
         Self::with_bin_groups(premises, index, bin_groups, sorted)
     }
 
-    /// Bounds it with so many bin groups, and edges that a worker sorts at once.
+    /// The memory with `bin_groups` bin groups, and edges that a worker sorts at once.
     pub(super) fn with_bin_groups(
         premises: &Premises,
         index: Index,

@@ -71,8 +71,8 @@ impl OutOfCore {
         premises.program.streams() && !matches!(premises.settings.route, None | Some(Route::Fold))
     }
 
-    /// The way that is taken with `spare` bytes, of which route `fold` would take so many: one that
-    /// is forced, or takes less where that has no place, or moves much less.
+    /// The way that is taken with `spare` bytes, of which route `fold` would take `chunk_bytes` for
+    /// chunks: one that is forced, or takes less where that has no place, or moves much less.
     pub(super) fn chosen(
         premises: &Premises,
         spare: u64,

@@ -106,7 +106,7 @@ impl Premises {
         let key = match self.edges.encoding {
             Encoding::Packed => 4.0,
             Encoding::Short => {
-                // A run for each of so many sources in a stripe, and for each tile.
+                // A run for each 2^`shift` sources in a stripe, and for each tile.
                 let shift = short::LOW_BITS.saturating_sub(self.edges.stripe_bits);
                 let runs = ((slots >> shift) + 1) * stripes + tiles;
                 let runs = if shift == 0 { edges } else { runs.min(edges) };
@@ -152,7 +152,7 @@ impl Premises {
         frames(self.settings.compression.widest())
     }
 
-    /// Bytes that sorting takes for so many edges.
+    /// Bytes that sorting takes for `edges` edges.
     pub(super) fn sort_bytes(&self, edges: u64) -> u64 {
         footprint::sort(edges, self.shape.weighted)
     }

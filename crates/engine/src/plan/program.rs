@@ -24,7 +24,7 @@ pub struct InputScanCost {
 }
 
 impl InputScanCost {
-    /// The memory of a program with so many bytes of its own for a slot.
+    /// The memory of a program with `own` bytes of its own for a slot.
     pub fn of<P: InputScan>(own: u64) -> Self {
         let [accum, update] = [size_of::<P::Accum>(), size_of::<P::Update>()];
         Self { always: true, slot: accum as u64 + own, update: update as u64 + 4 }
@@ -185,7 +185,7 @@ impl Layout {
         Self::with(size_of::<S::Value>(), kind)
     }
 
-    /// The layout of an input scan, with so many bytes of its own for a slot.
+    /// The layout of an input scan, with `own` bytes of its own for a slot.
     pub fn of_input_scan<P: InputScan>(own: u64) -> Self {
         let input_scan = Some(InputScanCost::of::<P>(own));
         Self { input_scan, ..Self::with(size_of::<P::Value>(), ProgramKind::InputScan) }
@@ -388,9 +388,8 @@ impl Layout {
         }
     }
 
-    /// Of so many bytes that could hold chunks, those that shall rather be free to write edges anew
-    /// that are left: buffers of the workers, and a 32nd of the rest for edges that are
-    /// contracted.
+    /// Of `spare` bytes that could hold chunks, those that shall rather be free to write edges anew
+    /// that are left: buffers of the workers, and a 32nd of the rest for edges that are contracted.
     pub(super) fn rewriting(&self, (threads, requests): (u64, &Requests), spare: u64) -> u64 {
         let ProgramKind::Stream { rewrites, contracts, .. } = self.kind else { return 0 };
         let left = if rewrites { footprint::left(requests) } else { 0 };

@@ -13,11 +13,11 @@ use crate::kernels::vertices::SEGMENT_BITS;
 use crate::schedules::block_adjacency;
 use crate::schedules::footprint as schedules;
 
-/// Edges in so many bytes of a chunk, at most: a compressed key takes a byte and two bits.
+/// Edges in `EDGES_BYTES` bytes of a chunk, at most: a compressed key takes a byte and two bits.
 const EDGES: u64 = 4;
 const EDGES_BYTES: u64 = 5;
 
-/// Access to a state, and what of so many bytes that could hold chunks is left beside room to relax
+/// Access to a state, and what of `spare` bytes that could hold chunks is left beside room to relax
 /// the graph, where there is that: a way out of a search of many levels is worth more than a few
 /// chunks in memory.
 pub(super) fn set_aside(

@@ -9,9 +9,9 @@ use crate::edges::footprint::{CHUNK_BYTES_MAX, frames};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::figures::Machine;
 
-/// One part in so many of what is free is left to others,
+/// One part in `FREE_SHARE` of what is free is left to others,
 const FREE_SHARE: u64 = 16;
-/// and so many bytes where that is less: tables of pages, buffers of the system, files in its
+/// and `FREE_LEAST` bytes where that is less: tables of pages, buffers of the system, files in its
 /// cache.
 const FREE_LEAST: u64 = 8 << 20;
 

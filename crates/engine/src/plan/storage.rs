@@ -31,9 +31,9 @@ pub(super) const ITERATIONS: f64 = 10.0;
 /// 1.06).
 const MARGIN: f64 = 0.9;
 
-/// The encoding that lets a run end first at some throughput, with so many bytes free: tiles of
-/// four or three bytes an edge are made and folded faster, compressed ones are read faster and more
-/// of them stay in memory.
+/// The encoding that lets a run end first at some throughput, with `free_bytes` bytes free: tiles
+/// of four or three bytes an edge are made and folded faster, compressed ones are read faster and
+/// more of them stay in memory.
 pub(super) fn faster(premises: &Premises, throughput: &Throughput, free_bytes: u64) -> Plan {
     let with = |encoding| self::plan(&premises.with_encoding(encoding));
     let seconds = |plan: &Plan| {

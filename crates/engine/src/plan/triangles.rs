@@ -91,7 +91,7 @@ impl TrianglesPlan {
         }
     }
 
-    /// Bytes that the rows of a bin may take where one row may take so many.
+    /// Bytes that the rows of a bin may take where one row may take `row_bytes`.
     pub(crate) fn bin_bytes(&self, row_bytes: u64) -> u64 {
         self.bin_bytes.max(row_bytes)
     }

@@ -113,16 +113,17 @@ impl<'g> AccessPath<'g> {
     }
 }
 
-/// An iteration looks vertices up in the index of granules when they have fewer than one in so many
-/// of all edges: finding the edges of one costs as much as folding some tens of them in passing.
+/// An iteration looks vertices up in the index of granules when they have fewer than one in
+/// `BANDS_BELOW` of all edges: finding the edges of one costs as much as folding some tens of them
+/// in passing.
 const BANDS_BELOW: u64 = 24;
 /// Divisor of all edges below which an iteration looks vertices up, where rows both ways let
 /// vertices look for an active one too.
 const PULL_ABOVE: u64 = 20;
-/// To look up a vertex in the index of granules costs about as much as to lay so many edges in
-/// rows.
+/// To look up a vertex in the index of granules costs about as much as to lay `ROWS_PAY_AT` edges
+/// in rows.
 const ROWS_PAY_AT: u64 = 32;
 /// To lay all edges in rows costs about as much as to meet them so often in passing.
 const ROWS_PAY_PASSES: u64 = 8;
-/// Few vertices are active when fewer than one in so many are.
+/// Few vertices are active when fewer than one in `FEW_ACTIVE` are.
 const FEW_ACTIVE: u64 = 16;

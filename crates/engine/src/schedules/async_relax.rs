@@ -57,7 +57,7 @@ use crate::schedules::footprint::LISTED_BYTES;
 use crate::schedules::limit::check_limit;
 use crate::schedules::relax_blocks::RelaxBlock;
 
-/// After looking at so many times the bytes of the graph level by level, a run changes over.
+/// After looking at `GRAPHS` times the bytes of the graph level by level, a run changes over.
 /// Searches of R-MAT graphs end before; the rest of a grid takes about half as much again.
 const GRAPHS: u64 = 6;
 
@@ -105,7 +105,7 @@ impl Blocking {
         if cut.is_none() && must { Err(refuse_relaxing()) } else { Ok(cut) }
     }
 
-    /// Likewise, with so many bytes more than the columns.
+    /// Likewise, with `spare` bytes more than the columns.
     fn within(graph: &Graph, state: &State, spare: u64) -> Option<Self> {
         let (threads, shape) = (graph.plan.premises.threads as u64, state.shape);
         let value = shape.value as u64;

@@ -16,7 +16,7 @@ fn edge_words(weighted: bool) -> u64 {
     if weighted { 3 } else { 1 }
 }
 
-/// Words of four bytes that the rows of so many vertices with so many edges take.
+/// Words of four bytes that the rows of `vertices` vertices with `edges` edges take.
 pub(crate) fn words(vertices: u64, edges: u64, weighted: bool) -> u64 {
     vertices + 1 + edges * edge_words(weighted)
 }
@@ -38,7 +38,7 @@ pub(crate) struct Resident {
 pub(crate) struct OutOfOrder;
 
 impl Resident {
-    /// Room for so many words.
+    /// Room for `words` words.
     pub(crate) fn new(words: u64, weighted: bool) -> Result<Self, EngineError> {
         let words = Buffer::zeroed(words as usize)?;
         Ok(Self { words, weighted, sources: 0..0, begun: 0, filled: 0 })

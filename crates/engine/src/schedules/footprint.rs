@@ -17,7 +17,7 @@ pub(crate) fn cursors(slots: u64) -> u64 {
     slots * 4
 }
 
-/// Bytes of the updates and vertices that wait while they are pushed along so many edges.
+/// Bytes of the updates and vertices that wait while they are pushed along `edges` edges.
 pub(crate) fn pushed(edges: u64) -> u64 {
     edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8
 }
@@ -28,7 +28,7 @@ pub(crate) fn lists(slots: u64) -> u64 {
     8 * slots
 }
 
-/// Bytes of the groups of a worker, of so many updates of `width` bytes for a stripe of
+/// Bytes of the groups of a worker, of `updates` updates of `width` bytes for a stripe of
 /// 2^`stripe_bits` vertices.
 pub(crate) fn groups(updates: u64, width: u64, stripe_bits: u32) -> u64 {
     updates * width + (4 << stripe_bits)
@@ -55,7 +55,7 @@ pub(crate) fn part(words: u64, width: u64, value: u64) -> u64 {
 /// Bytes of a vertex of a stripe in the two lists of those whose edges are to be relaxed.
 pub(crate) const LISTED_BYTES: u64 = 8;
 
-/// Iterations look vertices up by rows when these have fewer than one in so many of all edges.
+/// Iterations look vertices up by rows when these have fewer than one in `PUSH_BELOW` of all edges.
 pub(crate) const PUSH_BELOW: u64 = 16;
 /// Updates that wait in buckets at a time, about: 8 MiB of them.
 pub(crate) const PUSH_WAITING: usize = 1 << 20;

@@ -22,7 +22,7 @@ use crate::edges::graph::Graph;
 use crate::edges::index::granule_bits;
 use crate::plan::FrontierMode;
 
-/// A list is made when fewer than one in so many vertices are active.
+/// A list is made when fewer than one in `LIST_BELOW` vertices are active.
 const LIST_BELOW: u64 = 8;
 /// Edges that are few in any schedule: none counts whether they are fewer still.
 pub(crate) const FEW_EDGES: u64 = 1 << 14;

@@ -6,7 +6,7 @@ use welter_model::limit::Limit;
 use crate::EngineError;
 use crate::edges::graph::Graph;
 
-/// Refuses to begin another iteration, or pass, after so many.
+/// Refuses to begin another iteration, or pass, after as many as its limit allows.
 pub(crate) fn check_limit(limit: Limit, graph: &Graph, iterations: u64) -> Result<(), EngineError> {
     if iterations < limit.iterations(graph.vertices()) {
         return Ok(());

@@ -75,7 +75,7 @@ pub fn peel<V: Value>(
 }
 
 /// Goes through the vertices that are left until none is, and says in how many rounds. `leave` is
-/// told a core number, and who has so many neighbours left.
+/// told a core number, and the vertices that have this number of neighbours left.
 ///
 /// Vertices that leave are out of the list, and a round in which none does finds a number at which
 /// some will: two rounds a vertex at most, whatever `leave` does to the others. So this needs no
@@ -149,7 +149,7 @@ impl Shell<'_> {
     }
 
     /// Lets the vertices of a queue leave, and those whom that leaves with too few neighbours,
-    /// until there are none or so many edges were looked at.
+    /// until there are none or `edges` edges were looked at.
     fn drain(&self, queue: &mut Vec<u32>, edges: usize) {
         let (mut first, mut looked) = (0, 0);
         while looked < edges && first < queue.len() {

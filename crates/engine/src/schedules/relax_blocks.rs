@@ -16,8 +16,8 @@ pub(crate) struct RelaxBlock {
 }
 
 impl RelaxBlock {
-    /// Cuts a stripe so that the edges of each part fit so many words, or says that this cannot be
-    /// done.
+    /// Cuts a stripe so that the edges of each part fit `words_most` words, or says that this
+    /// cannot be done.
     pub(crate) fn cut(graph: &Graph, stripe: &Stripe, words_most: u64) -> Option<Vec<Self>> {
         let inner = inner(stripe);
         let fits = |sources: &Range<u64>, chunks: &[ChunkPlace]| {

@@ -39,7 +39,7 @@ pub(crate) trait Traversal {
         last: &[u8],
     ) -> Result<Option<(Vec<u8>, IterationStats)>, EngineError>;
 
-    /// Notes an iteration over all stripes, after which so many vertices are active.
+    /// Notes an iteration over all stripes, after which `active` vertices are active.
     fn after_all(&mut self, active: u64, level: IterationStats) -> Result<(), EngineError>;
 
     /// Lets columns say who is active.

@@ -79,7 +79,7 @@ impl<P: Program> UpdatedRange<'_, P> {
 /// A range with the place of its list.
 pub(crate) type UpdatedPart<'a, P> = (UpdatedRange<'a, P>, &'a mut UpdatedList<P>);
 
-/// Values in ranges of so many vertices, each with its list.
+/// Values in ranges of `width` vertices, each with its list.
 pub(crate) fn ranges<'a, P: Program>(
     values: &'a mut [P::Value],
     width: usize,

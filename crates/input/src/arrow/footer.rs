@@ -47,7 +47,8 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Reads the footer of a file of so many bytes; `take`: so many bytes from an offset on.
+    /// Reads the footer of a file of `bytes` bytes; `take` reads a number of bytes from an offset
+    /// on.
     pub(super) fn read(
         name: &str,
         bytes: u64,

@@ -71,7 +71,7 @@ impl Gather {
         self.row
     }
 
-    /// Makes room for so many rows, which must be known to exist.
+    /// Makes room for `rows` rows, which must be known to exist.
     pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.ids {
             Gathered::Narrow { pairs, .. } | Gathered::Names { pairs, .. } => {
@@ -154,7 +154,7 @@ impl Gather {
         }
     }
 
-    /// Begins anew, with what memory there is: so many rows of the file come before.
+    /// Begins anew, with what memory there is: `row` rows of the file come before.
     pub(crate) fn restart(&mut self, row: u64) {
         self.row = row;
         match &mut self.ids {

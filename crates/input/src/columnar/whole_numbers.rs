@@ -74,7 +74,7 @@ where
     Box::new(|row| Ok(array.value(row).into()))
 }
 
-/// Floats, which hold all integers of so many bits.
+/// Floats, which hold all integers of `bits` bits.
 fn floats<T>(array: &dyn Array, bits: i32) -> Wholes<'_>
 where
     T: ArrowPrimitiveType,
@@ -156,7 +156,7 @@ pub(super) fn fixed_name(bytes: &[u8]) -> String {
     name
 }
 
-/// How fixed-size bytes of so many are named, as a note says it.
+/// The note on fixed-size values of `bytes` bytes, which says how they are written as names.
 pub(super) fn fixed_note(column: &str, bytes: i32) -> String {
     let form = if bytes == UUID_BYTES as i32 { "UUIDs" } else { "hexadecimal digits" };
     format!("the column \"{column}\" holds {bytes} bytes a row, and ids are these as {form}")

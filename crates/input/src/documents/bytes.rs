@@ -114,13 +114,13 @@ impl<'a> Bytes<'a> {
         &self.buffer[self.at..self.filled]
     }
 
-    /// Passes so many of [`Bytes::rest`].
+    /// Passes `count` bytes of [`Bytes::rest`].
     pub(crate) fn pass_all(&mut self, count: usize) {
         self.line += memchr::memchr_iter(b'\n', &self.rest()[..count]).count() as u64;
         self.at += count;
     }
 
-    /// The first bytes, at least so many where there are; nothing was passed yet.
+    /// The first bytes, at least `bytes` where the file has them; nothing was passed yet.
     pub(crate) fn head(&mut self, bytes: usize) -> Result<&[u8], InputError> {
         self.peek()?;
         while self.filled - self.at < bytes {
@@ -137,7 +137,7 @@ impl<'a> Bytes<'a> {
         self.before + self.at as u64
     }
 
-    /// Lets a decoder take so many more bytes.
+    /// Lets a decoder take `bytes` more bytes.
     pub(crate) fn allow(&mut self, bytes: usize) {
         self.allowed = bytes;
     }

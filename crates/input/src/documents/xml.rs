@@ -20,7 +20,7 @@ pub(crate) const DEPTH_MAX: usize = 100;
 
 /// Meaning of the elements of a format.
 pub(crate) trait Elements {
-    /// An element begins; so many are open around it.
+    /// An element begins; its depth says how many are open around it.
     fn open(&mut self, element: &Element<'_>) -> Result<(), InputError>;
 
     /// The innermost element ends.

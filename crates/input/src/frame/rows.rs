@@ -110,7 +110,7 @@ impl Rows {
         direction::check(&self.name, said, &column, self.before(part))
     }
 
-    /// The rows as a stream whose ids are slots, so many of them.
+    /// The rows as a stream whose ids are slots, of which there are `slots`.
     pub(super) fn ready(self, slots: u64, ids: IdMap, options: &ReadOptions) -> Ready {
         let readings = vec![self.summary()];
         let undirected = self.direction.as_ref().map(|said| said.undirected);
@@ -139,7 +139,7 @@ impl Rows {
         })
     }
 
-    /// A gatherer for rows behind so many others.
+    /// A gatherer for rows behind `row` others.
     fn gather(&self, row: u64) -> Gather {
         Gather::new(self.picked.names, self.picked.weight.is_some(), row)
             .with_bounds(self.picked.bounds)

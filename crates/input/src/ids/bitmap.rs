@@ -17,7 +17,7 @@ const CHUNK_WORDS: usize = 16 << 10;
 pub(super) struct Bitmap(Vec<AtomicU64>);
 
 impl Bitmap {
-    /// No id yet, and room for those up to `max`; `None` if that is too much for so many edges.
+    /// No id yet, and room for those up to `max`; `None` if that is too much for `edges` edges.
     pub(super) fn new(max: u64, edges: u64) -> Option<Self> {
         Self::bytes_for(max, edges)?;
         let words = usize::try_from(max / 64 + 1).ok()?;
@@ -25,7 +25,7 @@ impl Bitmap {
     }
 
     /// Bytes that the bitmap and its ranks take, with the copy that is made on the way; `None` if
-    /// that is too much for so many edges.
+    /// that is too much for `edges` edges.
     pub(super) fn bytes_for(max: u64, edges: u64) -> Option<u64> {
         (max / BITS_PER_EDGE_MAX < edges).then_some((max / 64 + 1).saturating_mul(20))
     }

@@ -101,7 +101,7 @@ fn integers(
     Ok(Vertices::Integers(ranges.into_iter().flatten().chain(top).collect()))
 }
 
-/// Refuses a list of so many ids that it cannot be held.
+/// Refuses a list of `count` ids that does not fit in memory.
 pub(super) fn list_fits(
     count: u64,
     files: &[String],

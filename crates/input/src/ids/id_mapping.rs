@@ -235,7 +235,7 @@ fn dense(parts: &[impl Described]) -> bool {
     is_dense(max(parts), parts.iter().map(Described::edges).sum())
 }
 
-/// Whether ids up to `max` can be the slots of so many edges.
+/// Whether ids up to `max` can be the slots of `edges` edges.
 pub(crate) fn is_dense(max: u64, edges: u64) -> bool {
     max < edges.saturating_mul(8).saturating_add(1024) && max < SLOTS_MAX
 }

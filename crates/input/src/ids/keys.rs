@@ -13,7 +13,7 @@ pub(super) trait Keys: Default + Send + Sync {
     /// and a head that is less than another is of a key that is less than all keys of that.
     type Head: Ord + Clone + Send + Sync;
 
-    /// None yet, and room for so many, of which the text takes so many bytes.
+    /// No keys yet, and room for `count`, whose text takes `text_bytes` bytes.
     fn with_room(count: usize, text_bytes: usize) -> Self;
     /// Number of keys.
     fn count(&self) -> usize;
@@ -27,8 +27,8 @@ pub(super) trait Keys: Default + Send + Sync {
     fn clear(&mut self);
     /// Bytes that the keys take while they are being sorted.
     fn sort_bytes(&self) -> u64;
-    /// Bytes that so many other keys take while they are being sorted, written down in so many
-    /// bytes, when there is room for them.
+    /// Bytes that `count` other keys, of `encoded_bytes` bytes as they are written, take while they
+    /// are being sorted, when there is room for them.
     fn sort_bytes_of(count: u64, encoded_bytes: u64) -> u64;
     /// The head of a key.
     fn head(key: &Self::Key) -> Self::Head;

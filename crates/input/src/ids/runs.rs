@@ -7,11 +7,11 @@
 //! ```
 //!
 //! A range is as many blocks of runs as fit, found from the head of the first key of each block,
-//! which stays in memory. A part of a block of every run may be in it beside them, so only so many
-//! runs are merged at once that these fit too; where there are more, some are merged to one first.
-//! So each key is written twice (in a run, in the result) and read twice as long as a thread has
-//! room for a block of every run, which `n` bytes allow for about `n^2 / 2^20` bytes of keys; and
-//! once more for each further pass.
+//! which stays in memory. A part of a block of every run may be in it beside them, so at most as
+//! many runs are merged at once as fit with their blocks; where there are more, some are merged to
+//! one first. So each key is written twice (in a run, in the result) and read twice as long as a
+//! thread has room for a block of every run, which `n` bytes allow for about `n^2 / 2^20` bytes of
+//! keys; and once more for each further pass.
 //!
 //! Invariant: no more than twice the room of each thread is held, plus the heads of all blocks, if
 //! not more keys than that begin alike. Checked in `runs_at_once` and `Sorter::make_room`.

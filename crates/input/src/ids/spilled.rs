@@ -34,8 +34,8 @@ const ROOM_BYTES_MIN: u64 = if cfg!(test) { 1 << 10 } else { 512 << 10 };
 /// Bytes of memory that an integer takes until all edges are mapped: itself, and a lookup.
 const INTEGER_BYTES: u64 = 9;
 
-/// The names of a part take so many times their bytes while their places are found: as they are
-/// read, as names, and their order with the places.
+/// The names of a part take `PLACES_TIMES` times their bytes while their places are found: as they
+/// are read, as names, and their order with the places.
 const PLACES_TIMES: u64 = 4;
 
 impl Described for Spilled {

@@ -16,7 +16,7 @@ impl<'a> Feed<'a> {
         Self(Rc::new(RefCell::new(bytes)))
     }
 
-    /// Lets the decoder gather so many more bytes.
+    /// Lets the decoder gather `bytes` more bytes.
     pub(super) fn allow(&self, bytes: usize) {
         self.0.borrow_mut().allow(bytes);
     }

@@ -28,7 +28,7 @@ impl Square {
         self.filled += usize::from(place == self.rows && !zero);
     }
 
-    /// Sees the end of a row of so many items.
+    /// Sees the end of a row of `items` items.
     pub(super) fn end_row(&mut self, items: usize) {
         self.unlike += usize::from(*self.width.get_or_insert(items) != items);
         self.rows += 1;

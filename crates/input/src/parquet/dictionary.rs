@@ -57,7 +57,7 @@ impl Behind {
         Self { first: Some(page), pages: None }
     }
 
-    /// Pages of values behind a dictionary of so many integers, each at its own place.
+    /// Pages of values behind a dictionary of `count` integers, each at its own place.
     pub(super) fn integers(count: u32, pages: Box<dyn PageReader>) -> Self {
         let page = Page::DictionaryPage {
             buf: (0..count).flat_map(u32::to_le_bytes).collect::<Vec<u8>>().into(),

@@ -20,7 +20,7 @@ const AHEAD_BYTES: usize = 4 << 10;
 
 /// Bytes of blocks of an object that are kept at most.
 const BLOCKS_BYTES_MAX: u64 = 256 << 20;
-/// Share of the memory that blocks of an object may take, as one part in so many.
+/// Share of the memory that blocks of an object may take, as one part in this number.
 const BLOCKS_SHARE: u64 = 16;
 
 /// An open file of known length, or an object.

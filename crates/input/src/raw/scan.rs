@@ -119,9 +119,9 @@ impl Scan<'_> {
 /// The number of slots that the ids of all `edges` edges are most likely to be below, by those of a
 /// sample.
 ///
-/// The largest of so many ids that were drawn at random is as far from the largest of all as ids
-/// are apart, or a few times that. If ids ascend with their places, the last rounds saw larger ones
-/// than the first.
+/// The largest of a number of ids that were drawn at random is as far from the largest of all as
+/// ids are apart, or a few times that. If ids ascend with their places, the last rounds saw larger
+/// ones than the first.
 pub(super) fn slots_likely(look: &EdgeSample, edges: u64) -> u64 {
     let slots = look.slots();
     if look.edges() == edges {

@@ -15,7 +15,7 @@ use welter_objects::{Ahead, Bucket, Location, Object, ObjectErrorKind, Reader};
 
 use crate::error::InputError;
 
-/// Share of the memory that what is asked for ahead may take, as one part in so many.
+/// Share of the memory that what is asked for ahead may take, as one part in this number.
 const AHEAD_SHARE: u64 = 16;
 
 /// Place where stored bytes are; a file is opened when it is read.
@@ -65,7 +65,7 @@ impl Whereabouts {
     }
 }
 
-/// Opens an object, and fetches so many of its first bytes.
+/// Opens an object, and fetches `head_bytes` of its first bytes.
 pub(crate) fn open(location: &Location, head_bytes: u64) -> Result<Object, InputError> {
     let folder = || {
         let what = "no such object; a folder is named with / at its end";

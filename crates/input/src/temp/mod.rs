@@ -57,7 +57,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// So many bytes further on in the same file.
+    /// The place that is `bytes` bytes further on in the same file.
     pub(crate) fn plus(self, bytes: u64) -> Self {
         Self { offset: self.offset + bytes, ..self }
     }
@@ -109,7 +109,7 @@ impl TempFiles {
         self.ask(u64::try_from(need).unwrap_or(u64::MAX))
     }
 
-    /// Makes sure that there is room for so many more bytes.
+    /// Makes sure that there is room for `need` more bytes.
     ///
     /// # Errors
     /// [`InputError::ScratchShort`] when there is not, as far as the system says.

@@ -90,7 +90,7 @@ impl Plain {
         Some(Self { separator, other, regular, crlf, exact, columns_max, tag, quote })
     }
 
-    /// Rows of at most so many columns, or with blank ones behind them.
+    /// Rows of at most `columns` columns, or with blank ones behind them.
     pub(super) fn at_most(self, columns: usize) -> Self {
         let blank = self.regular.columns.saturating_sub(columns);
         let regular = UniformLines { blank, ..self.regular };

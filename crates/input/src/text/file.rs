@@ -27,7 +27,7 @@ const PART_BYTES_MAX: u64 = 32 << 20;
 /// Bytes of text of a part of names, whose dictionary should stay in the cache.
 const NAMES_BYTES_MAX: u64 = 4 << 20;
 const PART_BYTES_MIN: u64 = 1 << 20;
-/// Share of the memory that the text of all threads' parts may take, as one part in so many.
+/// Share of the memory that the text of all threads' parts may take, as one part in this number.
 const MEMORY_SHARE: u64 = 16;
 
 /// Why a part could not be read.

@@ -128,7 +128,7 @@ pub(super) fn guess(
     Ok(dialect)
 }
 
-/// Where rows begin once so many were skipped, and the first of them with its end.
+/// The begin of rows once `skipped` were skipped, and the first of them with its end.
 fn first_line<'a>(
     candidate: &Candidate<'_>,
     skipped: usize,

@@ -33,7 +33,7 @@ pub(crate) struct OneFile {
 enum At {
     /// Before a header.
     Header,
-    /// In the data of the file, of which so many bytes are left, and what fills its last block.
+    /// In the data of the file, of which `left` bytes are left, and what fills its last block.
     Data { left: u64, filling: u64 },
     /// Behind the end mark.
     End,

@@ -33,7 +33,7 @@ const NAME_CHARS_MAX: usize = 1_024;
 /// A column of names may be this large whatever part of it is padding.
 const PADDED_BYTES_FREE: u64 = 1 << 30;
 
-/// A larger one may take so many times the bytes of the names themselves.
+/// A larger one may take at most `PADDED_RATIO_MAX` times the bytes of the names themselves.
 const PADDED_RATIO_MAX: u64 = 32;
 
 /// Stands for no vertex in columns of integer ids.

@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(answers(&mut cx), [false], "nothing is left");
     }
 
-    /// Bytes that are left, of so many cells with 32 sources each.
+    /// Bytes that are left, of `cells` cells with 32 sources each.
     fn left(bytes: u64, cells: u64) -> Remaining {
         Remaining { bytes, cells, sources: 32 * cells }
     }

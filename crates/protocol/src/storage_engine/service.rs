@@ -18,7 +18,7 @@
 //! takes of as many that share the disk. Tested by
 //! `what_is_measured_as_service_has_no_wait_in_it`; checked by the simulator in `Windows::effect`.
 //!
-//! **Invariant:** who is told that so many copies were sent is told so after all of them, and of
+//! **Invariant:** the number of copies that were sent is reported after all of them, and counts
 //! those alone that could be read. Tested by `the_end_of_copies_comes_after_all_of_them`.
 
 use super::StorageEngine;

@@ -13,7 +13,7 @@ fn context() -> Context {
     context_of(1)
 }
 
-/// Of a machine whose disk takes so many requests at a time.
+/// The context of a machine whose disk takes `depth` requests at a time.
 fn context_of(depth: usize) -> Context {
     Context::new(Arc::new(Config { depth, ..of_two() }), 0, 1)
 }

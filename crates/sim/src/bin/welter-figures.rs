@@ -18,8 +18,8 @@ usage: cargo xtask experiment chaos [OPTION...]
   --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W4: beyond the paper;
                 several are separated by commas); else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
-  --machines M  on at most so many machines, a power of two (32)
-  --threads T   on so many threads (2)
+  --machines M  on at most M machines, a power of two (32)
+  --threads T   on T threads (2)
   --page P      writes each figure, as soon as it is made, into this page (Markdown), in the place
                 of its section there, and its chart and numbers (SVG, CSV) into a folder `chaos`
                 beside it; else figures are printed
@@ -103,7 +103,7 @@ fn partition(edges: &[[u32; 2]]) {
     }
 }
 
-/// Does something with all of these on so many threads.
+/// Does something with all of these on `threads` threads.
 #[expect(clippy::disallowed_methods, reason = "threads are what is measured")]
 fn on_threads<'a, T: Sync, U: Send>(
     threads: usize,

@@ -24,7 +24,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Of machines that may have so many open.
+    /// The bins of machines that may have as many open as `config` says.
     pub fn new(config: &Config) -> Self {
         let most = config.bins_open_max.max(config.partitions.count().into());
         Self { most, filled: BTreeMap::new() }

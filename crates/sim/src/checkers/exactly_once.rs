@@ -27,7 +27,7 @@ pub struct ExactlyOnce {
     stored: BTreeMap<BlockName, u64>,
     /// Chunks of the newest step, and who streamed them.
     streamed: BTreeMap<BlockName, usize>,
-    /// Active ranges after so many iterations, by partition.
+    /// Active ranges by partition and number of iterations.
     active: BTreeMap<(u32, u32), u64>,
     /// Iterations that rewrite edges, by what programs decided.
     rewrite: BTreeSet<u32>,

@@ -51,8 +51,8 @@ pub struct Checkers {
 }
 
 impl Checkers {
-    /// Of a cluster with these settings, and a job in chunks of so many edges, whose machines may
-    /// have so many bytes of rows.
+    /// The checkers of a cluster with these settings, and a job in chunks of `chunk_records` edges,
+    /// whose machines may have a number of bytes of rows.
     pub fn new(
         config: &Config,
         job: &dyn Job,

@@ -33,7 +33,7 @@ const ENTRY_SHARE: u64 = 24 / 4;
 const ROUND: u32 = 4;
 
 impl Rows {
-    /// Of machines that may have so many bytes of rows.
+    /// The rows of machines that may have `room_bytes` bytes of them.
     pub fn new(partitions: Partitions, vertex_bytes: u64, room_bytes: Option<u64>) -> Self {
         Self { partitions, vertex_bytes, room_bytes, opened: BTreeMap::new() }
     }

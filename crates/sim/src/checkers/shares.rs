@@ -46,8 +46,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Of a cluster with these settings, vertices and accumulators of so many bytes where that is
-    /// known, and chunks of so many edges.
+    /// The shares of a cluster with these settings, vertices and accumulators of these widths where
+    /// they are known, and chunks of `chunk_records` edges.
     pub fn new(
         config: &Config,
         [vertex_bytes, accumulator_bytes]: [Option<u64>; 2],

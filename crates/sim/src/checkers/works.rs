@@ -1,5 +1,5 @@
-//! A program does one thing at a time, or streams so many chunks, whatever becomes of epochs
-//! meanwhile.
+//! A program does one thing at a time, or streams as many chunks as it may, whatever becomes of
+//! epochs meanwhile.
 //!
 //! ```text
 //! begins(w, x) at t   =>   for all w' that began at x before: ended(w', x) <= t, or w and w' are
@@ -26,7 +26,7 @@ pub struct Works {
 }
 
 impl Works {
-    /// Of machines that stream so many chunks at a time.
+    /// The works of machines that stream `streams` chunks at a time.
     pub fn new(streams: usize) -> Self {
         Self { streams: streams.max(1), works: BTreeMap::new() }
     }

@@ -184,7 +184,7 @@ impl Setting {
         Size::of_records(u64::from(encoded(self.graph().scale)) + weight, 100)
     }
 
-    /// Records of so many bytes in a chunk.
+    /// Records of `bytes` bytes in a chunk.
     fn records(&self, bytes: u64) -> u64 {
         (CHUNK_BYTES / (bytes * self.grain)).max(1)
     }

@@ -37,7 +37,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Of so many machines: as near to a square as may be.
+    /// A grid of `machines` machines, as near to a square as may be.
     pub fn new(machines: u32) -> Self {
         Self { machines, columns: (1..=machines).find(|side| side * side >= machines).unwrap_or(1) }
     }
@@ -155,8 +155,8 @@ fn sorted(pairs: &[[u32; 2]], end: usize, vertices: usize) -> (Vec<u32>, Vec<u32
     (begins, others)
 }
 
-/// Seconds in which machines with so many cores partition so many edges, of two ids of 4 bytes
-/// each, over links of so many bytes a second: whichever takes longer, with cores that share the
+/// Seconds in which machines with `cores` cores each partition `edges` edges, of two ids of 4 bytes
+/// each, over links of `link` bytes a second: whichever takes longer, with cores that share the
 /// work perfectly.
 pub fn seconds(edges: f64, machines: f64, cores: f64, link: f64) -> f64 {
     let share = edges / machines;

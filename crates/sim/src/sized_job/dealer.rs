@@ -49,7 +49,8 @@ impl RMat {
         self.within(self.scale, 0)
     }
 
-    /// Number of vertices with an edge whose ids begin with these bits, so many of them ones.
+    /// Number of vertices with an edge whose ids begin with bits of which `ones` are ones, and have
+    /// `bits_left` more.
     fn within(&self, bits_left: u32, ones: u32) -> f64 {
         let Self { low, scale, degree } = *self;
         let ends = 2.0 * degree * f64::from(scale).exp2();
@@ -117,7 +118,7 @@ pub(super) fn shares(partitions: &Partitions, spread: Spread) -> Vec<u64> {
     (0..partitions.count()).map(share).collect()
 }
 
-/// Weights of vertices at which so many edges are counted.
+/// Weights of vertices at which `edges` edges are counted.
 pub fn weights(vertices: u64, edges: u64, spread: Spread) -> Weights {
     let before = |vertex: u64| below(spread, vertex as f64 / vertices.max(1) as f64);
     Weights::of(vertices, RANGES_MAX, |vertex| (before(vertex) * edges as f64) as u64)

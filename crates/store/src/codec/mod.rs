@@ -60,7 +60,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Leaves out so many keys before any was decoded, where they can be, and says how many.
+    /// Leaves out up to `keys` keys before any was decoded, where they can be, and says how many.
     pub fn skip(&mut self, keys: usize) -> usize {
         match self {
             Self::Differences(_) => 0,

@@ -50,7 +50,7 @@ fn boundaries_of_the_byte_lengths_survive() {
     }
 }
 
-/// A number of about so many bits.
+/// A number of about `bits` bits.
 fn wide(bits: u32) -> u32 {
     (1_u64 << bits) as u32 / 3
 }

@@ -86,7 +86,7 @@ pub struct EdgeCache {
 }
 
 impl EdgeCache {
-    /// A cache of at most so many bytes in a directory, which is made if it is not there.
+    /// A cache of at most `bytes` bytes in a directory, which is made if it is not there.
     ///
     /// # Errors
     /// When the directory or its file cannot be made or read, when another file has its name, or
@@ -104,7 +104,7 @@ impl EdgeCache {
         Ok(Self { behind, selection, slots, buffers, cached, fetched, requests, kept, damaged })
     }
 
-    /// Bytes of memory that so many readers at a time take.
+    /// Bytes of memory that `readers` readers at a time take.
     pub fn memory_bytes(&self, readers: u64) -> u64 {
         readers * 2 * SLOT_BYTES + self.selection.slots()
     }

@@ -15,7 +15,7 @@ use super::slots::BLOCK_BYTES;
 
 /// Blocks of a group at most: 8 MiB, which object stores are quickest with.
 const GROUP_MAX: u64 = 32;
-/// Groups that a cache has at least, where it has so many slots.
+/// Groups that a cache has at least, where it has that many slots.
 const GROUPS_LEAST: u64 = 64;
 
 /// Number of a file of the graph.
@@ -73,7 +73,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Of files, of which the first ones hold chunks, for so many slots.
+    /// The selection for `slots` slots from files, of which the first `chunk_files` have chunks.
     pub(super) fn new(files: &[(PathBuf, u64)], chunk_files: usize, slots: u64) -> Self {
         let mut blocks = [0; 2];
         let mut known = Vec::new();

@@ -113,7 +113,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Opens the file of a directory for so many slots, or begins it anew.
+    /// Opens the file of a directory for `slots` slots, or begins it anew.
     pub(super) fn open(
         directory: &Path,
         slots: u64,

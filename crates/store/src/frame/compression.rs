@@ -37,7 +37,7 @@ impl Compression {
         }
     }
 
-    /// Bytes that compressing chunks of so many bytes takes at most, the frame included.
+    /// Bytes that compressing chunks of `plain_bytes` bytes takes at most, the frame included.
     pub fn compressor_bytes(self, plain_bytes: usize) -> usize {
         if self == Self::None { 0 } else { self.bound(plain_bytes) + COMPRESSOR_BYTES }
     }
@@ -47,7 +47,7 @@ impl Compression {
         if self == Self::None { 0 } else { DECOMPRESSOR_BYTES }
     }
 
-    /// Bytes that a codec may write for so many, where they become no fewer.
+    /// Bytes that a codec may write for `plain_bytes`, where they become no fewer.
     pub(super) fn bound(self, plain_bytes: usize) -> usize {
         match self {
             Self::None => 0,

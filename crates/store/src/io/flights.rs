@@ -75,7 +75,7 @@ impl<M: Memory> Flights<M> {
         Some(memory.map(|memory| Done { tag, memory, place, wrote }))
     }
 
-    /// Gives up a place of which so many requests could not be begun.
+    /// Gives up a place of which `not_begun` requests could not be begun.
     pub(super) fn give_up(&mut self, number: usize, not_begun: usize) {
         let Some(flight) = self.all[number].as_mut() else { return };
         flight.given_up = true;

@@ -95,7 +95,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Zeroed memory of at least so many bytes.
+    /// Zeroed memory of at least `bytes` bytes.
     ///
     /// # Errors
     /// When the system has no more.
@@ -103,7 +103,7 @@ impl Pages {
         Self::several(1, bytes)?.pop().ok_or(StoreError::Memory(bytes as u64))
     }
 
-    /// Several times zeroed memory of at least so many bytes, side by side, so that small ones
+    /// Zeroed memory of at least `bytes` bytes, `count` times, side by side, so that small ones
     /// share huge pages. The system gets it back when the last one is dropped.
     ///
     /// # Errors

@@ -129,7 +129,7 @@ impl<M: Memory> Queue<M> {
         Ok(())
     }
 
-    /// Begins the requests of a place, of at most so many bytes each.
+    /// Begins the requests of a place, of at most `most` bytes each.
     fn begin_parts(
         &mut self,
         volume: &Arc<Volume>,

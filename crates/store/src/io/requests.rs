@@ -37,8 +37,8 @@ impl Requests {
         bytes.map(|bytes| (bytes as usize / ALIGN * ALIGN).max(ALIGN))
     }
 
-    /// Places of so many bytes that hold the requests in flight, at least one, where the settings
-    /// say how many these are.
+    /// Places of `place_bytes` bytes that hold the requests in flight, at least one, where the
+    /// settings say how many these are.
     pub fn places(&self, place_bytes: usize, to_write: bool) -> Option<usize> {
         let each = self.bytes(to_write).map_or(place_bytes, |bytes| bytes.min(place_bytes));
         let all = self.in_flight? as usize * each;
@@ -47,7 +47,7 @@ impl Requests {
 }
 
 impl Place {
-    /// The requests of at most so many bytes that move it, each with its begin in the memory. All
+    /// The requests of at most `most` bytes that move it, each with its begin in the memory. All
     /// but the last are as large as may be.
     pub(super) fn parts(self, most: usize) -> impl Iterator<Item = (Self, usize)> {
         let bytes = self.bytes as usize;

@@ -28,7 +28,7 @@ pub(super) struct Threads<M> {
 }
 
 impl<M: Memory> Threads<M> {
-    /// Up to so many threads.
+    /// A backend of up to `workers_max` threads.
     pub(super) fn new(workers_max: usize) -> Self {
         let (requests, taken_from) = channel();
         let (answer, answers) = channel();

@@ -236,7 +236,7 @@ impl Volume {
         Ok(each.saturating_mul(self.files.len() as u64))
     }
 
-    /// Refuses a volume that cannot take so many more bytes.
+    /// Refuses a volume that cannot take `bytes` more bytes.
     ///
     /// # Errors
     /// [`StoreError::Space`] then, and when a file system does not say.

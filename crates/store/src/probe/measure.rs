@@ -41,7 +41,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Places of so many bytes, in the order of the files.
+    /// Places of `bytes` bytes, in the order of the files.
     fn places(&self, bytes: u32) -> impl Iterator<Item = Place> {
         let most = self.files.iter().max().map_or(0, |most| most / u64::from(bytes));
         let at = move |number: u64| number * u64::from(bytes);
@@ -166,7 +166,7 @@ impl Bench<'_> {
         Ok(Latency { median, late })
     }
 
-    /// Options of a queue that shall really have so many requests at the device.
+    /// Options of a queue that shall really have `depth` requests at the device.
     fn io(&self, depth: u32) -> IoOptions {
         let requests = Requests { in_flight: Some(depth), ..self.options.io.requests };
         IoOptions { requests, ..self.options.io.clone() }
@@ -250,7 +250,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// Memory for so many requests, as runs have it.
+/// Memory for `requests` requests, as runs have it.
 fn pages(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
     // Enough for a huge page: that is where the buffers of runs lie, small ones too.
     let enough = (2 << 20) / bytes.max(1);
@@ -258,7 +258,7 @@ fn pages(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
     Ok(several.take(requests as usize).collect())
 }
 
-/// Memory for so many requests, with content that nothing compresses.
+/// Memory for `requests` requests, with content that nothing compresses.
 fn random(requests: u32, bytes: usize) -> Result<Vec<Pages>, StoreError> {
     let several = pages(requests, bytes)?.into_iter();
     Ok(several.zip(1..).map(|(pages, seed)| shuffled(pages, seed)).collect())

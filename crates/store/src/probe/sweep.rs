@@ -12,7 +12,7 @@ use crate::StoreError;
 const GROWTH: f64 = 1.05;
 /// Depths in a row without growth, after which a size is done.
 const FLAT: u32 = 2;
-/// A depth gets one part in so many of the time that its size has left.
+/// A depth gets one part in `SHARE` of the time that its size has left.
 const SHARE: u32 = 4;
 /// The shortest time that is measured.
 const LEAST: Duration = Duration::from_millis(10);

@@ -288,7 +288,7 @@ impl Source {
     }
 }
 
-/// Checks the head of a file of so many bytes.
+/// Checks the head of a file of `bytes` bytes.
 fn checked(path: &Path, header: &Header, kind: [u8; 8], bytes: u64) -> Result<(), StoreError> {
     if header.magic != MAGIC {
         return Err(damaged(path, 0, "its magic bytes are wrong".to_owned()));

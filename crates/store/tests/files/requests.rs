@@ -8,7 +8,7 @@ use welter_store::io::{Call, Fault, Faults, IoOptions, Memory, Pages, Place, Que
 use crate::round_trip::{run, steps};
 use crate::{all_options, content, dirty, filled, scratch_in, with_faults};
 
-/// Options with requests of at most so many bytes.
+/// Options with requests of at most `bytes` bytes.
 fn small(options: &IoOptions, bytes: u32, in_flight: Option<u32>) -> IoOptions {
     let (read_bytes, write_bytes) = (Some(bytes), Some(2 * bytes));
     let requests = Requests { read_bytes, write_bytes, in_flight, cached: false };

@@ -31,7 +31,7 @@ use crate::interpreter::Answer;
 pub enum Room {
     /// More than it needs.
     All,
-    /// As much as so many edges take that are kept.
+    /// As much as this number of edges takes when they are kept.
     Edges(u64),
     /// As much as it takes to make the graph after all.
     ToBeMade,

@@ -23,8 +23,8 @@ use welter_progress::FailureKind;
 
 const BOTH_WAYS: Reading = Reading { undirected: true, ..PLAIN };
 
-/// A run that ends by force once it has written so many checkpoints, and continues elsewhere, if it
-/// can.
+/// A run that ends by force once it has written a given number of checkpoints, and continues
+/// elsewhere, if it can.
 fn interrupted<P: Program>(
     [first, second]: [&Executor; 2],
     graph: &Graph,
@@ -243,7 +243,7 @@ fn a_run_that_relaxes_parts_is_gone_on_with_from_every_pass() {
 #[test]
 fn vertices_that_wait_for_another_part_of_their_stripe_are_kept() {
     // Even vertices of one stripe are a path that hops between its parts, of which there are some
-    // because all odd ones have so many edges that a search has no room for those of a stripe.
+    // because the edges of all odd ones leave a search no room for those of a stripe.
     let hop = |number: u32| (1 << 12) + number * 1010 % (1 << 12);
     let near = |slot: u32| (0..40).map(move |turn| [slot, slot ^ (2 * turn)]);
     let mut pairs: Vec<_> = (0..2 << 12).filter(|slot| slot % 2 == 1).flat_map(near).collect();

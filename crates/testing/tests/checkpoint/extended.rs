@@ -14,7 +14,7 @@ use welter_progress::FailureKind;
 
 const PROGRAM: Hashed = Hashed(5);
 
-/// An engine on so many threads, with stripes that do not depend on the plan.
+/// An engine on `threads` threads, with stripes that do not depend on the plan.
 fn engine(threads: usize, storage: StorageMode, route: Option<Route>) -> Memory {
     let Executor::Memory(memory) = alone() else { panic!("no engine") };
     let settings = Settings {

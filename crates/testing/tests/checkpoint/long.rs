@@ -43,7 +43,8 @@ impl Value for Mixed {
     }
 }
 
-/// So many iterations, each of which mixes what the totals of the one before say into all values.
+/// A number of iterations, each of which mixes what the totals of the one before say into all
+/// values.
 struct Long(u64);
 
 impl Program for Long {

@@ -91,9 +91,9 @@ fn ladder(slots: u32, seed: u64) -> Graph {
     Graph { weights: Some(weights), ..Graph::new(slots as usize, pairs) }
 }
 
-/// A path that stays for so many vertices in a stripe of 4,096 and then continues in the one
-/// before, so many times, so that it takes many passes over the stripes; and some shortcuts, so
-/// that later passes correct what was found.
+/// `count` paths, each of which stays for `length` vertices in a stripe of 4,096 and then continues
+/// in the one before, so that they take many passes over the stripes; and some shortcuts, so that
+/// later passes correct what was found.
 fn strands(stripes: u32, length: u32, count: u32) -> Graph {
     let strand = |number: u32| {
         let stripe = stripes - 1 - number % stripes;

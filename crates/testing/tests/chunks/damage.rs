@@ -130,7 +130,7 @@ proptest! {
     }
 }
 
-/// Signals of so many vertices.
+/// Signals of `count` vertices.
 fn said(kernel: &Kernel, count: u64) -> Column {
     let shape = *kernel.shape();
     let [mut values, mut signals] =

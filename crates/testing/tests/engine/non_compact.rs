@@ -76,7 +76,7 @@ fn same(found: &[Column], expected: &[Column]) -> bool {
     found.len() == expected.len()
         && found.iter().zip(expected).all(|(found, expected)| match (&found.data, &expected.data) {
             (ColumnData::F64(found), ColumnData::F64(expected)) => {
-                // A sum of so many numbers that are not negative, one after the other.
+                // A sum of that many numbers that are not negative, one after the other.
                 let most = f64::EPSILON * expected.len().max(4096) as f64;
                 let near = |(a, b): (&f64, &f64)| {
                     a.to_bits() == b.to_bits() || (a - b).abs() <= most * b.abs()

@@ -139,7 +139,7 @@ fn the_last_slots_of_all() {
     let last = u32::MAX;
     let pairs = vec![[last, 0], [last - 1, last], [0, last], [last, 0]];
     let settings = Settings { threads: Some(2), ..Settings::default() };
-    // A plan for so many vertices would be refused; the ids of an input like this are mapped.
+    // A plan for that many vertices would be refused; the ids of an input like this are mapped.
     let graph = held(EdgeList::from_pairs(pairs), &IdMap::Same, 3, &settings);
     let ids = integers(&graph.vertex_column(&IdMap::Same));
     assert_eq!(ids, [0, u64::from(last) - 1, u64::from(last)]);

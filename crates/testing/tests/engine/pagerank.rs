@@ -16,8 +16,8 @@ use welter_testing::samples::samples;
 use welter_testing::strategies::wide_graphs;
 use welter_testing::suites::{Case, suites};
 
-/// The references sum the ranks of up to 200,000 vertices one after the other: so many half units
-/// in the last place. The engine sums by segments and is nearer to the truth.
+/// The references sum the ranks of up to 200,000 vertices one after the other, with an error of
+/// that many half units in the last place. The engine sums by segments and is nearer to the truth.
 const ROUNDING: f64 = 200_000.0 * f64::EPSILON / 2.0;
 
 const PAIRED: [(Dangling, reference::Dangling); 4] = [

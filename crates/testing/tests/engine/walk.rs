@@ -10,8 +10,8 @@ use welter_testing::graph::Graph;
 use welter_testing::relative_error;
 use welter_testing::strategies::wide_graphs;
 
-/// The plain loop adds up the ranks of up to 200,000 sinks one after the other: so many half units
-/// in the last place. The engine sums by segments and is nearer to the truth.
+/// The plain loop adds up the ranks of up to 200,000 sinks one after the other, with an error of
+/// that many half units in the last place. The engine sums by segments and is nearer to the truth.
 const ROUNDING: f64 = 200_000.0 * f64::EPSILON / 2.0;
 
 const ROUNDED: Nearness = Nearness::Within(ROUNDING);

@@ -26,9 +26,9 @@ proptest! {
     }
 }
 
-/// A graph of so many vertices and edges. A tenth of the edges leave a few hubs, as parallel edges
-/// do, and the first half of the sources has most of the others, so that partitions are unlike each
-/// other.
+/// A graph of `vertices` vertices and `edges` edges. A tenth of the edges leave a few hubs, as
+/// parallel edges do, and the first half of the sources has most of the others, so that partitions
+/// are unlike each other.
 fn random(vertices: u32, edges: u64) -> Graph {
     let mut state = 7_u64;
     let mut below = move |most: u32| {

@@ -40,7 +40,7 @@ fn neighbours(graph: &Graph) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Communities after so many rounds, every count of labels in a map.
+/// Communities after `rounds` rounds, every count of labels in a map.
 fn communities(graph: &Graph, rounds: u64) -> Vec<u64> {
     let rows = neighbours(graph);
     let mut labels: Vec<u64> = (0..rows.len() as u64).collect();
@@ -122,7 +122,7 @@ fn peeled(graph: &Graph, executors: &[Executor]) -> Vec<Vec<u64>> {
     found
 }
 
-/// So many leave at a time that all threads see to them, and continue while others leave.
+/// Enough leave at a time that all threads work on them, and continue while others leave.
 #[test]
 fn many_leave_at_a_time() {
     let (trees, clique) = (1 << 16, 40);

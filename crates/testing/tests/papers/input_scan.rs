@@ -121,7 +121,7 @@ fn depths(graph: &Graph, reading: Reading, sources: &[usize]) -> Vec<i64> {
     depths
 }
 
-/// Searches with room for so many edges; says how many gave up.
+/// Searches with room for some numbers of edges; says how many gave up.
 fn searches(graph: &Graph, reading: Reading, sources: &[usize], rooms: &[Room]) -> usize {
     let expected = ColumnData::I64(depths(graph, reading, sources));
     let (mut gave_up, layout) = (0, Layout::of::<Bfs>());

@@ -71,7 +71,7 @@ proptest! {
     }
 }
 
-/// A permutation of so many numbers that shows no order.
+/// A permutation of `count` numbers that shows no order.
 fn shuffled(count: u32) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count).collect();
     let mut state = 5_u64;
@@ -95,7 +95,7 @@ fn passes(graph: &Graph, program: Scc) -> [u64; 2] {
     })
 }
 
-/// Whether passes of one thread are fewer than so many, and those of two threads than as many for
+/// Whether passes of one thread are fewer than `most`, and those of two threads than as many for
 /// each block of the second executor.
 fn within([alone, together]: [u64; 2], most: u64, vertices: u64) -> bool {
     alone < most && together < most * vertices.div_ceil(1 << 12)

@@ -129,7 +129,8 @@ fn judged<const K: usize, const R: usize>(
     answer
 }
 
-/// A tree of at most so many vertices, with weights and self-loops, and its longest path at most.
+/// A tree of at most `vertices_max` vertices, with weights and self-loops, and its longest path at
+/// most.
 fn trees(vertices_max: usize) -> impl Strategy<Value = (Graph, usize)> {
     let parents = proptest::collection::vec((any::<u32>(), 0.0..3.0_f64, 0..4), 0..vertices_max);
     (parents, any::<bool>()).prop_map(|(parents, weighted)| {

@@ -84,7 +84,7 @@ fn said(command: &mut Command) -> Result<(), String> {
     Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// The file systems of so many bytes that can be mounted here.
+/// The file systems of `bytes` bytes that can be mounted here.
 fn disks(bytes: u64) -> Vec<Disk> {
     static SAID: Once = Once::new();
     let mut disks = Vec::new();

@@ -135,7 +135,8 @@ impl Way {
         }
     }
 
-    /// With so many bytes of chunks in memory, and all else that can be there in a directory.
+    /// Storage with `cache_bytes` bytes of chunks in memory, and all else that can be there in a
+    /// directory.
     fn stored(cache_bytes: u64, directory: &TempDir) -> Self {
         let directories = vec![directory.path().to_owned()];
         let storage = StorageMode::Always { cache_bytes, values: true };

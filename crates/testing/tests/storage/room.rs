@@ -23,7 +23,7 @@ const ROUTES: [Route; 6] = [
     Route::Spill { combined: false, fused: false },
 ];
 
-/// A file system in memory of exactly so many bytes, if one can be mounted here.
+/// A file system in memory of exactly `bytes` bytes, if one can be mounted here.
 fn disk(bytes: u64) -> Option<Disk> {
     static SAID: Once = Once::new();
     Disk::new("tmpfs", bytes).map_err(|why| skipped("mount", &why, &SAID)).ok()

@@ -8,7 +8,7 @@ use welter_store::io::VolumeStats;
 
 use super::*;
 
-/// Vertices of a stripe, of which there are so many.
+/// Vertices of a stripe, and the number of stripes.
 const WIDTH: u32 = 1 << 12;
 const STRIPES: u32 = 16;
 

@@ -122,7 +122,7 @@ unsafe impl Send for Pool {}
 unsafe impl Sync for Pool {}
 
 impl Pool {
-    /// So many packets, with rooms of so many bytes.
+    /// A pool of `packets` packets, with rooms of `room_bytes` bytes.
     pub(crate) fn new(name: &str, packets: u32, room_bytes: u16) -> io::Result<Self> {
         let name = text(name)?;
         // SAFETY: the name is a text. The library must have begun: a `Port` was there first.
@@ -296,7 +296,7 @@ impl ReceiveQueue {
         let (port, queue) = (self.port.number, self.queue);
         // SAFETY: there is room for as many, and this is the only thread with the queue.
         let came = usize::from(unsafe { welter_dpdk_receive(port, queue, room, BURST as u16) });
-        // SAFETY: so many were filled in.
+        // SAFETY: `came` more were filled in.
         unsafe { packets.set_len(packets.len() + came) };
         came
     }
@@ -319,7 +319,7 @@ impl SendQueue {
     pub(crate) fn send(&mut self, packets: &mut Vec<Packet>) -> usize {
         let count = packets.len().min(BURST) as u16;
         let (port, queue) = (self.port.number, self.queue);
-        // SAFETY: so many packets are there, and this is the only thread with the queue.
+        // SAFETY: `count` packets are there, and this is the only thread with the queue.
         let sent = unsafe { welter_dpdk_send(port, queue, packets.as_ptr(), count) };
         packets.drain(..usize::from(sent)).for_each(std::mem::forget);
         usize::from(sent)

@@ -34,7 +34,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Begins anew, with room for so many.
+    /// Begins anew, with room for `room` keys.
     pub(crate) fn begin(&mut self, room: u64) {
         self.keys.clear();
         self.room = usize::try_from(room).unwrap_or(usize::MAX);

@@ -50,7 +50,7 @@ pub(crate) struct Round {
     pub(crate) held: u32,
 }
 
-/// Ranges that each partition of so many vertices is cut into.
+/// Ranges that each partition of `width` vertices is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
     pub(crate) count: u32,
@@ -80,7 +80,7 @@ impl Ranges {
     }
 }
 
-/// Keys of the row of a vertex of this degree, at most, in a graph of so many edges: one for each
+/// Keys of the row of a vertex of this degree, at most, in a graph of `edges` edges: one for each
 /// neighbour above, or one for each of `ways` that edges go.
 pub(crate) fn row_most(degree: u32, edges: u64, ways: u64) -> u64 {
     match u64::from(degree) {
@@ -89,8 +89,8 @@ pub(crate) fn row_most(degree: u32, edges: u64, ways: u64) -> u64 {
     }
 }
 
-/// Most keys of a range of a partition whose vertices have rows of so many, for each number of
-/// ranges that partitions of this width may be cut into.
+/// Most keys of a range of a partition whose vertices have `rows` of these numbers of keys, for
+/// each number of ranges that partitions of this width may be cut into.
 pub(crate) fn needs(width: u64, rows: &[u64]) -> Needs {
     let most = |count| {
         let ranges = Ranges { count, width };
@@ -109,7 +109,7 @@ fn of_round(needs: &Needs, level: usize) -> u64 {
     if level == 0 { needs[0] } else { 2 * needs[level] }
 }
 
-/// The least room for the rows of a round, of at most so many ranges.
+/// The least room for the rows of a round, of at most `ranges_most` ranges.
 pub(crate) fn least(needs: &Needs, ranges_most: u32) -> u64 {
     let may_be = |&level: &usize| COUNTS[level] <= ranges_most.max(1);
     let levels = (0..COUNTS.len()).filter(may_be);

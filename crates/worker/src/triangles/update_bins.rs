@@ -86,7 +86,8 @@ pub(crate) struct UpdateBins {
 }
 
 impl UpdateBins {
-    /// Nothing, for so many partitions. A chunk has `most` records, or words of about as many.
+    /// Empty bins for `partitions` partitions. A chunk has `most` records, or words of about as
+    /// many.
     pub(crate) fn new(partitions: u32, most: u32) -> Self {
         let (turn, stripe, window) = (0, 0, 0);
         Self {

@@ -22,7 +22,7 @@ pub(super) struct VertexSet {
 }
 
 impl VertexSet {
-    /// Begins a set of so many vertices, without values.
+    /// Begins a set of `count` vertices, without values.
     pub(super) fn begin(&mut self, count: usize, value_bytes: usize) {
         let Self { degrees, neighbours, closed, values } = self;
         for column in [degrees, neighbours] {

@@ -35,7 +35,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// So many zeros.
+    /// A column of `length` zeros.
     pub fn zeroed(length: usize) -> Self {
         Self { lines: bytemuck::zeroed_vec(length.div_ceil(LINE_BYTES)), length }
     }

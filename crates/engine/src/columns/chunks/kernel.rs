@@ -104,7 +104,7 @@ impl IntersectKernel {
         self.0.shape().directed
     }
 
-    /// Sets values of vertices with so many neighbours each, and edges between these.
+    /// Sets values of vertices with these numbers of neighbours, and of edges between these.
     ///
     /// # Panics
     /// When the column is not of whole elements, or not aligned, which is a bug of the caller.
@@ -127,7 +127,7 @@ impl Kernel {
         self.object().shape()
     }
 
-    /// Whether to continue after so many iterations, the last of which had these totals.
+    /// Whether to continue after `iterations` iterations, the last of which had these totals.
     ///
     /// # Panics
     /// When the totals are not of their width, which is a bug of the caller.

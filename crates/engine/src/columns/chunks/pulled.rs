@@ -209,8 +209,8 @@ impl<'b> Pulled<'_, 'b> {
         Err(EngineError::Unsupported(what))
     }
 
-    /// Hands each tile to `each`, with the place of its first source in a column of so many of the
-    /// cell's. That says which key leads outside of columns, if one does.
+    /// Hands each tile to `each`, with the place of its first source in a column of `sources`
+    /// sources of the cell. That says which key leads outside of columns, if one does.
     fn tiles(
         &self,
         sources: usize,

@@ -10,8 +10,8 @@ use crate::kernels::update_chunk::{self, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
 
-/// The bytes of an update chunk, whose records stand for so many updates: targets, relative to the
-/// stripe, and as many records of `width` bytes.
+/// The bytes of an update chunk, whose records stand for a number of updates: targets, relative to
+/// the stripe, and as many records of `width` bytes.
 pub fn write_updates(
     width: usize,
     (graph, cell): (u64, UpdateKey),

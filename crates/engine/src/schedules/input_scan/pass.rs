@@ -30,7 +30,7 @@ use crate::schedules::steps::{
     CELLS, Ended, Passes, REST_BYTES, Showing, add_up, init, make_steps,
 };
 
-/// One in so many parts has the few edges that are shown first.
+/// One in `FEW` parts has the few edges that are shown first.
 const FEW: usize = 16;
 
 /// Edges that were kept, and are shown in one task.

@@ -10,7 +10,7 @@ use crate::machine::sync::lock;
 
 /// Counters at the corners of triangles.
 pub(super) trait CornerSink {
-    /// Tells a rank of so many edges on its far side.
+    /// Adds `more` edges on the far side of a rank.
     fn add_closed(&mut self, rank: usize, more: u64);
 }
 

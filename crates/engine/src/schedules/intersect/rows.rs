@@ -69,7 +69,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, and room for so many numbers.
+    /// No rows yet, and room for `room` numbers.
     pub(super) fn new(ranks: usize, room: usize) -> Result<Self, EngineError> {
         let spans = Buffer::<Span>::zeroed(ranks)?;
         for span in &*spans {

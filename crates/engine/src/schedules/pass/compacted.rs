@@ -47,7 +47,7 @@ use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::schedules::footprint;
 
-/// A new generation has at most one edge in so many of those that were looked at for it.
+/// A new generation has at most one edge in `SHARE` of those that were looked at for it.
 const SHARE: u64 = 4;
 
 /// Edges that a worker gathers before they are cut into tiles.
@@ -65,7 +65,7 @@ pub(super) struct CompactedEdges<'g> {
     volume: Arc<Volume>,
     storage: &'g Storage,
     cache_bytes: u64,
-    /// One of so many edges that would pay must be left before too many of them are a reason to
+    /// One edge in this number that would pay must be left before too many of them are a reason to
     /// give up.
     patience: u64,
     looked: AtomicU64,

@@ -59,7 +59,7 @@ use crate::machine::storage::{SlabWriter, Storage};
 use crate::machine::workers::Workers;
 use crate::schedules::footprint;
 
-/// Contracted edges take at most one byte for so many that were read.
+/// Contracted edges take at most one byte for each `SHARE` that were read.
 const SHARE: u64 = 4;
 
 /// Slots of a table that is still near a core: three megabytes. Of pairs that come in no order more
@@ -231,7 +231,7 @@ impl<'c, 'g> Contractor<'c, 'g> {
         Ok(Self { contraction, table: Table::new(contraction.slots_most)?, outlet })
     }
 
-    /// Takes what is a candidate among so many contracted edges.
+    /// Takes what is a candidate among contracted edges, found by looking at `looked` edges.
     pub(super) fn take(
         &mut self,
         looked: u64,
@@ -242,7 +242,7 @@ impl<'c, 'g> Contractor<'c, 'g> {
         })
     }
 
-    /// Takes what is a candidate among so many edges, some at a time.
+    /// Takes what is a candidate among edges, found by looking at `looked` of them, some at a time.
     pub(super) fn take_edges(
         &mut self,
         kernel: &dyn StreamKernel,

@@ -63,7 +63,7 @@ impl Columns {
 pub(super) struct PartitionWindow<'c> {
     signals: Buffer<u8>,
     active: Buffer<u8>,
-    /// Room on either side, for so many sources.
+    /// Room on either side, for this number of sources.
     margin: usize,
     /// Bytes of a signal.
     width: usize,

@@ -25,7 +25,7 @@ pub(crate) fn init(
     })
 }
 
-/// Lets so many vertices be finalized.
+/// Lets `vertices` vertices be finalized.
 pub(super) fn finalize(
     kernel: &dyn StreamKernel,
     vertices: usize,
@@ -53,7 +53,7 @@ pub(crate) fn values(
     })
 }
 
-/// Counts of all workers since they were asked last, with room for so many edges.
+/// Counts of all workers since they were asked last, with room for `room` edges.
 pub(crate) fn add_up<'a>(
     stats: impl Iterator<Item = &'a mut StepStats<()>>,
     room: u64,

@@ -190,7 +190,7 @@ fn scan_avx2<const SEEK: u8>(
     chunks: usize,
     positions: &mut [u32],
 ) -> usize {
-    /// Places written at once, whether there are so many or not.
+    /// Places written at once, even where fewer are needed.
     const STEP: usize = 12;
 
     check(text, chunks, positions);

@@ -105,7 +105,7 @@ pub(super) struct RowBuckets<A> {
 }
 
 impl<A: Pod> RowBuckets<A> {
-    /// Boxes for so many places, each of so many bytes at most.
+    /// Buckets for `places` places, each of at most `bucket_bytes` bytes.
     pub(super) fn new(turn: u64, places: usize, bucket_bytes: usize) -> Self {
         let room = bucket_bytes / (4 + size_of::<A>());
         let none = |_| Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };

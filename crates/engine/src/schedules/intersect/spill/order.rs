@@ -110,7 +110,7 @@ impl Order {
         self.rows().map(|(_, entries)| entries).max().unwrap_or(0) as usize
     }
 
-    /// Cuts ranks into bins that take up to so many bytes, or have one rank.
+    /// Cuts ranks into bins that take up to `bytes_most` bytes, or have one rank.
     pub(super) fn bins(&self, bytes_most: u64) -> Bins {
         let (mut starts, mut held) = (vec![0], 0);
         for (rank, entries) in self.rows() {
@@ -176,7 +176,7 @@ impl Bins {
     }
 }
 
-/// Puts what follows each other together, up to so many bytes, or what takes more alone.
+/// Puts what follows each other together, up to `most` bytes, or what takes more alone.
 pub(super) fn together(bytes: impl Iterator<Item = u64>, most: u64) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut held = 0;

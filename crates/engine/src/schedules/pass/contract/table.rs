@@ -34,7 +34,7 @@ fn is_free(edge: &ContractedEdge) -> bool {
 }
 
 impl Table {
-    /// An empty one of at most so many slots.
+    /// An empty one of at most `slots_most` slots.
     pub(super) fn new(slots_most: usize) -> Result<Self, EngineError> {
         let slots_most = slots_most.max(FIRST);
         Ok(Self { slots: Buffer::zeroed(FIRST)?, taken: 0, slots_most })
@@ -45,7 +45,7 @@ impl Table {
         self.taken
     }
 
-    /// Lets the table grow to so many slots.
+    /// Lets the table grow to `slots_most` slots.
     pub(super) fn allow(&mut self, slots_most: usize) {
         self.slots_most = self.slots_most.max(slots_most);
     }
