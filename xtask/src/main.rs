@@ -29,6 +29,8 @@ usage: cargo xtask TASK
                     and faults, then a search for all planted bugs; ARGS as of `sim`
   experiment chaos [ARGS]
                     the figures of Chaos by the scale model; `--help` lists ARGS
+  experiment blitzg [ARGS]
+                    the figures of BlitzG, of what was measured; `--measure` does so first (root)
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
             let package = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--"];
             cargo(&root()).args(package).args(arguments).finish()
         }),
+        ("experiment", [paper, arguments @ ..]) if paper == "blitzg" => blitzg(arguments),
         ("experiment", [paper, arguments @ ..]) if paper == "cloud" => {
             let arguments = [&["cloud".to_owned()], arguments].concat();
             bench(&arguments)
@@ -204,6 +207,34 @@ fn bench(arguments: &[String]) -> Outcome {
         step("the command", || cargo(&root()).args(command).finish())?;
     }
     step("bench", || cargo(&root()).args(package).args(arguments).finish())
+}
+
+/// Numbers that the figures of `BlitzG` are made of.
+const MEASURED: &str = "docs/experiments/blitzg/measured.csv";
+
+/// The figures of `BlitzG`, of numbers that are measured first where that is asked for.
+fn blitzg(arguments: &[String]) -> Outcome {
+    let root = root();
+    if arguments.iter().any(|argument| argument == "--measure") {
+        let file = root.join(MEASURED);
+        let command = ["build", "--profile", "dist", "--package", "welter"];
+        step("the command", || cargo(&root).args(command).finish())?;
+        let bench = ["bench", "--profile", "dist", "--package", "welter-transport"];
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let welter = target.join("dist/welter");
+        for name in ["messages", "links"] {
+            step(name, || {
+                let bench = cargo(&root).args(bench).args(dpdk::feature()?);
+                let bench = bench.args(["--bench", name, "--", "--numbers"]).arg(&file);
+                bench.arg("--command").arg(&welter).finish()
+            })?;
+        }
+    }
+    let figures = ["run", "--package", "welter-sim", "--bin", "welter-figures", "--", "blitzg"];
+    step("figures", || {
+        cargo(&root).args(figures).arg("--measured").arg(MEASURED).args(arguments).finish()
+    })
 }
 
 fn tidy_repository(root: &Path) -> Outcome {

@@ -1,5 +1,5 @@
-//! Makes the figures of Chaos, into a page with charts or on the terminal, each as soon as it is
-//! there: a run that is interrupted loses none.
+//! Makes the figures of Chaos, or (`blitzg`) those of `BlitzG`, into a page with charts or on the
+//! terminal, each as soon as it is there: a run that is interrupted loses none.
 
 #![expect(clippy::disallowed_macros, reason = "this is the command")]
 
@@ -9,8 +9,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use welter_sim::figures::grid::{Grid, assign, build};
+use welter_sim::figures::measured::Measured;
 use welter_sim::figures::recorder::{record, rmat};
-use welter_sim::figures::{Extent, FIGURES, Figure, Maker, Page, svg};
+use welter_sim::figures::{
+    BLITZG, CHAOS, Extent, FIGURES, Figure, Maker, Page, Paper, blitzg, svg,
+};
 
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
@@ -27,12 +30,27 @@ usage: cargo xtask experiment chaos [OPTION...]
   --partition S instead: how long a grid partitioner takes for R-MAT S, from 10 to 24
 ";
 
+const USAGE_BLITZG: &str = "\
+usage: cargo xtask experiment blitzg [OPTION...]
+
+  --figure N    these figures alone (5 to 9, or W1: beyond the paper; several are separated by
+                commas); else all of them
+  --page P      writes each figure into this page (Markdown), in the place of its section there,
+                and its chart and numbers (SVG, CSV) into a folder `blitzg` beside it; else figures
+                are printed
+  --measure     measures first, and keeps what was found (network namespaces need root)
+  --measured F  numbers that were measured (docs/experiments/blitzg/measured.csv)
+";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
         arguments.get(at + 1).map(String::as_str)
     };
+    if arguments.first().is_some_and(|paper| paper == "blitzg") {
+        return messages(value("--figure"), value("--page"), value("--measured"), &arguments);
+    }
     let number = |name: &str, usual: u32| value(name).map_or(Some(usual), |text| text.parse().ok());
     if let Some(scale @ 10..=24) = value("--record").and_then(|text| text.parse().ok()) {
         for one in record(&rmat(scale, 1)) {
@@ -65,15 +83,51 @@ fn main() -> ExitCode {
             return Ok(());
         }
         let Some(page) = page else {
-            println!("{}", figure.section(extent, None));
+            println!("{}", figure.section(CHAOS, Some(extent), None));
             return Ok(());
         };
-        write(page, figure, extent)
+        write(page, figure, CHAOS, Some(extent))
     };
     match made(&makers, extent, threads, show) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{}: {error}", page.unwrap_or(Path::new("figure")).display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Makes the figures of `BlitzG`, of a file of measurements.
+#[expect(clippy::disallowed_methods, reason = "this is the command")]
+fn messages(
+    wanted: Option<&str>,
+    page: Option<&str>,
+    measured: Option<&str>,
+    arguments: &[String],
+) -> ExitCode {
+    let is_wanted = |number: &str| wanted.is_none_or(|all| all.split(',').any(|it| it == number));
+    let makers: Vec<_> = blitzg::FIGURES.iter().filter(|(number, _)| is_wanted(number)).collect();
+    if makers.is_empty() || arguments.iter().any(|a| a == "--help") {
+        eprint!("{USAGE_BLITZG}");
+        return ExitCode::from(2);
+    }
+    let file = measured.unwrap_or("docs/experiments/blitzg/measured.csv");
+    let made = std::fs::read_to_string(file).and_then(|text| {
+        let measured = Measured::parse(&text);
+        for (number, make) in makers {
+            eprintln!("figure {number}");
+            let figure = make(&measured);
+            match page {
+                None => println!("{}", figure.section(BLITZG, None, None)),
+                Some(page) => write(Path::new(page), &figure, BLITZG, None)?,
+            }
+        }
+        Ok(())
+    });
+    match made {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{file}, {}: {error}", page.unwrap_or("no page"));
             ExitCode::FAILURE
         }
     }
@@ -153,10 +207,15 @@ fn made(
 
 /// Writes a figure into the page, and its chart and numbers beside it.
 #[expect(clippy::disallowed_methods, reason = "this is the command")]
-fn write(path: &Path, figure: &Figure, extent: Extent) -> std::io::Result<()> {
-    let charts = path.with_file_name("chaos");
+fn write(
+    path: &Path,
+    figure: &Figure,
+    paper: Paper,
+    extent: Option<Extent>,
+) -> std::io::Result<()> {
+    let charts = path.with_file_name(paper.name);
     std::fs::create_dir_all(&charts)?;
-    let file = charts.join(figure.file("chaos"));
+    let file = charts.join(figure.file(paper.name));
     std::fs::write(file.with_extension("svg"), svg(figure))?;
     std::fs::write(file.with_extension("csv"), figure.csv())?;
     let before = match std::fs::read_to_string(path) {
@@ -164,6 +223,6 @@ fn write(path: &Path, figure: &Figure, extent: Extent) -> std::io::Result<()> {
         read => read?,
     };
     let mut page = Page::parse(&before);
-    page.put(figure, extent, "chaos");
-    std::fs::write(path, page.text())
+    page.put(figure, paper, extent);
+    std::fs::write(path, page.text(paper))
 }

@@ -6,10 +6,13 @@
 //!
 //! W1 to W4 continue from there: welter's own layout, more machines, larger graphs.
 //!
+//! Figures of `BlitzG` ([`blitzg`]) are made of measurements, by another model ([`sending`]).
+//!
 //! Not here: Figures 1 to 4, which are no measurements. (The figure with the number 1 is Table 1,
 //! which the benchmark `outofcore` makes by real runs too.)
 
 pub mod algorithms;
+pub mod blitzg;
 mod chart;
 pub mod cluster;
 mod extent;
@@ -17,10 +20,12 @@ pub mod grid;
 mod hardware;
 mod large;
 mod layouts;
+pub mod measured;
 mod page;
 mod plot;
 mod policies;
 pub mod recorder;
+pub mod sending;
 mod sizes;
 mod strong;
 #[cfg(test)]
@@ -29,7 +34,7 @@ mod weak;
 
 pub use self::chart::svg;
 pub use self::extent::Extent;
-pub use self::page::Page;
+pub use self::page::{BLITZG, CHAOS, Page, Paper};
 pub use self::plot::{Claim, Figure, Series};
 
 /// Makes figures of an extent.

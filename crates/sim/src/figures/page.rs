@@ -14,8 +14,43 @@
 use super::extent::Extent;
 use super::plot::Figure;
 
-/// Opening of the page: what was run.
-const OPENING: &str = "\
+/// A paper whose figures a page has.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Its name: that of the experiment, of its files and of the folder that they lie in.
+    pub name: &'static str,
+    /// Opening of the page: what was run.
+    opening: &'static str,
+}
+
+/// Messages at line rate.
+pub const BLITZG: Paper = Paper {
+    name: "blitzg",
+    opening: "\
+# The figures of BlitzG, measured and modelled
+
+Figures 5 to 9 of *BlitzG: Exploiting High-Bandwidth Networks for Fast Graph Processing* (INFOCOM \
+2017), and what is reached today. What this machine, of two cores, can show was measured: costs of \
+a message by lanes and by the designs that the paper compares with (`cargo xtask bench messages`), \
+links of 1 and 10 Gb/s between network namespaces, memory and processor time of route `send`. What \
+it cannot show (24 and 32 machines, 40 and 100 Gb/s, 18 threads) is a scale model of the route \
+(`crates/sim/src/figures/sending.rs`) whose constants are those costs and no others; none was \
+fitted to the paper. All numbers that were measured are in [measured.csv](blitzg/measured.csv), \
+by `cargo xtask experiment blitzg --measure --page docs/experiments/blitzg.md`, on 27 November \
+2026 on two cores of an AMD EPYC that others used too: costs are processor time, the least of \
+seven repetitions.
+
+The paper's numbers stand in the last column, and as rings in the charts; none was read from a \
+chart of the paper. Ours that are within 15 % of the paper's are counted, those that are not are \
+named, and the reason stands after them. GPS and GraphLab are not here: beside route `send` stand \
+vertex programs with two queues each, which are ours (`crates/transport/benches/messages`).
+",
+};
+
+/// Chunks and thieves.
+pub const CHAOS: Paper = Paper {
+    name: "chaos",
+    opening: "\
 # The figures of Chaos, simulated
 
 Each figure of *Chaos: Scale-out Graph Processing from Secondary Storage* (SOSP 2015) that is a \
@@ -34,7 +69,8 @@ The text of the paper gives few numbers of its figures; these stand in the last 
 rings in the charts. No number was read from a chart of the paper. Ours that are within 15 % of \
 the paper's are counted, those that are not are named, and the reason stands after them. What \
 was found on the way is on [pages of the notebook](../notebook/README.md).
-";
+",
+};
 
 /// A part of the page.
 struct Section {
@@ -77,24 +113,27 @@ impl Page {
     }
 
     /// With a figure, in the place of the one with its number.
-    pub fn put(&mut self, figure: &Figure, extent: Extent, folder: &str) {
-        let text = figure.section(extent, Some(folder));
+    pub fn put(&mut self, figure: &Figure, paper: Paper, extent: Option<Extent>) {
+        let text = figure.section(paper, extent, Some(paper.name));
         let section = Section::parse(text.trim_start_matches("## "));
         self.0.retain(|one| one.number != section.number);
         let at = self.0.partition_point(|one| one.place() < section.place());
         self.0.insert(at, section);
     }
 
-    /// Its text.
-    pub fn text(&self) -> String {
+    /// Its text, as the page of a paper.
+    pub fn text(&self, paper: Paper) -> String {
         let sections = self.0.iter().map(|section| format!("\n## {}", section.text));
-        OPENING.to_owned() + &sections.collect::<String>()
+        paper.opening.to_owned() + &sections.collect::<String>()
     }
 }
 
 impl Figure {
-    /// Text of a section, with a chart from a folder.
-    pub fn section(&self, Extent { shrink, most }: Extent, folder: Option<&str>) -> String {
+    /// Text of a section, with a chart from a folder, of a run of an extent where it has one.
+    pub fn section(&self, of: Paper, extent: Option<Extent>, folder: Option<&str>) -> String {
+        let extent = extent.map_or_else(String::new, |Extent { shrink, most }| {
+            format!(" --shrink {shrink} --machines {most}")
+        });
         let Self { number, title, paper, notes, .. } = self;
         let head = match number {
             number if number.starts_with('W') => "Beyond the paper,",
@@ -102,15 +141,15 @@ impl Figure {
             number if number.contains('.') => "Section",
             _ => "Figure",
         };
-        let file = self.file("chaos");
+        let (file, name) = (self.file(of.name), of.name);
         let chart = folder.map_or_else(String::new, |folder| {
             format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
         });
         let table = self.markdown();
         let verdict = if number.starts_with('W') { String::new() } else { self.verdict() + " " };
         format!(
-            "## {head} {number}: {title}\n\n`cargo xtask experiment chaos --figure {number} \
-             --shrink {shrink} --machines {most}`\n\n{table}\n{chart}The paper: {paper}\n\n\
+            "## {head} {number}: {title}\n\n`cargo xtask experiment {name} --figure \
+             {number}{extent}`\n\n{table}\n{chart}The paper: {paper}\n\n\
              Here: {verdict}{notes}\n"
         )
     }
@@ -137,13 +176,13 @@ mod tests {
     fn a_figure_takes_the_place_of_the_one_before() {
         let mut page = Page::parse("# old opening\n\n## Of our own\n\nfinds: 13\n");
         for number in ["W2", "13", "9.3", "W1", "9", "1", "10"] {
-            page.put(&figure(number, 1.5), Extent::TEST, "chaos");
+            page.put(&figure(number, 1.5), CHAOS, Some(Extent::TEST));
         }
-        let before = page.text();
+        let before = page.text(CHAOS);
         let mut page = Page::parse(&before);
-        assert_eq!(page.text(), before);
-        page.put(&figure("13", 2.5), Extent::TEST, "chaos");
-        let after = page.text();
+        assert_eq!(page.text(CHAOS), before);
+        page.put(&figure("13", 2.5), CHAOS, Some(Extent::TEST));
+        let after = page.text(CHAOS);
         assert_eq!(after.replace("2.5", "1.5"), before);
         assert_eq!(after.matches("2.5").count(), 1, "{after}");
         let heads = after.lines().filter_map(|line| line.strip_prefix("## "));

@@ -4,14 +4,19 @@
 //! Both ends take turns on one thread, so that waiting is not in the times; data lies in the caches
 //! as it does where a receiver keeps up. Loopback does the receiver's part of the kernel's work in
 //! the call of the sender. Times are the least of seven repetitions of 4 million messages.
+//!
+//! `--numbers FILE` puts what was measured into a file, by name ([`numbers`]).
 
 mod generation;
 mod interrupts;
 mod lanes;
 mod measure;
+#[path = "../shared/numbers.rs"]
+mod numbers;
 mod pipe;
 
 use measure::{Cost, measured};
+use numbers::Numbers;
 use pipe::{Lanes, Overheads, Pipe, VERTICES};
 use welter_transport::{LaneError, Layout, Protection};
 
@@ -21,16 +26,20 @@ fn main() -> Result<(), LaneError> {
     let none = Overheads::default();
     let (sealed, trusted) = (Protection::Sealed, Protection::Trusted);
     let (whole, ethernet, datagram) = (Layout::WHOLE, Layout::ETHERNET, Layout::DATAGRAM);
-    let mut table = Table::new("lanes, bucket of 64 KiB", &targets);
+    let mut numbers = Numbers::of_arguments();
+    let mut table = Table::new("lanes, bucket of 64 KiB", "", &targets, &mut numbers);
     let (tx, rx) = lanes::memory(whole);
     table.row("memory", &mut Lanes::new(tx, rx, none));
     let (tx, rx) = lanes::shared(whole)?;
-    table.row("shared memory", &mut Lanes::new(tx, rx, none));
-    for (protection, name) in [(trusted, ""), (sealed, ", sealed")] {
+    table.row("shared", &mut Lanes::new(tx, rx, none));
+    for (protection, [udp, tcp]) in
+        [(trusted, ["udp", "tcp"]), (sealed, ["udp-sealed", "tcp-sealed"])]
+    {
+        // 46 datagrams a bucket.
         let (tx, rx) = lanes::udp(ethernet, protection)?;
-        table.row(&format!("UDP (46 datagrams a bucket){name}"), &mut Lanes::new(tx, rx, none));
+        table.row(udp, &mut Lanes::new(tx, rx, none));
         let (tx, rx) = lanes::tcp(whole, protection)?;
-        table.row(&format!("TCP{name}"), &mut Lanes::new(tx, rx, none));
+        table.row(tcp, &mut Lanes::new(tx, rx, none));
     }
 
     #[cfg(feature = "dpdk")]
@@ -38,32 +47,40 @@ fn main() -> Result<(), LaneError> {
 
     // Fewer buckets than a window has.
     let targets = random_targets(30 * datagram.messages(8));
-    let mut table = Table::new("overheads of the paper, bucket of 1,408 bytes", &targets);
+    let title = "overheads of the paper, bucket of 1,408 bytes";
+    let mut table = Table::new(title, "-1408", &targets, &mut numbers);
     let lanes = || lanes::memory(datagram);
     let overheads = [
         ("none", none),
         ("copies", Overheads { copies: true, ..none }),
-        ("locks (nobody else wants them)", Overheads { locks: true, ..none }),
-        ("a queue a vertex, parser, gather", Overheads { queues: true, ..none }),
+        // No other thread wants them.
+        ("locks", Overheads { locks: true, ..none }),
+        // A queue a vertex, a parser, a gather stage.
+        ("queues", Overheads { queues: true, ..none }),
     ];
     for (name, overheads) in overheads {
         let (tx, rx) = lanes();
         table.row(name, &mut Lanes::new(tx, rx, overheads));
     }
-    table.print("interrupts (a thread is woken)", interrupts::woken(datagram, &targets)?);
+    // A thread is woken for each bucket.
+    table.print("interrupts", interrupts::woken(datagram, &targets)?);
     let (tx, rx) = lanes::tcp(datagram, trusted)?;
-    table.row("kernel (TCP)", &mut Lanes::new(tx, rx, none));
+    table.row("kernel-tcp", &mut Lanes::new(tx, rx, none));
     let (tx, rx) = lanes::udp(datagram, trusted)?;
-    table.row("kernel (UDP, a call a bucket)", &mut Lanes::new(tx, rx, none));
+    table.row("kernel-udp", &mut Lanes::new(tx, rx, none));
     let (tx, rx) = lanes::tcp(datagram, trusted)?;
     let all = Overheads { copies: true, locks: true, queues: true };
-    table.row("all but interrupts, and queues", &mut Lanes::new(tx, rx, all));
+    // But interrupts.
+    table.row("all", &mut Lanes::new(tx, rx, all));
 
     println!("\ngeneration, millions of messages a second and core (singly, in runs of a tile)");
     for destinations in [1, 4, 16, 64] {
         let (singly, by_runs) = generation::rates(destinations, whole)?;
         println!("{destinations:>6} destinations {singly:>8.0} {by_runs:>8.0}");
+        numbers.put(&format!("generate-singly-{destinations}"), singly);
+        numbers.put(&format!("generate-runs-{destinations}"), by_runs);
     }
+    numbers.write()?;
     Ok(())
 }
 
@@ -75,15 +92,12 @@ fn memif(table: &mut Table<'_>) -> Result<(), LaneError> {
     for (number, layout) in layouts.into_iter().enumerate() {
         // Messages of a turn must find room in the window.
         let turn = random_targets((2 * Layout::WHOLE.messages(8)).min(30 * layout.messages(8)));
-        let mut turns = Table { targets: &turn, first: table.first };
+        let mut turns =
+            Table { targets: &turn, first: table.first, numbers: table.numbers, kind: "" };
         for (seals, protection) in [Protection::Trusted, Protection::Sealed].into_iter().enumerate()
         {
             let (tx, rx) = lanes::memif(2 * number + seals, layout, protection)?;
-            let name = format!(
-                "DPDK memif, bucket of {}{}",
-                layout.segment_bytes,
-                ["", ", sealed",][seals]
-            );
+            let name = format!("memif-{}{}", layout.segment_bytes, ["", "-sealed"][seals]);
             turns.row(&name, &mut Lanes::new(tx, rx, Overheads::default()));
         }
     }
@@ -103,13 +117,16 @@ fn random_targets(count: usize) -> Vec<u32> {
 struct Table<'a> {
     targets: &'a [u32],
     first: Option<Cost>,
+    numbers: &'a mut Numbers,
+    /// Behind the name of each number.
+    kind: &'static str,
 }
 
 impl<'a> Table<'a> {
-    fn new(title: &str, targets: &'a [u32]) -> Self {
+    fn new(title: &str, kind: &'static str, targets: &'a [u32], numbers: &'a mut Numbers) -> Self {
         println!("\n{title}: ns an 8-byte message");
         println!("{:<36}{:>8}{:>9}{:>8}{:>8}", "", "send", "receive", "both", "ratio");
-        Self { targets, first: None }
+        Self { targets, first: None, numbers, kind }
     }
 
     fn row(&mut self, name: &str, pipe: &mut dyn Pipe) {
@@ -122,5 +139,7 @@ impl<'a> Table<'a> {
         let both = cost.both();
         let ratio = both / self.first.get_or_insert(cost).both();
         println!("{name:<36}{send:>8.2}{receive:>9.2}{both:>8.2}{ratio:>8.1}");
+        self.numbers.put(&format!("{name}{}.send", self.kind), send);
+        self.numbers.put(&format!("{name}{}.receive", self.kind), receive);
     }
 }
