@@ -54,7 +54,8 @@ impl Names {
 
     /// String number `index`.
     ///
-    /// # Panics When `index` is out of range.
+    /// # Panics
+    /// When `index` is out of range.
     pub fn get(&self, index: usize) -> &str {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.text[start as usize..self.ends[index] as usize]

@@ -55,7 +55,8 @@ impl RankSelectBitmap {
 
     /// The slot of a mark by its number, counted from 0.
     ///
-    /// # Panics When `number` is out of range.
+    /// # Panics
+    /// When `number` is out of range.
     pub fn slot(&self, number: u64) -> u64 {
         assert!(number < self.count, "mark {number} of {}", self.count);
         let (word, skipped) = self.find(number);

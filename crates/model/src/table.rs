@@ -67,7 +67,8 @@ impl VertexColumn {
 
     /// The id of a row.
     ///
-    /// # Panics When `row` is out of range, of anything but a range.
+    /// # Panics
+    /// When `row` is out of range, of anything but a range.
     pub fn get(&self, row: usize) -> Id<'_> {
         match self {
             Self::Range(ids) => Id::Integer(ids.start + row as u64),
@@ -95,7 +96,8 @@ impl VertexColumn {
 
     /// The ids of some rows, where each is one integer.
     ///
-    /// # Panics When `rows` are out of range, of integers.
+    /// # Panics
+    /// When `rows` are out of range, of integers.
     pub fn integers(&self, rows: Range<usize>) -> Option<Cow<'_, [u64]>> {
         let numbers = rows.start as u64..rows.end as u64;
         match self {
@@ -124,7 +126,8 @@ impl VertexColumn {
 
     /// The string that is the id of a row; empty where ids are no strings.
     ///
-    /// # Panics When `row` is out of range.
+    /// # Panics
+    /// When `row` is out of range.
     pub fn name(&self, row: usize) -> &str {
         if let Id::Name(name) = self.get(row) { name } else { "" }
     }
@@ -190,7 +193,8 @@ impl ColumnData {
 
     /// The values of these rows, in this order.
     ///
-    /// # Panics When a row is out of range.
+    /// # Panics
+    /// When a row is out of range.
     #[must_use]
     pub fn picked(&self, rows: &[usize]) -> Self {
         like!(self, values => rows.iter().map(|&row| values[row]).collect())
@@ -198,7 +202,8 @@ impl ColumnData {
 
     /// A copy of some rows.
     ///
-    /// # Panics When a row is out of range.
+    /// # Panics
+    /// When a row is out of range.
     #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Self {
         like!(self, values => values[rows].to_vec())
@@ -258,7 +263,8 @@ pub trait Columns: Debug + Send + Sync {
     /// # Errors
     /// When they cannot be read from where they are.
     ///
-    /// # Panics When a row is out of range.
+    /// # Panics
+    /// When a row is out of range.
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError>;
 
     /// Number of rows, where these are not one a vertex: a list of edges, for instance, whose table

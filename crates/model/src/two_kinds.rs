@@ -127,7 +127,8 @@ impl TwoKinds {
 
     /// The id of a slot.
     ///
-    /// # Panics When `slot` is out of range.
+    /// # Panics
+    /// When `slot` is out of range.
     pub fn get(&self, slot: usize) -> Id<'_> {
         match &self.keys {
             Keys::Integers(ids, added) if slot as u64 >= self.sources => {

@@ -123,7 +123,8 @@ impl<V: Pod + Send> Values<V> {
     /// # Errors
     /// When values on storage cannot be read, or are damaged.
     ///
-    /// # Panics When a vertex is out of range.
+    /// # Panics
+    /// When a vertex is out of range.
     pub fn read(
         &self,
         vertices: Range<usize>,
