@@ -30,6 +30,8 @@ mod credentials;
 mod disk;
 mod driver;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod host;
 mod join;
 mod links;

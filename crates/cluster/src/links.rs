@@ -14,7 +14,7 @@
 //! `Links::locate` and `Shared::accept` ask. Tested by `other_addresses_than_loopback_are_refused`.
 
 pub(crate) mod counts;
-mod frames;
+pub(crate) mod frames;
 pub(crate) mod handshake;
 mod incoming;
 mod outgoing;
