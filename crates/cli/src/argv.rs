@@ -41,6 +41,25 @@ pub(crate) fn words() -> &'static [OsString] {
     ARGV.get().map_or(&[], Vec::as_slice)
 }
 
+/// Words of the run that a command resumes.
+static RESUMED: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Keeps the words, but for the name of the program, of the run that this command resumes.
+pub(crate) fn resume(words: Vec<String>) {
+    let words = words.into_iter().map(OsString::from);
+    RESUMED.get_or_init(|| std::iter::once(OsString::from("welter")).chain(words).collect());
+}
+
+/// Whether this command resumes a run.
+pub(crate) fn is_resumed() -> bool {
+    RESUMED.get().is_some()
+}
+
+/// The words of the run: of the one that is resumed, else of this command.
+pub(crate) fn run_words() -> &'static [OsString] {
+    RESUMED.get().map_or(words(), Vec::as_slice)
+}
+
 /// The words as text, for people.
 pub(crate) fn shown() -> Vec<String> {
     words().iter().map(|word| word.to_string_lossy().into_owned()).collect()

@@ -72,7 +72,11 @@ fn draw(progress: &Progress, stop: &AtomicBool) {
                 let share = u128::from(phase.done.min(total)) * u128::from(STEPS);
                 bar.set_position((share / u128::from(total.max(1))) as u64);
             }
-            bar.set_message(line(&phase, progress.cancelled()));
+            let mut text = line(&phase, progress.cancelled());
+            if let Some(note) = progress.noted() {
+                text = format!("{text}; {note}");
+            }
+            bar.set_message(text);
             bar.tick();
         }
         std::thread::park_timeout(INTERVAL);

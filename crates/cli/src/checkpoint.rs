@@ -55,6 +55,26 @@ struct Job {
 const VERSION: u32 = 1;
 
 impl Job {
+    fn of(
+        arguments: Vec<String>,
+        args: &RunOptions,
+        algorithm: &dyn Algorithm,
+        source: &Source,
+    ) -> Result<Self, Failure> {
+        let here = |error| {
+            Failure::new(FailureKind::Storage, format!("where this is cannot be known: {error}"))
+        };
+        Ok(Self {
+            version: VERSION,
+            arguments,
+            directory: std::env::current_dir().map_err(here)?,
+            algorithm: algorithm.entry().name.to_owned(),
+            parameters: algorithm.parameters().to_string(),
+            inputs: Input::all(source, &tables(algorithm, &args.input))?,
+            laid: None,
+        })
+    }
+
     /// The algorithm in the way in which the run was begun, whatever would be taken now.
     fn in_its_way(&self, algorithm: Box<dyn Algorithm>) -> Box<dyn Algorithm> {
         let others =
@@ -160,22 +180,36 @@ pub(crate) fn tables(algorithm: &dyn Algorithm, input: &InputArgs) -> Vec<String
     algorithm.tables().into_iter().chain(input.vertex_tables().cloned()).collect()
 }
 
+/// The words of this command, without its name.
+fn arguments() -> Result<Vec<String>, Failure> {
+    let text = |word: &std::ffi::OsString| {
+        word.clone().into_string().map_err(|word| {
+            Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
+        })
+    };
+    argv::words().iter().skip(1).map(text).collect()
+}
+
+/// The description of this run, for machines that keep it.
+pub(crate) fn described(
+    args: &RunOptions,
+    algorithm: &dyn Algorithm,
+    source: &Source,
+) -> Result<Vec<u8>, Failure> {
+    let job = Job::of(arguments()?, args, algorithm, source)?;
+    serde_json::to_vec(&job).map_err(Failure::bug)
+}
+
 /// Begins to keep checkpoints, where the user wants that.
 pub(crate) fn begin(
     args: &RunOptions,
     algorithm: &dyn Algorithm,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
-    let text = |word: &std::ffi::OsString| {
-        word.clone().into_string().map_err(|word| {
-            Failure::usage(format!("{}: is no text, and cannot be kept", word.display()))
-        })
-    };
     if args.checkpoint.checkpoint.is_none() {
         return Ok(None);
     }
-    let arguments = argv::words().iter().skip(1).map(text).collect::<Result<_, _>>()?;
-    let begun = begin_as(arguments, args, algorithm, source)?;
+    let begun = begin_as(arguments()?, args, algorithm, source)?;
     if let Some(begun) = &begun {
         interrupt::will_resume(&command(begun.directory()));
     }
@@ -195,18 +229,7 @@ pub(crate) fn begin_as(
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
-    let here = |error| {
-        Failure::new(FailureKind::Storage, format!("where this is cannot be known: {error}"))
-    };
-    let job = Job {
-        version: VERSION,
-        arguments,
-        directory: std::env::current_dir().map_err(here)?,
-        algorithm: algorithm.entry().name.to_owned(),
-        parameters: algorithm.parameters().to_string(),
-        inputs: Input::all(source, &tables(algorithm, &args.input))?,
-        laid: None,
-    };
+    let job = Job::of(arguments, args, algorithm, source)?;
     let job = serde_json::to_vec(&job).map_err(Failure::bug)?;
     let every = checkpoint_every.map_or(Every::Share, Every::Iterations);
     let options = CheckpointOptions { directory, every, run: None, faults: None };
@@ -271,11 +294,30 @@ pub(crate) fn reopened(
         }
         error => error.into(),
     })?;
+    let Told { algorithm, options, .. } = told(&checkpoints.job(), &name, there, put)?;
+    Ok(Begun { algorithm, options, checkpoints })
+}
+
+/// A run that was begun before, as it was told.
+pub(crate) struct Told {
+    pub(crate) algorithm: Box<dyn Algorithm>,
+    pub(crate) options: RunOptions,
+    /// Words of its command, without the name.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// The run of a description that lies in a directory of this name; otherwise as [`reopened`].
+pub(crate) fn told(
+    description: &[u8],
+    name: &str,
+    there: impl FnOnce(&Path) -> Result<(), Failure>,
+    put: impl FnOnce(&mut RunOptions),
+) -> Result<Told, Failure> {
     let odd = |what: &str| {
         let what = format!("{name}: was begun by another version of welter, and {what}");
         Failure::new(FailureKind::Input, what)
     };
-    let job: Job = serde_json::from_slice(&checkpoints.job())
+    let job: Job = serde_json::from_slice(description)
         .map_err(|error| odd(&format!("what it is cannot be read: {error}")))?;
     if job.version != VERSION {
         return Err(odd(&format!("is of version {}", job.version)));
@@ -285,7 +327,7 @@ pub(crate) fn reopened(
         return Err(odd("its command is not understood"));
     };
     let algorithm = job.in_its_way(algorithm);
-    if let Some(laid) = job.laid {
+    if let Some(laid) = &job.laid {
         laid.put(&mut options.resources);
     }
     put(&mut options);
@@ -293,7 +335,7 @@ pub(crate) fn reopened(
         Changed::Input(failure) => failure,
         Changed::Parameters => odd("its parameters mean something else now"),
     })?;
-    Ok(Begun { algorithm, options, checkpoints })
+    Ok(Told { algorithm, options, arguments: job.arguments })
 }
 
 enum Changed {

@@ -3,22 +3,18 @@
 //! The command starts itself once a machine, with its own words and a place in the cluster, so
 //! that all have the same options; a digest of these is compared when machines meet. Each looks at
 //! the input and reads its share of the parts.
-//!
-//! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
-//! Tested by `a_cluster_refuses_what_it_cannot_do`.
 
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
 use welter_cluster::host::{self, Finished};
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve, sweep,
+    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve,
 };
 use welter_engine::Machine;
-use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_input::WeightChoice;
 use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
@@ -26,18 +22,20 @@ use welter_model::table::{Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 use welter_protocol::config::Route;
-use welter_store::durable;
 use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made, refused};
-use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat, TransportArg};
+use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made};
+use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat};
 use crate::argv;
+use crate::cluster_options::{route, sending, threads, unfit};
+use crate::cluster_plan::MachinePlan;
 use crate::cluster_report::Machines;
 use crate::contents;
 use crate::failure::Failure;
 use crate::finite;
 use crate::load::Source;
+use crate::metrics;
 use crate::number_format::counted;
 use crate::numbered::{Numbered, column};
 use crate::preview::Top;
@@ -45,10 +43,6 @@ use crate::session::Session;
 
 /// Number of the graph in its chunks: a cluster has one.
 const GRAPH: u64 = 1;
-
-/// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
-/// buckets for each of the cluster.
-const SUB_RANGES_MAX: usize = 16;
 
 /// Most vertices of a graph whose updates wait on storage.
 const VERTICES_MAX: u64 = 1 << 31;
@@ -95,92 +89,11 @@ pub(crate) struct Job {
     ids: IdMap,
     program: ClusterProgram,
     settings: Settings,
+    /// Footprint of machines, as far as that is known.
+    pub(crate) plan: Option<MachinePlan>,
     /// Machines that send messages.
     messages: Option<send::Job>,
     notes: Vec<String>,
-}
-
-/// Refuses options that a cluster does not know yet.
-pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
-    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
-    let said = [
-        ("--checkpoint", checkpoint.checkpoint.is_some()),
-        ("--memory", resources.memory.is_some()),
-        ("--threads", resources.threads.is_some()),
-        ("--edge-memory", resources.edge_memory.is_some()),
-        ("--edge-cache", resources.edge_cache.is_some()),
-        ("--encoding", resources.encoding.is_some()),
-        ("--compression", resources.compression.is_some()),
-        ("--read-size", resources.read_size.is_some()),
-        ("--write-size", resources.write_size.is_some()),
-        ("--in-flight", resources.in_flight.is_some()),
-        ("--io", resources.io.is_some()),
-        ("--stripe-bits", resources.stripe_bits.is_some()),
-        ("--block-bits", resources.block_bits.is_some()),
-        ("--no-combine", resources.no_combine),
-        ("--no-fuse", resources.no_fuse),
-        ("--frontier", algorithm.frontier() != FrontierMode::Auto),
-        ("--index", algorithm.index() != IndexMode::Auto),
-    ];
-    if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
-        return Err(refused(option));
-    }
-    if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {
-        return Err(unfit("each machine reads the table, which standard input gives once"));
-    }
-    let sends = args.resources.route == Some(RouteArg::Send);
-    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
-    match args.cluster.transport {
-        Some(_) if !sends => return Err(unfit("--transport is of --route send")),
-        Some(TransportArg::Shared) if !is_local => {
-            let what = "--transport shared: several computers have no memory in common";
-            return Err(Failure::usage(what).hint("take tcp or udp"));
-        }
-        _ => {}
-    }
-    match args.resources.route {
-        None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
-        Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
-    }
-}
-
-/// Settings of messages between machines, of which some are on this computer.
-fn sending(args: &RunOptions) -> send::Settings {
-    let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let transport = match args.cluster.transport {
-        None | Some(TransportArg::Tcp) => Transport::Tcp,
-        Some(TransportArg::Udp) => Transport::Udp,
-        Some(TransportArg::Shared) => Transport::Shared,
-    };
-    // Each sub-range has two threads.
-    let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
-    send::Settings { transport, sub_ranges, ..send::Settings::default() }
-}
-
-pub(crate) fn unfit(what: impl Into<String>) -> Failure {
-    Failure::usage(what.into()).hint("leave --cluster out to run in this process")
-}
-
-/// Threads that read the input: machines that are processes of one computer share its cores.
-fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -> Option<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
-    (is_local && rank.is_some()).then_some((cores / machines).max(1))
-}
-
-/// Where updates wait. `must_wait`: whether the program has none that do not.
-fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
-    match route {
-        Some(RouteArg::Fold) if must_wait => {
-            let what = "--route fold: rows of triangles travel between machines as updates, which \
-                        wait nowhere on this route";
-            Err(unfit(what))
-        }
-        None if !must_wait => Ok(Route::Fold),
-        Some(RouteArg::Fold | RouteArg::Send) => Ok(Route::Fold),
-        _ => Ok(Route::Spill),
-    }
 }
 
 impl Job {
@@ -241,6 +154,10 @@ impl Job {
         let reading = program.reading(reading);
         let notes = loaded.notes;
         let sends = args.resources.route == Some(RouteArg::Send);
+        let budget = args.resources.memory;
+        let graph = (&*edges, &*listed, reading);
+        let plan = MachinePlan::of(settings, &program, graph, (&ids, place.writes), budget)?;
+        let settings = plan.as_ref().map_or(settings, |plan| plan.settings);
         // A machine that sends messages reads several shares of all edges.
         let (edges, share) =
             if sends { (edges, (0, 1)) } else { shared(edges, listed, (place.rank, machines))? };
@@ -256,6 +173,7 @@ impl Job {
             ids,
             program,
             settings,
+            plan,
             messages: None,
             notes,
         };
@@ -419,7 +337,7 @@ const SEAT: &str = "--cluster-machine";
 pub(crate) fn run(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
-    (source, machines): (&Source, usize),
+    (source, machines, directory): (&Source, usize, &Path),
     session: &Session,
 ) -> Result<Found, Failure> {
     if !source.lasts() {
@@ -427,9 +345,10 @@ pub(crate) fn run(
     }
     let place = Place { rank: None, writes: true };
     let job = Job::of(algorithm, args, (source, machines), (place, session))?;
-    let directory = Directory::new(&session.resources.scratch())?;
-    let mut host = Processes::new(machines, &directory.0, Box::new(machine));
-    let finished = host::run(&mut host, machines, &session.progress)?;
+    let mut host = Processes::new(machines, directory, Box::new(machine));
+    let (live, metrics) = metrics::watch(&args.cluster)?;
+    let finished = host::watched(&mut host, machines, (&session.progress, &live))?;
+    drop(metrics);
     job.found(algorithm, finished)
 }
 
@@ -444,7 +363,8 @@ fn machine(rank: usize, directory: &Path, above: u32) -> Command {
     let mut place = std::ffi::OsString::from(format!("{rank}:{above}:"));
     place.push(directory);
     // Inputs may follow a `--`, behind which there are no options.
-    let (begin, rest) = argv::words().split_at(argv::words().len().min(3));
+    let words = argv::run_words();
+    let (begin, rest) = words.split_at(words.len().min(3));
     command.args(begin.iter().skip(1)).arg(SEAT).arg(place).args(rest);
     // Ctrl-C is for the command alone, which ends its machines.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -457,10 +377,11 @@ pub(crate) fn be(
     args: &RunOptions,
     (machines, seat): (usize, &Seat),
 ) -> Result<(), Failure> {
-    // Machines share the memory of this computer.
-    let resources = args.resources.without_route();
+    // Machines share the memory of this computer, where it is not said what each may take.
+    let resources = args.resources.of_machine();
     let budget = resources.settings(0).budget(&Machine::detect());
-    let resources = ResourceArgs { memory: Some(budget / machines as u64), ..resources };
+    let budget = resources.memory.unwrap_or(budget / machines as u64);
+    let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;
     let place = Place { rank: Some(seat.rank), writes: false };
@@ -471,26 +392,6 @@ pub(crate) fn be(
     serve(&run, (seat.rank, seat.above), &seat.directory, task, host)?;
     // Threads that wait for the host would wait for ever.
     std::process::exit(0)
-}
-
-/// The directory of all machines, which is removed with all that is in it.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(scratch: &[PathBuf]) -> Result<Self, Failure> {
-        let Some(parent) = scratch.first() else { return Err(Failure::bug("no place for files")) };
-        let path = parent.join(format!("welter-cluster-{}", std::process::id()));
-        durable::make_directory(&path, None)?;
-        sweep(parent, &path);
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // The result is what counts, and the name says what this is.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 impl From<ClusterError> for Failure {

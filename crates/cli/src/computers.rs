@@ -14,16 +14,18 @@ use std::time::Duration;
 
 use welter_cluster::host::{self, Finished};
 use welter_cluster::{
-    ClusterError, Credentials, Peers, Run, Seating, Task, Trust, Verdict, decline, join,
+    ClusterError, Credentials, Live, Peers, Run, Seating, Task, Trust, Verdict, decline, join,
 };
 use welter_progress::{FailureKind, Progress};
 use welter_worker::Partitioning;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
-use crate::cluster::{Found, Job, Place, unfit};
+use crate::cluster::{Found, Job, Place};
+use crate::cluster_options::unfit;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
+use crate::metrics;
 use crate::session::Session;
 
 /// Time after which a machine that is silent is waited for no longer, which is short, so that a
@@ -108,6 +110,16 @@ fn of_list(path: &Path, rank: usize) -> Result<(usize, String, u16), Failure> {
     Ok((lines.len(), (*first).to_owned(), port))
 }
 
+/// Number of machines of a cluster.
+pub(crate) fn machines_of(cluster: &Cluster) -> Result<usize, Failure> {
+    match cluster {
+        Cluster::Local(machines) => Ok(*machines),
+        Cluster::Static(path) => Ok(of_list(path, 0)?.0),
+        Cluster::Env => number(&SIZES).ok_or_else(|| lacking("WORLD_SIZE is not set")),
+        Cluster::Ray(_) => Err(lacking("how many nodes are there? Say local:N")),
+    }
+}
+
 /// Is a machine of a cluster of several computers.
 pub(crate) fn take_part(
     algorithm: &dyn Algorithm,
@@ -167,7 +179,7 @@ pub(crate) fn be(
 
 /// A machine that is not the first.
 fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Result<(), Failure> {
-    let session = Session::start(args.resources.without_route())?;
+    let session = Session::start(args.resources.of_machine())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
         let place = Place { rank: Some(seating.rank), writes: false };
@@ -233,13 +245,16 @@ fn led(
     seating.first = own(&seating, &peers);
     let machines = seating.machines;
     let progress = session.progress.clone();
-    let hosts =
-        Builder::new().name("peers".to_owned()).spawn(move || host_of(peers, machines, &progress));
+    let (live, metrics) = metrics::watch(&args.cluster)?;
+    let hosts = Builder::new()
+        .name("peers".to_owned())
+        .spawn(move || host_of(peers, machines, (&progress, &live)));
     let hosts = hosts.map_err(|error| Failure::new(FailureKind::Budget, error.to_string()))?;
     let was = be(&job, (&run, &cut), &seating, &session);
     if let Err(error) = &was {
         decline(&seating, &Some((error.kind(), error.to_string())));
     }
+    drop(metrics);
     let Ok((peers, finished)) = hosts.join() else { return Err(Failure::bug("a host ends")) };
     let strangers = peers.strangers();
     *told = Some(peers);
@@ -276,10 +291,10 @@ fn own(seating: &Seating, peers: &Peers) -> String {
 fn host_of(
     mut peers: Peers,
     machines: usize,
-    progress: &Progress,
+    (progress, live): (&Progress, &Live),
 ) -> (Peers, Result<Finished, ClusterError>) {
     let finished = match peers.gather() {
-        Ok(()) => host::run(&mut peers, machines, progress),
+        Ok(()) => host::watched(&mut peers, machines, (progress, live)),
         Err(error) => Err(error),
     };
     peers.release(0);

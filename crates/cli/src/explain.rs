@@ -8,6 +8,7 @@ use crate::algorithms::Algorithm;
 use crate::args::{ExplainOptions, GraphArgs, InputArgs};
 use crate::attempt::attempt;
 use crate::choice::MethodUsed;
+use crate::cluster_explain;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
@@ -19,6 +20,9 @@ const UNKNOWN_PRICE: &str = "price     not foreseen: the time is that of reading
 
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Algorithm, args: &ExplainOptions) -> Result<(), Failure> {
+    if let Some(cluster) = &args.cluster {
+        return cluster_explain::explain(algorithm, args, cluster);
+    }
     let mut session = Session::start(args.resources.clone())?;
     session.prices = args.price.read()?;
     let source = Source::with(&args.input, &args.resources)?;

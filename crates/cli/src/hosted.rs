@@ -11,6 +11,7 @@ use crate::cluster::{Found, Job, Place};
 use crate::computers::{number_of_run, proof, run_of};
 use crate::failure::Failure;
 use crate::load::Source;
+use crate::metrics;
 use crate::session::Session;
 
 /// A run, as its host knows it.
@@ -45,7 +46,9 @@ impl Hosted<'_> {
         listening(peers.address());
         let peers = told.insert(peers);
         peers.gather()?;
-        let finished: Finished = host::run(peers, machines, progress)?;
+        let (live, metrics) = metrics::watch(&args.cluster)?;
+        let finished: Finished = host::watched(peers, machines, (progress, &live))?;
+        drop(metrics);
         let mut found = job.found(algorithm, finished)?;
         found.machines.strangers = peers.strangers();
         found.machines.trust = proof(&seating.trust);

@@ -6,7 +6,9 @@ use std::path::Path;
 use welter_progress::FailureKind;
 
 use crate::args::ResumeArgs;
-use crate::checkpoint::{command, reopened};
+use crate::argv;
+use crate::checkpoint::{Told, command, reopened, told};
+use crate::cluster_directory;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::run;
@@ -34,6 +36,19 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         return Err(
             Failure::new(FailureKind::Permission, what).hint("say yourself where they go, with -o")
         );
+    }
+    if let Some(description) = cluster_directory::description(&directory)? {
+        let name = directory.display().to_string();
+        let Told { algorithm, mut options, arguments } =
+            told(&description, &name, there, |options| {
+                if other.is_some() {
+                    options.output.report = None;
+                }
+                args.put(options);
+            })?;
+        options.checkpoint.checkpoint = Some(directory);
+        argv::resume(arguments);
+        return run::run(&*algorithm, &options, None);
     }
     let begun = reopened(&directory, there, |options| {
         if other.is_some() {

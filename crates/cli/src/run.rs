@@ -14,6 +14,8 @@ use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
 use crate::cluster::{self, Found};
+use crate::cluster_directory::Directory;
+use crate::cluster_options;
 use crate::cluster_report;
 use crate::computers::{self, Ends};
 use crate::failure::{Failure, printable};
@@ -66,7 +68,7 @@ fn on_cluster(
     args: &RunOptions,
     cluster: &Cluster,
 ) -> Result<(), Failure> {
-    cluster::check(algorithm, args)?;
+    cluster_options::check(algorithm, args)?;
     args.price.refuse_on_cluster()?;
     algorithm.check(&args.input.shown())?;
     let ends = Ends { begin, show: show_found };
@@ -79,8 +81,10 @@ fn on_cluster(
         return cluster::be(algorithm, args, (machines, seat));
     }
     let (session, source) = begin(args)?;
-    let found = cluster::run(algorithm, args, (&source, machines), &session)?;
-    show_found(algorithm, args, session, &found)
+    let directory = Directory::of(algorithm, args, (&source, machines), &session)?;
+    let of = (&source, machines, directory.path());
+    let found = cluster::run(algorithm, args, of, &session);
+    directory.end(found.and_then(|found| show_found(algorithm, args, session, &found)))
 }
 
 /// Begins a run on a cluster, with what will be written promised.

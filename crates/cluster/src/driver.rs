@@ -31,6 +31,9 @@ use crate::report::{Report, Reports};
 /// Time in which the last words of a machine leave it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// Nanoseconds between two words about what the machine has done.
+const TELLING: Time = 500_000_000;
+
 /// A machine with all that it needs.
 pub(crate) struct Driver {
     pub(crate) machine: Machine,
@@ -58,12 +61,17 @@ impl Driver {
     pub(crate) fn run(mut self, start: Event, events: Receiver<Event>) {
         let mut effects = Vec::new();
         let mut next_tick = self.clock.now() + self.tick;
+        let mut next_word = next_tick;
         let mut soon = VecDeque::from([start]);
         while !self.is_stopped.load(Ordering::Relaxed) {
             let event = match soon.pop_front() {
                 Some(event) => event,
                 None if self.clock.now() >= next_tick => {
                     next_tick = self.clock.now() + self.tick;
+                    if self.clock.now() >= next_word {
+                        next_word = self.clock.now() + TELLING;
+                        self.tell();
+                    }
                     Event::Tick
                 }
                 None => match events.recv_timeout(self.clock.until(next_tick)) {
@@ -98,6 +106,15 @@ impl Driver {
         }
     }
 
+    /// Tells the host what the machine has done so far.
+    fn tell(&self) {
+        let (times, counters) = (self.machine.times(self.clock.now()), self.machine.counters());
+        let counts = self.links.counts();
+        let strangers = counts.get(Counted::Stranger) + counts.get(Counted::Malformed);
+        let activity = Activity { strangers, ..self.activity.with(times, counters) };
+        self.reports.say(Report::Did(Box::new(activity)));
+    }
+
     /// Has an effect done. The failure with which the machine exits, if that was it.
     fn effect(&mut self, effect: Effect, soon: &mut VecDeque<Event>) -> Option<Failure> {
         self.activity.look_at_effect(&effect);
@@ -112,12 +129,7 @@ impl Driver {
             Effect::Consult { token } => soon.push_back(Event::Consulted { token }),
             Effect::Suspect(rank) => self.reports.say(Report::Suspected(rank)),
             Effect::Finished(manifest) => {
-                let (times, counters) =
-                    (self.machine.times(self.clock.now()), self.machine.counters());
-                let counts = self.links.counts();
-                let strangers = counts.get(Counted::Stranger) + counts.get(Counted::Malformed);
-                let activity = Activity { strangers, ..self.activity.with(times, counters) };
-                self.reports.say(Report::Did(Box::new(activity)));
+                self.tell();
                 self.reports.say(Report::Finished(manifest));
             }
             Effect::Exit(failure) => return Some(failure),

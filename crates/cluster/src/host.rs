@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use welter_progress::Progress;
+use welter_progress::{Progress, Unit};
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::ids::Bytes;
@@ -30,6 +30,7 @@ use welter_protocol::{Payload, Rank};
 use crate::activity::Activity;
 use crate::disk::folder::Parts;
 use crate::error::ClusterError;
+use crate::live::Live;
 use crate::report::{Report, Reported};
 
 /// How often the machine of a rank is started again.
@@ -124,6 +125,7 @@ struct Seats<'h> {
     began: Instant,
     /// When a decision was last heard, by iterations.
     heard: BTreeMap<u32, Instant>,
+    live: Live,
 }
 
 /// Runs a cluster of `machines` machines to its end, unless `progress` is cancelled, and has the
@@ -136,6 +138,19 @@ pub fn run(
     machines: usize,
     progress: &Progress,
 ) -> Result<Finished, ClusterError> {
+    watched(host, machines, (progress, &Live::default()))
+}
+
+/// As [`run`], with a picture of the run for who looks at it meanwhile.
+///
+/// # Errors
+/// As of [`run`].
+pub fn watched(
+    host: &mut dyn Host,
+    machines: usize,
+    (progress, live): (&Progress, &Live),
+) -> Result<Finished, ClusterError> {
+    live.change(|picture| picture.activities = vec![Activity::default(); machines]);
     let mut seats = Seats {
         host,
         all: Vec::new(),
@@ -143,11 +158,13 @@ pub fn run(
         decided: BTreeMap::new(),
         began: Instant::now(),
         heard: BTreeMap::new(),
+        live: live.clone(),
     };
     let ended = seats.begin(machines).and_then(|()| seats.live(progress));
     for rank in 0..machines {
         seats.host.stop(rank);
     }
+    progress.note(None);
     ended
 }
 
@@ -171,6 +188,8 @@ impl Seats<'_> {
     }
 
     fn live(&mut self, progress: &Progress) -> Result<Finished, ClusterError> {
+        let phase = progress.phase("iterate", Unit::Iterations, None);
+        let mut shown = 0;
         loop {
             if progress.cancelled() {
                 return Err(ClusterError::Cancelled);
@@ -179,7 +198,14 @@ impl Seats<'_> {
                 return self.hand_out(manifest);
             }
             if let Some(reported) = self.host.next(WAIT) {
+                let is_new = matches!(reported.report, Report::Did(_) | Report::Decided(..));
                 self.heard(reported)?;
+                if is_new {
+                    let picture = self.live.look();
+                    phase.add(picture.iterations.saturating_sub(shown).into());
+                    shown = shown.max(picture.iterations);
+                    progress.note(picture.line());
+                }
             }
         }
     }
@@ -193,6 +219,7 @@ impl Seats<'_> {
             // The iteration that follows was done before the machines went back, and is done again.
             self.heard.retain(|&after, _| after < iterations);
             self.heard.insert(iterations, Instant::now());
+            self.live.change(|picture| picture.iterations = iterations);
             // Also of a process that was replaced: those after it may begin with this.
             let said = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
             if said.0 <= incarnation {
@@ -205,9 +232,15 @@ impl Seats<'_> {
             return Ok(());
         }
         match report {
-            Report::Suspected(_) => self.suspicions += 1,
+            Report::Suspected(_) => {
+                self.suspicions += 1;
+                self.live.change(|picture| picture.suspicions += 1);
+            }
             Report::Decided(..) => {}
-            Report::Did(activity) => seat.did = *activity,
+            Report::Did(activity) => {
+                seat.did = *activity;
+                self.live.change(|picture| picture.activities[rank] = *activity);
+            }
             Report::Finished(manifest) => seat.finished = Some(manifest),
             Report::Ended(Some(failure)) if !may_return(failure.why) => {
                 return Err(ClusterError::Failed(failure));
@@ -225,6 +258,10 @@ impl Seats<'_> {
         }
         let started = self.host.start(rank, started.incarnation)?;
         let did = Activity::default();
+        self.live.change(|picture| {
+            picture.restarts += 1;
+            picture.activities[rank] = did;
+        });
         self.all[rank] = Seat { started, restarts: restarts + 1, did, finished: None };
         // All will say it again, in the epoch that this begins.
         self.all.iter_mut().for_each(|seat| seat.finished = None);

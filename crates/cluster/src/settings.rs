@@ -48,6 +48,8 @@ pub struct Settings {
     pub piece_edges: usize,
     /// Bins of edges that a machine has open at a time.
     pub bins_open_max: u64,
+    /// Bytes that a machine has under way to storage before it begins no further piece of work.
+    pub store_window_bytes: u64,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
     pub seed: u64,
 }
@@ -68,6 +70,7 @@ impl Settings {
             chunk_vertices: 1 << 18,
             piece_edges: 1 << 18,
             bins_open_max: 64,
+            store_window_bytes: 64 << 20,
             seed: 1,
         }
     }
@@ -101,7 +104,7 @@ impl Settings {
             depth: 4,
             vertex_sets: VertexSets::Disk,
             streams: 1,
-            store_window_bytes: 64 << 20,
+            store_window_bytes: self.store_window_bytes,
             bins_open_max: self.bins_open_max,
             handover: Handover::Memory,
             sets: Sets::Bags,

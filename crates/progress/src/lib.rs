@@ -94,6 +94,7 @@ type Watch = Box<dyn Fn(&PhaseReport) + Send + Sync>;
 struct Shared {
     cancelled: AtomicBool,
     watch: OnceLock<Watch>,
+    note: Mutex<Option<String>>,
     running: Mutex<Vec<Arc<Counters>>>,
     finished: Mutex<Vec<PhaseReport>>,
     iterations: Mutex<Record>,
@@ -172,6 +173,16 @@ impl Progress {
     pub fn watch(&self, watch: impl Fn(&PhaseReport) + Send + Sync + 'static) {
         // A second one is not heard.
         let _ = self.shared.watch.set(Box::new(watch));
+    }
+
+    /// Says something beside the running phase, or nothing more.
+    pub fn note(&self, note: Option<String>) {
+        *lock(&self.shared.note) = note;
+    }
+
+    /// Words beside the running phase, if there are any.
+    pub fn noted(&self) -> Option<String> {
+        lock(&self.shared.note).clone()
     }
 
     /// Forgets the phases that ended, and their iterations: what comes next is another run.

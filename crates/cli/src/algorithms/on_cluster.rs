@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, pod_read_unaligned};
 use serde_json::Value as Json;
-use welter_cluster::Share;
+use welter_cluster::{Share, Widths};
 use welter_engine::WeightSum;
 use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
 use welter_model::contract::Contract;
@@ -171,6 +171,8 @@ pub(crate) struct ClusterProgram {
     pub(crate) carries: bool,
     /// Makes workers.
     pub(crate) worker: MakeWorker,
+    /// Widths of what machines have of it, where their memory is bounded.
+    pub(crate) widths: Option<Widths>,
     /// The kernel, of a fold program.
     pub(crate) folded: Option<FoldKernel>,
     /// Part of the table that is shown.
@@ -195,6 +197,7 @@ impl ClusterProgram {
             edges,
             carries: false,
             worker,
+            widths: None,
             folded: None,
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
@@ -213,8 +216,9 @@ impl ClusterProgram {
         let folded = FoldKernel::of(Arc::new(program));
         let kernel = Kernel::Fold(folded.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
+        let widths = Some(widths(&kernel));
         let made = Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { folded: Some(folded), ..made }
+        Self { widths, folded: Some(folded), ..made }
     }
 
     /// An extended program.
@@ -225,7 +229,9 @@ impl ClusterProgram {
     ) -> Self {
         let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(program)));
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
-        Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding)
+        let widths = Some(widths(&kernel));
+        let made = Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding);
+        Self { widths, ..made }
     }
 
     /// A program that contracts.
@@ -240,7 +246,16 @@ impl ClusterProgram {
             Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)?))
         });
         let made = Self::new::<C::Value, C::Total>(sizes, worker, top, finding);
-        Self { wanted: EdgeReading::BothWays, ..made }
+        let bytes = |size: usize| size as u64;
+        let widths = Widths {
+            vertex: bytes(size_of::<C::Value>()),
+            signal: 0,
+            accum: bytes(size_of::<Option<C::Update>>()),
+            record: bytes(size_of::<C::Update>()),
+            edge: 8 + bytes(size_of::<C::EdgeData>()),
+            combines: true,
+        };
+        Self { wanted: EdgeReading::BothWays, widths: Some(widths), ..made }
     }
 
     /// A program over triangles.
@@ -293,6 +308,23 @@ impl ClusterProgram {
     /// The columns of all vertices, as machines stored them, or a list.
     pub(crate) fn columns(&self, vertices: &[u8]) -> Box<dyn Columns> {
         (self.columns)(vertices, (self.vertex_bytes as usize, self.value_at))
+    }
+}
+
+/// Bytes of a packed edge with its part of the tables of a chunk, and of a weight.
+const EDGE_BYTES: [u64; 2] = [6, 8];
+
+fn widths(kernel: &Kernel) -> Widths {
+    let shape = kernel.shape();
+    let [edge, weight] = EDGE_BYTES;
+    let bytes = |size: usize| size as u64;
+    Widths {
+        vertex: KernelWorker::vertex_bytes(kernel),
+        signal: bytes(shape.signal),
+        accum: bytes(shape.accum),
+        record: bytes(shape.record()),
+        edge: edge + if shape.capabilities.weighted { weight } else { 0 } + bytes(shape.state),
+        combines: shape.capabilities.combines,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Options that say on which machines a run is made.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -28,6 +29,9 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "SECONDS", hide_short_help = true, requires = "cluster")]
     #[arg(default_value_t = 60)]
     pub(crate) patience: u64,
+    /// Figures of all machines while they run, for Prometheus
+    #[arg(long, value_name = "ADDRESS", hide = true, requires = "cluster")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Way of messages between machines, on route `send`
     #[arg(long, hide = true, requires = "cluster")]
     pub(crate) transport: Option<TransportArg>,

@@ -95,6 +95,9 @@ pub(crate) struct ExplainOptions {
     pub(crate) graph: GraphArgs,
     #[command(flatten)]
     pub(crate) resources: ResourceArgs,
+    /// The plan of a machine of a cluster
+    #[arg(long, value_name = "WHERE", hide = true, value_parser = parsed::<Cluster>)]
+    pub(crate) cluster: Option<Cluster>,
 }
 
 /// Arguments of `info`.

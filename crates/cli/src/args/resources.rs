@@ -233,6 +233,12 @@ impl ResourceArgs {
         Self { route: None, no_combine: false, no_fuse: false, ..self.clone() }
     }
 
+    /// Means with which a machine of a cluster reads: half of what it may take, the other half
+    /// being for what it does with it.
+    pub(crate) fn of_machine(&self) -> Self {
+        Self { memory: self.memory.map(|bytes| bytes / 2), ..self.without_route() }
+    }
+
     /// How storage is asked for what it has, as far as the user says.
     fn requests(&self) -> Requests {
         Requests {

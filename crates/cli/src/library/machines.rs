@@ -20,7 +20,8 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::understood;
 use crate::args::{MACHINES_MAX, RunOptions};
 use crate::checkpoint;
-use crate::cluster::{self, Job, unfit};
+use crate::cluster::{self, Job};
+use crate::cluster_options::{self, unfit};
 use crate::computers::{self, verdict};
 use crate::failure::Failure;
 use crate::hosted::{Hosted, said};
@@ -88,7 +89,7 @@ pub fn command(graph: &Graph, words: &[String]) -> Result<Vec<String>, Failure> 
 /// The words as what is to be done.
 fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Failure> {
     let (algorithm, args) = understood(words).map_err(|error| usage::refusal(&error))?;
-    cluster::check(&*algorithm, &args)?;
+    cluster_options::check(&*algorithm, &args)?;
     algorithm.check(&args.input.shown())?;
     let source = Source::of(&args.input)?;
     if !source.lasts() {
@@ -126,7 +127,7 @@ fn hosted(
     told: &mut Option<Peers>,
 ) -> Result<Answer, Failure> {
     let (algorithm, args, source) = job(words)?;
-    let session = Session::within(args.resources.clone(), progress)?;
+    let session = Session::within(args.resources.of_machine(), progress)?;
     let hosted = Hosted { algorithm: &*algorithm, args: &args, source: &source, words };
     let found = hosted.run(&session, (seating, listening), told)?;
     let tables = table_files(checkpoint::tables(&*algorithm, &args.input));
@@ -148,7 +149,7 @@ pub fn machine(
         let seating = place.seating(rank)?;
         let was = (|| {
             let (algorithm, args, source) = job(words)?;
-            let session = Session::within(args.resources.clone(), progress)?;
+            let session = Session::within(args.resources.of_machine(), progress)?;
             let here = cluster::Place { rank: Some(rank), writes: false };
             let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
             let (mut run, cut) = computers::run_of(&job)?;

@@ -31,6 +31,12 @@ pub fn sweep(scratch: &Path, own: &Path) {
     }
 }
 
+/// Whether a process uses the folder of a machine.
+pub fn is_used(machine: &Path) -> bool {
+    let lock: Result<File, _> = OpenOptions::new().write(true).open(machine.join("lock"));
+    lock.is_ok_and(|lock| lock.try_lock().is_err())
+}
+
 /// Directories of a directory whose names begin so.
 fn folders(directory: &Path, begin: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

@@ -1,0 +1,53 @@
+//! `welter explain ... --cluster WHERE`: the plan of a machine, before any is started.
+
+use crate::algorithms::algorithm::Algorithm;
+use crate::args::{CheckpointArgs, Cluster, ClusterArgs, ExplainOptions, RunOptions, TableArgs};
+use crate::cluster::{Job, Place};
+use crate::cluster_options::{check, unfit};
+use crate::computers::machines_of;
+use crate::failure::Failure;
+use crate::load::Source;
+use crate::session::Session;
+use crate::stdout::print;
+
+/// The run that is explained.
+fn explained(args: &ExplainOptions, cluster: &Cluster) -> RunOptions {
+    let ExplainOptions { price, input, graph, resources, .. } = args;
+    RunOptions {
+        input: input.clone(),
+        graph: *graph,
+        output: TableArgs { output: None, output_format: None, top: 0, report: None },
+        checkpoint: CheckpointArgs::default(),
+        resources: resources.clone(),
+        cluster: ClusterArgs { cluster: Some(cluster.clone()), ..ClusterArgs::default() },
+        price: price.clone(),
+    }
+}
+
+/// Says the plan of a run on a cluster.
+pub(crate) fn explain(
+    algorithm: &dyn Algorithm,
+    args: &ExplainOptions,
+    cluster: &Cluster,
+) -> Result<(), Failure> {
+    let run = explained(args, cluster);
+    check(algorithm, &run)?;
+    run.price.refuse_on_cluster()?;
+    let machines = machines_of(cluster)?;
+    let session = Session::start(run.resources.without_route())?;
+    let source = Source::of(&run.input)?;
+    algorithm.check(&run.input.shown())?;
+    if !source.lasts() {
+        return Err(unfit("each machine reads the input, which a pipe gives once"));
+    }
+    let place = Place { rank: None, writes: true };
+    let job = Job::of(algorithm, &run, (&source, machines), (place, &session))?;
+    let entry = algorithm.entry();
+    let plan = match &job.plan {
+        Some(plan) => plan.lines(),
+        None => {
+            "memory    not foreseen: rows of triangles are as many as the graph has\n".to_owned()
+        }
+    };
+    print(&format!("algorithm {}\n          {}\n{plan}", entry.name, entry.kind))
+}

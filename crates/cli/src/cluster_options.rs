@@ -1,0 +1,122 @@
+//! Options of a run on a cluster: which are refused, and which machines follow from them.
+//!
+//! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
+//! Tested by `a_cluster_refuses_what_it_cannot_do`.
+
+use welter_cluster::send::{self, Transport};
+use welter_engine::plan::{FrontierMode, IndexMode};
+use welter_objects::Location;
+use welter_protocol::config::Route;
+
+use crate::algorithms::algorithm::Algorithm;
+use crate::algorithms::on_cluster::refused;
+use crate::args::{CheckpointArgs, Cluster, RouteArg, RunOptions, TransportArg};
+use crate::failure::Failure;
+
+/// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
+/// buckets for each of the cluster.
+const SUB_RANGES_MAX: usize = 16;
+
+/// Refuses options that a cluster does not know yet.
+pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
+    let (resources, checkpoint) = (&args.resources, &args.checkpoint);
+    let said = [
+        ("--checkpoint-every", checkpoint.checkpoint_every.is_some()),
+        ("--threads", resources.threads.is_some()),
+        ("--edge-memory", resources.edge_memory.is_some()),
+        ("--edge-cache", resources.edge_cache.is_some()),
+        ("--encoding", resources.encoding.is_some()),
+        ("--compression", resources.compression.is_some()),
+        ("--read-size", resources.read_size.is_some()),
+        ("--write-size", resources.write_size.is_some()),
+        ("--in-flight", resources.in_flight.is_some()),
+        ("--io", resources.io.is_some()),
+        ("--stripe-bits", resources.stripe_bits.is_some()),
+        ("--block-bits", resources.block_bits.is_some()),
+        ("--no-combine", resources.no_combine),
+        ("--no-fuse", resources.no_fuse),
+        ("--frontier", algorithm.frontier() != FrontierMode::Auto),
+        ("--index", algorithm.index() != IndexMode::Auto),
+    ];
+    if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
+        return Err(refused(option));
+    }
+    if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {
+        return Err(unfit("each machine reads the table, which standard input gives once"));
+    }
+    let sends = args.resources.route == Some(RouteArg::Send);
+    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    if checkpoint.checkpoint.is_some() {
+        check_checkpoint(checkpoint, sends, is_local)?;
+    }
+    if sends && resources.memory.is_some() {
+        return Err(unfit("--memory: edges of --route send are in memory, and not bounded yet"));
+    }
+    match args.cluster.transport {
+        Some(_) if !sends => return Err(unfit("--transport is of --route send")),
+        Some(TransportArg::Shared) if !is_local => {
+            let what = "--transport shared: several computers have no memory in common";
+            return Err(Failure::usage(what).hint("take tcp or udp"));
+        }
+        _ => {}
+    }
+    match args.resources.route {
+        None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
+        Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
+    }
+}
+
+/// Refuses checkpoints that a cluster does not make.
+fn check_checkpoint(
+    checkpoint: &CheckpointArgs,
+    sends: bool,
+    is_local: bool,
+) -> Result<(), Failure> {
+    let is_elsewhere = checkpoint.checkpoint.as_deref().and_then(Location::of).is_some();
+    let what = match (sends, is_local, is_elsewhere) {
+        (true, ..) => "machines of --route send keep nothing of an iteration",
+        (_, false, _) => "machines of several computers have files of their own, in --scratch",
+        (.., true) => "machines of a cluster store blocks in directories",
+        _ => return Ok(()),
+    };
+    Err(unfit(format!("--checkpoint: {what}")))
+}
+
+/// Settings of messages between machines, of which some are on this computer.
+pub(crate) fn sending(args: &RunOptions) -> send::Settings {
+    let here = if let Some(Cluster::Local(machines)) = args.cluster.cluster { machines } else { 1 };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let transport = match args.cluster.transport {
+        None | Some(TransportArg::Tcp) => Transport::Tcp,
+        Some(TransportArg::Udp) => Transport::Udp,
+        Some(TransportArg::Shared) => Transport::Shared,
+    };
+    // Each sub-range has two threads.
+    let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
+    send::Settings { transport, sub_ranges, ..send::Settings::default() }
+}
+
+pub(crate) fn unfit(what: impl Into<String>) -> Failure {
+    Failure::usage(what.into()).hint("leave --cluster out to run in this process")
+}
+
+/// Threads that read the input: machines that are processes of one computer share its cores.
+pub(crate) fn threads(args: &RunOptions, rank: Option<usize>, machines: usize) -> Option<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
+    (is_local && rank.is_some()).then_some((cores / machines).max(1))
+}
+
+/// Where updates wait. `must_wait`: whether the program has none that do not.
+pub(crate) fn route(route: Option<RouteArg>, must_wait: bool) -> Result<Route, Failure> {
+    match route {
+        Some(RouteArg::Fold) if must_wait => {
+            let what = "--route fold: rows of triangles travel between machines as updates, which \
+                        wait nowhere on this route";
+            Err(unfit(what))
+        }
+        None if !must_wait => Ok(Route::Fold),
+        Some(RouteArg::Fold | RouteArg::Send) => Ok(Route::Fold),
+        _ => Ok(Route::Spill),
+    }
+}

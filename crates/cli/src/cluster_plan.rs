@@ -1,0 +1,162 @@
+//! The plan of a machine: settings with which it keeps its budget, and what it takes.
+//!
+//! Invariant: all machines of a run come to one plan, since it follows from the options, the graph
+//! and the number of machines. Checked in `Hello::refusal`, by the digest of their configuration.
+
+use std::fmt::Write;
+
+use welter_cluster::{Demand, Footprint, Settings, writing_bytes};
+use welter_engine::plan::human_bytes;
+use welter_model::edges::{EdgeStream, Reading};
+use welter_model::ids::IdMap;
+use welter_progress::FailureKind;
+use welter_protocol::config::Route;
+
+use crate::algorithms::on_cluster::ClusterProgram;
+use crate::cluster_options::unfit;
+use crate::failure::Failure;
+use crate::number_format::grouped;
+
+/// Bytes of an edge that is in memory, with a weight.
+const EDGE_BYTES: u64 = 16;
+
+/// Bytes of an edge of the part of the input at hand, in a list that has grown by doubling.
+const AT_HAND_BYTES: u64 = 48;
+
+/// Bytes of the edges of a class while parallel ones are merged.
+const CLASS_BYTES: u64 = 320 << 20;
+
+/// Plan of each machine.
+#[derive(Clone, Debug)]
+pub(crate) struct MachinePlan {
+    /// Settings of the cluster.
+    pub(crate) settings: Settings,
+    footprint: Footprint,
+    /// Bytes of the process that writes the result, beside those of a machine.
+    writing_bytes: u64,
+    budget: Option<u64>,
+}
+
+impl MachinePlan {
+    /// The plan of a program on a graph: its edges, as machines read them and as they were listed,
+    /// and how they are read. None where memory of machines is not bounded, which a budget wants.
+    pub(crate) fn of(
+        settings: Settings,
+        program: &ClusterProgram,
+        (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
+        (ids, writes): (&IdMap, bool),
+        budget: Option<u64>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(widths) = program.widths else {
+            return match budget {
+                Some(_) => Err(unfit("--memory: rows of triangles are not bounded by it yet")),
+                None => Ok(None),
+            };
+        };
+        let members = if program.has_members() { settings.vertices } else { 0 };
+        let all = reading.arcs(listed.edges()) + members;
+        let demand = |budget| {
+            let input_bytes = input_bytes(edges, listed, (reading, budget));
+            Demand { edges: all, input_bytes, widths }
+        };
+        let within = |budget| settings.within(budget, &demand(Some(budget)));
+        let settings = match budget {
+            Some(budget) => within(budget).map_err(|need| refusal(budget, least(need, within))),
+            None => Ok(settings),
+        }?;
+        let demand = demand(budget);
+        let Some(footprint) = settings.footprint(&demand) else { return Ok(None) };
+        let ids_bytes = if writes { ids.bytes() } else { 0 };
+        let writing_bytes = writing_bytes(settings.vertices, &widths, ids_bytes);
+        if let Some(budget) = budget.filter(|budget| writes && writing_bytes > *budget) {
+            return Err(refusal(budget, writing_bytes));
+        }
+        Ok(Some(Self { settings, footprint, writing_bytes, budget }))
+    }
+
+    /// The plan for a person.
+    pub(crate) fn lines(&self) -> String {
+        let Self { settings, footprint, writing_bytes, budget } = self;
+        let parts = |parts: &[(&str, u64)]| {
+            let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
+            let parts = parts.map(|(name, bytes)| format!("{name} {}", human_bytes(*bytes)));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let route = match settings.route {
+            Route::Fold => "fold",
+            Route::Spill => "spill",
+        };
+        let partitions = settings.cut().map_or(0, |cut| cut.partitions.count());
+        let of = budget.map_or(String::new(), |budget| format!(" of {}", human_bytes(budget)));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "cluster   {} machines, route {route}, {} partitions, chunks of {} edges",
+            settings.machines,
+            grouped(partitions.into()),
+            grouped(settings.chunk_records.into()),
+        );
+        let _ = writeln!(
+            text,
+            "memory    {}{of} a machine\n          {}",
+            human_bytes(footprint.memory_bytes()),
+            parts(&footprint.memory)
+        );
+        let _ = writeln!(
+            text,
+            "          {} in the process that writes the result",
+            human_bytes(*writing_bytes)
+        );
+        let _ = writeln!(
+            text,
+            "disk      {} a machine at most\n          {}",
+            human_bytes(footprint.disk_bytes()),
+            parts(&footprint.disk)
+        );
+        let _ = writeln!(
+            text,
+            "network   {} from a machine to others in an iteration over all edges",
+            human_bytes(footprint.sent_bytes)
+        );
+        text
+    }
+}
+
+/// Bytes that the input takes on each machine: what is in memory of edges that were read and
+/// listed, of which reading leaves no more than a quarter of a budget there, or the part at hand.
+fn input_bytes(
+    edges: &dyn EdgeStream,
+    listed: &dyn EdgeStream,
+    (reading, budget): (Reading, Option<u64>),
+) -> u64 {
+    let is_merged = !std::ptr::addr_eq(edges, listed);
+    let merging = if is_merged { CLASS_BYTES.min(listed.edges().saturating_mul(48)) } else { 0 };
+    let at_hand = |edges: u64| reading.arcs(edges).saturating_mul(AT_HAND_BYTES);
+    if listed.resident_bytes() > 0 {
+        let all = listed.edges().saturating_mul(EDGE_BYTES);
+        return merging + all.min(budget.map_or(u64::MAX, |budget| budget / 4)) + at_hand(1 << 16);
+    }
+    let parts = listed.parts().max(1) as u64;
+    merging + at_hand(listed.edges().div_ceil(parts))
+}
+
+/// The least budget that is enough, from one on that may be. With more memory more of the input
+/// stays there, up to a part of it.
+fn least(from: u64, within: impl Fn(u64) -> Result<Settings, u64>) -> u64 {
+    let mut least = from;
+    while let Err(need) = within(least) {
+        least = need.max(least + 1);
+    }
+    least
+}
+
+fn refusal(budget: u64, need: u64) -> Failure {
+    let [has, wants] = [budget, need].map(human_bytes);
+    let enough = wants.replace(' ', "");
+    Failure::new(
+        FailureKind::Budget,
+        format!("--memory {has}: a machine of this cluster takes {wants} at least"),
+    )
+    .hint(format!("give each --memory {enough} or more, or take more machines"))
+}

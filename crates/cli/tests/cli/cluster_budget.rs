@@ -1,0 +1,125 @@
+//! The memory of machines of a cluster: what they are said to take, what they take, and which runs
+//! are refused.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// Number in KiB of a line of the status of a process, as bytes.
+fn status(process: u32, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Processes that a process has started.
+fn children(process: u32) -> Vec<u32> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+/// The most that each machine of a command held at any time, without pages of files.
+fn peaks(mut command: Child) -> Vec<u64> {
+    let mut peaks = BTreeMap::<u32, u64>::new();
+    while command.try_wait().unwrap().is_none() {
+        for machine in children(command.id()) {
+            let held = status(machine, "VmHWM").zip(status(machine, "RssFile"));
+            if let Some((most, files)) = held {
+                let peak = peaks.entry(machine).or_default();
+                *peak = (*peak).max(most.saturating_sub(files));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(command.wait().unwrap().success());
+    peaks.into_values().collect()
+}
+
+/// The least budget that a refusal names.
+fn least(sandbox: &Sandbox, line: &str) -> String {
+    let refused = sandbox.run(&format!("{line} --memory 1MiB"));
+    assert_eq!(refused.code, Some(78), "{line}: {}", refused.stderr);
+    let (_, rest) = refused.stderr.split_once("give each --memory ").unwrap();
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+/// A size as it is written for people, without a space.
+fn bytes(size: &str) -> u64 {
+    let at = size.find(|digit: char| digit.is_ascii_alphabetic()).unwrap();
+    let (number, unit) = size.split_at(at);
+    let unit = ["B", "KiB", "MiB", "GiB"].iter().position(|name| *name == unit).unwrap();
+    (number.parse::<f64>().unwrap() * f64::from(1 << (10 * unit))) as u64
+}
+
+#[test]
+fn machines_keep_the_budget_that_a_refusal_names() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 14 -o graph.tsv");
+    for (algorithm, options) in [
+        ("pagerank rmat:17 --iterations 2", "local:2"),
+        ("pagerank rmat:17 --iterations 2", "local:3 --route spill"),
+        ("sssp rmat:16,weights=9 --source 1", "local:2"),
+        ("wcc rmat:16", "local:2"),
+        ("bfs graph.tsv --source 1", "local:2 --route spill"),
+    ] {
+        let line = format!("run {algorithm} --cluster {options}");
+        let budget = least(&sandbox, &line);
+        let line = format!("{line} --memory {budget} -q");
+        let mut command = sandbox.command(&line);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let peaks = peaks(command.spawn().unwrap());
+        let most = peaks.iter().max().copied().unwrap_or(0);
+        assert!(most > 0 && most <= bytes(&budget), "{line}: {peaks:?} of {}", bytes(&budget));
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_the_budget_of_machines() {
+    let sandbox = Sandbox::new();
+    for line in ["bfs rmat:15 --source 1 --parents", "wcc rmat:15", "kcore rmat:13"] {
+        let line = format!("run {line} -q -o -");
+        let expected = sandbox.must(&line);
+        for cluster in ["--cluster local:2", "--cluster local:3 --route spill"] {
+            let line = format!("{line} {cluster}");
+            let budget = least(&sandbox, &line);
+            assert!(sandbox.must(&format!("{line} --memory {budget}")) == expected, "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_plan_of_a_machine_says_memory_disk_and_network() {
+    let sandbox = Sandbox::new();
+    for cluster in ["local:2", "local:4 --route spill"] {
+        let what = "pagerank rmat:16";
+        let plan = sandbox.must(&format!("explain {what} --cluster {cluster} --memory 1GiB"));
+        let size = |label: &str| {
+            let line = plan.lines().find_map(|line| line.strip_prefix(label)).unwrap();
+            let words: Vec<&str> = line.split_whitespace().take(2).collect();
+            bytes(&words.concat())
+        };
+        assert!(plan.contains(" of 1.00 GiB a machine\n"), "{plan}");
+        assert!(size("memory") < 1 << 30, "{plan}");
+        let iterations = 5;
+        let run = format!("run {what} --iterations {iterations} --tolerance 0 -q");
+        sandbox.must(&format!("{run} --cluster {cluster} --memory 1GiB --report it.json"));
+        let report: Value = serde_json::from_slice(&sandbox.read("it.json")).unwrap();
+        let machines = report["cluster"]["machines"].as_array().unwrap();
+        let sent: u64 = machines.iter().map(|it| it["bytes_sent"].as_u64().unwrap()).sum();
+        let sent = sent / machines.len() as u64 / iterations;
+        let said = size("network");
+        assert!(sent / 3 <= said && said <= 3 * sent, "{sent} bytes an iteration: {plan}");
+    }
+    let refused = sandbox.run("explain triangles rmat:10 --cluster local:2 --memory 1GiB");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(sandbox.must("explain lcc rmat:10 --cluster local:2").contains("not foreseen"));
+    let refused = sandbox.run("explain pagerank rmat:16 --cluster local:2 --memory 10MiB");
+    assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+}

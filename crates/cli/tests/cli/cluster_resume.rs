@@ -1,0 +1,96 @@
+//! Runs on machines of one command whose command dies, or is interrupted, and is resumed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::sandbox::{Ended, Sandbox};
+
+const RUN: &str = "run pagerank rmat:12 --iterations 40 --tolerance 0 -q -o ranks.csv \
+                   --cluster local:2 --checkpoint kept";
+
+/// Manifests that a machine has stored so far.
+fn manifests(machine: &Path) -> usize {
+    let names = fs::read_dir(machine.join("manifests")).into_iter().flatten().flatten();
+    names.filter(|it| !it.file_name().to_string_lossy().contains("part")).count()
+}
+
+/// Starts the run, and waits until a checkpoint of it is there.
+fn begun(sandbox: &Sandbox, line: &str) -> Child {
+    let mut command = sandbox.command(line).spawn().unwrap();
+    let begun = Instant::now();
+    let machine = sandbox.path().join("kept/machine-0");
+    while manifests(&machine) == 0 {
+        assert!(command.try_wait().unwrap().is_none(), "it had checkpoints before it ended");
+        assert!(begun.elapsed() < Duration::from_mins(2));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    command
+}
+
+/// Ranks by vertex.
+fn ranks(bytes: &[u8]) -> Vec<f64> {
+    let text = std::str::from_utf8(bytes).unwrap();
+    let rank = |line: &str| line.rsplit_once(',').unwrap().1.parse().unwrap();
+    text.lines().skip(1).map(rank).collect()
+}
+
+#[test]
+fn a_run_goes_on_after_the_process_that_started_it_died() {
+    let sandbox = Sandbox::new();
+    sandbox.must(&RUN.replace("--cluster local:2 --checkpoint kept", ""));
+    let expected = ranks(&sandbox.read("ranks.csv"));
+    fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
+    let line = RUN.replace("--iterations 40", "--iterations 4000");
+    for (signal, code) in [(Signal::KILL, None), (Signal::INT, Some(75))] {
+        // The run is as long as it takes to be ended; what is compared is one that ends.
+        let command = begun(&sandbox, &line);
+        kill_process(Pid::from_child(&command), signal).unwrap();
+        let ended = Ended::waited(command);
+        assert_eq!(ended.code, code, "{}", ended.stderr);
+        assert!(
+            code.is_none() || ended.stderr.contains("`welter resume kept`"),
+            "{}",
+            ended.stderr
+        );
+        let again = sandbox.run(&line);
+        assert_eq!(again.code, Some(73), "{}", again.stderr);
+        // Words that it was told are changed where they are kept, so that it ends.
+        let description = String::from_utf8(sandbox.read("kept/cluster.json")).unwrap();
+        let shorter = description.replace("4000", "40");
+        fs::write(sandbox.path().join("kept/cluster.json"), shorter).unwrap();
+        fs::create_dir(sandbox.path().join("elsewhere")).unwrap();
+        let mut resume = sandbox.command("resume ../kept -q");
+        resume.current_dir(sandbox.path().join("elsewhere"));
+        let resumed = Ended::of(resume.output().unwrap());
+        assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+        let found = ranks(&sandbox.read("ranks.csv"));
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!((found - expected).abs() <= 1e-12, "{found} {expected}");
+        }
+        assert!(!sandbox.path().join("kept").exists());
+        fs::remove_dir(sandbox.path().join("elsewhere")).unwrap();
+        fs::remove_file(sandbox.path().join("ranks.csv")).unwrap();
+    }
+}
+
+#[test]
+fn a_run_that_cannot_begin_keeps_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("some.tsv", "1\t2\n2\tx\n");
+    let line = "run bfs rmat:5 --source 99 --cluster local:2 --checkpoint kept";
+    let ended = sandbox.run(line);
+    assert_eq!(ended.code, Some(65), "{}", ended.stderr);
+    fs::create_dir_all(sandbox.path().join("full/of")).unwrap();
+    let ended = sandbox.run(&line.replace("kept", "full").replace("99", "1"));
+    assert_eq!(ended.code, Some(73), "{}", ended.stderr);
+    for options in ["--route send --checkpoint d", "--checkpoint s3://bucket/run"] {
+        let ended = sandbox.run(&format!("run bfs rmat:5 --source 1 --cluster local:2 {options}"));
+        assert_eq!(ended.code, Some(2), "{options}: {}", ended.stderr);
+    }
+    assert!(!sandbox.path().join("d").exists());
+}

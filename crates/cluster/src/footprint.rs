@@ -1,0 +1,331 @@
+//! Footprint of a machine: the memory that it takes, what lies on its disk, and what it sends,
+//! reckoned before it starts.
+//!
+//! ```text
+//! process     the program, stacks of threads, buffers of connections
+//! input       edges of its own that are in memory, or the part of the input at hand
+//! degrees     12 bytes a vertex of the graph: counted, on their way, and of its own partitions
+//! sets        values, signals and accumulators of two partitions, their chunks as they come and
+//!             go, and what helpers hand over
+//! bins        edges, and updates on route spill, that wait for their chunk to be full
+//! under way   chunks that are pulled or served, and two windows of stores
+//! updates     of programs whose updates are not merged: all of a partition, at worst all
+//! beyond      an eighth, which the allocator has beyond what it was asked for
+//! ```
+//!
+//! Where a budget is smaller than what a cluster would like, sets, chunks and windows are halved
+//! until the machine fits ([`Settings::within`]): all machines come to the same, since all of it
+//! follows from numbers that they share.
+//!
+//! Not counted: the system's cache of files, and of a process that also writes the result what that
+//! takes ([`writing_bytes`]).
+
+use welter_protocol::config::{Edges, Route};
+
+use crate::settings::Settings;
+
+/// Bytes that a process takes whatever it does.
+const PROCESS_BYTES: u64 = 12 << 20;
+
+/// Bytes of a thread, and of a connection with its buffers.
+const THREAD_BYTES: u64 = 128 << 10;
+
+/// Bytes of an edge while it waits in a bin.
+const BINNED_BYTES: u64 = 16;
+
+/// Bytes beside the record of an update in a bin: its destination, and its place in a table.
+const PLACE_BYTES: u64 = 4 + 18;
+
+/// How often sets, chunks and windows are halved at most.
+const HALVINGS: u32 = 8;
+
+/// Widths of what a program has, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Widths {
+    /// A vertex, as machines store it.
+    pub vertex: u64,
+    /// Its signal.
+    pub signal: u64,
+    /// Its accumulator.
+    pub accum: u64,
+    /// An update that waits.
+    pub record: u64,
+    /// An edge on storage.
+    pub edge: u64,
+    /// Whether updates for one vertex are merged before they meet it.
+    pub combines: bool,
+}
+
+/// Demands of a run on its machines together, as far as they differ from run to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// Edges as they stream, in all.
+    pub edges: u64,
+    /// Bytes that reading the input takes on each machine.
+    pub input_bytes: u64,
+    /// Widths of the program.
+    pub widths: Widths,
+}
+
+/// Figures of each machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes of memory, by their use.
+    pub memory: Vec<(&'static str, u64)>,
+    /// Bytes on its disk, likewise.
+    pub disk: Vec<(&'static str, u64)>,
+    /// Bytes that it sends to others in an iteration that streams all edges.
+    pub sent_bytes: u64,
+}
+
+impl Footprint {
+    /// Bytes of memory in all.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Bytes on its disk in all.
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+/// Bytes of the process that writes the result of so many vertices, of such ids, at a time.
+pub fn writing_bytes(vertices: u64, widths: &Widths, ids_bytes: u64) -> u64 {
+    // As they come, in their order, and as columns.
+    PROCESS_BYTES + ids_bytes + 3 * vertices * widths.vertex
+}
+
+impl Settings {
+    /// Settings like these, or with smaller sets, chunks and windows, with which a machine keeps a
+    /// budget.
+    ///
+    /// # Errors
+    /// With the least budget that would do.
+    pub fn within(self, budget: u64, demand: &Demand) -> Result<Self, u64> {
+        let mut least = u64::MAX;
+        for halvings in 0..=HALVINGS {
+            let settings = self.halved(halvings);
+            let bytes = settings.footprint(demand).map_or(u64::MAX, |it| it.memory_bytes());
+            if bytes <= budget {
+                return Ok(settings);
+            }
+            least = least.min(bytes);
+        }
+        Err(least)
+    }
+
+    fn halved(self, times: u32) -> Self {
+        let records = (self.chunk_records >> times).max(1 << 12);
+        Self {
+            set_bytes_max: self.set_bytes_max >> times,
+            chunk_records: records.min(self.chunk_records),
+            chunk_vertices: (self.chunk_vertices >> times).max(1 << 10),
+            piece_edges: (self.piece_edges >> times).max(1 << 12),
+            store_window_bytes: (self.store_window_bytes >> times).max(1 << 18),
+            ..self
+        }
+    }
+
+    /// Figures of each machine; none where not even a vertex fits.
+    pub fn footprint(&self, demand: &Demand) -> Option<Footprint> {
+        let partitions = self.cut()?.partitions;
+        let (count, width) = (u64::from(partitions.count()), partitions.width());
+        let cut = Cut { count, width, of: *self };
+        Some(Footprint {
+            memory: cut.memory(demand),
+            disk: cut.disk(demand),
+            sent_bytes: cut.sent(demand),
+        })
+    }
+}
+
+/// Settings, and the partitions that follow from them.
+struct Cut {
+    count: u64,
+    /// Vertices of the widest.
+    width: u64,
+    of: Settings,
+}
+
+impl Cut {
+    fn machines(&self) -> u64 {
+        self.of.machines as u64
+    }
+
+    fn by_cells(&self) -> bool {
+        self.of.route == Route::Fold || self.of.edges != Edges::Fixed
+    }
+
+    fn cells(&self) -> u64 {
+        self.count.saturating_mul(self.count)
+    }
+
+    /// Bins of edges that are open at a time.
+    fn bins(&self) -> u64 {
+        let at_once = self.by_cells() && self.cells() <= self.of.bins_open_max;
+        if at_once { self.cells() } else { self.count }
+    }
+
+    /// Bytes of a full chunk of edges or updates.
+    fn chunk(&self, widths: &Widths) -> u64 {
+        let record = widths.edge.max(widths.record + 4);
+        u64::from(self.of.chunk_records) * record + (4 << 10)
+    }
+
+    /// Edges that a machine reads.
+    fn own_edges(&self, demand: &Demand) -> u64 {
+        demand.edges.div_ceil(self.machines())
+    }
+
+    /// Records of updates in the bin of a partition.
+    fn binned(&self, widths: &Widths) -> u64 {
+        let records = u64::from(self.of.chunk_records);
+        let most = if widths.combines { records.min(self.width) } else { records };
+        most.next_power_of_two()
+    }
+
+    /// Whether updates wait in bins.
+    fn has_update_bins(&self) -> bool {
+        self.of.route == Route::Spill
+    }
+
+    fn memory(&self, demand: &Demand) -> Vec<(&'static str, u64)> {
+        let Demand { widths, input_bytes, .. } = demand;
+        let machines = self.machines();
+        let threads = 4 * machines + 8;
+        let window = self.of.store_window_bytes;
+        let chunks = (2 * machines + 7) * self.chunk(widths);
+        let told = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
+        let mut parts = vec![
+            ("process", PROCESS_BYTES + threads * THREAD_BYTES),
+            ("input", input_bytes + self.of.piece_edges as u64 * 48),
+            ("degrees", 12 * self.of.vertices),
+            ("sets", self.sets(widths)),
+            ("bins", self.edge_bins(demand) + self.update_bins(widths)),
+            ("under way", chunks + 2 * window),
+            ("updates", told),
+        ];
+        let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+        parts.push(("beyond", all / 8));
+        parts
+    }
+
+    fn sets(&self, widths: &Widths) -> u64 {
+        let Widths { vertex, signal, accum, record, .. } = *widths;
+        let own = 4 * vertex + 2 * (vertex + signal) + accum;
+        let handed = (4 + record) * if self.of.machines > 1 { self.machines() + 1 } else { 0 };
+        self.width * (own + handed)
+    }
+
+    fn edge_bins(&self, demand: &Demand) -> u64 {
+        // Lists grow by doubling, up to a chunk.
+        let most = self.bins() * u64::from(self.of.chunk_records);
+        most.min(2 * self.own_edges(demand)) * BINNED_BYTES.max(8 + demand.widths.edge)
+    }
+
+    fn update_bins(&self, widths: &Widths) -> u64 {
+        if !self.has_update_bins() {
+            return 0;
+        }
+        let place = if widths.combines { PLACE_BYTES } else { 4 };
+        // Bins that are flushed are there twice.
+        self.count * self.binned(widths) * (2 * widths.record + place + 4)
+    }
+
+    fn disk(&self, demand: &Demand) -> Vec<(&'static str, u64)> {
+        let Demand { widths, .. } = demand;
+        let (edges, machines) = (self.own_edges(demand), self.machines());
+        // Edges that are rewritten are there as they were too.
+        let generations = if self.of.edges == Edges::Fixed { 1 } else { 2 };
+        let rough = if self.by_cells() && self.cells() > self.of.bins_open_max { 8 } else { 0 };
+        let updates =
+            if self.has_update_bins() || self.of.carries { edges * (4 + widths.record) } else { 0 };
+        // Of the checkpoint before too.
+        let vertices = 2 * self.of.vertices.div_ceil(machines) * widths.vertex;
+        vec![
+            ("edges", edges * (generations * widths.edge).max(rough + widths.edge)),
+            ("vertices", vertices),
+            ("updates", updates),
+        ]
+    }
+
+    fn sent(&self, demand: &Demand) -> u64 {
+        let Demand { widths, .. } = demand;
+        let (edges, machines) = (self.own_edges(demand), self.machines());
+        let set = self.of.vertices.div_ceil(machines) * widths.vertex;
+        let mut bytes = edges * widths.edge;
+        // Sets come to where they are applied, and go back.
+        bytes += 2 * set;
+        bytes += if self.by_cells() {
+            // All sets come to each partition.
+            set * self.count
+        } else {
+            set
+        };
+        if self.has_update_bins() {
+            // To where they wait, and from there.
+            let most = if widths.combines {
+                // A record for each vertex of each chunk that has an edge to it.
+                edges.min(self.of.vertices * edges.div_ceil(u64::from(self.of.chunk_records)))
+            } else {
+                edges
+            };
+            bytes += 2 * most * (4 + widths.record);
+        }
+        (u128::from(bytes) * u128::from(machines - 1) / u128::from(machines)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANKS: Widths =
+        Widths { vertex: 17, signal: 8, accum: 8, record: 8, edge: 5, combines: true };
+
+    fn demand(edges: u64) -> Demand {
+        Demand { edges, input_bytes: 1 << 20, widths: RANKS }
+    }
+
+    fn settings(machines: usize, route: Route) -> Settings {
+        Settings::new(machines, 1 << 24, RANKS.vertex, route)
+    }
+
+    #[test]
+    fn a_budget_is_kept_or_the_least_one_is_named() {
+        for route in [Route::Fold, Route::Spill] {
+            for machines in [1, 2, 7] {
+                let (all, demand) = (settings(machines, route), demand(1 << 28));
+                let wanted = all.footprint(&demand).unwrap().memory_bytes();
+                let least = all.within(0, &demand).unwrap_err();
+                assert!(least < wanted, "{least} of {wanted}");
+                assert_eq!(all.within(least - 1, &demand).unwrap_err(), least);
+                for budget in [least, 2 * least, wanted] {
+                    let found = all.within(budget, &demand).unwrap();
+                    assert!(found.footprint(&demand).unwrap().memory_bytes() <= budget);
+                }
+                let found = all.within(wanted, &demand).unwrap();
+                assert_eq!(found.chunk_records, all.chunk_records, "nothing is halved for nothing");
+            }
+        }
+    }
+
+    #[test]
+    fn more_machines_take_less_each() {
+        let of = |machines| settings(machines, Route::Spill).footprint(&demand(1 << 30)).unwrap();
+        let [one, two, four] = [1, 2, 4].map(of);
+        assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
+        assert!(two.sent_bytes > four.sent_bytes && four.sent_bytes > 0);
+        assert!(one.disk_bytes() > two.disk_bytes() && two.disk_bytes() > four.disk_bytes());
+    }
+
+    #[test]
+    fn what_is_not_merged_is_counted_whole() {
+        let widths = Widths { combines: false, ..RANKS };
+        let plain = settings(2, Route::Fold).footprint(&demand(1 << 20)).unwrap();
+        let told = Demand { widths, ..demand(1 << 20) };
+        let told = settings(2, Route::Fold).footprint(&told).unwrap();
+        assert!(told.memory_bytes() >= plain.memory_bytes() + (12 << 20));
+    }
+}
