@@ -59,7 +59,7 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 }
 
 impl Directory {
-    /// The directory of a run on so many machines: checkpoints, where the options say so.
+    /// The directory of a run on `machines` machines: checkpoints, where the options say so.
     pub(crate) fn of(
         algorithm: &dyn Algorithm,
         args: &RunOptions,

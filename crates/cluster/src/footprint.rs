@@ -90,7 +90,7 @@ impl Footprint {
     }
 }
 
-/// Bytes of the process that writes the result of so many vertices, of such ids, at a time.
+/// Bytes of the process that writes the result of `vertices` vertices, whose ids take `ids_bytes`.
 pub fn writing_bytes(vertices: u64, widths: &Widths, ids_bytes: u64) -> u64 {
     // As they come, in their order, and as columns.
     PROCESS_BYTES + ids_bytes + 3 * vertices * widths.vertex

@@ -8,6 +8,7 @@
 mod circles;
 mod invariants;
 mod layers;
+mod lengths;
 mod links;
 mod maps;
 mod openings;
@@ -79,6 +80,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(openings::check(&sources));
     findings.extend(words::check(&sources));
     findings.extend(circles::check(&sources));
+    findings.extend(lengths::check(&sources));
     findings.extend(invariants::check(&sources));
     findings.extend(unsafety::check(&sources));
     findings.extend(sources.iter().flat_map(layers::check_source));

@@ -94,6 +94,9 @@ const RETIRED: [(&str, &str); 84] = [
 /// or the reader.
 const VAGUE: [&str; 4] = ["everybody", "nobody", "somebody", "whoever"];
 
+/// Two words that stand for a number: a sentence names the parameter or constant that says it.
+const UNNAMED: [&str; 2] = [concat!("s", "o"), "many"];
+
 /// Identifiers in Rust that are retired words, and pages or comments that have a vague one.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     used(sources).chain(vague(sources)).collect()
@@ -107,14 +110,25 @@ fn vague(sources: &[Source]) -> impl Iterator<Item = Finding> {
         .iter()
         .filter(move |source| source.is("rs") || source.is("md") && !is_past(&source.path));
     prose.flat_map(|source| {
-        source.numbered().filter_map(|(line, text)| {
+        // The last word of the line before, since sentences are wrapped.
+        let mut last = String::new();
+        source.numbered().filter_map(move |(line, text)| {
+            let before = std::mem::take(&mut last);
             if source.is("rs") && !text.trim_start().starts_with("//") {
                 return None;
             }
             let text = text.to_lowercase();
-            let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let word = words.find(|word| VAGUE.contains(word))?;
-            let message = format!("\"{word}\": name the one that is meant");
+            let words: Vec<&str> = std::iter::once(before.as_str())
+                .chain(text.split(|c: char| !(c.is_alphanumeric() || c == '_')))
+                .filter(|word| !word.is_empty())
+                .collect();
+            last = words.last().map_or_else(String::new, |word| (*word).to_owned());
+            let message = if words.windows(2).any(|pair| pair == UNNAMED) {
+                format!("\"{}\": name the number that is meant", UNNAMED.join(" "))
+            } else {
+                let word = words.iter().find(|word| VAGUE.contains(word))?;
+                format!("\"{word}\": name the one that is meant")
+            };
             Some(Finding { path: source.path.clone(), line, message })
         })
     })
@@ -200,6 +214,15 @@ mod tests {
         ]);
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 1]);
+    }
+
+    #[test]
+    fn numbers_without_a_name_are_found_where_sentences_are_wrapped() {
+        let text = "// A list of @ many.\n// Room for @\n// many.\nlet @ = many;\n// So, and many.";
+        let text = text.replace('@', UNNAMED[0]);
+        let found = check(&[source("crates/x/src/a.rs", &text), source("a.md", "As many.")]);
+        let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [1, 3]);
     }
 
     #[test]

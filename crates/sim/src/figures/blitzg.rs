@@ -41,7 +41,7 @@ const CD: Algorithm = Algorithm {
     updates: &[1_000_000; 10],
 };
 
-/// An iteration of so many messages.
+/// An iteration of `messages` messages.
 fn pass(messages: f64, count: u32, (roles, costs): (Roles, Costs), gigabits: f64) -> Passed {
     let known = [costs.generate, costs.send, costs.fold].iter().all(|cost| cost.is_finite());
     if !known {

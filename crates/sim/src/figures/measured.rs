@@ -48,7 +48,7 @@ impl Measured {
         }
     }
 
-    /// Nanoseconds of a message that is written alone, to one of so many destinations.
+    /// Nanoseconds of a message that is written alone, to one of `destinations` destinations.
     pub(super) fn singly(&self, destinations: u32) -> f64 {
         1000.0 / self.of(&format!("generate-singly-{destinations}"))
     }

@@ -16,7 +16,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    /// Of so many gigabits a second each way; 0 is as fast as processors are.
+    /// A cable of `gigabits` gigabits a second each way; 0 is as fast as processors are.
     pub(crate) fn new(gigabits: u32) -> io::Result<Self> {
         let process = std::process::id();
         let names = ["a", "b"].map(|end| format!("welter-{process}-{end}"));

@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
     pub(crate) receive: f64,
 }
 
-/// Runs two processes for so many seconds.
+/// Runs two processes for `seconds` seconds.
 pub(crate) fn exchanged(cable: &Cable, kind: Kind, seconds: u32) -> io::Result<Outcome> {
     let started = |end: usize, role: &str| -> io::Result<Child> {
         let program = std::env::current_exe()?;

@@ -53,7 +53,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// A run of so many iterations.
+/// A run of `iterations` iterations.
 fn ran(command: &str, rate: u32, iterations: u32) -> io::Result<Ran> {
     let cable = Cable::new(rate)?;
     let folder = std::env::temp_dir().join(format!("welter-route-{}", std::process::id()));
