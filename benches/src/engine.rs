@@ -261,7 +261,7 @@ impl<P: Program> Program for Timed<P> {
 
 /// In-degrees: the least that can be done around the kernel, so that its time is the kernel's.
 ///
-/// Every vertex tells its neighbours 1, and `apply` keeps the sum. The kernel cannot know, and
+/// Every vertex sends 1 to its neighbours, and `apply` keeps the sum. The kernel cannot know, and
 /// loads a signal, adds and stores at each edge as for any sum; the answer is exact and easily
 /// checked.
 #[derive(Clone, Copy, Debug)]

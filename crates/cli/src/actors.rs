@@ -147,7 +147,7 @@ fn answer(output: ChildStdout) -> Option<Value> {
     serde_json::from_str(&line).ok()
 }
 
-/// Place of the host that an answer tells: without a key where it tells none.
+/// Place of the host that an answer states: without a key where it states none.
 fn seating(answer: &Value, patience: u64) -> Seating {
     let key = answer["key"].as_str().and_then(Credentials::of);
     Seating {
@@ -163,7 +163,7 @@ fn seating(answer: &Value, patience: u64) -> Seating {
 
 impl Drop for Starter {
     fn drop(&mut self) {
-        // It ends its machines when it hears no more.
+        // It ends its machines when its input ends.
         drop(self.input.take());
         let _ = self.child.wait();
     }

@@ -29,7 +29,7 @@ pub(crate) fn attempt<T>(
     };
     let Some(other) = algorithm.otherwise(FallbackReason::Memory) else { return Err(failure) };
     match attempt(&*other) {
-        // A user who gives it more shall hear of the way that needs less.
+        // A user who gives it more shall learn of the way that needs less.
         Err(again) if again.need() > failure.need() => Err(failure),
         done => {
             let done = done?;

@@ -6,9 +6,9 @@
 //!    /machine-RANK    blocks and manifests of a machine
 //! ```
 //!
-//! A command that dies takes its machines with it, since they hear the end of a pipe. What they
-//! have stored is there: `welter resume` starts others on it, who go on with the newest manifest,
-//! as after any crash of all machines.
+//! A command that dies takes its machines with it, since they see the end of a pipe. What they have
+//! stored is there: `welter resume` starts others on it, who go on with the newest manifest, as
+//! after any crash of all machines.
 
 use std::fs::{self, File};
 use std::io;

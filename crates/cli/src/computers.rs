@@ -140,7 +140,7 @@ pub(crate) fn take_part(
     }
 }
 
-/// A failure, or none, as machines tell it to each other.
+/// A failure, or none, as machines send it to each other.
 pub(crate) fn verdict<T>(done: &Result<T, Failure>) -> Verdict {
     let failure = done.as_ref().err()?;
     failure.kind().map(|kind| (kind, failure.message().to_owned()))

@@ -27,8 +27,8 @@ pub(crate) struct Hosted<'a> {
 }
 
 impl Hosted<'_> {
-    /// Waits for machines, and has the result. `listening` is told where they come to, and `told`
-    /// is set when there is one who tells them of the end.
+    /// Waits for machines, and has the result. `listening` receives the address that they connect
+    /// to, and `told` is set when there is a thread that sends them the end.
     pub(crate) fn run(
         &self,
         session: &Session,

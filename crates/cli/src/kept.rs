@@ -31,8 +31,8 @@ pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, KeptGraph)>, Fa
     let io = elsewhere::io(input)?;
     match KeptGraph::open(&elsewhere::trimmed(input), &io) {
         Ok(kept) => Ok(Some((input, kept))),
-        // A user who may not list a bucket is not told that an object is not there; reading it as
-        // a file says what is wrong, if that is refused too.
+        // A user who may not list a bucket does not learn that an object is not there; reading it
+        // as a file says what is wrong, if that is refused too.
         Err(EngineError::Store(StoreError::Missing { .. } | StoreError::Remote { .. })) => Ok(None),
         Err(error) => Err(error.into()),
     }

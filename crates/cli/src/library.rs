@@ -138,8 +138,8 @@ pub fn remove(directory: &Path) -> Result<(), Failure> {
 
 impl Graph {
     /// Reads files, or opens a kept graph, or gets a generator ready. Files are read whole, but raw
-    /// records stay where they are; if they are not to be `held`, each run reads them. Vertices
-    /// that the caller has are stated beside those of files.
+    /// records stay where they are; if they are not to be `held` in memory, each run reads them.
+    /// Vertices that the caller has are stated beside those of files.
     ///
     /// # Errors
     /// As of `welter run`: see [`Failure::code`].
@@ -176,9 +176,9 @@ impl Graph {
         })
     }
 
-    /// Takes a table that the caller has; its arrays are held, and not copied where ids are whole
-    /// numbers that lie close together. `words` as of [`Self::read`], with the name of the table in
-    /// the place of the inputs.
+    /// Takes a table that the caller has; its arrays are kept in memory, and not copied where ids
+    /// are whole numbers that lie close together. `words` as of [`Self::read`], with the name of
+    /// the table in the place of the inputs.
     ///
     /// # Errors
     /// As of `welter run`.

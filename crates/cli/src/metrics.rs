@@ -3,7 +3,7 @@
 //! The process that hosts the run serves those of all machines, by rank: they tell it twice a
 //! second what they have done. One request is answered at a time, whatever is asked for.
 //!
-//! Invariant: no other computer hears of a run unless the user trusts the network. Checked in
+//! Invariant: no other computer learns of a run unless the user trusts the network. Checked in
 //! `Metrics::start`. Tested by `metrics_are_of_each_machine_while_it_runs`.
 
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ pub(crate) struct Metrics {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Serves the figures of a run, if the options say where, and makes what is told of it.
+/// Serves the figures of a run, if the options say where, and makes what is shown of it.
 pub(crate) fn watch(args: &ClusterArgs) -> Result<(Live, Option<Metrics>), Failure> {
     let live = Live::default();
     let metrics = args.metrics.map(|address| Metrics::start(address, args, live.clone()));

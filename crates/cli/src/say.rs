@@ -1,4 +1,4 @@
-//! Standard error: what a person is told beside the results.
+//! Standard error: what a person reads beside the results.
 //!
 //! Invariant: that it cannot be written (its reader is gone, its disk is full) changes neither what
 //! is done nor the exit code. A pipe whose reader does not read is waited for, as by every program.

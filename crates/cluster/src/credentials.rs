@@ -3,8 +3,9 @@
 //! A file of credentials is copied to all machines of a cluster. It holds an Ed25519 key, with
 //! which each side of a connection signs its handshake; the other side takes no key but its own
 //! (raw public keys, RFC 7250, so there is no certificate that ends some day). Who has not the file
-//! says nothing to a machine and hears nothing of it; who has it is a machine. A proof for one side
-//! of a handshake is none for the other side, and none for another connection: both are TLS's.
+//! sends nothing to a machine and receives nothing from it; who has it is a machine. A proof for
+//! one side of a handshake is none for the other side, and none for another connection: both are
+//! TLS's.
 //!
 //! **Invariant:** no byte of a peer is looked at beyond TLS before it has proved that it has the
 //! key. Checked in `Same::check`. Tested by `only_who_has_the_key_is_heard`.
@@ -54,7 +55,7 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// Looks whether an address may be listened at, connected to or heard.
+    /// Looks whether an address may be listened at, connected to or received from.
     ///
     /// # Errors
     /// When it is not on this computer, and nothing is proved.

@@ -94,7 +94,7 @@ impl Driver {
         drop(events);
     }
 
-    /// Counts what an event says, and tells the host what the program decided.
+    /// Counts what an event says, and reports to the host what the program decided.
     fn look_at(&mut self, event: &Event) {
         self.activity.look_at_event(event);
         let Event::Done { token, outcome: Outcome::Decided { control, .. } } = event else {
@@ -106,7 +106,7 @@ impl Driver {
         }
     }
 
-    /// Tells the host what the machine has done so far.
+    /// Reports to the host what the machine has done so far.
     fn tell(&self) {
         let (times, counters) = (self.machine.times(self.clock.now()), self.machine.counters());
         let counts = self.links.counts();

@@ -56,7 +56,7 @@ pub trait Host {
     /// When that fails.
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError>;
 
-    /// Tells the process of a rank where another one listens.
+    /// Sends to the process of a rank the address where another one listens.
     ///
     /// # Errors
     /// When the address is not one that machines may have.
@@ -123,7 +123,7 @@ struct Seats<'h> {
     /// Decisions of the program, by iterations, and by which process that was said.
     decided: BTreeMap<u32, (u32, Bytes)>,
     began: Instant,
-    /// When a decision was last heard, by iterations.
+    /// Time when a decision was last received, by iterations.
     heard: BTreeMap<u32, Instant>,
     live: Live,
 }
@@ -177,7 +177,7 @@ impl Seats<'_> {
         (0..machines).try_for_each(|rank| self.introduce(rank))
     }
 
-    /// Tells the process of a rank of all others, and these of it.
+    /// Sends the addresses of all others to the process of a rank, and its address to these.
     fn introduce(&mut self, rank: Rank) -> Result<(), ClusterError> {
         for peer in (0..self.all.len()).filter(|&peer| peer != rank) {
             let [mine, other] = [rank, peer].map(|rank| self.all[rank].started.address);

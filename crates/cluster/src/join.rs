@@ -95,7 +95,7 @@ pub fn join(
     }
 }
 
-/// Tells rank 0 why this machine cannot take part, if it is reached in time.
+/// Reports to rank 0 why this machine cannot take part, if it is reached in time.
 pub fn decline(seating: &Seating, verdict: &Verdict) {
     let until = Instant::now() + seating.patience.min(LATE);
     while Instant::now() < until {
@@ -134,7 +134,7 @@ fn connect(seating: &Seating, joining: &Joining) -> std::io::Result<(Stream, [So
     Ok((stream, ends))
 }
 
-/// A process of a machine while rank 0 hears it.
+/// A process of a machine while it is connected to rank 0.
 struct Life {
     down: Option<Buffered>,
     up: Stream,

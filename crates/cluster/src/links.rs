@@ -9,9 +9,10 @@
 //! more than the protocol's channel takes. Each is made by the one that sends, who connects again
 //! when it breaks; the other side needs to know of no address.
 //!
-//! **Invariant:** machines that prove nothing to each other listen at, connect to and hear loopback
-//! addresses alone, unless the user trusts the network. Checked in `Trust::check`, which `listen`,
-//! `Links::locate` and `Shared::accept` ask. Tested by `other_addresses_than_loopback_are_refused`.
+//! **Invariant:** machines that prove nothing to each other listen at, connect to and receive from
+//! loopback addresses alone, unless the user trusts the network. Checked in `Trust::check`, which
+//! `listen`, `Links::locate` and `Shared::accept` ask. Tested by
+//! `other_addresses_than_loopback_are_refused`.
 
 pub(crate) mod counts;
 pub(crate) mod frames;
@@ -74,7 +75,7 @@ pub(crate) fn listen(address: SocketAddr, trust: &Trust) -> Result<TcpListener, 
 }
 
 impl Links {
-    /// The links of a machine that hands on what it hears to `events`.
+    /// The links of a machine that hands on what it receives to `events`.
     pub(crate) fn new(
         listener: TcpListener,
         (me, trust): (Identity, Trust),

@@ -1,7 +1,7 @@
 //! A run as it is seen while it lasts: what its machines said last.
 //!
-//! Machines tell their host what they have done every half second. Who draws or serves that looks
-//! here, and the run never waits for them.
+//! Machines report to their host what they have done every half second. Who draws or serves that
+//! looks here, and the run never waits for them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -109,7 +109,7 @@ impl Joining {
         to.flush()
     }
 
-    /// Hears it.
+    /// Receives the line.
     pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Self> {
         Self::of(&line(from)?).ok_or_else(|| ErrorKind::InvalidData.into())
     }

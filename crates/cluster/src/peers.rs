@@ -37,7 +37,7 @@ use crate::report::Reported;
 /// Connections that are at the door at a time.
 const GUESTS_MAX: usize = 64;
 
-/// Time in which machines are told how a run ended that begins too late to hear it otherwise.
+/// Time in which the end of a run is sent to machines that come too late to receive it otherwise.
 const LATE: Duration = Duration::from_secs(5);
 
 /// Time in which a machine must say something that it was asked for.
@@ -166,7 +166,7 @@ impl Peers {
         (0..self.machines).try_for_each(|rank| self.wait_for(rank, until))
     }
 
-    /// Tells all machines how the run has ended, those too that come now.
+    /// Sends the end of the run to all machines, those too that come now.
     pub fn end(mut self, verdict: &Verdict) {
         let line = format!("verdict {}\n", verdict_line(verdict));
         let mut told = [false].repeat(self.machines);
@@ -255,7 +255,7 @@ impl Peers {
         self.beaten = Instant::now();
         let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
         let waiting = self.waiting.iter_mut().flatten().map(|(down, _)| down);
-        // One that is gone is noticed by who hears it.
+        // One that is gone is noticed by its reader.
         for down in seats.map(|seat| &mut seat.down).chain(waiting) {
             say(down, "beat\n");
         }
@@ -314,7 +314,7 @@ impl Host for Peers {
 
     fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
         if let Some(seat) = &mut self.seats[rank] {
-            // One that has died is replaced, and told again.
+            // One that has died is replaced, and receives it again.
             say(&mut seat.down, &Request::Peer(peer, address).line());
         }
         Ok(())

@@ -105,7 +105,7 @@ impl Host for Processes {
 
     fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {
         if let Some(process) = &mut self.machines[rank] {
-            // One that has died is started again, and told again.
+            // One that has died is started again, and receives it again.
             let _ = process.ask(&Request::Peer(peer, address));
         }
         Ok(())

@@ -131,7 +131,7 @@ impl RunningMachine {
         }
     }
 
-    /// Tells it where another machine listens, from now on.
+    /// Sends it the address where another machine listens, from now on.
     ///
     /// # Errors
     /// When peers that are trusted so may not be there.

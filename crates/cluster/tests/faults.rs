@@ -83,7 +83,7 @@ impl Host for Killer {
     }
 }
 
-/// Workers of a job, of which that of `rank` tells of its works with these numbers, one a process.
+/// Workers of a job, of which that of `rank` reports its works with these numbers, one a process.
 fn telling(job: &Job, rank: Rank, numbers: Vec<u32>) -> (MakeTask, Receiver<()>) {
     let (tell, told) = channel();
     let mut make = job.workers();

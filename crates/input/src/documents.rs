@@ -231,7 +231,7 @@ impl<'a> Document<'a> {
         self.attributes.rank(attribute)
     }
 
-    /// Place of an attribute of edges that is told of where it holds numbers, and is no weight,
+    /// Place of an attribute of edges that is reported where it holds numbers, and is no weight,
     /// whatever its name is.
     pub(crate) fn number_rank(&mut self, attribute: &[u8]) -> Option<usize> {
         self.attributes.rank_of_other(attribute)

@@ -11,7 +11,7 @@
 //!
 //! Names of nodes are the ids, as integers where all of them are that. An attribute `weight` is the
 //! weight, and 1 where it is not there, as Graphviz has it. `len`, the length that an edge is to be
-//! drawn with, is told of and not read, unless the user says that it is the weight. Ports, labels
+//! drawn with, is reported and not read, unless the user says that it is the weight. Ports, labels
 //! and all that is for drawing are passed over. A second graph is refused, and so is an edge of the
 //! other kind than the graph's.
 //!

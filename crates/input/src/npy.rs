@@ -9,9 +9,9 @@
 //! columns are said or both readings are the same. Refused: adjacency matrices, arrays of objects,
 //! texts and complex numbers, tables with named fields, and other shapes.
 //!
-//! Invariant: one block of each column is held, whatever the header states; arrays that are stored
-//! column by column are read from as many places at once. Checked in `Block::read`. Tested by
-//! `stated_counts_take_no_memory`.
+//! Invariant: one block of each column is in memory, whatever the header states; arrays that are
+//! stored column by column are read from as many places at once. Checked in `Block::read`. Tested
+//! by `stated_counts_take_no_memory`.
 
 pub(crate) mod header;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Stream programs of which a snapshot can be taken between passes, to continue from.
 //!
 //! States of vertices are shared between threads, and steps are what programs like; snapshots are
-//! plain data. Between two passes they are all that a run is: which edges are candidates is told by
-//! states alone.
+//! plain data. Between two passes they are all that a run is: which edges are candidates is known
+//! by states alone.
 
 use bytemuck::Pod;
 

@@ -3,7 +3,7 @@
 //! A message along an edge may depend on what travelled along it before, as the messages of belief
 //! propagation do (Chaos, footnote 2: an extended version of its model, in which edges may be
 //! rewritten during the computation). So an edge is shown what *both* of its ends say, may change
-//! its state, and tells its target something.
+//! its state, and makes an update for its target.
 //!
 //! Every edge is shown once an iteration, and all of them see what was said in the iteration
 //! before. State that belongs to an edge whichever way it is followed lies twice, at the edge and
@@ -23,11 +23,11 @@ use crate::stream::Edge;
 pub trait Extended: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
-    /// Signal of a vertex: what it tells its edges.
+    /// Signal of a vertex: what it shows to its edges.
     type Signal: Pod + Send + Sync;
     /// State of an edge between iterations. All zeros at first.
     type State: Pod + Send + Sync;
-    /// Update that an edge tells its target.
+    /// Update that an edge sends to its target.
     type Update: Pod + Send + Sync;
     /// Accumulator that updates are folded into.
     type Accum: Pod + Send + Sync;
@@ -46,8 +46,8 @@ pub trait Extended: Sync {
     /// The signal of a vertex, which its edges read.
     fn signal(&self, value: &Self::Value) -> Self::Signal;
 
-    /// Changes the state of an edge, by what its source and its target say, and tells its target
-    /// something.
+    /// Changes the state of an edge, by what its source and its target say, and makes an update for
+    /// its target.
     fn edge(
         &self,
         edge: Edge,

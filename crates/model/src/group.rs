@@ -6,7 +6,7 @@
 //! to each other. What is learnt on the way has a fixed size.
 //!
 //! Every vertex speaks to its neighbours, in both directions of edges, and in every iteration. What
-//! it makes of what it hears depends on nothing else but its value, so an engine may leave out
+//! it makes of its updates depends on nothing else but its value, so an engine may leave out
 //! vertices to which all neighbours say what they said before.
 
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ use crate::program::{Applied, Next, Program, Total, Value, Vertex};
 pub trait Group: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
-    /// Update that a vertex tells its neighbours.
+    /// Update that a vertex sends to its neighbours.
     type Update: Pod + Ord + Send + Sync;
     /// Accumulator: what is learnt of the updates of a vertex.
     type Accum: Pod + PartialEq + Send + Sync;
@@ -37,7 +37,7 @@ pub trait Group: Sync {
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
-    /// The update that the vertex tells its neighbours.
+    /// The update that the vertex sends to its neighbours.
     fn update(&self, value: &Self::Value) -> Self::Update;
 
     /// The accumulator of no update.

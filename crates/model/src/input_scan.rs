@@ -1,11 +1,11 @@
 //! Input scans: what edges add up to in one pass over the input.
 //!
-//! Where an edge tells its target something that does not depend on what other edges do, no edge
-//! has to wait for another, and none has to be found again. So nothing is sorted, and no graph is
-//! made: each edge is met where the input has it, by the *slots* of its ends ([`crate::edges`]).
-//! Numbers of vertices are not known there.
+//! Where the update of an edge does not depend on what other edges do, no edge has to wait for
+//! another, and none has to be found again. So nothing is sorted, and no graph is made: each edge
+//! is met where the input has it, by the *slots* of its ends ([`crate::edges`]). Numbers of
+//! vertices are not known there.
 //!
-//! Invariant: a vertex is told in the order of the input, an edge before its reverse, so sums of
+//! Invariant: a vertex is updated in the order of the input, an edge before its reverse, so sums of
 //! floats have the same bits whichever thread reads what. Tested by `products_are_those_of_a_loop`.
 
 use bytemuck::Pod;
@@ -16,9 +16,9 @@ use crate::program::{Total, Value};
 pub trait InputScan: Sync {
     /// Sums over the edges of a part of the input.
     type Sums: Copy + Default + Send + Sync;
-    /// Update that an edge tells its target.
+    /// Update that an edge sends to its target.
     type Update: Pod + Send + Sync;
-    /// Accumulator of a vertex; zeros before it was told anything.
+    /// Accumulator of a vertex; zeros before it gathered anything.
     type Accum: Pod + Send + Sync;
     /// The result of a vertex.
     type Value: Value + Pod;
@@ -28,7 +28,7 @@ pub trait InputScan: Sync {
     /// Whether weights are looked at.
     const WEIGHTED: bool = false;
 
-    /// Adds an edge to the sums; what it tells its target, if anything. The reverse of an edge that
+    /// Adds an edge to the sums; its update for its target, if any. The reverse of an edge that
     /// stands for both directions is met like any other.
     fn edge(
         &self,
@@ -38,12 +38,12 @@ pub trait InputScan: Sync {
         sums: &mut Self::Sums,
     ) -> Option<Self::Update>;
 
-    /// Adds what an edge told.
+    /// Adds the update of an edge.
     fn gather(&self, accum: Self::Accum, update: Self::Update) -> Self::Accum;
 
     /// The totals that the sums of a part add.
     fn total(&self, sums: Self::Sums) -> Self::Total;
 
-    /// The result of the vertex in a slot, by what it was told, and what it adds to the totals.
+    /// The result of the vertex in a slot, by its accumulator, and what it adds to the totals.
     fn value(&self, slot: u32, accum: Self::Accum) -> (Self::Value, Self::Total);
 }

@@ -1,7 +1,7 @@
 //! The intersecting program: which neighbours of a vertex are neighbours of each other.
 //!
 //! Neither accumulators nor groups tell that: it takes the rows of two vertices at an edge. An
-//! engine walks over triangles, each once, and tells every corner of the edges on its far side.
+//! engine walks over triangles, each once, and counts for every corner the edges on its far side.
 
 use crate::program::Value;
 

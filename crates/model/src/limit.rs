@@ -27,8 +27,8 @@ impl Limit {
     /// The limit of programs whose edges may be relaxed in any order
     /// ([`ORDER_INDEPENDENT`](crate::program::Program::ORDER_INDEPENDENT)). The smallest value of
     /// those that wait can become no smaller, so its vertex is done once its edges were relaxed: an
-    /// iteration a vertex.
-    /// Values that a checkpoint restores are told again, which takes as many iterations once more.
+    /// iteration a vertex. Values that a checkpoint restores are sent again, which takes as many
+    /// iterations once more.
     pub fn of_relaxing() -> Self {
         Self::Proved {
             most: |vertices| vertices.saturating_mul(2).saturating_add(SPARE),

@@ -13,7 +13,7 @@
 //!   same bits for any number of threads. Tested by `every_task_gives_the_same_bits_as_in_memory`.
 //! - No function of a program can fail, and none knows where its data lies.
 //!
-//! The largest number of all vertices that reach a vertex, itself included. A vertex that heard of
+//! The largest number of all vertices that reach a vertex, itself included. A vertex that received
 //! no larger one is not active, and the run ends when none is. Engines do what the loop at the end
 //! does, here on a path of three vertices:
 //!
@@ -170,8 +170,9 @@ impl<V, G> Applied<V, G> {
 pub trait Program: Sync {
     /// State of a vertex between iterations.
     type Value: Value;
-    /// The packed column that `scatter` reads: what a vertex tells its neighbours. It is computed
-    /// once a vertex and iteration, so that a wide `Value` does not spoil the cache of the edges.
+    /// The packed column that `scatter` reads: what a vertex sends to its neighbours. It is
+    /// computed once a vertex and iteration, so that a wide `Value` does not spoil the cache of the
+    /// edges.
     type Signal: Pod + Send + Sync;
     /// Update that travels along an edge.
     type Update: Pod + Send + Sync;
@@ -198,8 +199,8 @@ pub trait Program: Sync {
     /// Whether one update is as good as all that an iteration has for a vertex: the one of the
     /// smallest source, among those that became active in the last iteration, gives the same
     /// accumulator as all of them. Then a vertex may look through its sources, in ascending order,
-    /// and stop at the first that is active, instead of being told by all. Needs `MONOTONE` and no
-    /// `urgency`.
+    /// and stop at the first that is active, instead of being updated by all. Needs `MONOTONE` and
+    /// no `urgency`.
     const ANY_UPDATE_SUFFICES: bool = false;
 
     /// Whether the answer is what is left when relaxing edges ([`Self::relax`]) changes nothing any
@@ -221,8 +222,8 @@ pub trait Program: Sync {
     const GROUPS: bool = false;
 
     /// Whether an accumulator knows whom it is of: it begins from the value of its vertex
-    /// ([`Self::init_accum`]), because what an update means depends on that. Then updates are told
-    /// one by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
+    /// ([`Self::init_accum`]), because what an update means depends on that. Then updates are
+    /// applied one by one, and never merged before they meet it. Not with `MONOTONE` or `GROUPS`.
     const ACCUM_FROM_VALUE: bool = false;
 
     /// Whether updates may be merged before they meet the accumulator of their destination.

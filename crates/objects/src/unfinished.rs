@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All of this process.
 static ALL: Mutex<Vec<Arc<Unfinished>>> = Mutex::new(Vec::new());
-/// Told when one has ended.
+/// Notified when one has ended.
 static ENDED: Condvar = Condvar::new();
 
 /// An upload in parts.
@@ -68,7 +68,7 @@ impl Unfinished {
     /// way.
     ///
     /// # Errors
-    /// When the store could not be told.
+    /// When the request to the store failed.
     pub(crate) fn give_up(&self, flew: bool) -> Result<(), ObjectError> {
         let Some(upload) = self.take() else { return Ok(()) };
         let given_up = runtime::wait(abort(upload, &self.name, flew));
@@ -102,7 +102,7 @@ pub fn give_up_all(patience: Duration) -> Vec<String> {
     left.iter().map(|one| one.name.clone()).collect()
 }
 
-/// Tells the store to drop an upload. Where parts were on their way it is told twice, because one
+/// Asks the store to drop an upload. Where parts were on their way it is asked twice, because one
 /// that arrives meanwhile may stay.
 async fn abort(
     mut upload: Box<dyn MultipartUpload>,

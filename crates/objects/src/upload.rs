@@ -11,10 +11,10 @@
 //! bytes, so that 10,000 of them, the most that a store takes, would be 8 TiB, the largest object
 //! being smaller.
 //!
-//! Invariants: no more than [`Upload::MEMORY_BYTES`] are held of an object below 54 GiB, and no
-//! more than two parts beyond · each upload carries a mark of its own, so an answer that was lost
-//! is no failure where the object is there with that mark. Checked in `send_off` and `settled`.
-//! Tested by `parts_on_their_way_are_few` and `an_answer_that_is_lost_is_no_failure`.
+//! Invariants: no more than [`Upload::MEMORY_BYTES`] are in memory of an object below 54 GiB, and
+//! no more than two parts beyond · each upload carries a mark of its own, so an answer that was
+//! lost is no failure where the object is there with that mark. Checked in `send_off` and
+//! `settled`. Tested by `parts_on_their_way_are_few` and `an_answer_that_is_lost_is_no_failure`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -185,7 +185,8 @@ impl Upload {
     /// Drops all that was written.
     ///
     /// # Errors
-    /// When the store could not be told, so that parts may lie there that no reader sees.
+    /// When the request to the store failed, so that parts may lie there that no reader
+    /// sees.
     pub fn give_up(mut self) -> Result<(), ObjectError> {
         self.end()
     }

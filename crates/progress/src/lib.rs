@@ -168,10 +168,10 @@ impl Progress {
         lock(&self.shared.iterations).entries()
     }
 
-    /// Lets `watch` hear of each iteration that was done, once what it moved is known; of those of
+    /// Calls `watch` with each iteration that was done, once what it moved is known; of those of
     /// the first `watch` only.
     pub fn watch(&self, watch: impl Fn(&PhaseReport) + Send + Sync + 'static) {
-        // A second one is not heard.
+        // A second one is not called.
         let _ = self.shared.watch.set(Box::new(watch));
     }
 

@@ -34,7 +34,7 @@ use crate::steal::accepts;
 pub(crate) struct Owned {
     stealers: Vec<Stealer>,
     stage: Stage,
-    /// Stored accumulators that stealers told of.
+    /// Stored accumulators that stealers reported.
     parked: Vec<(BlockName, Rank)>,
     /// Accumulators that came and are not merged yet.
     received: VecDeque<Payload>,

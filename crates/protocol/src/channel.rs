@@ -52,7 +52,7 @@ impl Channel {
         self.received
     }
 
-    /// Whether the peer waits to hear that something came.
+    /// Whether the peer waits for an acknowledgement.
     pub(crate) fn owes(&self) -> bool {
         self.owes
     }

@@ -115,7 +115,7 @@ pub struct Timing {
     pub resend: Time,
     /// Time between two signs of life.
     pub ping: Time,
-    /// Silence after which the host is told.
+    /// Silence after which it is reported to the host.
     pub suspect: Time,
     /// Silence, or a want of a machine, after which the run ends.
     pub patience: Time,

@@ -27,7 +27,7 @@ pub(crate) struct Context {
     /// Messages of the machine to itself, which pass no network.
     pub(crate) local: VecDeque<Message>,
     pub(crate) channels: Vec<Channel>,
-    /// The newest process of each rank that was heard of.
+    /// The newest process of each rank that is known.
     pub(crate) roster: Vec<u32>,
     pub(crate) counters: Counters,
     /// Work that the program has not ended.

@@ -14,7 +14,7 @@
 //! those who join bring along, so a successor of it continues like any restarted machine.
 //!
 //! **Invariant:** an epoch is installed only when all ranks have left all epochs before it.
-//! Asserted in `Coordinator::install`. **Invariant:** a checkpoint is told of only when its
+//! Asserted in `Coordinator::install`. **Invariant:** a checkpoint is announced only when its
 //! manifest is durable here and, where copies are kept, on the machine that mirrors this one.
 //! Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
 
@@ -68,7 +68,7 @@ pub(crate) struct Coordinator {
     /// Updates that wait for the next gather.
     updates: u64,
     due: Due,
-    /// Committed, and not told of yet.
+    /// Committed, and not announced yet.
     committed: Option<Arc<Manifest>>,
     /// The newest that this process committed, or was about to.
     newest: Option<Arc<Manifest>>,

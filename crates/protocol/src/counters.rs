@@ -23,7 +23,7 @@ paths! {
     StealDeclined,
     /// A proposal came when the partition was done.
     StealTooLate,
-    /// A proposal came before the master knew of the step, and was held.
+    /// A proposal came before the master knew of the step, and was kept until it did.
     StealTooEarly,
     /// A stealer streamed edges in the scatter phase.
     StolenScatter,
@@ -51,7 +51,7 @@ paths! {
     NotRewritten,
     /// A chunk of updates was made in a gather, for the next one.
     Carried,
-    /// A master has told a part of what it tells as it applies.
+    /// A master has sent a part of what it sends as it applies.
     AppliedInParts,
     /// Accumulators were handed over.
     HandedOver,
@@ -81,7 +81,7 @@ paths! {
     Skipped,
     /// A cell had nothing left for this engine, so the signals of its sources were not loaded.
     NotLoaded,
-    /// Some engines were not asked for a cell, for they had told that they have none of it.
+    /// Some engines were not asked for a cell, for they had reported that they have none of it.
     NotAsked,
     /// Chunks of a cell were asked for before the one at work had ended.
     LookedAhead,
@@ -97,7 +97,7 @@ paths! {
     OtherProcess,
     /// This process learnt that it was replaced.
     Fenced,
-    /// The host was told of a silence.
+    /// A silence was reported to the host.
     Suspected,
     /// An epoch began.
     Epoch,
@@ -143,9 +143,9 @@ paths! {
     Damaged,
     /// Storage failed.
     StorageFailed,
-    /// A machine failed, or heard that the run ends.
+    /// A machine failed, or received the end of the run.
     Failed,
-    /// Two machines did not hear each other for too long.
+    /// Two machines received nothing from each other for too long.
     PairCut,
     /// A disk or a program did not answer for too long.
     Waited,

@@ -1,9 +1,9 @@
 //! The end of a run before its time: one reason, with which all machines end.
 //!
 //! A machine fails when its input is malformed, its budget too small, the user has had enough, or a
-//! wait is too long. It does nothing more then but to tell the coordinator, until it is answered.
-//! The coordinator takes the first failure that it hears of as the verdict, and tells all machines
-//! until all have heard it, or patience ends.
+//! wait is too long. It does nothing more then but to report to the coordinator, until it is
+//! answered. The coordinator takes the first failure that it receives as the verdict, and sends it
+//! to all machines until all have received it, or patience ends.
 //!
 //! ```text
 //! fails(x) at t       =>  x begins no work after t
@@ -30,7 +30,7 @@ pub(crate) struct Ending {
     failure: Failure,
     since: Time,
     said: Option<Time>,
-    /// Machines that have heard the verdict; the coordinator's alone.
+    /// Machines that have received the verdict; the coordinator's alone.
     heard: Vec<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Ending {
         }
     }
 
-    /// A machine has heard the verdict.
+    /// A machine has received the verdict.
     pub(crate) fn on_verdict_heard(&mut self, cx: &mut Context, from: Rank) {
         self.heard[from] = true;
         self.tick(cx);

@@ -13,7 +13,7 @@ pub enum Exit {
     Storage,
     /// A machine did not come back in time. Exit code 75.
     Absent,
-    /// Two machines did not hear each other for too long. Exit code 75.
+    /// Two machines received nothing from each other for too long. Exit code 75.
     Cut,
     /// A disk or a program did not answer for too long. Exit code 75.
     Stalled,

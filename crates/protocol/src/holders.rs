@@ -1,9 +1,9 @@
 //! Machines that have chunks of the cells of a partition, as an engine that streams it learns by
 //! and by.
 //!
-//! An engine that asks another one the first time for a partition wants to be told of all its
-//! cells ([`crate::messages::Stock`]), and asks for no cell any more of which that one has none.
-//! With `m` machines a partition has `m` cells, whose chunks lie at a few engines each:
+//! An engine that asks another one the first time for a partition asks for all its cells
+//! ([`crate::messages::Stock`]), and asks for no cell any more of which that one has none. With `m`
+//! machines a partition has `m` cells, whose chunks lie at a few engines each:
 //!
 //! ```text
 //! pulls of a partition  <=  chunks + cells * engines        where none tells
@@ -22,19 +22,19 @@ use crate::ids::Rank;
 /// Engines by cells.
 #[derive(Default)]
 pub(crate) struct Holders {
-    /// Engines that have not told.
+    /// Engines that have not reported their cells.
     untold: BTreeSet<Rank>,
     /// Of the others those that had a chunk of a cell, by its source partition.
     holders: BTreeMap<u32, Vec<Rank>>,
 }
 
 impl Holders {
-    /// Holders as long as no engine has told which cells it has.
+    /// Holders as long as no engine has reported which cells it has.
     pub(crate) fn of_all(cx: &Context) -> Self {
         Self { untold: (0..cx.machines()).collect(), holders: BTreeMap::new() }
     }
 
-    /// An engine has told of which cells it has a chunk.
+    /// An engine has reported of which cells it has a chunk.
     pub(crate) fn note_cells(&mut self, engine: Rank, cells: &[u32]) {
         if self.untold.remove(&engine) {
             for &source in cells {
@@ -43,7 +43,7 @@ impl Holders {
         }
     }
 
-    /// Whether an engine has not told.
+    /// Whether an engine has not reported its cells.
     pub(crate) fn is_untold(&self, engine: Rank) -> bool {
         self.untold.contains(&engine)
     }

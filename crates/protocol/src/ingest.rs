@@ -59,7 +59,7 @@ impl Ingest {
         self.without_values = if edges_only { 0 } else { own };
     }
 
-    /// The last piece of the input was read: tells the masters how many edges leave their vertices.
+    /// The last piece of the input was read: sends the masters how many edges leave their vertices.
     pub(crate) fn read(&mut self, cx: &mut Context, degrees: Vec<Payload>) {
         self.read = true;
         if self.edges_only {

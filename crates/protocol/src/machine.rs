@@ -267,7 +267,7 @@ impl Machine {
         }
         if to_incarnation != 0 && to_incarnation != cx.incarnation && !any_process {
             // It was meant for a predecessor. Who sent it learns so: else two that do not know of
-            // each other's newest process would never hear of it.
+            // each other's newest process would never learn of it.
             cx.counters.count(Path::OtherProcess);
             return cx.send_unreliable(from, Message::Ping);
         }

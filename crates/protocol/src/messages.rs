@@ -224,7 +224,7 @@ pub enum Message {
     Fail(Failure),
     /// The run ends with this. Repeated.
     Abort(Failure),
-    /// The sender has heard that.
+    /// The sender has received that.
     Aborting,
     /// The master has done its own part: your accumulators, please.
     Collect {
@@ -332,7 +332,7 @@ pub struct Pull {
     pub active: u64,
     /// When it was sent, by the clock of the sender.
     pub sent: Time,
-    /// Whether the answer shall tell of other cells; see [`Stock::cells`].
+    /// Whether the answer shall list other cells; see [`Stock::cells`].
     pub tells: bool,
 }
 
@@ -345,7 +345,7 @@ pub struct Stock {
     /// None where the step has not begun there.
     pub left: Option<u64>,
     /// Source partitions of the cells of the same partition of which it has a chunk, if it was
-    /// asked to tell.
+    /// asked to list them.
     pub cells: Vec<u32>,
 }
 
@@ -360,7 +360,7 @@ pub struct Made {
     pub active: u64,
 }
 
-/// Event that a machine is told of.
+/// Event that a machine receives.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// It has started, and this is on its storage. Always the first.

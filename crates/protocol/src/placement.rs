@@ -183,7 +183,7 @@ mod tests {
             (Placement::Owner, &[(0, 10), (1, 0)], 4, 10),
             (weighted(&[1, 3]), &[(1, 30)], 2, 40),
             (weighted(&[0, 3]), &[(0, 0)], 2, 0),
-            // One's own disk is empty, and two have told.
+            // One's own disk is empty, and two have reported.
             (Placement::Random, &[(0, 0), (1, 10), (2, 20)], 4, 40),
             (Placement::Random, &[(0, 0), (1, 10), (2, 20), (3, 0)], 4, 30),
             (Placement::Random, &[(0, 0), (1, 0)], 4, 0),

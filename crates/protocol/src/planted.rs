@@ -36,7 +36,7 @@ pub enum Bug {
     OwnDiskAlone,
     /// A storage engine says "none" though its neighbour still has chunks, and is believed for all.
     FirstNoneEnds,
-    /// Cursors are reset when the engine hears of a step, not when it is asked.
+    /// Cursors are reset when the engine receives a step, not when it is asked.
     EagerCursor,
     /// The barrier after a scatter opens when all but one have arrived.
     EarlyBarrier,
@@ -89,7 +89,7 @@ pub enum Bug {
     IdleNotRewritten,
     /// A cell is left out though it has an active source, now and then.
     CellSkipped,
-    /// An engine that tells which cells it has leaves one out, now and then.
+    /// An engine that reports which cells it has leaves one out, now and then.
     CellUntold,
     /// Frames whose heads or bodies were garbled are taken as they are (planted in the simulated
     /// network).
@@ -99,7 +99,7 @@ pub enum Bug {
     /// An update is merged twice into the record that waits for its destination, now and then
     /// (planted in the kernels of the simulator).
     CombinedTwice,
-    /// A machine tells each master the degrees of all vertices, and not of its partition (planted
+    /// A machine sends each master the degrees of all vertices, and not of its partition (planted
     /// in the workers of the simulator, as is the next one).
     DegreesOfAll,
     /// A stealer hands over all updates that it has met, and no accumulators.
@@ -125,7 +125,7 @@ pub enum Bug {
     CornerTwice,
     /// Rows that come by meet those of a range twice.
     RowsMeetTwice,
-    /// All rows of a partition are held, whatever room they have.
+    /// All rows of a partition are kept in memory, whatever room they have.
     RowsUnbounded,
     /// Within an epoch, messages of a process that was replaced are taken, and those for one.
     OlderProcess,

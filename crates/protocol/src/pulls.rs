@@ -53,7 +53,7 @@ impl Pulls {
         Self { generation, open, directory, ..Self::default() }
     }
 
-    /// Of a cell of these sources: engines that have told that they have no chunk of it are not
+    /// Of a cell of these sources: engines that have reported that they have no chunk of it are not
     /// asked.
     pub(crate) fn of(cx: &mut Context, generation: u32, holders: &Holders, source: u32) -> Self {
         if cx.config.placement == Placement::Directory {

@@ -15,9 +15,10 @@
 //! `what_is_on_its_way_to_the_disk_when_an_epoch_ends_is_deleted`; checked by the simulator in
 //! `Orphans::look`.
 //!
-//! **Invariant:** while an epoch lasts, what is told stored stays until its step has ended and no
-//! kept manifest needs it: `needed(b, t) and stored(b) <= t  =>  b in here(t)`, unless the disk
-//! damages it. Checked by the simulator in `ExactlyOnce::finished` and `Checkpoints::persisted`.
+//! **Invariant:** while an epoch lasts, what is reported as stored stays until its step has ended
+//! and no kept manifest needs it: `needed(b, t) and stored(b) <= t  =>  b in here(t)`, unless the
+//! disk damages it. Checked by the simulator in `ExactlyOnce::finished` and
+//! `Checkpoints::persisted`.
 
 mod chunk_set;
 mod requests;

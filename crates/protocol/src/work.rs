@@ -180,7 +180,7 @@ pub enum Outcome {
     HandedOver(Payload),
     /// Accumulators were merged.
     Merged,
-    /// A part of what applying tells others ([`crate::carrying`]): it is to be asked for again.
+    /// A part of what applying sends to others ([`crate::carrying`]): it is to be asked for again.
     Applied {
         /// Updates that were made, to be stored.
         made: u64,

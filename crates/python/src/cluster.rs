@@ -22,7 +22,8 @@ pub(crate) fn cluster_key(py: Python<'_>) -> PyResult<String> {
     machines::key().map_err(|failure| raised(py, &failure))
 }
 
-/// Runs what words say on machines that come; `listening` is told where they come to.
+/// Runs what words say on machines that come; `listening` receives the address that they connect
+/// to.
 #[pyfunction]
 #[pyo3(signature = (words, seat, listening, tick=None))]
 pub(crate) fn cluster_host(
@@ -62,7 +63,7 @@ pub(crate) fn cluster_machine(
     working(py, None, |progress| machines::machine(&words, &place, rank, progress))
 }
 
-/// Tells the host that no machine of a rank will come any more.
+/// Reports to the host that no machine of a rank will come any more.
 #[pyfunction]
 pub(crate) fn cluster_absent(py: Python<'_>, seat: Seat, rank: usize, why: String) -> PyResult<()> {
     let place = place(seat);

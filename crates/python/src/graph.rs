@@ -24,7 +24,7 @@ pub(crate) struct Graph {
 #[pymethods]
 impl Graph {
     /// Reads files, beside tables of vertices, or leaves them to each run if they are not to be
-    /// held; opens a kept graph or makes a generator ready.
+    /// kept in memory; opens a kept graph or makes a generator ready.
     #[staticmethod]
     #[pyo3(signature = (words, tick=None, held=true, tables=None))]
     fn read(

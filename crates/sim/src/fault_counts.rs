@@ -1,6 +1,5 @@
-//! Kinds of faults, and how often each occurred: counted where it occurs, not where it is
-//! planned. A disk that is told to fail its next write, and is never written to again, has not
-//! failed.
+//! Kinds of faults, and how often each occurred: counted where it occurs, not where it is planned.
+//! A disk that is set to fail its next write, and is never written to again, has not failed.
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
@@ -55,7 +54,7 @@ kinds! {
     TwoWay = "message lost, cut both ways",
     /// A bit of a message flipped.
     Garbled = "message garbled",
-    /// Two machines never hear each other again.
+    /// Two machines never receive from each other again.
     CutForGood = "cut for good",
     /// A disk or a program never answered.
     Stuck = "disk or program stuck",

@@ -102,7 +102,7 @@ impl Fault {
     }
 }
 
-/// A cut that never ends: mostly between two machines that both hear the coordinator.
+/// A cut that never ends: mostly between two machines that both receive from the coordinator.
 fn cut_for_good(
     random: &mut Random,
     machines: usize,

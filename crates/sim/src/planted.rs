@@ -65,7 +65,7 @@ pub const BUGS: [Bug; 56] = [
     Bug::RowsUnbounded,
 ];
 
-/// Partitioning that workers are told: edges that are binned by both ends are so at once, however
+/// Partitioning that workers are given: edges that are binned by both ends are so at once, however
 /// many bins that takes.
 pub fn cut(config: &Config, cut: Partitioning) -> Partitioning {
     if config.planted != Some(Bug::BinsUnbounded) || !config.by_cells() {
@@ -74,12 +74,12 @@ pub fn cut(config: &Config, cut: Partitioning) -> Partitioning {
     Partitioning { bins_open_max: cut.bins_open_max.max(cut.partitions.cells()), ..cut }
 }
 
-/// Whether a bug is one of what workers of programs over triangles tell.
+/// Whether a bug is one of what workers of programs over triangles send.
 pub fn is_of_rows(bug: Option<Bug>) -> bool {
     matches!(bug, Some(Bug::RowNotSent | Bug::CornerTwice | Bug::RowsMeetTwice))
 }
 
-/// Bytes of rows that workers are told they may have in memory, of `allowed`.
+/// Bytes of rows that workers are allowed to have in memory, of `allowed`.
 pub fn rows_bytes(bug: Option<Bug>, allowed: u64) -> u64 {
     if bug == Some(Bug::RowsUnbounded) { u64::MAX } else { allowed }
 }

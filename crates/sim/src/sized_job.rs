@@ -21,7 +21,7 @@
 //! `sizes_alone_take_as_long_as_contents`.
 //!
 //! On route `fold` edges lie by cells, of as many edges as the shares of both their partitions say,
-//! and what they tell is folded at once: its updates wait nowhere. Where the last iteration made
+//! and their updates are folded at once: its updates wait nowhere. Where the last iteration made
 //! fewer updates than there are partitions or ranges, as many of these have an active source, and
 //! chunks of the others are left out:
 //!

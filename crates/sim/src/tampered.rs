@@ -1,5 +1,5 @@
 //! A worker of a fold program with a planted bug: of combined updates it merges some twice, it
-//! tells each master the degrees of all vertices, or it hands updates over that it has met.
+//! sends each master the degrees of all vertices, or it hands updates over that it has met.
 //!
 //! The last two make no answer wrong: a machine or a message has more than its share.
 
@@ -85,7 +85,7 @@ impl Tampered {
         write_updates(width, self.at(self.partition), (targets, accums), *count).into()
     }
 
-    /// Its own part of the degrees of all vertices that a master is told.
+    /// Its own part of the degrees of all vertices that a master receives.
     fn own(&self, partition: u32, all: &Payload) -> Payload {
         let range = self.partitions.range(partition);
         let [first, end] = [range.start, range.end].map(|vertex| 4 * vertex as usize);

@@ -18,7 +18,7 @@ pub(crate) struct TamperedRows {
     step: Option<Step>,
 }
 
-/// Iterations of a round, of which the second tells rows, and the third lets them meet.
+/// Iterations of a round, of which the second sends rows, and the third lets them meet.
 const ROUND: u32 = 4;
 
 impl TamperedRows {
@@ -39,8 +39,8 @@ impl TamperedRows {
         (self.graph, UpdateKey { turn, stripe: filled.partition, source_partition: 0 })
     }
 
-    /// Leaves out the first row of a chunk, as if one partition less had been told. It was not made
-    /// then either.
+    /// Leaves out the first row of a chunk, as if it had been sent to one partition less. It was
+    /// not made then either.
     fn leave_out(&self, filled: &mut Filled, made: &mut u64) -> Result<(), EngineError> {
         let at = self.at(filled);
         let rows = open_updates(0, at, &filled.payload)?;

@@ -66,7 +66,7 @@ struct Process {
     /// Something that it asks for next is never answered.
     stuck: Option<Stuck>,
     step: Option<(Epoch, Step)>,
-    /// The newest process of each rank that it has heard.
+    /// The newest process of each rank that it has received.
     heard: Vec<u32>,
 }
 
@@ -360,7 +360,7 @@ impl<'a> World<'a> {
         if let (End::Exited(_), Some(_)) = (end, self.exited) {
             let deaths = |disk: &Disk| disk.fault_counts.any_death();
             let died = self.fault_counts.any_death() || self.disks.iter().any(deaths);
-            // A hasty host may have replaced the one that knew why, or one that was to be told.
+            // A hasty host may have replaced the one that knew why, or one that was to receive it.
             let parted = self.excuses.cut || died || self.replacements > 0;
             self.checkers.note(endings::judge(&self.ends(), parted));
         }

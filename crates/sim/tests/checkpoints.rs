@@ -53,7 +53,7 @@ fn run(scatter_checkpoints: bool, crash: Option<(Time, bool)>) -> Report {
     report
 }
 
-/// When the first machine hears that this begins.
+/// Time when the first machine learns that this begins.
 fn when(report: &Report, what: &str) -> Time {
     let line = report.trace.iter().find(|line| line.contains(what)).expect("it begins");
     let millis = line.trim_start().split(' ').next().and_then(|at| at.parse::<f64>().ok());

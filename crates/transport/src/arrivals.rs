@@ -7,8 +7,8 @@
 //!
 //! Bytes are borrowed from the lower layer, and this is all of an endpoint but that layer.
 //!
-//! **Invariant:** a bucket is folded before its number counts as received, or is held. Tested by
-//! `planted_bugs_are_found`.
+//! **Invariant:** a bucket is folded before its number counts as received, or is kept for later.
+//! Tested by `planted_bugs_are_found`.
 
 use std::collections::VecDeque;
 
@@ -182,7 +182,7 @@ impl Arrivals<'_> {
         self.fold_held(from, &mut **fold);
     }
 
-    /// Folds held buckets that all before them have come of.
+    /// Folds buckets that were kept, once all before them have come.
     fn fold_held(&mut self, from: usize, fold: &mut Fold<'_>) {
         let peer = &mut self.peers[from];
         while let Some(image) = peer.parts.next_held(peer.connection.received().received) {

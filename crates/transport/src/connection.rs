@@ -245,7 +245,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// The bucket of this number is whole, and folded or held.
+    /// The bucket of this number is whole, and folded or kept for later.
     pub fn take(&mut self, now: Nanos, number: u64) {
         self.owe(now);
         let received = &mut self.received;
@@ -261,7 +261,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// The peer waits to hear.
+    /// The peer waits for an acknowledgement.
     pub fn owe(&mut self, now: Nanos) {
         self.owed += 1;
         self.owed_since = now;

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Datagrams that come as one whole bucket are folded from the buffer that they were received in.
-//! Only parts of a bucket, where some were lost or overtaken, are put together first ([`parts`]).
-//! A bucket that is ahead of others is folded at once, unless it is further ahead than `early_max`,
-//! the last one of an iteration, or part of a long message: such ones are held until those before
+//! Only parts of a bucket, where some were lost or overtaken, are put together first ([`parts`]). A
+//! bucket that is ahead of others is folded at once, unless it is further ahead than `early_max`,
+//! the last one of an iteration, or part of a long message: such ones are kept until those before
 //! them have come.
 //!
-//! **Invariant:** a bucket is folded once, after its tag held, and in its epoch; then it is
+//! **Invariant:** a bucket is folded once, after its tag was verified, and in its epoch; then it is
 //! acknowledged. Tested by `each_bucket_is_folded_once_whatever_the_network_does`,
 //! `planted_bugs_are_found` and `a_flipped_bit_never_reaches_a_fold`.
 //!

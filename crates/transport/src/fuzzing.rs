@@ -19,7 +19,7 @@ use crate::header::{HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, SegmentHead};
 use crate::joined::Joined;
 use crate::lane::RxLane;
 
-/// Datagrams that come one by one, and an end that hears nothing.
+/// Datagrams that come one by one, and an end that receives nothing.
 struct Arriving(VecDeque<Vec<u8>>);
 
 impl Datagrams for Arriving {

@@ -16,7 +16,7 @@ const IMAGE_BYTES_MAX: usize = 64 << 10;
 
 pub(crate) struct Parts {
     partial: BTreeMap<u64, Partial>,
-    /// Whole ones, whose tags held.
+    /// Whole ones, whose tags were verified.
     held: BTreeMap<u64, Vec<u8>>,
     spare: Vec<Vec<u8>>,
     /// Of both kinds.
@@ -96,7 +96,7 @@ impl Parts {
         }
     }
 
-    /// A held bucket whose number is no more than this.
+    /// A bucket that was kept, whose number is no more than this.
     pub(crate) fn next_held(&mut self, received: u64) -> Option<Vec<u8>> {
         let first = self.held.first_entry().filter(|first| *first.key() <= received)?;
         Some(first.remove())

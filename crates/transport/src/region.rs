@@ -3,7 +3,7 @@
 //! The first page holds counters, the rest slots. The kernel makes the region zero, and removes it
 //! when the last process that maps it has ended.
 //!
-//! **Invariant:** a region has the length that both sides were told. Checked in `Region::open`.
+//! **Invariant:** a region has the length that both sides were given. Checked in `Region::open`.
 #![expect(unsafe_code, reason = "memory that is mapped from a file, and counters in it")]
 
 use std::io;

@@ -10,7 +10,7 @@
 //! full one: of a shorter one the beginning of the next comes along, and is moved to the front.
 //!
 //! **Invariant:** buckets of a lane are folded in the order of their numbers, each after its tag
-//! held; anything else ends the lane. Checked in `Receiving::fold_one`; tested by
+//! was verified; anything else ends the lane. Checked in `Receiving::fold_one`; tested by
 //! `a_stream_that_is_changed_ends`.
 
 use std::collections::VecDeque;

@@ -42,7 +42,7 @@ pub struct KernelWorker {
     pub(crate) source: u32,
     pub(crate) sources: VertexSet,
     pub(crate) accums: Column,
-    /// Updates for the open partition that were told, of a program whose accumulators are not
+    /// Updates for the open partition that were received, of a program whose accumulators are not
     /// merged.
     pub(crate) told: Bin,
     /// Updates that were scattered, by partition.

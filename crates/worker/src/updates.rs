@@ -90,7 +90,7 @@ impl KernelWorker {
         Ok(streamed(made, filled))
     }
 
-    /// Shows the edges of a chunk what their ends say, and keeps what these tell.
+    /// Shows the edges of a chunk what their ends say, and keeps the updates of these.
     fn rewrite(&mut self, kernel: &ExtendedKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
         let cell = self.cut.chunk_cell(self.graph, cell, 0);

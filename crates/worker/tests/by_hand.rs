@@ -1,4 +1,4 @@
-//! A cluster by hand, without a protocol: workers are told what to do, chunks wait in lists, and a
+//! A cluster by hand, without a protocol: workers are given their work, chunks wait in lists, and a
 //! stealer takes every other one. Answers are the interpreter's, bit by bit or nearly.
 
 use std::collections::BTreeMap;

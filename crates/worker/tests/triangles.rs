@@ -136,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// Streams chunks, and keeps what is told. Both workers have their share, and flush.
+    /// Streams chunks, and keeps what is sent. Both workers have their share, and flush.
     fn stream(&mut self, step: Step, chunks: Vec<Filled>) {
         let next = step.iteration + u32::from(step.phase == Phase::Gather);
         let kind = if step.phase == Phase::Scatter { Kind::Edges } else { Kind::Updates };

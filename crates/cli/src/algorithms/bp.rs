@@ -99,7 +99,7 @@ pub(crate) struct Options {
 enum MessagesOf {
     /// Each edge, in each direction: 8 bytes for each state but one
     Edge,
-    /// Each vertex, which tells all neighbours its belief
+    /// Each vertex, which sends its belief to all neighbours
     Vertex,
 }
 

@@ -98,8 +98,8 @@ fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Fai
     Ok((algorithm, args, source))
 }
 
-/// Runs what words say on machines that come, and ends them. `listening` is told where they come
-/// to, once that is known.
+/// Runs what words say on machines that come, and ends them. `listening` receives the address that
+/// they connect to, once that is known.
 ///
 /// # Errors
 /// As of `welter run --cluster`.
@@ -166,7 +166,7 @@ pub fn machine(
     })
 }
 
-/// Tells the host that no machine of a rank will come any more, and why.
+/// Reports to the host that no machine of a rank will come any more, and why.
 ///
 /// # Errors
 /// When the place is none.

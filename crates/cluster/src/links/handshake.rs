@@ -109,7 +109,7 @@ pub(crate) fn introduce(
     })
 }
 
-/// Hears a peer out and answers. The reason where it was refused.
+/// Receives the greeting of a peer and answers. The reason where it was refused.
 ///
 /// # Errors
 /// When the stream fails, or the peer speaks no handshake.

@@ -16,12 +16,12 @@ impl Ending {
         Self { machine: self.machine.clone(), epoch: Arc::default() }
     }
 
-    /// Tells all threads of the machine.
+    /// Signals the end to all threads of the machine.
     pub(super) fn end_machine(&self) {
         self.machine.store(true, Ordering::Release);
     }
 
-    /// Tells those of the epoch.
+    /// Signals the end to the threads of the epoch.
     pub(super) fn end_epoch(&self) {
         self.epoch.store(true, Ordering::Release);
     }

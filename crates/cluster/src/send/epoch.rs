@@ -82,7 +82,7 @@ struct Agreed {
     place: Place,
 }
 
-/// Threads of a machine, as it hears and tells them.
+/// Threads of a machine, with the channels from and to them.
 struct Threads {
     orders: Vec<Sender<Order>>,
     answers: Receiver<Answer>,
@@ -279,7 +279,7 @@ impl Epoch<'_> {
         Ok(Word::default().number(goes_on.into()).bytes(&control).end())
     }
 
-    /// Gathers the result of this machine, and hears of that of all.
+    /// Gathers the result of this machine, and receives that of all.
     fn finish(
         &self,
         table: &mut Table,

@@ -6,9 +6,9 @@
 //! ends of a machine     0 .. s       computation threads        s .. 2 s    accumulator threads
 //! ```
 //!
-//! Machines tell each other by the barrier where their ends are ([`Open::offer`]): a port to
-//! connect to, ports of sockets, or descriptors of regions. The secret for seals comes the same
-//! way, so it is as secret as the connections to rank 0 are.
+//! Machines send each other by the barrier the places where their ends are ([`Open::offer`]): a
+//! port to connect to, ports of sockets, or descriptors of regions. The secret for seals comes the
+//! same way, so it is as secret as the connections to rank 0 are.
 
 use std::fs::OpenOptions;
 use std::net::{IpAddr, SocketAddr, TcpListener};

@@ -115,7 +115,7 @@ impl Sending {
         self.shared.address
     }
 
-    /// Tells it where another machine listens, from now on.
+    /// Sends it the address where another machine listens, from now on.
     ///
     /// # Errors
     /// When peers that are trusted so may not be there.

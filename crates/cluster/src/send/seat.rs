@@ -4,8 +4,8 @@
 //! word     length u64, bytes           beat     u64::MAX, which says that the sender is there
 //! ```
 //!
-//! A machine beats once a second while it waits for others or for its own threads. What it hears is
-//! kept until it is asked for, so a look takes no word away.
+//! A machine beats once a second while it waits for others or for its own threads. What it receives
+//! is kept until it is asked for, so a look takes no word away.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -85,7 +85,7 @@ impl Seat {
         Ok(())
     }
 
-    /// The word that has been heard, if it is whole.
+    /// The word that has been received, if it is whole.
     fn word(&mut self) -> io::Result<Option<Vec<u8>>> {
         while let Some((length, rest)) = self.heard.split_first_chunk::<8>() {
             let length = u64::from_le_bytes(*length);

@@ -1,4 +1,4 @@
-//! The barrier: machines say a word to rank 0, which answers all of them when it has heard all.
+//! The barrier: machines send a word to rank 0, which answers all of them when it has received all.
 //!
 //! ```text
 //! machine r   ── hello ──>          ── word, as long as it says ──>    rank 0
@@ -10,7 +10,7 @@
 //! noticed by the end of its connection or by its silence, also while all work between barriers
 //! (`seat`).
 //!
-//! **Invariant:** no machine hears an answer before all have said their word. Checked in
+//! **Invariant:** no machine receives an answer before all have sent their word. Checked in
 //! `Table::barrier`. Tested by `answers_follow_all_words`.
 
 use std::io::{self, ErrorKind};
@@ -99,7 +99,7 @@ impl Entrance {
 }
 
 impl Doorkeeper {
-    /// Hears one who comes, on a thread of its own, if there is room for it.
+    /// Receives from a machine that comes, on a thread of its own, if there is room for it.
     fn let_in(&self, stream: TcpStream, from: SocketAddr) {
         let Self { me, ref trust, ref arrivals, ref guests } = *self;
         if trust.check(from).is_err() || guests.fetch_add(1, Ordering::AcqRel) >= GUESTS_MAX {
@@ -188,7 +188,7 @@ impl Table {
         Ok(Self::First(seats.into_iter().flatten().map(|(_, seat)| seat).collect()))
     }
 
-    /// Says a word and hears the answer, which rank 0 makes of all words, by rank.
+    /// Sends a word and receives the answer, which rank 0 makes of all words, by rank.
     ///
     /// # Errors
     /// When a machine is gone, the run is over, or rank 0 has no answer.

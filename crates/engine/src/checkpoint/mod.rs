@@ -144,7 +144,7 @@ impl RunProgress {
         self.iterations += 1;
     }
 
-    /// The totals that the next iteration is told.
+    /// The totals that the next iteration receives.
     pub(crate) fn total<T: Pod>(&self) -> T {
         pod_read_unaligned(self.totals.last())
     }

@@ -1,6 +1,6 @@
 //! Totals of iterations, of which a run keeps the first ones and the last.
 //!
-//! The next iteration is told the last one; the others are for answers that are made of their
+//! The next iteration receives the last one; the others are for answers that are made of their
 //! course, as a neighbourhood function is, and a checkpoint has what is kept. Deep graphs have
 //! millions of iterations, so not all can be.
 //!

@@ -57,8 +57,8 @@ impl<R: Record> TileWriter<R> {
         })
     }
 
-    /// Writes all cells of a stripe. Each bin is dropped when it is done with; `done` hears of its
-    /// edges, and says whether to continue.
+    /// Writes all cells of a stripe. Each bin is dropped when it is done with; `done` receives the
+    /// number of its edges, and says whether to continue.
     pub(crate) fn stripe<W: Waiting<Record = R>>(
         &mut self,
         config: TileWriterConfig<'_, '_>,

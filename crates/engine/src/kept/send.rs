@@ -147,7 +147,7 @@ fn there_already(target: &Path) -> StoreError {
     StoreError::Create { file: target.to_owned(), source }
 }
 
-/// Hears of bytes that were sent, and says whether to continue.
+/// Receives the number of bytes that were sent, and says whether to continue.
 type Step<'a> = dyn FnMut(u64) -> Result<(), EngineError> + 'a;
 
 /// Sends extents in their order, and notes where each lies now.

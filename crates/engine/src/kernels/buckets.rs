@@ -1,8 +1,8 @@
-//! Buckets: what the edges of a part of the input tell, by ranges of slots.
+//! Buckets: updates from the edges of a part of the input, by ranges of slots.
 //!
 //! A batch of edges is counted by the ranges of their targets first, so each bucket is a run of one
-//! column and nothing is moved twice. Which edges tell anything is as good as random, so all write
-//! their place and the next one overwrites it where they told nothing: no branch depends on it.
+//! column and nothing is moved twice. Which edges make an update is as good as random, so all write
+//! their place and the next one overwrites it where they made none: no branch depends on it.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const RANGES: usize = 256;
 /// cache.
 const TOGETHER: usize = 1 << 15;
 
-/// Updates between asking memory for a slot and telling it.
+/// Updates between the prefetch of a slot and its update.
 const AHEAD: usize = 16;
 
 /// How slots are cut into ranges.
@@ -44,15 +44,16 @@ impl SlotRanges {
     }
 }
 
-/// Updates that the edges of a part told so far, by range of slots.
+/// Updates that the edges of a part made so far, by range of slots.
 pub(crate) trait UpdateBuckets: Send + Sync {
     /// Makes room for the updates of `edges` edges, where there are none.
     fn reserve(&mut self, edges: usize);
 
-    /// Puts in what the edges of a batch tell.
+    /// Puts in the updates of the edges of a batch.
     fn put(&mut self, reading: Reading, batch: &Batch<'_>);
 
-    /// Tells the slots of a range what is in its bucket, in the order in which it was put there.
+    /// Delivers what is in the bucket of a range to its slots, in the order in which it was put
+    /// there.
     fn deliver(&self, range: usize, accums: &mut [u8]);
 
     /// Empties all buckets, and adds to `totals` what their edges add to the totals.
@@ -63,7 +64,7 @@ pub(crate) trait UpdateBuckets: Send + Sync {
 pub(crate) struct Buckets<'p, P: InputScan> {
     program: &'p P,
     cut: SlotRanges,
-    /// Targets and what they are told; as long as they ever were.
+    /// Targets and their updates; as long as they ever were.
     targets: Vec<u32>,
     updates: Vec<P::Update>,
     /// Where the bucket of each range is, batch by batch.
@@ -111,7 +112,7 @@ impl<'p, P: InputScan> Buckets<'p, P> {
         let mut scatter = |source: u32, target: u32, weight: f64| {
             let told = program.edge(source, target, weight, &mut sums);
             let cursor = &mut cursors[(target >> bits) as usize];
-            // Edges that told nothing were counted too, so this place is still in the bucket.
+            // Edges without an update were counted too, so this place is still in the bucket.
             targets[*cursor as usize] = target;
             updates[*cursor as usize] = told.unwrap_or(P::Update::zeroed());
             *cursor += u32::from(told.is_some());

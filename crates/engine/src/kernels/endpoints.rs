@@ -48,7 +48,7 @@ pub(crate) struct EndpointSignals<'a, E: Extended> {
 }
 
 impl<E: Extended> EndpointSignals<'_, E> {
-    /// Shows edges with as many states, and hands what they tell their targets to `tell`.
+    /// Shows edges with as many states, and hands the updates for their targets to `tell`.
     pub(crate) fn run(
         &self,
         keys: Keys<'_>,

@@ -1,8 +1,8 @@
 //! Kernels of input scans: what edges add up to in one scan of the input.
 //!
-//! A scan puts what the edges of a part of the input tell into [`UpdateBuckets`], one for each
-//! range of slots, and then tells the ranges what is in them. The buckets are the kernel's own, so
-//! that updates have their type; accumulators, values and totals are bytes.
+//! A scan puts the updates of the edges of a part of the input into [`UpdateBuckets`], one for each
+//! range of slots, and then delivers them to the ranges. The buckets are the kernel's own, so that
+//! updates have their type; accumulators, values and totals are bytes.
 
 use bytemuck::bytes_of;
 use welter_model::input_scan::InputScan;

@@ -148,7 +148,7 @@ pub(crate) struct EndpointColumns<'a> {
 
 /// Calls that schedules make of an extended program.
 pub(crate) trait ExtendedKernel: Kernel {
-    /// Shows edges with as many states, which they may change, and folds what they tell.
+    /// Shows edges with as many states, which they may change, and folds their updates.
     fn extend(
         &self,
         edges: (Keys<'_>, Option<&[f64]>),
@@ -157,8 +157,8 @@ pub(crate) trait ExtendedKernel: Kernel {
         accums: &mut [u8],
     );
 
-    /// Shows edges with as many states, which they may change, and fills a run with what each tells
-    /// its target. Number of records.
+    /// Shows edges with as many states, which they may change, and fills a run with the update of
+    /// each for its target. Number of records.
     fn scatter_edges(
         &self,
         edges: (Keys<'_>, Option<&[f64]>),
@@ -167,7 +167,7 @@ pub(crate) trait ExtendedKernel: Kernel {
         run: RecordRun<'_>,
     ) -> usize;
 
-    /// Gathers what edges told. Whether all have a destination.
+    /// Gathers the updates of edges. Whether all have a destination.
     fn gather(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool;
 }
 

@@ -88,7 +88,7 @@ fn memory_of(premises: &Premises, takes: InputScanCost) -> Memory {
         input: input_bytes.max(look),
         marks: (threads + 1) * words * 8,
         vertices: words * 12,
-        // An edge may tell both its ends.
+        // An edge may update both its ends.
         workers: premises
             .account()
             .each_worker(WORKER_BYTES)

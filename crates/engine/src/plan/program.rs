@@ -17,7 +17,7 @@ use crate::schedules::footprint;
 pub struct InputScanCost {
     /// Whether it pays where edges would fit in memory, too.
     pub always: bool,
-    /// Bytes of a slot: what it was told, and what the program itself has for it.
+    /// Bytes of a slot: its accumulator, and what the program itself has for it.
     pub slot: u64,
     /// Bytes of an update that waits, its target included.
     pub update: u64,

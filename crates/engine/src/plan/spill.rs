@@ -18,8 +18,8 @@ pub struct SpillPlan {
     /// Vertices of a partition, at most, or those of a stripe.
     pub sources: u64,
     /// Whether a cell is folded into accumulators, of which those that were touched are written;
-    /// never where updates must wait for each other. In extended programs, whether a source tells a
-    /// stripe once what it says.
+    /// never where updates must wait for each other. In extended programs, whether a source sends
+    /// its signal to a stripe once.
     pub combined: bool,
     /// Whether a partition is scattered as soon as it was gathered.
     pub fused: bool,

@@ -24,7 +24,7 @@ const BOX_LEAST: u64 = 4 << 10;
 const BOX_MOST: u64 = 64 << 10;
 /// Bytes of the smallest bucket.
 const BOX_TINY: u64 = 128;
-/// Bytes of a record: an entry of a row, or what a rank is told.
+/// Bytes of a record: an entry of a row, or an update of a rank.
 const RECORD_BYTES: u64 = 8;
 
 /// How ranks are cut into ranges, and sources into partitions.
@@ -47,8 +47,8 @@ pub struct TrianglesPlan {
 }
 
 impl TrianglesPlan {
-    /// Ranges as wide as `spare` bytes allow. `combined`: whether what ranks are told meets in
-    /// memory where it can.
+    /// Ranges as wide as `spare` bytes allow. `combined`: whether updates of ranks are merged in
+    /// memory where they can be.
     pub(super) fn new(premises: &Premises, spare: u64, combined: bool) -> Self {
         let of = |rows_bytes| Self::of(premises, rows_bytes, combined);
         let least = row_bytes(premises).max((2 * bound(premises)).div_ceil(BINS_MOST));
@@ -123,8 +123,8 @@ impl TrianglesPlan {
         listed + 4 * self.top + phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Chunks that may wait at a time, by what is in them: entries, rows, counts, and what vertices
-    /// are told.
+    /// Chunks that may wait at a time, by what is in them: entries, rows, counts, and updates of
+    /// vertices.
     fn waiting(&self, premises: &Premises) -> [u64; 4] {
         let threads = premises.threads as u64;
         // Heads and what little a bucket lacks.

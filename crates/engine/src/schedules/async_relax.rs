@@ -17,10 +17,10 @@
 //! Invariants:
 //! - Stripes of one wave are worked on at the same time, each in its own column; what others say
 //!   is read in the column of all, which only changes between waves.
-//! - A vertex whose flag is set has not been told to its own stripe. A block that changed after
-//!   the wave up to which a stripe has seen all has not been told to that stripe.
-//! - In a checkpoint a vertex is active of which some stripe has not been told. A run that
-//!   continues from it tells all of these to all, which is more than has to be and never less.
+//! - A vertex whose flag is set has not been sent to its own stripe. A block that changed after the
+//!   wave up to which a stripe has seen all has not been sent to that stripe.
+//! - In a checkpoint a vertex is active that has not been sent to some stripe. A run that continues
+//!   from it sends all of these to all, which is more than has to be and never less.
 //! - Memory: signals, one column of flags and accumulators are gone; what is made instead is never
 //!   more.
 //!
@@ -164,7 +164,7 @@ struct Standing<'a, 'f> {
 
 impl Standing<'_, '_> {
     /// Shows flags of all vertices in their order: set are those of vertices that have not been
-    /// told to some stripe, and of others in their blocks.
+    /// sent to some stripe, and of others in their blocks.
     fn active(&self, visit: &mut Visit<'_>) -> Result<(), EngineError> {
         const SET: [u8; 1 << 12] = [1; 1 << 12];
         let graph = self.dirty.graph;
@@ -184,8 +184,8 @@ impl Standing<'_, '_> {
     }
 }
 
-/// Relaxes all edges until nothing changes, and returns all values. `done` hears of each pass over
-/// the stripes.
+/// Relaxes all edges until nothing changes, and returns all values. `done` is called after each
+/// pass over the stripes.
 fn run<P: Program>(
     tools: (&Context<'_>, &P),
     cut: &Blocking,
@@ -241,7 +241,7 @@ fn run<P: Program>(
 }
 
 /// The stripes of each worker. They are neighbours: what one settled the same worker takes on to
-/// the next, where stripes that are worked on at the same time must wait to hear of each other.
+/// the next, where stripes that are worked on at the same time must wait for each other's changes.
 fn regions(graph: &Graph, workers: usize) -> Vec<Range<usize>> {
     let bound = |worker| worker * graph.stripes.len() / workers;
     (0..workers).map(|worker| bound(worker)..bound(worker + 1)).collect()
@@ -260,7 +260,7 @@ struct WorkerState<'g, P: Program> {
     next: Vec<u32>,
     /// By block, from that of the stripe's first vertex on: whether one of its vertices changed.
     changed: Vec<bool>,
-    /// Whether vertices wait to be told to their own stripe.
+    /// Whether vertices wait to be sent to their own stripe.
     waiting: bool,
     /// Vertices whose edges were relaxed, and edges that were looked at.
     active: u64,

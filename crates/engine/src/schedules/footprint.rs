@@ -22,7 +22,7 @@ pub(crate) fn pushed(edges: u64) -> u64 {
     edges.min(PUSH_WAITING as u64) * 32 + edges / PUSH_BELOW * 8
 }
 
-/// Bytes of lists of vertices of group programs: who is told something new, or who is left and who
+/// Bytes of lists of vertices of group programs: who receives something new, or who is left and who
 /// leaves.
 pub(crate) fn lists(slots: u64) -> u64 {
     8 * slots
@@ -86,5 +86,5 @@ pub(crate) const RANK_BYTES: u64 = 16;
 pub(crate) const ENTRY_BYTES: u64 = 4;
 /// Boxes of counts that may wait for a bin whatever its width.
 pub(crate) const SLACK: u64 = 2;
-/// Bytes of what one rank or vertex was told in all.
+/// Bytes of the count that one rank or vertex receives in all.
 pub(crate) const TOLD_BYTES: u64 = 8;

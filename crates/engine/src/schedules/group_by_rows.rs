@@ -1,11 +1,11 @@
 //! An iteration of a group program by rows: a vertex meets what its neighbours say if one of them
 //! says something else than before, and then finds them side by side.
 //!
-//! The neighbours of those who changed are told so, one by one, where few changed or most
+//! The neighbours of vertices that changed are marked, one by one, where few changed or most
 //! neighbours would not heed it; else all vertices look. Core numbers of R-MAT settle for most
 //! vertices in the first of some tens of iterations, and labels within a few.
 //!
-//! Invariant: a vertex that is not stale would make of what it hears what it made of it last.
+//! Invariant: a vertex that is not stale would make of its updates what it made of them last.
 //! Tested by `communities_are_those_of_a_plain_loop` and `core_numbers_are_those_of_peeling`.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -27,7 +27,8 @@ use crate::machine::per_worker::PerWorker;
 use crate::schedules::context::Context;
 use crate::schedules::dense::WorkerState;
 
-/// Where so much of all edges leads to new vertices, all vertices look rather than being told.
+/// Where so much of all edges leads to new vertices, all vertices look at their neighbours rather
+/// than being marked by them.
 const TOLD_BELOW: u64 = 3;
 
 /// Iterations by rows of a program that groups.
@@ -135,7 +136,7 @@ impl<P: Program> GroupByRows<'_, P> {
         }
     }
 
-    /// Tells the neighbours of those who say something new.
+    /// Marks the neighbours of vertices whose update is new.
     fn mark_affected(
         &self,
         context: &Context<'_>,

@@ -1,8 +1,8 @@
 //! Graphs that stay in their input.
 //!
 //! Such a graph knows its vertices, which a first reading of the input tells, and where its edges
-//! come from. Programs read them once more: [input scans](mod@count), to which each edge tells
-//! all at once, and [stream programs](mod@pass) that need few passes.
+//! come from. Programs read them once more: [input scans](mod@count), in which each edge makes its
+//! updates at once, and [stream programs](mod@pass) that need few passes.
 
 mod count;
 mod pass;

@@ -1,9 +1,9 @@
 //! Core numbers by peeling: each vertex with `k` neighbours left, or fewer, leaves, for `k` = 0, 1,
 //! ... (Kabir and Madduri, Parallel k-core decomposition on multicore platforms, 2017.)
 //!
-//! Each vertex leaves once and tells its row then, so each edge is looked at once from either end.
-//! That takes rows; where there is no room for them core numbers are made by a group program, which
-//! reads edges in passes and looks at each many times.
+//! Each vertex leaves once and updates its row then, so each edge is looked at once from either
+//! end. That takes rows; where there is no room for them core numbers are made by a group program,
+//! which reads edges in passes and looks at each many times.
 //!
 //! The list of remaining vertices is looked through once for each `k`: as often as a vertex has
 //! core numbers below its own, which add up to no more than the edges from either end.
@@ -74,8 +74,8 @@ pub fn peel<V: Value>(
     Ok(Some(Values::resident(values)))
 }
 
-/// Goes through the vertices that are left until none is, and says in how many rounds. `leave` is
-/// told a core number, and the vertices that have this number of neighbours left.
+/// Goes through the vertices that are left until none is, and says in how many rounds. `leave`
+/// receives a core number, and the vertices that have this number of neighbours left.
 ///
 /// Vertices that leave are out of the list, and a round in which none does finds a number at which
 /// some will: two rounds a vertex at most, whatever `leave` does to the others. So this needs no

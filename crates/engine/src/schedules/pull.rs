@@ -1,9 +1,9 @@
 //! A pull iteration: vertices that an update could change look for an active neighbour.
 //!
-//! When most vertices are about to be told, telling them reads every edge, but each of them needs
-//! one update only. So a vertex goes through its row of sources and stops at the first that is
-//! active: on R-MAT most find one at once. (Beamer, Asanovic and Patterson, "Direction-optimizing
-//! breadth-first search", 2012.)
+//! When most vertices are about to be updated, pushing to them reads every edge, but each of them
+//! needs one update only. So a vertex goes through its row of sources and stops at the first that
+//! is active: on R-MAT most find one at once. (Beamer, Asanovic and Patterson,
+//! "Direction-optimizing breadth-first search", 2012.)
 //!
 //! Invariant: a range's vertices belong to one thread at a time, and sources are asked what they
 //! said when the iteration began. Checked in `updated::with`, which takes a range as a slice of

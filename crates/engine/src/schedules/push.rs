@@ -1,4 +1,4 @@
-//! A push iteration: active vertices tell their neighbours, by rows.
+//! A push iteration: active vertices update their neighbours, by rows.
 //!
 //! With few edges one thread does it all. With more, workers share the edges and put each update
 //! into a bucket for the range of vertices that it is meant for; then they share the ranges.
@@ -48,7 +48,7 @@ pub(crate) fn iterate<P: Program>(
         _ => selected.edges < FEW_EDGES || context.workers.threads() == 1,
     };
     let sources = &selected.vertices;
-    // Signals as they are now: a source that meets an update tells it in a later iteration. Where
+    // Signals as they are now: a source that gathers an update sends it in a later iteration. Where
     // one is enough a source meets none, and is asked when its turn comes.
     let said = |&source: &u32| program.signal(&state.values[source as usize]);
     let said: Vec<P::Signal> =

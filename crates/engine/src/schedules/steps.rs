@@ -67,7 +67,7 @@ pub(crate) trait Passes {
     /// Places of vertices that are finalized.
     fn places(&self) -> usize;
 
-    /// Hears that vertices were finalized.
+    /// Called when vertices were finalized.
     fn finalized(&mut self) {}
 
     /// Counts since they were asked for last.
@@ -78,7 +78,7 @@ pub(crate) trait Passes {
         Ok(false)
     }
 
-    /// Hears of the end of a pass, when what comes next is known.
+    /// Called at the end of a pass, when what comes next is known.
     fn passed(&mut self, _passes: u64) -> Result<(), EngineError> {
         Ok(())
     }

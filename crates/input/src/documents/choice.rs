@@ -1,8 +1,7 @@
 //! The choice of the attribute of edges that is the weight, once all of a graph was read.
 //!
-//! Invariant: where no attribute is taken for the weight, the person is told of those that may be
-//! meant, and two that are as likely are refused. Tested by
-//! `weights_are_known_by_the_words_of_columns`.
+//! Invariant: where no attribute is taken for the weight, those that may be meant are reported, and
+//! two that are as likely are refused. Tested by `weights_are_known_by_the_words_of_columns`.
 
 use super::Document;
 use super::weights::{Attribute, Kind, Weights};
@@ -59,7 +58,7 @@ impl Document<'_> {
         Ok(Some(self.attributes.take(name, default)))
     }
 
-    /// Tells of numbers that may be meant as weights, and of weights that are no numbers.
+    /// Reports numbers that may be meant as weights, and of weights that are no numbers.
     fn note_unread(&mut self) {
         if let Some(name) = self.attributes.unnumbered() {
             let what = format!("{name:?} of edges holds no numbers, and is not read as the weight");

@@ -1,6 +1,6 @@
 //! Attributes of edges that may be their weight, and which of them is: what the user says; else the
 //! one called `weight`; else `value`, as in GML and d3; else the one whose name is a word for a
-//! weight, as of columns of tables ([`crate::columns`]). Numbers under other names are told of and
+//! weight, as of columns of tables ([`crate::columns`]). Numbers under other names are reported and
 //! not read.
 //!
 //! Invariant: values are kept once one came, and no longer than the attribute can be the weight.

@@ -34,7 +34,7 @@ const DEPTH: usize = 3;
 /// Bytes of an object that a thread asks for ahead.
 const AHEAD_BYTES: u64 = 8 << 20;
 
-/// Told of a batch and its offset, says whether to continue.
+/// Receives a batch and its offset, and returns whether to continue.
 pub(super) type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<bool, InputError> + 'v;
 
 /// Buffer that a thread reads into.

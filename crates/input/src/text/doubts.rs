@@ -1,5 +1,4 @@
-//! Content of rows that is seldom meant as edges: refused where it is surely none, else
-//! told of.
+//! Content of rows that is seldom meant as edges: refused where it is surely none, else reported.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

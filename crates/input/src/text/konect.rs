@@ -73,7 +73,7 @@ impl Konect {
             [] => {
                 let note =
                     format!("the first line, \"% {}\", is taken for KONECT's: {means}", said());
-                // Two kinds of vertices are always told of.
+                // Two kinds of vertices are always reported.
                 let note = (kind != Kind::Bipartite).then_some(note);
                 Self { kind: Some(kind), note, ..Self::default() }
             }

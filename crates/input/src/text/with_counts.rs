@@ -31,7 +31,7 @@ use crate::options::{IdKind, ReadOptions};
 const EDGES_MIN: u64 = 100;
 /// Fewer rows of three numbers are likewise, where rows have weights.
 const SIZED_EDGES_MIN: u64 = 3;
-/// Rows below a first one of which a person is told that it may count them.
+/// Rows below a first one of which it is reported that it may count them.
 const DOUBTFUL_EDGES_MIN: u64 = 2;
 
 /// Counts in the first row.

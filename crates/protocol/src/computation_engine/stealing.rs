@@ -79,7 +79,7 @@ impl ComputationEngine {
         cx.send(from, Message::Proposed { step, partition, accepted });
     }
 
-    /// The proposals that were held for the step that has begun.
+    /// The proposals that were kept for the step that has begun.
     pub(crate) fn held(&mut self) -> Vec<(Rank, Step, u32)> {
         std::mem::take(&mut self.early)
     }

@@ -292,7 +292,7 @@ fn what_is_carried_is_flushed_told_in_parts_and_gathered_one_iteration_later() {
     let pull =
         Pull { step, cell: Cell::all(0), generation: 0, active: u64::MAX, sent: 0, tells: false };
     for carries in [false, true] {
-        // A window of one byte: what was told must be stored before more is.
+        // A window of one byte: what was sent must be stored before more is.
         let config = Config { carries, store_window_bytes: 1, ..of_two() };
         let (mut cx, mut engine) = opened(config, Phase::Gather);
         for _ in 0..2 {
@@ -399,7 +399,7 @@ fn who_has_told_of_its_cells_is_asked_for_no_other() {
         };
         said(cx).into_iter().filter_map(pull).collect()
     };
-    // Both are asked for the first cell when it opens, and to tell. One has only the second.
+    // Both are asked for the first cell when it opens, and to list them. One has only the second.
     said(&mut cx);
     engine.pulled(&mut cx, 1, pull(0, true), None, &Stock { cells: vec![1], ..NONE });
     assert_eq!(pulls(&mut cx).len(), 1, "one of the two, for the next cell");

@@ -1,7 +1,7 @@
 //! A checkpoint that becomes one: its manifest, which names parts that are durable, becomes so too
 //! (Chaos, section 6.6).
 //!
-//! **Invariant:** no machine is told of a manifest that is not durable, here and where it is
+//! **Invariant:** no machine receives a manifest that is not durable, here and where it is
 //! mirrored. Checked in `Coordinator::persisted`, and by the simulator in `Checkpoints::is_kept`.
 
 use std::sync::Arc;

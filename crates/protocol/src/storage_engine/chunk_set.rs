@@ -13,7 +13,7 @@
 //!
 //! **Invariant:** each chunk is handed out at most once in an (epoch, step), to the first that
 //! asks, master or stealer. A cursor is reset by the first *pull* of a step, not when the engine
-//! hears of the step: else a pull that overtakes the beginning would be told "none" too early.
+//! receives the step: else a pull that overtakes the beginning would be answered "none" too early.
 //! Asserted in `ChunkSet::take`; checked by the simulator in `ExactlyOnce::work`.
 
 use crate::audit::{Served, Sum};

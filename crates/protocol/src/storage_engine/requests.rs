@@ -31,7 +31,7 @@ pub(super) enum RequestKind {
     Block(BlockName),
     /// A block that the machine that asks is to keep too.
     Copy(BlockName),
-    /// To hear that there are no more of these.
+    /// Waits for the end of these.
     CopiesEnd(Role, u64),
     /// That a block is kept.
     Store(Block, Payload),

@@ -141,8 +141,8 @@ impl StorageEngine {
         block
     }
 
-    /// Stock here when a pull is answered. In a step that has not begun here it is not known
-    /// which sources are active, so all cells that have a chunk are told of.
+    /// Stock here when a pull is answered. In a step that has not begun here it is not known which
+    /// sources are active, so all cells that have a chunk are listed.
     fn stock(&mut self, cx: &mut Context, pull: Pull) -> Stock {
         let Pull { step, cell, generation, active, tells, .. } = pull;
         let set = self.sets.get(&streamed(step, generation, cell));

@@ -18,7 +18,7 @@
 //! Not checked: after a bit has flipped on a disk, or a write was misdirected, an older checkpoint,
 //! or the input, is a rightful way back, and parts may be missing that were reported durable; so
 //! after the loss of more disks than above, but for what is persisted then. What lies on a disk
-//! that was lost since the last epoch began is missing there. A cluster of one tells no other
+//! that was lost since the last epoch began is missing there. A cluster of one sends no other
 //! machine of its checkpoints. Updates have no copies.
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ use welter_protocol::{Effect, Rank};
 
 use crate::disk::Disk;
 
-/// The newest manifest that was told of, and what disks have done.
+/// The newest manifest that was announced, and what disks have done.
 pub struct Checkpoints {
     shape: Shape,
     copies: Copies,
@@ -58,7 +58,7 @@ pub fn looks_at_disks(effect: &Effect) -> bool {
     }
 }
 
-/// The manifest that a message tells of.
+/// The manifest that a message announces.
 fn manifest_of(message: &Message) -> Option<&Arc<Manifest>> {
     match message {
         Message::Begin(begin) => begin.committed.as_ref(),
@@ -176,7 +176,7 @@ impl Checkpoints {
         }
     }
 
-    /// A manifest is told of: it must be durable, and its copy.
+    /// A manifest is announced: it must be durable, and its copy.
     fn is_kept(&self, manifest: &Arc<Manifest>, disks: Option<&[&Disk]>) -> Result<(), String> {
         let Some(disks) = disks.filter(|_| !self.harmed) else { return Ok(()) };
         for (rank, _) in self.holders(0, self.copies.vertices || self.copies.edges) {

@@ -24,7 +24,7 @@ pub enum Last {
 }
 
 /// Judges the ends of all machines; `parted`: whether some could not talk to others for good, or
-/// died or were replaced before they had said why, or heard it.
+/// died or were replaced before they had sent the reason, or received it.
 ///
 /// # Errors
 /// When one lives on, or two give different reasons.

@@ -12,8 +12,8 @@
 //! The first word of a new process may make a coordinator begin an epoch, whatever it says.
 //!
 //! Not checked: what a fenced process does to its own disk, which is no one else's; what machines
-//! hear of processes from the coordinator's roster alone; and state that changes without an effect
-//! at once (the others would tell by chunks that are streamed twice, sums or the answer).
+//! learn of processes from the coordinator's roster alone; and state that changes without an effect
+//! at once (the others would show by chunks that are streamed twice, sums or the answer).
 
 use welter_protocol::ids::Epoch;
 use welter_protocol::messages::{Envelope, Message};
@@ -57,7 +57,7 @@ pub struct Receiver<'a> {
     pub incarnation: u32,
     /// Its epoch.
     pub epoch: Epoch,
-    /// The newest process of each rank that it has heard.
+    /// The newest process of each rank that it has received.
     pub heard: &'a mut [u32],
 }
 

@@ -35,16 +35,16 @@ pub struct Excuses {
     pub lost: bool,
     /// So for what a cluster of another shape stored.
     pub reshaped: bool,
-    /// Two machines never hear each other again.
+    /// Two machines never receive from each other again.
     pub cut: bool,
     /// A disk or a program never answers.
     pub stalled: bool,
-    /// Machines were told that they cannot continue, for these reasons: a bit each.
+    /// Machines were notified that they cannot continue, for these reasons: a bit each.
     pub failed: u32,
 }
 
 impl Excuses {
-    /// A machine is told that it cannot continue.
+    /// A machine is notified that it cannot continue.
     pub fn fails(&mut self, why: Exit) {
         self.failed |= 1 << why as u32;
     }

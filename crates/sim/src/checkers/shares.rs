@@ -133,7 +133,7 @@ impl Shares {
         Err(format!("{rank} hands over {bytes} bytes of accumulators, more than {most}"))
     }
 
-    /// Degrees are of one partition where they are told, and where first values are made.
+    /// Degrees are of one partition where they are sent, and where first values are made.
     fn degrees(&self, rank: Rank, work: &Work, outcome: &Outcome) -> Result<(), String> {
         let told = match outcome {
             Outcome::Ingested { degrees: Some(told), .. } => told.iter().map(|one| one.len()).max(),

@@ -16,7 +16,7 @@
 //! So `D` was 0 where help is declined that is always welcome, and was not where it is accepted.
 //!
 //! Not checked: whether help was worth its price, so how large `D` was; chunks that an engine
-//! handed out before it heard of the step, which count as not read where help is accepted; help
+//! handed out before it received the step, which count as not read where help is accepted; help
 //! that is accepted after a block could not be read or others have left the epoch; and help that is
 //! declined where a directory says who has chunks, for it may have promised the last ones to
 //! others, who did not come for them yet.
@@ -44,7 +44,7 @@ struct DiskView {
     read: BTreeMap<BlockName, Moment>,
     epoch: Epoch,
     closed: (Epoch, Option<Step>),
-    /// When it heard last that a step begins.
+    /// Time when it last received the begin of a step.
     began: Moment,
     /// A read failed in this epoch.
     failed: Epoch,
@@ -72,7 +72,7 @@ type Now = (Epoch, Step);
 /// Moments by partition and process.
 type Told = BTreeMap<(u32, usize), Moment>;
 
-/// Processes, by their numbers, and what they were told.
+/// Processes, by their numbers, and what they received.
 pub struct Stealing {
     always: bool,
     now: Moment,

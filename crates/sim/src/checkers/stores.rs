@@ -1,6 +1,6 @@
 //! Nothing piles up on its way to storage: a machine reads no further piece of the input and
 //! streams no further chunk while as much of its own is under way as the window of stores allows,
-//! nor continues with what it tells as it applies.
+//! nor continues with what it sends as it applies.
 //!
 //! ```text
 //! under_way(x, t)   bytes of blocks that x has sent to be stored and has not heard of
@@ -41,7 +41,7 @@ impl Stores {
         Self { window_bytes: window_bytes.max(1), under_way, in_part }
     }
 
-    /// A machine is told something.
+    /// A machine receives an event.
     pub fn event(&mut self, process: usize, event: &Event) {
         if let Event::Done { outcome: Outcome::Applied { .. }, .. } = event {
             self.in_part.insert(process);

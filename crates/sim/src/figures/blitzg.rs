@@ -31,7 +31,7 @@ const LIVE_JOURNAL: Graph = Graph { name: "LiveJournal", edges: 69e6, machines: 
 const TWITTER: Graph = Graph { name: "Twitter-2010", edges: 1.4e9, machines: 24 };
 const UK: Graph = Graph { name: "UK-2007-05", edges: 3.7e9, machines: 32 };
 
-/// Community detection by labels: each iteration tells labels along all edges, both ways.
+/// Community detection by labels: each iteration sends labels along all edges, both ways.
 const CD: Algorithm = Algorithm {
     name: "CD",
     weighted: false,

@@ -14,7 +14,7 @@
 //!
 //! 1. each machine takes its share of the edges, and sends each of them where it goes;
 //! 2. each machine numbers the vertices of its edges, sorts these by source and by target, and
-//!    tells masters which of their vertices it has.
+//!    sends masters which of their vertices it has.
 //!
 //! The graph is in memory, before and after. `--partition S` of the command runs both for real, and
 //! says what they take; [`SECONDS_AN_EDGE`] is from there.

@@ -104,7 +104,7 @@ impl World<'_> {
         self.checkers.effect(scene, effect, disks.as_deref());
     }
 
-    /// The process of each rank in an epoch: the newest one, unless no machine has heard of that
+    /// The process of each rank in an epoch: the newest one, unless no machine has received that
     /// yet, and the one that it replaces is still a member.
     fn members(&self, epoch: Epoch) -> Vec<usize> {
         let member = |(rank, newest): (Rank, &Option<usize>)| {

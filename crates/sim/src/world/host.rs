@@ -81,7 +81,7 @@ impl World<'_> {
         self.disks.len() - 1
     }
 
-    /// The host hears that a rank is silent. A hasty one starts another process, on another
+    /// The host is notified that a rank is silent. A hasty one starts another process, on another
     /// machine, though the first may only be slow.
     pub(super) fn suspect(&mut self, rank: Rank) {
         let alive = self.current[rank].is_some_and(|at| self.processes[at].alive);

@@ -67,7 +67,7 @@ pub struct EdgeCacheStats {
     pub bytes_pinned: u64,
 }
 
-/// Hears of bytes, piece after piece.
+/// Receives bytes, piece after piece.
 type Take<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// Files that lie elsewhere, of which a part is kept here.

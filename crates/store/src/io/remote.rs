@@ -80,7 +80,7 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// [`StoreError::Remote`].
     fn delete(&self, file: &Path) -> Result<(), StoreError>;
 
-    /// Hears that a range of a file is not what was written: whatever is kept of it near by shall
+    /// Called when a range of a file is not what was written: whatever is kept of it near by shall
     /// not be handed over again.
     fn distrust(&self, _file: &Path, _range: Range<u64>) {}
 }

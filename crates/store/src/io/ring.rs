@@ -130,7 +130,7 @@ impl<M: Memory> Ring<M> {
         !self.kernel.submission().is_empty()
     }
 
-    /// Tells the kernel of new entries.
+    /// Submits new entries to the kernel.
     fn enter(&self) -> Result<(), StoreError> {
         entered(self.kernel.submitter().submit()).map(drop)
     }

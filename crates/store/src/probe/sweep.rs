@@ -19,8 +19,8 @@ const LEAST: Duration = Duration::from_millis(10);
 /// Bytes that are in flight at most.
 pub(super) const IN_FLIGHT_BYTES: u64 = 256 << 20;
 
-/// Rates of all sizes within about `time`. `measure` is told size, depth and how long it may take,
-/// and says nothing where there is too little to be moved.
+/// Rates of all sizes within about `time`. `measure` receives size, depth and the time that it may
+/// take, and returns nothing where there is too little to be moved.
 pub(super) fn sweep(
     sizes: &[u32],
     time: Duration,

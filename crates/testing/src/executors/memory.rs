@@ -253,8 +253,7 @@ impl Memory {
         })
     }
 
-    /// Runs an input scan on a graph that stays in its input. `program` is told the ids of
-    /// slots.
+    /// Runs an input scan on a graph that stays in its input. `program` receives the ids of slots.
     ///
     /// # Panics
     /// When the engine fails, or plans to make a graph.
@@ -276,7 +275,7 @@ impl Memory {
     }
 
     /// Runs a stream program on a graph that stays in its input; none if the program gave up.
-    /// `program` is told the ids of slots, `made` the graph that is made then, which has this
+    /// `program` receives the ids of slots, `made` the graph that is made then, which has this
     /// layout. `begun`: whether the edges that it begins with are noted before.
     ///
     /// # Panics

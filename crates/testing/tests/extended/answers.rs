@@ -110,7 +110,7 @@ fn more_than_one_of_everything_gives_the_same_bits() {
             OutOfCore::Spill(SpillPlan { sources, combined, .. }) => {
                 let partitions = u64::from(VERTICES) / sources;
                 assert!(partitions >= 3, "{plan}");
-                // Some partitions tell a stripe in more than one chunk, of 256 KiB at most.
+                // Some partitions send to a stripe in more than one chunk, of 256 KiB at most.
                 let cells = (partitions + 1) * (stripes + 1);
                 assert!(combined || plan.premises.shape.edges / cells > (256 << 10) / 12, "{plan}");
             }

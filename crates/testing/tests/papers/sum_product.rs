@@ -1,5 +1,5 @@
 //! The sum-product algorithm against sums over the states of all vertices, where there are no
-//! cycles, and against a loop that multiplies what all other edges told, where there are.
+//! cycles, and against a loop that multiplies the messages of all other edges, where there are.
 
 use proptest::prelude::*;
 use welter_algorithms::SumProduct;
@@ -22,7 +22,7 @@ fn factor<const K: usize>(psi: [[f64; K]; K], weight: f64) -> [[f64; K]; K] {
     psi.map(|row| row.map(|psi| psi.powf(weight)))
 }
 
-/// Beliefs after each iteration, by products of what the other edges of a vertex told it.
+/// Beliefs after each iteration, by products of the messages of the other edges of a vertex.
 fn plain<const K: usize>(
     graph: &Graph,
     psi: [[f64; K]; K],
@@ -37,7 +37,7 @@ fn plain<const K: usize>(
     let heard = |told: &[[[f64; K]; 2]], vertex: usize, but: usize| -> [f64; K] {
         let mut product = priors[vertex];
         for (edge, ends) in ends.iter().enumerate().filter(|(edge, _)| *edge != but) {
-            // A self-loop tells its vertex once.
+            // A self-loop sends to its vertex once.
             let sides = if ends[0] == ends[1] { 0..1 } else { 0..2 };
             for side in sides.filter(|side| ends[*side] == vertex) {
                 product = std::array::from_fn(|j| product[j] * told[edge][side][j]);
@@ -147,7 +147,7 @@ fn trees(vertices_max: usize) -> impl Strategy<Value = (Graph, usize)> {
         }
         let longest = 2 * depths.iter().max().expect("a root");
         let weights = weighted.then_some(weights);
-        // A self-loop is heard in the first iteration, and told on in the next.
+        // The message of a self-loop is received in the first iteration, and sent on in the next.
         (Graph { weights, ..Graph::new(depths.len(), pairs) }, longest + 1)
     })
 }
@@ -242,7 +242,7 @@ fn a_lean_fades_along_a_path() {
         near(&[0.5 + lean, 0.5 - lean], &belief(&answer, vertex), 1e-6);
     }
     assert_eq!(belief(&answer, 0).map(f64::to_bits), [1.0_f64, 0.0].map(f64::to_bits));
-    // An iteration earlier the other end has heard nothing yet; one later nothing moves.
+    // An iteration earlier the other end has received nothing yet; one later nothing moves.
     let program = SumProduct::<2, 1>::new(Potential::of(psi).expect("a potential"), 1000, 1e-9);
     let program = program.expect("a potential");
     let answer = judge_extended(&graph, UNDIRECTED, &program.with_priors(priors));

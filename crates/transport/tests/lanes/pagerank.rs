@@ -134,7 +134,7 @@ impl Machine {
             };
             whole.send(std::mem::replace(&mut receiving, next)).unwrap();
         }
-        // Others may still wait to hear that their last buckets came.
+        // Others may still wait for the acknowledgement of their last buckets.
         (0..50).for_each(|_| {
             thread::sleep(std::time::Duration::from_millis(1));
             lanes.poll(&mut |_| panic!("nothing follows the last bucket")).unwrap();

@@ -63,7 +63,7 @@ pub(crate) fn send<T: TxLane>(case: Case, source: usize, sinks: usize, lanes: T)
 }
 
 /// Folds until each source has ended its last iteration, and answers those that ask again until all
-/// have heard.
+/// have received theirs.
 fn receive<R: RxLane>(case: Case, ends: usize, heard: &AtomicBool, mut lanes: R) -> (Vec<Sums>, R) {
     let mut sums = vec![Sums::default(); case.iterations as usize];
     while sums.iter().any(|sums| sums.ends < ends) || !heard.load(Ordering::Acquire) {
@@ -105,8 +105,8 @@ pub(crate) fn receiving<R: RxLane + Send + 'static>(
     Receiving { threads, heard }
 }
 
-/// Once all sources have heard that their messages arrived: each came once, in its iteration. Gives
-/// the lanes back.
+/// Once all messages of the sources are acknowledged: each came once, in its iteration.
+/// Gives the lanes back.
 pub(crate) fn check<R>(case: Case, sources: usize, receiving: Receiving<R>) -> Vec<R> {
     let Receiving { threads, heard } = receiving;
     heard.store(true, Ordering::Release);

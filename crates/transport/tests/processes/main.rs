@@ -14,7 +14,7 @@ use welter_transport::{Layout, SharedRx, SharedTx};
 #[path = "../lanes/pagerank.rs"]
 mod pagerank;
 
-/// Variable by which the parent tells the child `process descriptor`.
+/// Variable by which the parent passes to the child `process descriptor`.
 const OTHER: &str = "WELTER_LANES_OTHER";
 
 const BUCKETS: usize = 3;

@@ -44,7 +44,7 @@ impl TriangleWorker {
     }
 
     /// Sends rows to the partitions of their entries, until chunks of them are full; after the last
-    /// one hands out the vertex set, with the rows that are held.
+    /// one hands out the vertex set, with the rows that are kept.
     fn send_rows(&mut self) -> Result<Outcome, EngineError> {
         let (mut rows, mut next) = match self.sending.take() {
             Some(sending) => sending,
@@ -85,7 +85,7 @@ impl TriangleWorker {
         Ok((rows, first))
     }
 
-    /// Sends a row to each partition in which rows of its entries are held.
+    /// Sends a row to each partition in which rows of its entries are kept.
     fn send_row(&mut self, (vertex, row): (u32, &[u32])) {
         let held = self.ranges.of(self.round.held);
         let mut last = None;
@@ -98,7 +98,7 @@ impl TriangleWorker {
         }
     }
 
-    /// The vertex set in memory, with the rows that are held after they were made. All vertices are
+    /// The vertex set in memory, with the rows that are kept after they were made. All vertices are
     /// active, or none is.
     pub(super) fn made(&self, total: &[u8], are_active: bool) -> Outcome {
         let Self { own, cut, stage, step, .. } = self;

@@ -1,11 +1,11 @@
-//! A row that comes by meets rows that are held.
+//! A row that comes by is intersected with rows that are kept.
 //!
 //! ```text
 //! for each a in row(u) that is held, for each w in row(u) and row(a):   a triangle u < a < w
 //!     closed(u) += ways(a, w)     closed(a) += ways(u, w)     closed(w) += ways(u, a)
 //! ```
 //!
-//! So each triangle is found once, where the rows of its middle vertex are held while that of its
+//! So each triangle is found once, where the rows of its middle vertex are kept while that of its
 //! lowest passes. `ways` is 1, or 2 where the program counts both directions and there are both.
 
 use std::cmp::Ordering;
@@ -27,8 +27,8 @@ fn ways(entry: u32, is_directed: bool) -> u64 {
 }
 
 impl CornerCounts {
-    /// Lets a row meet those of its vertices that are held, of which the first is `base` of the
-    /// partition. `middle` is told how much each of these counts itself; it returns how many there
+    /// Lets a row meet those of its vertices that are kept, of which the first is `base` of the
+    /// partition. `middle` receives how much each of these counts itself; it returns how many there
     /// were.
     pub(crate) fn count(
         &mut self,
@@ -91,7 +91,7 @@ mod tests {
             keys.push(vertex, entry).unwrap();
         }
         keys.compact().unwrap();
-        // A row with 11, both ways, 12 and 30; 3 is elsewhere, and 15 in no range that is held.
+        // A row with 11, both ways, 12 and 30; 3 is elsewhere, and 15 in no range that is kept.
         let row = [6, 23, 24, 30, 60];
         for (is_directed, lowest, highest, middles) in [
             (false, 3, [0, 0, 1, 0, 2], [(1, 2), (2, 1)]),

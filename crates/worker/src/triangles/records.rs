@@ -23,7 +23,7 @@ impl TriangleWorker {
         Ok(Outcome::Streamed { made, gathered, rewritten: Rewritten::Not, filled })
     }
 
-    /// Tells what edges say.
+    /// Makes the updates of edges.
     fn scatter(&mut self, payload: &[u8]) -> Result<(), EngineError> {
         let cell = self.cut.chunk_cell(self.graph, Cell::all(self.partition), 0);
         let pulled = cell.open(payload)?;
@@ -79,7 +79,7 @@ impl TriangleWorker {
         Ok(())
     }
 
-    /// Tells the lower end of edges who is above it.
+    /// Sends the upper end of edges to the lower one.
     fn show(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
         let first = self.cut.partitions.range(self.partition).start as u32;
         let shown = records.accums.chunks_exact(8).map(pod_read_unaligned::<[u32; 2]>);
@@ -114,7 +114,7 @@ impl TriangleWorker {
         Ok(())
     }
 
-    /// Lets rows that come by meet those that are held.
+    /// Lets rows that come by meet those that are kept.
     fn close(&mut self, records: &Records<'_>) -> Result<(), EngineError> {
         let partitions = &self.cut.partitions;
         let (base, is_directed) =

@@ -1,4 +1,4 @@
-//! Rows of a range of vertices: gathered as keys, held, and in the chunks of a vertex set.
+//! Rows of a range of vertices: gathered as keys, kept, and in the chunks of a vertex set.
 //!
 //! ```text
 //! entry    of a neighbour above: its number, and a bit                u32
@@ -20,7 +20,7 @@ use welter_engine::EngineError;
 use crate::other;
 
 /// Bytes of memory for each key that there is room for: two keys as they come, and entries of rows
-/// that pass and of rows that are held.
+/// that pass and of rows that are kept.
 pub(crate) const KEY_BYTES: u64 = 2 * 8 + 2 * 4;
 
 /// Vertices that entries can name.

@@ -15,7 +15,7 @@
 //! distances) before edges are read again: so few that the rows of the two ranges of a round have
 //! just room. Two ranges would take as much as one, so there is 1, or there are 3 and more.
 //!
-//! **Invariant:** each pair of ranges has one round, and a range that passes itself is held alone.
+//! **Invariant:** each pair of ranges has one round, and a range that passes itself is kept alone.
 //! Tested by `each_pair_of_ranges_has_one_round` and `ranges_are_as_few_as_have_room`.
 
 use std::ops::Range;
@@ -31,11 +31,12 @@ pub(crate) type Needs = [u64; COUNTS.len()];
 pub(crate) enum Stage {
     /// Edges count at both ends.
     Degrees,
-    /// Sources tell targets how many edges they have; targets tell the lower end who is above it.
+    /// Sources send targets how many edges they have; targets send the upper end of an edge to the
+    /// lower one.
     Show,
     /// Rows are gathered, and travel to where their vertices are.
     Rows,
-    /// Rows that come by meet those that are held.
+    /// Rows that come by meet those that are kept.
     Meet,
     /// Counts are added up.
     Count,
@@ -46,7 +47,7 @@ pub(crate) enum Stage {
 pub(crate) struct Round {
     /// Rows of it come by.
     pub(crate) passing: u32,
-    /// Rows of it are held.
+    /// Rows of it are kept.
     pub(crate) held: u32,
 }
 

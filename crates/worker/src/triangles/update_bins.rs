@@ -81,7 +81,7 @@ pub(crate) struct UpdateBins {
     most: usize,
     bins: Vec<Bin>,
     filled: Vec<Filled>,
-    /// Records that were told since the last look.
+    /// Records that were made since the last look.
     made: u64,
 }
 

@@ -153,7 +153,7 @@ impl<'b> Pulled<'_, 'b> {
         })
     }
 
-    /// Shows all edges what their ends say, with their states, and hands what they tell to `put`,
+    /// Shows all edges what their ends say, with their states, and hands their updates to `put`,
     /// some at a time: destinations, relative to the stripe, and as many updates. `ends`: what the
     /// sources and the destinations of the cell say.
     ///

@@ -55,8 +55,8 @@ pub fn gather(
     checked(records.key, kernel.merge((records.targets, records.accums), accums))
 }
 
-/// Lets accumulators of a stripe meet what edges told, in an extended program, which does not say
-/// how accumulators are merged.
+/// Lets accumulators of a stripe gather the updates of edges, in an extended program, which does
+/// not say how accumulators are merged.
 ///
 /// # Errors
 /// When an update is for a destination outside. Some were met then.

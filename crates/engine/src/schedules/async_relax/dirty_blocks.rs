@@ -5,16 +5,16 @@ use std::ops::Range;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::slab_location::ChunkPlace;
 
-/// Vertices that changed, and the parts that have not heard of it.
+/// Vertices that changed, and the parts that have not received it.
 pub(super) struct DirtyBlocks<'g> {
     pub(super) graph: &'g Graph,
     /// The number of this wave.
     pub(super) wave: u64,
     /// By block of sources: the wave in which one of them changed last.
     changed: Vec<u64>,
-    /// By stripe: up to and with which wave it has heard of all changes.
+    /// By stripe: up to and with which wave it has received all changes.
     heard: Vec<u64>,
-    /// By stripe: whether some of its own vertices have not been told to it.
+    /// By stripe: whether some of its own vertices have not been sent to it.
     waiting: Vec<bool>,
 }
 
@@ -36,8 +36,8 @@ impl<'g> DirtyBlocks<'g> {
         }
     }
 
-    /// The blocks of those sources that are outside of a stripe and may have changed since it heard
-    /// of them.
+    /// The blocks of those sources that are outside of a stripe and may have changed since it
+    /// received them.
     fn unheard(&self, stripe: usize, sources: &Range<u64>) -> impl Iterator<Item = usize> + '_ {
         let bits = self.graph.layout.block_bits;
         let count = self.changed.len();
@@ -55,12 +55,12 @@ impl<'g> DirtyBlocks<'g> {
             .filter(move |&block| self.changed[block] > heard)
     }
 
-    /// Whether any vertices outside a stripe, of these, may have changed since it heard of them.
+    /// Whether any vertices outside a stripe, of these, may have changed since it received them.
     pub(super) fn outside(&self, stripe: usize, sources: &Range<u64>) -> bool {
         self.unheard(stripe, sources).next().is_some()
     }
 
-    /// By block: whether a stripe that its vertices have edges to has not heard of a change there.
+    /// By block: whether a stripe that its vertices have edges to has not received a change there.
     pub(super) fn untold(&self) -> Vec<bool> {
         let mut untold = vec![false; self.changed.len()];
         for (number, stripe) in self.graph.stripes.iter().enumerate() {
@@ -87,7 +87,7 @@ impl<'g> DirtyBlocks<'g> {
     }
 
     /// A stripe has been visited. `changed`, which is cleared: of which blocks, from that of its
-    /// first vertex on, a vertex changed; `waiting`: whether some have not been told to itself.
+    /// first vertex on, a vertex changed; `waiting`: whether some have not been sent to itself.
     pub(super) fn note_changes(&mut self, stripe: usize, changed: &mut [bool], waiting: bool) {
         self.heard[stripe] = self.wave - 1;
         self.waiting[stripe] = waiting;

@@ -1,10 +1,10 @@
 //! Input scans on a graph that stays in its input.
 //!
-//! The input is read some parts at a time. The worker that reads a part puts what its edges tell
-//! into buckets, one for each range of slots; then the ranges are shared, and its worker empties
-//! its buckets in the order of the parts. So each vertex is told in the order of the input,
-//! whatever the number of workers, there is one column and no atomic operation, and a range stays
-//! in the second-level cache while it is told.
+//! The input is read some parts at a time. The worker that reads a part puts the updates of its
+//! edges into buckets, one for each range of slots; then the ranges are shared, and its worker
+//! empties its buckets in the order of the parts. So each vertex is updated in the order of the
+//! input, whatever the number of workers, there is one column and no atomic operation, and a range
+//! stays in the second-level cache while it is updated.
 //!
 //! Invariant: a range's slots belong to one worker at a time, and so do the buckets of a part.
 //! Tested by `a_part_belongs_to_the_worker_that_takes_it`.

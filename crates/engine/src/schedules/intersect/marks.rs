@@ -49,8 +49,8 @@ impl Marks {
         self.unpacked = row;
     }
 
-    /// Tells the corners of all triangles whose lowest is the vertex of `rank`, with this row, and
-    /// whose middle has its row in the block. No other than its first `middles` entries have.
+    /// Updates the corners of all triangles whose lowest is the vertex of `rank`, with this row,
+    /// and whose middle has its row in the block. No other than its first `middles` entries have.
     pub(super) fn close(
         &mut self,
         rank: usize,
@@ -140,8 +140,8 @@ impl Marks {
         }
     }
 
-    /// Meets the row of a middle, and says what it is told, and what the lowest is. `near`: how
-    /// often the edge between these counts, which the top is told.
+    /// Meets the row of a middle, and returns its count, and that of the lowest. `near`: how often
+    /// the edge between these counts for the top.
     #[inline(always)]
     fn intersect<const DIRECTED: bool>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
         let (mut told, mut far) = (0, 0);

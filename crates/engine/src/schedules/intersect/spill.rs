@@ -10,10 +10,10 @@
 //!    these against each other. Rows of lower ranks come by and are closed too, and all travel on
 //!    to the next range in which they have an entry, without those that lie behind: a triangle
 //!    shows in the range of its middle, and its top is never lower. So each row waits in one place.
-//! 3. *Tell.* What was counted by rank goes to the stripes of the vertices, which make values.
+//! 3. *Deliver.* What was counted by rank goes to the stripes of the vertices, which make values.
 //!
 //! A range counts for its own ranks, a row that travels has its count with it, and the highest
-//! ranks, which are told most, are counted in memory all along. What others are told waits like
+//! ranks, which get most counts, are counted in memory all along. Counts for others wait like
 //! entries do, added up before and once more where much waits.
 //!
 //! Invariant: what was written at each step is what was read, and each edge and vertex is met once.

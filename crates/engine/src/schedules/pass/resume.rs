@@ -4,7 +4,7 @@
 //! states and notes, and the totals, of which there is one to begin with and one of each pass, are
 //! what the program does next. That is all there is to know:
 //!
-//! - Candidates are told by states, so a run that continues reads the graph, and not what was left
+//! - Candidates are known by states, so a run that continues reads the graph, and not what was left
 //!   of it (`compacted`): there are more edges to look at, and none that are candidates.
 //! - Which chunks hold no candidates (`stale`) is forgotten: all of them are looked at once more.
 //!

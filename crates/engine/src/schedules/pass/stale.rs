@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Invariant: which chunks are stale is settled between passes, so that what is read ahead is what
-//! is shown; within a pass tiles also hear of what just changed, which can only show more of them.
-//! A pass that changes nothing is the last one: all that was not stale was shown in it. Tested by
+//! is shown; within a pass tiles also see what just changed, which can only show more of them. A
+//! pass that changes nothing is the last one: all that was not stale was shown in it. Tested by
 //! `what_cannot_be_news_is_not_looked_at`.
 
 use std::ops::Range;

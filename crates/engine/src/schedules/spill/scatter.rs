@@ -103,7 +103,7 @@ impl SpillSchedule<'_> {
         })
     }
 
-    /// Tells all stripes what the sources of a partition say.
+    /// Sends the signals of the sources of a partition to all stripes.
     fn scatter_signals(&mut self, partition: usize) -> Result<(), EngineError> {
         let Context { graph, workers, progress, .. } = *self.context;
         let own = vertices(graph, &self.partitions[partition]);

@@ -3,10 +3,10 @@
 //! An edge is shown what both of its ends say, so no update can be made of it before its source's
 //! signal has come to its stripe. That signal is what travels: a record names the source and has
 //! what it says, and serves all edges that the source has to the stripe (or one for each of them,
-//! where updates are to be told one by one). Edges and their states stay.
+//! where updates are to be sent one by one). Edges and their states stay.
 //!
 //! Invariant: records of a stripe come in the order in which its edges want them. Its edges lie in
-//! the order of their sources, partitions are ranges of these, and of each one worker tells a
+//! the order of their sources, partitions are ranges of these, and of each one worker sends a
 //! stripe all. A record that is not the one which an edge wants is an error, and so is one too
 //! many: no edge is lost, and none is shown twice, without an error. Checked in
 //! `SignalReader::hear` and `SignalReader::end`. Tested by `signals_move_once_to_each_stripe`.
@@ -21,14 +21,14 @@ use crate::kernels::sink::{RecordRun, Sink};
 /// No vertex has this number.
 const NOBODY: u64 = u64::MAX;
 
-/// One partition telling a stripe what its sources say.
+/// Writer of the signals of a partition to a stripe.
 pub(super) struct SignalWriter<'a> {
     /// The sources of the partition, and what they say.
     pub(super) own: &'a Range<u64>,
     pub(super) signals: &'a [u8],
     /// Bytes of a signal.
     width: usize,
-    /// Whether a stripe is told once.
+    /// Whether a stripe receives a signal once.
     once: bool,
     /// The source that spoke last.
     last: u64,
@@ -77,7 +77,7 @@ impl<'a> SignalWriter<'a> {
     }
 }
 
-/// A stripe that hears what sources say.
+/// Reader of the signals of sources to a stripe.
 pub(super) struct SignalReader<'r, 'b> {
     incoming: Incoming<'r>,
     /// Records of the chunk that is open.
@@ -85,7 +85,7 @@ pub(super) struct SignalReader<'r, 'b> {
     /// The one of them that comes next.
     next: usize,
     once: bool,
-    /// The source that was heard last, and the place of its record.
+    /// The source that was read last, and the place of its record.
     last: (u64, usize),
     heard: u64,
 }
@@ -142,7 +142,8 @@ impl<'r, 'b> SignalReader<'r, 'b> {
         Ok(None)
     }
 
-    /// Ends the stripe, all of whose edges were shown, and says how many records it heard.
+    /// Ends the stripe, all of whose edges were shown, and returns the number of records that were
+    /// read.
     pub(super) fn end(mut self) -> Result<u64, EngineError> {
         if self.records.get(self.next).is_some() || self.turn()?.is_some() {
             return Err(not_told());

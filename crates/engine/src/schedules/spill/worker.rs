@@ -174,7 +174,7 @@ impl<'g> WorkerState<'g> {
         Ok(columns)
     }
 
-    /// Shows the edges of a stripe what both of their ends say, and applies what they tell. `next`:
+    /// Shows the edges of a stripe what both of their ends say, and applies their updates. `next`:
     /// the stripe that the worker will take then. `once`: whether a source spoke once to the
     /// stripe.
     pub(super) fn extend<'p>(

@@ -168,7 +168,8 @@ impl<A: Pod> RowBuckets<A> {
 }
 
 impl RowBuckets<u32> {
-    /// Puts what a target is told into the bucket of a place, where it meets what others told it.
+    /// Puts an update of a target into the bucket of a place, where it is merged with others of the
+    /// target.
     #[inline(always)]
     pub(super) fn put_merged(
         &mut self,
@@ -185,7 +186,7 @@ impl RowBuckets<u32> {
         self.put(place, (target, more), writer)
     }
 
-    /// Adds up what the same target of a place is told.
+    /// Adds up the updates of each target of a place.
     #[cold]
     fn merge(&mut self, place: usize) {
         let Open { targets, accums, updates } = &mut self.open[place];

@@ -25,7 +25,7 @@ struct WorkerState<'g> {
 }
 
 impl TriangleRun<'_> {
-    /// Tells the vertices what was counted of their ranks: for as many ranks as fit in memory at a
+    /// Sends the counts of their ranks to the vertices: for as many ranks as fit in memory at a
     /// time, all stripes look which of these they have.
     pub(super) fn counts_to_vertices(
         &self,

@@ -1,9 +1,9 @@
 //! The order of vertices by degree, then by number, where no column of all vertices is in memory.
 //!
 //! There are few degrees that differ, at most twice the square root of the arcs, and degrees ascend
-//! with ranks: where each degree begins tells the degree of any rank. So ranks are told vertex by
-//! vertex in a pass over the degrees, and lie on storage by vertex; and before any row is known, it
-//! is known how long it may be. By that ranks are cut into *bins* whose rows fit in memory.
+//! with ranks: where each degree begins tells the degree of any rank. So ranks are assigned vertex
+//! by vertex in a pass over the degrees, and lie on storage by vertex; and before any row is known,
+//! it is known how long it may be. By that ranks are cut into *bins* whose rows fit in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -182,7 +182,7 @@ impl TriangleRun<'_> {
         )
     }
 
-    /// Tells a rank that has its counter elsewhere, or none where that is nothing.
+    /// Sends a count to a rank that has its counter elsewhere, or none where it is zero.
     fn put_count(
         &self,
         rank: usize,
@@ -204,7 +204,7 @@ impl TriangleRun<'_> {
         Ok(())
     }
 
-    /// Adds what the ranks of the range were told to what they count.
+    /// Adds the counts that the ranks of the range received to their own.
     fn merge(
         &self,
         bins: &Range<usize>,
@@ -220,7 +220,7 @@ impl TriangleRun<'_> {
         })
     }
 
-    /// Tells the ranks of the range what was counted of them.
+    /// Delivers what was counted of the ranks of the range.
     fn tell_own(
         &self,
         bins: &Range<usize>,
@@ -235,8 +235,8 @@ impl TriangleRun<'_> {
         })
     }
 
-    /// Adds up what ranks were told where twice as much waits as there are ranks. `window`: one in
-    /// which nothing else is written. No range is in memory.
+    /// Adds up counts of ranks where twice as much waits as there are ranks. `window`: one in which
+    /// nothing else is written. No range is in memory.
     fn gather_counts(
         &self,
         window: u32,

@@ -1,9 +1,9 @@
 //! The best edge between each two components that were met.
 //!
 //! Linear probing, three quarters full at most: of edges that contraction makes parallel nearly all
-//! are no better than the one that is there, and are told so by one line of memory. The table grows
-//! from next to nothing, because mostly there are few pairs of components, and then it stays in the
-//! cache.
+//! are no better than the one that is there, and are found so by one line of memory. The table
+//! grows from next to nothing, because mostly there are few pairs of components, and then it stays
+//! in the cache.
 
 use std::mem::replace;
 
