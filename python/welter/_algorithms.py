@@ -122,8 +122,8 @@ def pagerank(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     damping : d, the probability that the walk follows an edge and does not jump anywhere
-    iterations : Stop after so many iterations [default: when the ranks settle, or after 200;
-        networkx: 100]
+    iterations : Stop after N iterations [default: when the ranks settle, or after 200; networkx:
+        100]
     tolerance : Stop when an iteration changes all ranks together by less than this share of them
         [default: 1e-9, with f32 or networkx 1e-6; none where iterations are given]
     dangling : Treatment of the rank of sinks, which have no edge to carry it on
@@ -163,7 +163,7 @@ def pagerank(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -309,7 +309,7 @@ def bfs(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -458,7 +458,7 @@ def sssp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -588,7 +588,7 @@ def wcc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -730,7 +730,7 @@ def spmv(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -847,7 +847,7 @@ def hyperball(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     registers : Registers of a counter, a byte each: the standard error is 26 %, 13 % or 6.5 %
     seed : Picks the hashes
-    iterations : Count what is within so many edges [default: all that there is]
+    iterations : Count what is within N edges [default: all that there is]
     direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
     undirected : Whether every edge goes both ways [default: as the graph was made]
     checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
@@ -864,7 +864,7 @@ def hyperball(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -986,7 +986,7 @@ def cdlp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1105,7 +1105,7 @@ def kcore(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1221,7 +1221,7 @@ def triangles(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1337,7 +1337,7 @@ def lcc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1456,7 +1456,7 @@ def mis(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1592,7 +1592,7 @@ def conductance(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1747,7 +1747,7 @@ def bp(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -1889,7 +1889,7 @@ def als(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -2010,7 +2010,7 @@ def scc(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
@@ -2141,7 +2141,7 @@ def mcst(
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep so many bytes of a graph that lies in a bucket in a directory of this
+    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
         machine, where later runs find them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]

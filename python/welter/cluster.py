@@ -143,7 +143,7 @@ def ray(
 
     Parameters
     ----------
-    machines : on so many nodes; None: on all that have the processors
+    machines : on this many nodes; None: on all that have the processors
     address : of the cluster, where this program has not said ``ray.init``
     cpus : processors that Ray counts for each; a machine takes all that its node has
     patience : seconds in which a machine must come
