@@ -6,6 +6,7 @@
 
 mod coverage;
 mod dpdk;
+mod faults;
 mod fuzz;
 mod powercuts;
 mod run;
@@ -34,6 +35,8 @@ usage: cargo xtask TASK
   experiment cloud [ARGS]
                     the figures of X-Stream in the cloud, on devices that are slowed down (root)
   powercuts         kills runs and cuts their power at every call, on ext4 and XFS (root)
+  faults [--kills N]
+                    machines killed, paused, cut off, slowed down, by their scenarios (root)
   ray               the Python package on a cluster of Ray, which it installs
   spark             the same on Spark, which it installs; Java (17 or 21) must be there
   fuzz [TARGET] [--seconds N]
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
             cargo(&root()).args(package).env("WELTER_REQUIRE", task).finish()
         }),
         ("powercuts", []) => powercuts::powercuts(&root()),
+        ("faults", _) => faults::faults(&root(), rest),
         ("fuzz", _) => fuzz::fuzz(&root(), rest),
         ("help" | "-h" | "--help", _) => {
             print!("{USAGE}");

@@ -28,7 +28,7 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made};
 use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat};
 use crate::argv;
-use crate::cluster_options::{route, sending, threads, unfit};
+use crate::cluster_options::{bias, route, sending, threads, unfit};
 use crate::cluster_plan::MachinePlan;
 use crate::cluster_report::Machines;
 use crate::contents;
@@ -149,10 +149,10 @@ impl Job {
         let settings = Settings {
             edges: program.edges,
             carries: program.carries,
+            bias: bias(args),
             ..Settings::new(machines, vertices, program.vertex_bytes, route)
         };
         let reading = program.reading(reading);
-        let notes = loaded.notes;
         let sends = args.resources.route == Some(RouteArg::Send);
         let budget = args.resources.memory;
         let graph = (&*edges, &*listed, reading);
@@ -175,7 +175,7 @@ impl Job {
             settings,
             plan,
             messages: None,
-            notes,
+            notes: loaded.notes,
         };
         if sends {
             job.messages = Some(job.sending(algorithm, sending(args))?);

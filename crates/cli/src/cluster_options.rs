@@ -7,6 +7,7 @@ use welter_cluster::send::{self, Transport};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_objects::Location;
 use welter_protocol::config::Route;
+use welter_protocol::steal::Bias;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::refused;
@@ -98,6 +99,12 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
 
 pub(crate) fn unfit(what: impl Into<String>) -> Failure {
     Failure::usage(what.into()).hint("leave --cluster out to run in this process")
+}
+
+/// How much machines like to be helped.
+pub(crate) fn bias(args: &RunOptions) -> Bias {
+    let thousandths = |alpha: f64| Bias::Thousandths((alpha * 1000.0).round() as u32);
+    args.cluster.steal_bias.map_or(Bias::PAPER, thousandths)
 }
 
 /// Threads that read the input: machines that are processes of one computer share its cores.

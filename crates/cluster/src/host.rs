@@ -195,7 +195,12 @@ impl Seats<'_> {
                 return Err(ClusterError::Cancelled);
             }
             if let Some(manifest) = self.finished() {
-                return self.hand_out(manifest);
+                match self.hand_out(manifest) {
+                    // It died while it was asked: another one finds what it has stored.
+                    Err(ClusterError::Silent { rank }) => self.restart(rank, None)?,
+                    ended => return ended,
+                }
+                continue;
             }
             if let Some(reported) = self.host.next(WAIT) {
                 let is_new = matches!(reported.report, Report::Did(_) | Report::Decided(..));

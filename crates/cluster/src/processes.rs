@@ -4,9 +4,10 @@
 
 use std::io::{BufReader, Write};
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ use crate::report::{Report, Reported};
 
 /// Time in which a process must say something that it was asked for.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How often a process is started that is killed before it has said anything.
+const STARTS_MAX: u32 = 8;
 
 /// Makes the command of a rank, on this directory, with an incarnation above this.
 pub type MakeCommand = Box<dyn FnMut(Rank, &Path, u32) -> Command>;
@@ -77,8 +81,9 @@ impl Drop for Process {
     }
 }
 
-impl Host for Processes {
-    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
+impl Processes {
+    /// Starts a process of a rank.
+    fn spawn(&mut self, rank: Rank, above: u32) -> Result<Process, ClusterError> {
         let folder = self.directory.join(format!("machine-{rank}"));
         let mut command = (self.command)(rank, &folder, above);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -94,13 +99,26 @@ impl Host for Processes {
             hear(rank, BufReader::new(output), &answers, &reports);
         });
         spawned.map_err(ClusterError::Start)?;
-        match process.answers.recv_timeout(PATIENCE) {
-            Ok(Word::Listening { incarnation, address }) => {
-                self.machines[rank] = Some(process);
-                Ok(Started { incarnation, address })
+        Ok(process)
+    }
+}
+
+impl Host for Processes {
+    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
+        for _ in 0..STARTS_MAX {
+            let mut process = self.spawn(rank, above)?;
+            match process.answers.recv_timeout(PATIENCE) {
+                Ok(Word::Listening { incarnation, address }) => {
+                    self.machines[rank] = Some(process);
+                    return Ok(Started { incarnation, address });
+                }
+                // It was killed before it had said anything.
+                Err(RecvTimeoutError::Disconnected)
+                    if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
+                _ => break,
             }
-            _ => Err(ClusterError::Silent { rank }),
         }
+        Err(ClusterError::Silent { rank })
     }
 
     fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError> {

@@ -50,6 +50,8 @@ pub struct Settings {
     pub bins_open_max: u64,
     /// Bytes that a machine has under way to storage before it begins no further piece of work.
     pub store_window_bytes: u64,
+    /// How much machines like to be helped.
+    pub bias: Bias,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
     pub seed: u64,
 }
@@ -71,6 +73,7 @@ impl Settings {
             piece_edges: 1 << 18,
             bins_open_max: 64,
             store_window_bytes: 64 << 20,
+            bias: Bias::PAPER,
             seed: 1,
         }
     }
@@ -98,7 +101,7 @@ impl Settings {
             vertex_bytes: self.vertex_bytes,
             chunk_vertices: self.chunk_vertices,
             route: self.route,
-            bias: Bias::PAPER,
+            bias: self.bias,
             placement: Placement::Random,
             width: Width::Measured,
             depth: 4,

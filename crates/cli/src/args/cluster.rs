@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::values::parsed;
+use super::values::{not_negative, parsed};
 
 /// Where a run is made.
 #[derive(Clone, Debug, Default, Args)]
@@ -35,6 +35,10 @@ pub(crate) struct ClusterArgs {
     /// Way of messages between machines, on route `send`
     #[arg(long, hide = true, requires = "cluster")]
     pub(crate) transport: Option<TransportArg>,
+    /// How much machines like to be helped: 0 never, 1 as in Chaos [default: 1]
+    #[arg(long, value_name = "ALPHA", hide = true, requires = "cluster")]
+    #[arg(value_parser = not_negative)]
+    pub(crate) steal_bias: Option<f64>,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
     #[arg(value_parser = parsed::<Seat>)]

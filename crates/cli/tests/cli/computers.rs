@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -27,7 +28,7 @@ fn started(mut commands: Vec<Command>) -> Vec<Child> {
     commands.iter_mut().map(|command| command.spawn().unwrap()).collect()
 }
 
-fn ended(machines: Vec<Child>) -> Vec<Ended> {
+pub(crate) fn ended(machines: Vec<Child>) -> Vec<Ended> {
     machines.into_iter().map(Ended::waited).collect()
 }
 
@@ -40,7 +41,7 @@ fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
     ended
 }
 
-fn with_key() -> Sandbox {
+pub(crate) fn with_key() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.must("cluster init key");
     sandbox.must("generate rmat 10 --weights 255 -q -o graph.mtx");
@@ -48,7 +49,7 @@ fn with_key() -> Sandbox {
 }
 
 /// Whether two files of a value a vertex are alike.
-fn alike(sandbox: &Sandbox, files: [&str; 2]) {
+pub(crate) fn alike(sandbox: &Sandbox, files: [&str; 2]) {
     let rows = files.map(|name| String::from_utf8(sandbox.read(name)).unwrap());
     let [one, two] = rows.each_ref().map(|text| text.lines().collect::<Vec<_>>());
     assert!(one.len() > 100 && one.len() == two.len(), "{files:?}");
@@ -212,12 +213,12 @@ fn killed(route: &str) {
 }
 
 /// Computers with a network each, on a bridge, which are removed when this is dropped.
-struct Net {
-    name: String,
+pub(crate) struct Net {
+    pub(crate) name: String,
     machines: usize,
 }
 
-fn ip(line: &str) -> Result<(), String> {
+pub(crate) fn ip(line: &str) -> Result<(), String> {
     let ended = Command::new("ip").args(line.split(' ')).output();
     let ended = ended.map_err(|error| format!("ip: {error}"))?;
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -225,8 +226,10 @@ fn ip(line: &str) -> Result<(), String> {
 }
 
 impl Net {
-    fn new(machines: usize) -> Result<Self, String> {
-        let name = format!("wl{}", std::process::id() % 100_000);
+    pub(crate) fn new(machines: usize) -> Result<Self, String> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("wl{}x{number}", std::process::id() % 100_000);
         let net = Self { name, machines };
         let Self { name, .. } = &net;
         ip(&format!("netns add {name}b"))?;
@@ -256,7 +259,7 @@ impl Net {
         command
     }
 
-    fn start(&self, sandbox: &Sandbox, line: &str) -> Vec<Child> {
+    pub(crate) fn start(&self, sandbox: &Sandbox, line: &str) -> Vec<Child> {
         started((0..self.machines).map(|rank| self.command(sandbox, line, rank)).collect())
     }
 }
@@ -270,20 +273,26 @@ impl Drop for Net {
     }
 }
 
-#[test]
-fn four_computers_in_networks_of_their_own() {
+/// Four computers with a key and a list; none where namespaces cannot be had, which is said.
+pub(crate) fn in_networks() -> Option<(Net, Sandbox)> {
     let net = match Net::new(4) {
         Ok(net) => net,
         Err(why) => {
             let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
             assert!(required.split(',').all(|name| name != "netns"), "netns: {why}");
             let _ = writeln!(std::io::stderr(), "SKIPPED: tests in network namespaces: {why}");
-            return;
+            return None;
         }
     };
     let sandbox = with_key();
     let peers = [1, 2, 3, 4].map(|host| format!("10.77.0.{host}:7070\n")).concat();
     sandbox.write("peers", peers);
+    Some((net, sandbox))
+}
+
+#[test]
+fn four_computers_in_networks_of_their_own() {
+    let Some((net, sandbox)) = in_networks() else { return };
     for line in LINES {
         sandbox.must(&format!("run {line} -q -o one.csv"));
         for (rank, ended) in

@@ -12,6 +12,7 @@ mod cgroup;
 mod checkpoint;
 mod cluster;
 mod cluster_budget;
+mod cluster_faults;
 mod cluster_inputs;
 mod cluster_resume;
 mod compression;
