@@ -46,6 +46,17 @@ pub(crate) fn chunk_lists(chunks: u64) -> u64 {
     2 * chunks * CHUNK_ENTRY_BYTES
 }
 
+/// Bytes of a worker's accumulators, of `width` bytes each, of a stripe with 2^`stripe_bits`
+/// vertices.
+pub(crate) fn accumulators(width: u64, stripe_bits: u32) -> u64 {
+    width << stripe_bits
+}
+
+/// Bytes of the flags of active vertices, of `width` bytes each, before and after an iteration.
+pub(crate) fn flags(slots: u64, width: u64) -> u64 {
+    2 * slots * width
+}
+
 /// Columns of values that a worker has in memory: one is looked at, one is being written.
 pub(crate) const COLUMNS: usize = 2;
 /// Vertices of a stripe whose values can be read and verified without the others.

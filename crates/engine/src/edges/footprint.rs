@@ -24,6 +24,18 @@ pub(crate) const INDEX_ENTRY_BYTES: usize = PLACES * size_of::<u16>();
 /// Bytes of a chunk at most, so that it fits a slab whatever its last tile holds.
 pub(crate) const CHUNK_BYTES_MAX: usize = SLAB_BYTES - (1 << 16);
 
+/// Bytes that the index of sources takes for `tiles` tiles: their entries, and their places in the
+/// list of tiles.
+pub(crate) fn tile_index(tiles: u64) -> u64 {
+    tiles * (INDEX_ENTRY_BYTES as u64 + 96)
+}
+
+/// Bytes that tell where `chunks` chunks lie and what is in them, and where the `extents` extents
+/// lie that are read at once.
+pub(crate) fn places(chunks: u64, extents: u64) -> u64 {
+    chunks * 160 + extents * 64
+}
+
 /// Bytes of slabs that a worker reads ahead at most, where the device was not measured.
 pub(crate) fn read_ahead(requests: &Requests) -> u64 {
     ((slabs_read(requests) + 1) * SLAB_BYTES) as u64

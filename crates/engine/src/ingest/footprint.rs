@@ -19,7 +19,13 @@ pub(crate) fn marks(segments: u64) -> u64 {
 
 /// Bytes of degrees, and of which slots of `segments` segments are vertices.
 pub(crate) fn degrees(vertices: u64, segments: u64) -> u64 {
-    vertices * 4 + segments * (1 << SEGMENT_BITS) / 64 * 12
+    vertices * 4 + vertex_slots(segments)
+}
+
+/// Bytes of which slots of `segments` segments are vertices: a bit each, and the number of those
+/// before each 64.
+pub(crate) fn vertex_slots(segments: u64) -> u64 {
+    segments * (1 << SEGMENT_BITS) / 64 * 12
 }
 
 /// Bytes of edges while they wait in bins.

@@ -116,9 +116,7 @@ pub fn keep(
     durable::make_directory(&folder, faults)?;
     let number = graph.unwrap_or_else(random_number);
     let files = disks::lay((&folder, directory, number), disks, faults)?;
-    let volume = Arc::new(Volume::create(&files, io)?);
-    let columns = plan.memory.vertices + ids.bytes();
-    volume.check_space(plan.memory.chunks_stored + columns)?;
+    let volume = Arc::new(volume(&files, io, plan, ids)?);
     let storage = Storage { directories: vec![folder.clone()], io: io.clone() };
     let keeping = Keeping { volume: Arc::clone(&volume), storage, graph: number };
     let input_edges = stream.edges();
@@ -147,20 +145,7 @@ pub fn keep(
         weighted: plan.premises.shape.weighted,
         negative: negative.load(Ordering::Relaxed),
         all_present: ids.all_present(),
-        ids: match ids {
-            IdMap::Same => KeptIds::Same,
-            IdMap::Declared => KeptIds::Declared,
-            IdMap::Offset(first) => KeptIds::Offset(*first),
-            IdMap::Sparse(_) => KeptIds::Integers,
-            IdMap::Names(_) => KeptIds::Names,
-            IdMap::NonCompact(ids) => {
-                KeptIds::NonCompact { first: ids.all().start, others: ids.others() }
-            }
-            IdMap::TwoKinds(ids) => match ids.keys() {
-                Keys::Integers(_, added) => KeptIds::TwoKindsOfIntegers { added: *added },
-                Keys::Names(_) => KeptIds::TwoKindsOfNames,
-            },
-        },
+        ids: form(ids),
         files: disks::listed(&volume),
     };
     Columns { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
@@ -171,6 +156,37 @@ pub fn keep(
     sealed::seal(&draft.path().join(MANIFEST), &identity, &manifest.encode(), faults)?;
     draft.publish()?;
     Ok((manifest, leftovers))
+}
+
+/// The volume of the chunks, on file systems that have room for all of the graph.
+fn volume(
+    files: &[PathBuf],
+    io: &IoOptions,
+    plan: &Plan,
+    ids: &IdMap,
+) -> Result<Volume, EngineError> {
+    let volume = Volume::create(files, io)?;
+    let columns = plan.memory.vertices + ids.bytes();
+    volume.check_space(plan.memory.chunks_stored + columns)?;
+    Ok(volume)
+}
+
+/// Form of ids, as the manifest states it.
+fn form(ids: &IdMap) -> KeptIds {
+    match ids {
+        IdMap::Same => KeptIds::Same,
+        IdMap::Declared => KeptIds::Declared,
+        IdMap::Offset(first) => KeptIds::Offset(*first),
+        IdMap::Sparse(_) => KeptIds::Integers,
+        IdMap::Names(_) => KeptIds::Names,
+        IdMap::NonCompact(ids) => {
+            KeptIds::NonCompact { first: ids.all().start, others: ids.others() }
+        }
+        IdMap::TwoKinds(ids) => match ids.keys() {
+            Keys::Integers(_, added) => KeptIds::TwoKindsOfIntegers { added: *added },
+            Keys::Names(_) => KeptIds::TwoKindsOfNames,
+        },
+    }
 }
 
 /// Writes what lies beside the chunks.

@@ -22,18 +22,13 @@ use super::stored::StoragePlan;
 use super::{Access, Plan, relaxing};
 use crate::EngineError;
 use crate::columns::footprint;
-use crate::edges::footprint::CHUNK_BYTES_MAX;
+use crate::edges::footprint::{CHUNK_BYTES_MAX, places};
 use crate::edges::layout::EdgeLayout;
-use crate::ingest::footprint::WORKER_BYTES;
+use crate::ingest::footprint::{WORKER_BYTES, vertex_slots};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
 use crate::machine::storage::{DEPTH, slabs_read};
-
-/// Bytes that tell where a chunk lies, and what is in it.
-const PLACE_BYTES: u64 = 160;
-/// Bytes that tell where an extent lies, which is read at once.
-const EXTENT_BYTES: u64 = 64;
 
 /// Slabs in flight that each worker has at least: while one is read, another may wait for the
 /// worker to come.
@@ -237,11 +232,11 @@ fn memory_of(
     let padding = premises.edges.key_sources();
     let count = kept.vertices;
     let has_holes = u64::from(kept.vertices < kept.slots);
-    let marks = kept.slots.div_ceil(1 << SEGMENT_BITS).max(1) * ((1 << SEGMENT_BITS) / 64 * 12);
+    let marks = vertex_slots(kept.slots.div_ceil(1 << SEGMENT_BITS).max(1));
     // Slabs in flight, and the one that is looked at.
     let reading = (in_flight_always(kept, premises) + 1) as u64 * SLAB_BYTES as u64;
     let signals = program.columns(count, stripe_bits);
-    let flags = (count + padding) * 2 * program.active();
+    let flags = footprint::flags(count + padding, program.active());
     let values = count * program.value;
     let beside = count * program.beside();
     let state = if values_stored {
@@ -258,14 +253,13 @@ fn memory_of(
         chunks,
         vertices: if values_stored && program.intersects() { 0 } else { count * 4 }
             + has_holes * marks
-            + kept.chunks * PLACE_BYTES
-            + kept.extents * EXTENT_BYTES,
+            + places(kept.chunks, kept.extents),
         state,
         frontier: looked_up + flags,
         rows: memory::rows_bytes(premises, index),
         workers: premises
             .account()
-            .each_worker(program.accum() << stripe_bits)
+            .each_worker(footprint::accumulators(program.accum(), stripe_bits))
             .each_worker(premises.group_bytes())
             .each_worker(premises.edge_buffers())
             .each_worker(reading)

@@ -8,13 +8,11 @@
 use super::index::Index;
 use super::premises::{CELL_EDGES, Premises};
 use super::shape::Shape;
-use crate::edges::footprint::INDEX_ENTRY_BYTES;
+use crate::columns::footprint as columns;
+use crate::edges::footprint as edges_of;
 use crate::ingest::footprint as ingest;
 use crate::machine::arena::SLAB_BYTES;
 use crate::schedules::footprint as schedules;
-
-/// Bytes that the index of sources takes for a tile: its entry, and a place in the list of tiles.
-const INDEX_BYTES: u64 = INDEX_ENTRY_BYTES as u64 + 96;
 
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,14 +110,13 @@ impl Memory {
             .each_worker(ingest::bins(cells, edges))
             .each_worker(bin_groups * SLAB_BYTES as u64);
         let workers = account
-            .each_worker(program.accum() << stripe_bits)
+            .each_worker(columns::accumulators(program.accum(), stripe_bits))
             .each_worker(premises.group_bytes())
             .each_worker(premises.sort_bytes(sorted.min(edges) + (1 << 14)))
             .each_worker(ingest::WORKER_BYTES);
         let chunks = premises.chunk_bytes(stripes) + threads * SLAB_BYTES as u64;
         let padding = premises.edges.key_sources();
-        let granules =
-            if program.has_frontier() { premises.tiles_most(stripes) * INDEX_BYTES } else { 0 };
+        let tiles = if program.has_frontier() { premises.tiles_most(stripes) } else { 0 };
         Self {
             held: held_bytes(premises),
             input: input_bytes,
@@ -133,8 +130,8 @@ impl Memory {
                 + program.columns(vertices, stripe_bits),
             edges: premises.edge_states(),
             frontier: vertices * program.sparse()
-                + (vertices + padding) * 2 * program.active()
-                + granules,
+                + columns::flags(vertices + padding, program.active())
+                + edges_of::tile_index(tiles),
             rows: rows_bytes(premises, index),
             workers: workers.bytes(),
             chunks_stored: 0,

@@ -7,6 +7,7 @@
 use super::premises::Premises;
 use super::traffic::Traffic;
 use crate::columns::footprint;
+use crate::schedules::footprint::masks;
 
 /// Sources of the narrowest window.
 const WINDOW_LEAST: u64 = 1 << 16;
@@ -60,16 +61,12 @@ impl RangesPlan {
         let padding =
             premises.edges.window_margin(layout.signal()) + (1 << premises.edges.block_bits);
         let accums = (self.stripes as u64 - 1) * layout.accum();
-        let masks = if premises.program.has_frontier() {
-            (premises.vertices >> premises.edges.block_bits) * 16
-        } else {
-            0
-        };
+        let masked = if premises.program.has_frontier() { premises.vertices } else { 0 };
         premises
             .account()
             .shared(footprint::windows(self.window_sources + padding, scattered))
             .shared(footprint::piece_reader(scattered, &premises.settings.requests))
-            .shared(masks)
+            .shared(masks(masked, premises.edges.block_bits))
             // And the degrees, at first.
             .each_worker(footprint::column_io(layout.value + scattered + 4, bits))
             .each_worker((layout.active() + accums) << bits)

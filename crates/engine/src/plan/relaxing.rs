@@ -7,7 +7,7 @@
 use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::shape::Shape;
-use crate::columns::footprint::COLUMNS;
+use crate::columns::footprint::{COLUMNS, accumulators};
 use crate::edges::footprint::CHUNK_BYTES_MAX;
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::schedules::block_adjacency;
@@ -58,7 +58,7 @@ fn bytes(premises: &Premises, values_stored: bool) -> u64 {
     let given = account
         .shared(2 * padded * program.signal())
         .shared(padded * program.active())
-        .each_worker(program.accum() << stripe_bits)
+        .each_worker(accumulators(program.accum(), stripe_bits))
         .each_worker(columns);
     taken.bytes().saturating_sub(given.bytes())
 }

@@ -80,7 +80,7 @@ impl Open {
 fn workers_bytes(premises: &Premises) -> u64 {
     let sort = SORT_EDGES_LEAST.min(premises.shape.edges) + (1 << 14);
     let ingest = premises.sort_bytes(sort);
-    let accums = premises.program.accum() << premises.edges.stripe_bits;
+    let accums = footprint::accumulators(premises.program.accum(), premises.edges.stripe_bits);
     let gathered = accums + premises.group_bytes();
     let iterate = gathered + read_ahead(&premises.settings.requests) + premises.edge_buffers();
     premises
@@ -143,6 +143,15 @@ impl Binning {
     }
 }
 
+/// Bytes of chunks that stay in memory, of `spare` that could hold them.
+fn cache_bytes(premises: &Premises, spare: u64) -> u64 {
+    match premises.settings.storage {
+        StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
+        StorageMode::Auto | StorageMode::Never => spare,
+        StorageMode::Kept => 0,
+    }
+}
+
 /// The plan of a run whose edges go to storage.
 pub(super) fn plan(premises: &Premises) -> Plan {
     let premises = Premises { even_stripes: true, ..*premises };
@@ -155,7 +164,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let fixed = held + known + workers;
     let bins = Binning::new(&premises, fixed + input);
 
-    let flags = (vertices + premises.edges.key_sources()) * 2 * program.active();
+    let flags = footprint::flags(vertices + premises.edges.key_sources(), program.active());
     let signals = program.columns(vertices, stripe_bits);
     let chunks = premises.chunk_bytes(premises.stripes_most());
     let values = vertices * program.value;
@@ -178,23 +187,15 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let spare = spare - edge_states_bytes;
     let spare = spare - program.rewriting((threads, &settings.requests), spare);
     let (state, spare) = relaxing::set_aside(&premises, (values_stored, streamed), spare);
-    let cache_bytes = match settings.storage {
-        StorageMode::Always { cache_bytes, .. } => cache_bytes.min(spare),
-        StorageMode::Auto | StorageMode::Never => spare,
-        StorageMode::Kept => 0,
-    };
+    let cache_bytes = cache_bytes(&premises, spare);
     // Of a graph that is kept only bins go to temporary files, and mostly none do.
     let is_kept = settings.storage == StorageMode::Kept;
     let chunks_stored = if is_kept { 0 } else { chunks };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
-    let storage = StoragePlan {
-        cache_bytes,
-        edge_states_bytes,
-        bins: Some(bins.plan),
-        state,
-        window: None,
-        room: room.with_edges(&premises, bins.stored, chunks_stored),
-    };
+    let room = room.with_edges(&premises, bins.stored, chunks_stored);
+    let bins_plan = Some(bins.plan);
+    let storage =
+        StoragePlan { cache_bytes, edge_states_bytes, bins: bins_plan, state, window: None, room };
     let memory = Memory {
         held,
         input,

@@ -28,6 +28,11 @@ pub(crate) fn lists(slots: u64) -> u64 {
     8 * slots
 }
 
+/// Bytes of the masks of active granules, two of eight bytes for a block of 2^`block_bits` slots.
+pub(crate) fn masks(vertices: u64, block_bits: u32) -> u64 {
+    (vertices >> block_bits) * 16
+}
+
 /// Bytes of the groups of a worker, of `updates` updates of `width` bytes for a stripe of
 /// 2^`stripe_bits` vertices.
 pub(crate) fn groups(updates: u64, width: u64, stripe_bits: u32) -> u64 {

@@ -24,6 +24,29 @@ struct WorkerState<'g> {
     gathered: u64,
 }
 
+impl WorkerState<'_> {
+    /// Sends counts, which are of the ranks from `first` on, to the vertices of a stripe.
+    fn send(
+        &mut self,
+        (stripe, width): (usize, usize),
+        (first, counts): (usize, &[u64]),
+    ) -> Result<(), EngineError> {
+        let Self { ranks: io, writer, told, visited, .. } = self;
+        io.fetch(stripe)?;
+        let column = io.take(stripe)?;
+        for (vertex, &rank) in (0..).zip(&column[..width]) {
+            let place = (rank as usize).wrapping_sub(first);
+            let Some(&count) = counts.get(place) else { continue };
+            *visited += 1;
+            if count > 0 {
+                told.put(stripe, (vertex, count), writer)?;
+            }
+        }
+        io.done(column);
+        told.close(stripe, writer)
+    }
+}
+
 impl TriangleRun<'_> {
     /// Sends the counts of their ranks to the vertices: for as many ranks as fit in memory at a
     /// time, all stripes look which of these they have.
@@ -57,20 +80,8 @@ impl TriangleRun<'_> {
                 self.progress,
                 &mut worker_states,
                 |worker, stripe| {
-                    let WorkerState { ranks: io, writer, told, visited, .. } = worker;
-                    told.window = number as u32;
-                    io.fetch(stripe)?;
-                    let column = io.take(stripe)?;
-                    for (vertex, &rank) in (0..).zip(&column[..graph.stripes[stripe].width()]) {
-                        let place = (rank as usize).wrapping_sub(ranks.start);
-                        let Some(&count) = counts.get(place) else { continue };
-                        *visited += 1;
-                        if count > 0 {
-                            told.put(stripe, (vertex, count), writer)?;
-                        }
-                    }
-                    io.done(column);
-                    told.close(stripe, writer)
+                    worker.told.window = number as u32;
+                    worker.send((stripe, graph.stripes[stripe].width()), (ranks.start, counts))
                 },
             )?;
         }
