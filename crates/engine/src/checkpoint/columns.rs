@@ -37,7 +37,7 @@ impl Column<'_> {
 /// Columns that a checkpoint is made of. Without a frontier it is not asked which vertices are
 /// active.
 #[derive(Clone, Copy)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct CheckpointColumns<'a> {
     pub(crate) values: Column<'a>,
     pub(crate) active: Column<'a>,
     /// The bytes of what edges have, in the order in which they are shown.
@@ -148,11 +148,15 @@ impl State {
         &'a self,
         graph: &Graph,
         states: Option<&'a EdgeStates>,
-    ) -> Columns<'a> {
+    ) -> CheckpointColumns<'a> {
         let values = Column::from(&self.values);
         let has_flags = self.shape.capabilities.frontier;
         let flags = if has_flags { graph.vertices() as usize } else { 0 };
         let active = Column::Memory(&self.active[0][..flags]);
-        Columns { values, active, states: states.map_or(Column::Memory(&[]), Column::States) }
+        CheckpointColumns {
+            values,
+            active,
+            states: states.map_or(Column::Memory(&[]), Column::States),
+        }
     }
 }

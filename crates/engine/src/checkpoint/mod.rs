@@ -42,7 +42,7 @@ use welter_store::{StoreError, durable};
 
 pub use self::files::Every;
 
-pub(crate) use self::columns::{Column, Columns, RunColumns, Settable};
+pub(crate) use self::columns::{CheckpointColumns, Column, RunColumns, Settable};
 pub(crate) use self::manifest::Shape;
 pub(crate) use self::restore::{refuse_relaxing, restore_columns};
 pub(crate) use self::resume::{BY_STRIPE, Resume, by_range};

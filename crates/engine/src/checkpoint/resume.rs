@@ -6,7 +6,7 @@
 //! with states continues only where the plan lays them out alike.
 
 use super::{
-    Checkpoints, Columns, RunColumns, RunProgress, Settable, Shape, refuse_relaxing,
+    CheckpointColumns, Checkpoints, RunColumns, RunProgress, Settable, Shape, refuse_relaxing,
     restore_columns, write_columns,
 };
 use crate::EngineError;
@@ -90,7 +90,7 @@ impl<'c> Resume<'c> {
     /// Writes a checkpoint, if one is due.
     pub(crate) fn write<'s>(
         &self,
-        columns: impl FnOnce() -> Columns<'s>,
+        columns: impl FnOnce() -> CheckpointColumns<'s>,
         reached: &RunProgress,
     ) -> Result<(), EngineError> {
         let Some((checkpoints, shape)) = self.kept else { return Ok(()) };

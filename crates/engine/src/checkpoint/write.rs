@@ -10,7 +10,7 @@ use welter_store::{StoreError, checksum, durable};
 
 use super::files::state_name;
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
-use super::{Checkpoints, Columns, RunProgress};
+use super::{CheckpointColumns, Checkpoints, RunProgress};
 use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
 use crate::edges::graph::Graph;
@@ -69,7 +69,7 @@ impl Checkpoints {
 pub(crate) fn write_columns(
     checkpoints: &Checkpoints,
     shape: Shape,
-    columns: Columns<'_>,
+    columns: CheckpointColumns<'_>,
     reached: &RunProgress,
 ) -> Result<(), EngineError> {
     let shape = checkpoints.of_edges(shape);
@@ -100,7 +100,7 @@ pub(crate) fn write_columns(
 fn write_state(
     checkpoints: &Checkpoints,
     shape: Shape,
-    columns: Columns<'_>,
+    columns: CheckpointColumns<'_>,
     reached: &RunProgress,
 ) -> Result<(Entry, u64), EngineError> {
     let levels = reached.levels.len() as u64;

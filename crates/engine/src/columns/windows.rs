@@ -153,11 +153,11 @@ impl<'a> SourceWindow<'a> {
 pub(crate) struct SignalWindow {
     /// The first source.
     first: u64,
-    columns: Option<Columns>,
-    back: Sender<Columns>,
+    columns: Option<WindowColumns>,
+    back: Sender<WindowColumns>,
 }
 
-struct Columns {
+struct WindowColumns {
     signals: Buffer<u8>,
     active: Buffer<u8>,
     is_active_known: bool,
@@ -167,7 +167,7 @@ impl SignalWindow {
     /// The columns, with signals of `width` bytes.
     pub(crate) fn sources(&self, width: usize) -> SourceWindow<'_> {
         let (signals, active) = match &self.columns {
-            Some(Columns { signals, active, is_active_known }) => {
+            Some(WindowColumns { signals, active, is_active_known }) => {
                 (&signals[..], is_active_known.then_some(&active[..]))
             }
             None => (&[][..], None),
@@ -191,8 +191,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) cuts: &'a Cuts,
     signals: PieceReader<u8>,
     active: Option<PieceReader<u8>>,
-    back: Sender<Columns>,
-    free: Receiver<Columns>,
+    back: Sender<WindowColumns>,
+    free: Receiver<WindowColumns>,
 }
 
 impl<'a> Reader<'a> {
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
             let flags = if side.active.is_some() { sources } else { 0 };
             let (signals, active) = (Buffer::zeroed(elements)?, Buffer::zeroed(flags)?);
             // The other end is here.
-            let _ = back.send(Columns { signals, active, is_active_known: false });
+            let _ = back.send(WindowColumns { signals, active, is_active_known: false });
         }
         let active = side.active.map(PieceReader::new).transpose()?;
         Ok(Self { graph, cuts, signals: PieceReader::new(side.signals)?, active, back, free })

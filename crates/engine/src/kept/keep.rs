@@ -148,7 +148,7 @@ pub fn keep(
         ids: form(ids),
         files: disks::listed(&volume),
     };
-    Columns { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
+    ColumnFiles { folder: &folder, graph: number, io }.write(&held, ids, &mut manifest)?;
     if progress.cancelled() {
         return Err(EngineError::Cancelled);
     }
@@ -190,13 +190,13 @@ fn form(ids: &IdMap) -> KeptIds {
 }
 
 /// Writes what lies beside the chunks.
-struct Columns<'a> {
+struct ColumnFiles<'a> {
     folder: &'a std::path::Path,
     graph: u64,
     io: &'a IoOptions,
 }
 
-impl Columns<'_> {
+impl ColumnFiles<'_> {
     fn write(&self, held: &Graph, ids: &IdMap, manifest: &mut Manifest) -> Result<(), EngineError> {
         let not_stored = || EngineError::internal("a chunk was not stored");
         let entries = entries(held).ok_or_else(not_stored)?;

@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::kernels::apply::{Vertices, fill, repeated};
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources, fold_short, fold_tile};
-use crate::kernels::keys::Columns;
+use crate::kernels::keys::ColumnLengths;
 use crate::kernels::scatter;
 use crate::kernels::seam::{FoldKernel, Kernel, Segment, TileFold, elements, elements_mut};
 use crate::kernels::shape::KernelShape;
@@ -124,7 +124,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
 
     fn scatter(
         &self,
-        edges: (&Tile<'_>, Coding, Option<&Columns>),
+        edges: (&Tile<'_>, Coding, Option<&ColumnLengths>),
         sources: Sources<'_, u8>,
         scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,

@@ -40,7 +40,7 @@ use welter_store::codec::{Decoder, SimdLevel};
 use welter_store::header::{Encoding, Label};
 use welter_store::weights::WeightKind;
 
-use crate::kernels::keys::{Columns, Keys, Reach, Width};
+use crate::kernels::keys::{ColumnLengths, Keys, Reach, Width};
 use crate::machine::dispatch::dispatched;
 
 /// Keys that are handed on at a time, at most: 4 KiB of them.
@@ -194,7 +194,7 @@ pub(crate) fn fold_short<P: Program>(
     accums: &mut [P::Accum],
     scratch: &mut DecodeBuffers,
 ) -> Option<u32> {
-    let columns = Columns::new([sources.signals.len(), accums.len()]);
+    let columns = ColumnLengths::new([sources.signals.len(), accums.len()]);
     fold_within(program, tile, 0..tile.edges, (coding, &columns), sources, accums, scratch);
     columns.outside()
 }

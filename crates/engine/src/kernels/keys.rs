@@ -8,8 +8,8 @@
 //!
 //! Where columns are padded to what a key can tell apart, its [`Width`] says so, and nothing is
 //! looked at: the engine's own columns are. Where they are as short as a partition, a run of keys
-//! is checked against [`Columns`] before it is used, in one pass that vectorises. Chunks that come
-//! from a disk or another machine may hold any keys.
+//! is checked against [`ColumnLengths`] before it is used, in one pass that vectorises. Chunks that
+//! come from a disk or another machine may hold any keys.
 
 use std::cell::Cell;
 
@@ -116,12 +116,12 @@ impl Reach for Width {
 /// Columns of these lengths: of sources, and of destinations. A run of keys that leads outside is
 /// left out whole, and noted.
 #[derive(Debug)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnLengths {
     lengths: [usize; 2],
     outside: Cell<Option<u32>>,
 }
 
-impl Columns {
+impl ColumnLengths {
     pub(crate) fn new(lengths: [usize; 2]) -> Self {
         Self { lengths, outside: Cell::new(None) }
     }
@@ -132,7 +132,7 @@ impl Columns {
     }
 }
 
-impl Reach for Columns {
+impl Reach for ColumnLengths {
     #[inline(always)]
     fn hold<'k>(&self, keys: &'k [u32], target_bits: u32) -> Keys<'k> {
         Keys::checked(keys, target_bits, self.lengths).unwrap_or_else(|key| {
@@ -161,7 +161,7 @@ mod tests {
                 ((key >> target_bits) as usize) < lengths[0]
                     && ((key & mask) as usize) < lengths[1]
             });
-            let columns = Columns::new(lengths);
+            let columns = ColumnLengths::new(lengths);
             let held = columns.hold(&keys, target_bits);
             prop_assert_eq!(columns.outside().is_none(), inside);
             prop_assert_eq!(held.keys(), if inside { &keys[..] } else { &[] });

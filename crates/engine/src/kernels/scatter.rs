@@ -5,7 +5,7 @@ use welter_store::chunk::Tile;
 
 use crate::EngineError;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
-use crate::kernels::keys::{Columns, Keys, Reach, Width};
+use crate::kernels::keys::{ColumnLengths, Keys, Reach, Width};
 use crate::kernels::seam::elements_mut;
 use crate::kernels::sink::{Room, Sink};
 
@@ -13,7 +13,7 @@ use crate::kernels::sink::{Room, Sink};
 /// that has met it alone. Keys are compared with columns that are short, run by run.
 pub(crate) fn scatter<P: Program>(
     program: &P,
-    (tile, coding, short): (&Tile<'_>, Coding, Option<&Columns>),
+    (tile, coding, short): (&Tile<'_>, Coding, Option<&ColumnLengths>),
     sources: Sources<'_, P::Signal>,
     scratch: &mut DecodeBuffers,
     sink: &mut dyn Sink,

@@ -28,7 +28,7 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
-use crate::kernels::keys::{Columns, Keys};
+use crate::kernels::keys::{ColumnLengths, Keys};
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::{RecordRun, Sink};
 
@@ -97,10 +97,10 @@ pub(crate) trait FoldKernel: Kernel {
 
     /// Puts a record of the update of each edge of a tile into a sink: the update, or the
     /// accumulator that has met it alone. Where columns are short, a run of keys that leads outside
-    /// is left out, and noted by the `Columns`.
+    /// is left out, and noted by the `ColumnLengths`.
     fn scatter(
         &self,
-        edges: (&Tile<'_>, Coding, Option<&Columns>),
+        edges: (&Tile<'_>, Coding, Option<&ColumnLengths>),
         sources: Sources<'_, u8>,
         scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,

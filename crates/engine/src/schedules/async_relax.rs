@@ -39,7 +39,7 @@ use welter_store::chunk::{Chunk, Tile};
 
 use self::dirty_blocks::DirtyBlocks;
 use crate::EngineError;
-use crate::checkpoint::{self, Columns, Resume, RunProgress, refuse_relaxing};
+use crate::checkpoint::{self, CheckpointColumns, Resume, RunProgress, refuse_relaxing};
 use crate::columns::footprint::COLUMNS;
 use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::State;
@@ -145,7 +145,7 @@ pub(crate) fn finish<P: Program>(
         phase.add(1);
         phase.add_bytes(level.edges * 4);
         let active = |visit: &mut Visit<'_>| standing.active(visit);
-        let columns = Columns {
+        let columns = CheckpointColumns {
             values: checkpoint::Column::Memory(standing.values),
             active: checkpoint::Column::Made(&active),
             states: checkpoint::Column::Memory(&[]),

@@ -141,7 +141,7 @@ impl Schedule for DenseSchedule<'_> {
         Ok(Step { total, level, bytes })
     }
 
-    fn columns(&mut self) -> checkpoint::Columns<'_> {
+    fn columns(&mut self) -> checkpoint::CheckpointColumns<'_> {
         if let Some(traversal) = &mut self.shortcuts.traversal {
             traversal.show(&mut self.state);
         }

@@ -6,7 +6,7 @@
 use welter_model::program::Next;
 
 use crate::EngineError;
-use crate::checkpoint::{Columns, Resume, RunProgress};
+use crate::checkpoint::{CheckpointColumns, Resume, RunProgress};
 use crate::columns::levels::IterationStats;
 use crate::kernels::seam::Kernel;
 use crate::schedules::context::Context;
@@ -30,7 +30,7 @@ pub(crate) trait Schedule {
     fn step(&mut self, iterations: u64, last: &[u8]) -> Result<Step, EngineError>;
 
     /// Columns that a checkpoint is made of.
-    fn columns(&mut self) -> Columns<'_>;
+    fn columns(&mut self) -> CheckpointColumns<'_>;
 
     /// Counts of lookups so far, for a checkpoint.
     fn lookups(&self) -> [u64; 2] {

@@ -24,7 +24,7 @@ mod worker;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::columns::Columns;
+use self::columns::RangesColumns;
 use self::deal::{Ranges, deal};
 use self::pass::{Pass, RangePart, StripeSlice, parts};
 use self::worker::WorkerState;
@@ -59,7 +59,7 @@ pub(crate) fn run(
     };
     graph.arena.drop_columns();
     let shape = kernel.kernel().shape();
-    let columns = Columns::new(graph, shape, storage, checkpoints.is_some())?;
+    let columns = RangesColumns::new(graph, shape, storage, checkpoints.is_some())?;
     let cuts = Cuts::new(graph, plan.window_sources);
     let ranges = deal(graph, workers.threads(), plan.stripes);
     let edges = |stripe: &usize| graph.stripes[*stripe].edges;
@@ -101,7 +101,7 @@ pub(crate) fn run(
 struct RangesSchedule<'a> {
     context: &'a Context<'a>,
     kernel: AnyKernel<'a>,
-    columns: &'a Columns,
+    columns: &'a RangesColumns,
     ranges: Ranges,
     workers: PerWorker<WorkerState<'a>>,
     reader: Reader<'a>,
@@ -170,7 +170,7 @@ impl Schedule for RangesSchedule<'_> {
         Ok(Step { total, level, bytes })
     }
 
-    fn columns(&mut self) -> checkpoint::Columns<'_> {
+    fn columns(&mut self) -> checkpoint::CheckpointColumns<'_> {
         self.columns.kept(self.turn, self.states.as_ref())
     }
 }

@@ -35,7 +35,7 @@ use std::ops::Range;
 
 use welter_model::program::Next;
 
-use self::columns::{Columns, PartitionWindow};
+use self::columns::{PartitionWindow, SpillColumns};
 use self::gather::{Gather, GatheredStripe, StepInput, no_states};
 use self::partitions::{cut, vertices};
 use self::worker::{Counts, WorkerState};
@@ -71,7 +71,7 @@ pub(crate) fn run(
     };
     graph.arena.drop_columns();
     let shape = kernel.kernel().shape();
-    let columns = Columns::new(graph, shape, storage, (plan, checkpoints.is_some()))?;
+    let columns = SpillColumns::new(graph, shape, storage, (plan, checkpoints.is_some()))?;
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
     let mut states = match kernel {
         AnyKernel::Fold(_) => None,
@@ -113,7 +113,7 @@ struct SpillSchedule<'a> {
     context: &'a Context<'a>,
     kernel: AnyKernel<'a>,
     plan: SpillPlan,
-    columns: &'a Columns,
+    columns: &'a SpillColumns,
     /// Stripes of each partition.
     partitions: Vec<Range<usize>>,
     workers: PerWorker<WorkerState<'a>>,
@@ -157,7 +157,7 @@ impl Schedule for SpillSchedule<'_> {
         Ok(Step { total, level: IterationStats::of(Mode::Dense, active, edges), bytes })
     }
 
-    fn columns(&mut self) -> checkpoint::Columns<'_> {
+    fn columns(&mut self) -> checkpoint::CheckpointColumns<'_> {
         self.columns.kept(self.states.as_ref())
     }
 }

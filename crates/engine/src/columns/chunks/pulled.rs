@@ -9,7 +9,7 @@ use welter_store::{ChunkError, checksum};
 use super::{Cell, ExtendedKernel, FoldKernel, KernelShape};
 use crate::EngineError;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
-use crate::kernels::keys::{Columns, Reach};
+use crate::kernels::keys::{ColumnLengths, Reach};
 use crate::kernels::records::Records;
 use crate::kernels::seam::{EndpointColumns, Said, TileFold};
 use crate::kernels::sink::{Room, Sink};
@@ -86,7 +86,7 @@ impl<'b> Pulled<'_, 'b> {
         let mut done = Ok(());
         let known = known(shape, &sources);
         self.tiles(known, |tile, place| {
-            let columns = Columns::new([known - place, targets]);
+            let columns = ColumnLengths::new([known - place, targets]);
             if done.is_ok() {
                 let edges = (tile, coding, Some(&columns));
                 let sources = part(shape, &sources, place..known);
@@ -111,7 +111,7 @@ impl<'b> Pulled<'_, 'b> {
         let Cell { sources, targets, .. } = self.cell;
         let lengths = [sources, targets].map(|range| (range.end - range.start) as usize);
         self.tiles(lengths[0], |tile, place| {
-            let columns = Columns::new([lengths[0] - place, lengths[1]]);
+            let columns = ColumnLengths::new([lengths[0] - place, lengths[1]]);
             coding.keys(tile, 0..tile.edges, scratch, |keys, _| {
                 let keys = columns.hold(keys, coding.target_bits);
                 for key in keys.keys() {
@@ -138,7 +138,7 @@ impl<'b> Pulled<'_, 'b> {
             .map(|range| (range.end - range.start) as usize);
         let first_target = self.cell.targets.start as u32;
         self.tiles(lengths[0], |tile, place| {
-            let columns = Columns::new([lengths[0] - place, lengths[1]]);
+            let columns = ColumnLengths::new([lengths[0] - place, lengths[1]]);
             let base = tile.source as u32;
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let keys = columns.hold(keys, coding.target_bits);
@@ -175,7 +175,7 @@ impl<'b> Pulled<'_, 'b> {
         let lengths = [sources, targets].map(|signals| signals.len() / shape.signal);
         let mut rest = states;
         self.tiles(lengths[0], |tile, place| {
-            let columns = Columns::new([lengths[0] - place, lengths[1]]);
+            let columns = ColumnLengths::new([lengths[0] - place, lengths[1]]);
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
             let said = Said::Sources(&sources[place * shape.signal..]);
             let ends = EndpointColumns { base, said, targets };

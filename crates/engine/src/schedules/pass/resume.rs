@@ -20,7 +20,7 @@ use welter_model::checkpointable::EncodedStep;
 use super::run::{KeptRun, StreamRun};
 use crate::EngineError;
 use crate::checkpoint::{
-    Column, Columns, RunProgress, Settable, Shape, restore_columns, write_columns,
+    CheckpointColumns, Column, RunProgress, Settable, Shape, restore_columns, write_columns,
 };
 use crate::columns::values::{Fill, Visit};
 use crate::edges::graph::{Graph, Stripe};
@@ -65,7 +65,7 @@ impl StreamRun<'_> {
         if self.begun || !checkpoints.is_due_of(passes, bytes) {
             return Ok(());
         }
-        let columns = Columns {
+        let columns = CheckpointColumns {
             values: Column::Made(&|visit| each_kept(kernel, vertices as usize, visit)),
             active: Column::Memory(&[]),
             states: Column::Memory(&[]),

@@ -10,14 +10,14 @@ use crate::kernels::shape::KernelShape;
 use crate::machine::storage::Storage;
 
 /// The columns of a run.
-pub(super) struct Columns {
+pub(super) struct RangesColumns {
     pub(super) values: StoredColumn,
     /// Two of each, which take turns: what scatter reads, and what the next iteration will read.
     pub(super) signals: [StoredColumn; 2],
     pub(super) active: Option<[StoredColumn; 2]>,
 }
 
-impl Columns {
+impl RangesColumns {
     /// `keeps_active`: whether who is active will be part of a checkpoint.
     pub(super) fn new(
         graph: &Graph,
@@ -51,9 +51,9 @@ impl Columns {
         &'a self,
         turn: usize,
         states: Option<&'a EdgeStates>,
-    ) -> checkpoint::Columns<'a> {
+    ) -> checkpoint::CheckpointColumns<'a> {
         let none = Column::Memory(&[]);
-        checkpoint::Columns {
+        checkpoint::CheckpointColumns {
             values: Column::Storage(&self.values),
             active: self.side(turn).active.map_or(none, Column::Storage),
             states: states.map_or(none, Column::States),
@@ -75,7 +75,7 @@ pub(super) struct WorkerColumns<'s> {
 }
 
 impl<'s> WorkerColumns<'s> {
-    pub(super) fn new(columns: &'s Columns) -> Result<Self, EngineError> {
+    pub(super) fn new(columns: &'s RangesColumns) -> Result<Self, EngineError> {
         let Side { signals, active } = columns.side(0);
         let active = active.map(ColumnIo::new).transpose()?;
         let (values, signals) = (ColumnIo::new(&columns.values)?, ColumnIo::new(signals)?);

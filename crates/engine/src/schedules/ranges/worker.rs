@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use super::columns::{Columns, WorkerColumns};
+use super::columns::{RangesColumns, WorkerColumns};
 use super::pass::{Pass, StripeSlice};
 use crate::EngineError;
 use crate::columns::stripe_columns::StripeColumns;
@@ -34,7 +34,7 @@ impl<'g> WorkerState<'g> {
     pub(super) fn new(
         graph: &'g Graph,
         shape: &KernelShape,
-        columns: &'g Columns,
+        columns: &'g RangesColumns,
         stripes: usize,
     ) -> Result<Self, EngineError> {
         let widest = graph.stripes.iter().map(Stripe::width).max().unwrap_or(0);

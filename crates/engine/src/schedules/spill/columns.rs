@@ -15,7 +15,7 @@ use crate::machine::storage::Storage;
 use crate::plan::SpillPlan;
 
 /// The columns of a run.
-pub(super) struct Columns {
+pub(super) struct SpillColumns {
     pub(super) values: StoredColumn,
     /// Signals between gather and scatter, where these are not fused.
     pub(super) signals: Option<StoredColumn>,
@@ -23,7 +23,7 @@ pub(super) struct Columns {
     pub(super) active: Option<StoredColumn>,
 }
 
-impl Columns {
+impl SpillColumns {
     /// `keeps_active`: whether who is active will be part of a checkpoint.
     pub(super) fn new(
         graph: &Graph,
@@ -47,9 +47,12 @@ impl Columns {
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept<'a>(&'a self, states: Option<&'a EdgeStates>) -> checkpoint::Columns<'a> {
+    pub(super) fn kept<'a>(
+        &'a self,
+        states: Option<&'a EdgeStates>,
+    ) -> checkpoint::CheckpointColumns<'a> {
         let none = Column::Memory(&[]);
-        checkpoint::Columns {
+        checkpoint::CheckpointColumns {
             values: Column::Storage(&self.values),
             active: self.active.as_ref().map_or(none, Column::Storage),
             states: states.map_or(none, Column::States),
@@ -78,7 +81,7 @@ impl<'c> PartitionWindow<'c> {
         graph: &Graph,
         shape: &KernelShape,
         partitions: &[Range<usize>],
-        columns: &'c Columns,
+        columns: &'c SpillColumns,
     ) -> Result<Self, EngineError> {
         let widths = partitions.iter().map(|stripes| vertices(graph, stripes));
         let widest = widths.map(|vertices| vertices.end - vertices.start).max().unwrap_or(0);

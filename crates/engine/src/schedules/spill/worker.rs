@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::columns::Columns;
+use super::columns::SpillColumns;
 use super::gather::GatheredStripe;
 use super::signals::SignalReader;
 use crate::EngineError;
@@ -65,7 +65,7 @@ impl Counts {
 impl<'g> WorkerState<'g> {
     pub(super) fn new(
         (graph, kernel): (&'g Graph, AnyKernel<'_>),
-        columns: &'g Columns,
+        columns: &'g SpillColumns,
         degrees: &'g StoredColumn,
         pool: &Arc<Pool>,
     ) -> Result<Self, EngineError> {
