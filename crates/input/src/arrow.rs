@@ -6,6 +6,7 @@
 //! stream that most files hold, and refused where it holds none. Sizes that a message states are
 //! checked before they are acted upon, and the decoder runs inside a fence ([`fenced`]).
 
+mod dictionaries;
 mod footer;
 mod messages;
 mod schema;
@@ -13,11 +14,10 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::reader::{read_dictionary, read_record_batch};
+use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::{MessageHeader, MetadataVersion};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use rayon::prelude::*;
@@ -32,6 +32,7 @@ use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::{Source, stored};
+use dictionaries::Dictionaries;
 pub(crate) use messages::Feed;
 use messages::{Message, Messages};
 use schema::reason;
@@ -153,8 +154,6 @@ pub(crate) fn read(
     }
 }
 
-type Dictionaries = HashMap<i64, ArrayRef>;
-
 /// Cuts a stream into tasks and works on them.
 struct Tasks<'a> {
     name: &'a str,
@@ -255,9 +254,8 @@ impl<'a> Tasks<'a> {
         fenced(self.name, || {
             let header = message.header(self.name)?;
             let Some(batch) = header.header_as_dictionary_batch() else { return Ok(()) };
-            let dictionaries = Arc::make_mut(&mut self.dictionaries);
-            let version = header.version();
-            read_dictionary(&message.body, batch, &self.schema, dictionaries, &version)
+            let known = Arc::make_mut(&mut self.dictionaries);
+            dictionaries::read(&message.body, batch, &self.schema, known, header.version())
                 .map_err(|error| damaged(self.name, message, &error))
         })
     }

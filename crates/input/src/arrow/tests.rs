@@ -4,9 +4,11 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float32Array, Int32Array, RecordBatch, UInt64Array};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float32Array, Int32Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use welter_model::ids::IdMap;
 use welter_progress::{FailureKind, Progress};
 
@@ -100,15 +102,47 @@ fn rows_are_counted_without_reading_them() {
 
 #[test]
 fn dictionaries_may_change_on_the_way() {
-    let batch = |words: &[&str]| {
-        let coded: DictionaryArray<Int32Type> = words.iter().copied().collect();
-        let column: ArrayRef = Arc::new(coded);
-        RecordBatch::try_from_iter(vec![("a", Arc::clone(&column)), ("b", column)]).unwrap()
-    };
-    let bytes = stream_bytes(&[batch(&["x", "y", "x"]), batch(&["z", "x"])]);
-    let input = read_as("e.arrows", &bytes, &ReadOptions::default()).unwrap();
+    let bytes = stream_bytes(&[coded(&["x", "y", "x"]), coded(&["z", "x"])]);
+    assert_names(&bytes, ["x", "y", "z"]);
+}
+
+#[test]
+fn dictionaries_may_grow_on_the_way() {
+    let words = ["x", "y", "z"].map(|word| word.repeat(1_000));
+    let [x, y, z] = words.each_ref().map(String::as_str);
+    let batches = [coded(&[x, y, x]), coded_by(&[x, y, z], &[2, 0])];
+    let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
+    let schema = batches[0].schema();
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    let bytes = writer.into_inner().unwrap();
+    assert_names(&bytes, [x, y, z]);
+    // The second batch has but the value that is new, and not all of them again.
+    assert!(bytes.len() + 2_000 <= stream_bytes(&batches).len());
+}
+
+/// Two columns of the same words, by a dictionary in the order of their first appearance.
+fn coded(words: &[&str]) -> RecordBatch {
+    let coded: DictionaryArray<Int32Type> = words.iter().copied().collect();
+    of_two(Arc::new(coded))
+}
+
+/// Two columns of the same words, by this dictionary.
+fn coded_by(dictionary: &[&str], keys: &[i32]) -> RecordBatch {
+    let values = StringArray::from_iter_values(dictionary);
+    let keys = Int32Array::from_iter_values(keys.iter().copied());
+    of_two(Arc::new(DictionaryArray::new(keys, Arc::new(values))))
+}
+
+fn of_two(column: ArrayRef) -> RecordBatch {
+    RecordBatch::try_from_iter(vec![("a", Arc::clone(&column)), ("b", column)]).unwrap()
+}
+
+/// Reads a stream of loops at the first, second, first, third and first of these names.
+fn assert_names(bytes: &[u8], expected: [&str; 3]) {
+    let input = read_as("e.arrows", bytes, &ReadOptions::default()).unwrap();
     let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
-    assert_eq!(names.iter().collect::<Vec<_>>(), ["x", "y", "z"]);
+    assert_eq!(names.iter().collect::<Vec<_>>(), expected);
     let mut pairs = Vec::new();
     for part in 0..input.edges.parts() {
         let mut take = |batch: welter_model::edges::Batch<'_>| {
