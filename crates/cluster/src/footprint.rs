@@ -8,7 +8,7 @@
 //! sets        values, signals and accumulators of two partitions, their chunks as they come and
 //!             go, and what helpers hand over
 //! bins        edges, and updates on route spill, that wait for their chunk to be full
-//! under way   chunks that are pulled or served, and two windows of stores
+//! under way   chunks that are pulled or served, two windows of stores, and pages of those before
 //! updates     of programs whose updates are not merged: all of a partition, at worst all
 //! beyond      an eighth, which the allocator has beyond what it was asked for
 //! ```
@@ -22,6 +22,7 @@
 
 use welter_protocol::config::{Edges, Route};
 
+use crate::pool::POOL_BYTES_MAX;
 use crate::settings::Settings;
 
 /// Bytes that a process takes whatever it does.
@@ -33,8 +34,11 @@ const THREAD_BYTES: u64 = 128 << 10;
 /// Bytes of an edge while it waits in a bin.
 const BINNED_BYTES: u64 = 16;
 
-/// Bytes beside the record of an update in a bin: its destination, and its place in a table.
-const PLACE_BYTES: u64 = 4 + 18;
+/// Bytes of a destination of an update, and of a place in a list by destinations.
+const TARGET_BYTES: u64 = 4;
+
+/// Bytes of payloads that are gone whose pages wait for others, of the disk and of links.
+const POOLS_BYTES: u64 = 2 * POOL_BYTES_MAX as u64;
 
 /// How often sets, chunks and windows are halved at most.
 const HALVINGS: u32 = 8;
@@ -178,11 +182,9 @@ impl Cut {
         demand.edges.div_ceil(self.machines())
     }
 
-    /// Records of updates in the bin of a partition.
-    fn binned(&self, widths: &Widths) -> u64 {
-        let records = u64::from(self.of.chunk_records);
-        let most = if widths.combines { records.min(self.width) } else { records };
-        most.next_power_of_two()
+    /// Records of updates that the bin of a partition has room for.
+    fn binned(&self) -> u64 {
+        u64::from(self.of.chunk_records).next_power_of_two()
     }
 
     /// Whether updates wait in bins.
@@ -203,7 +205,7 @@ impl Cut {
             ("degrees", 12 * self.of.vertices),
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
-            ("under way", chunks + 2 * window),
+            ("under way", chunks + 2 * window + POOLS_BYTES),
             ("updates", told),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
@@ -228,9 +230,9 @@ impl Cut {
         if !self.has_update_bins() {
             return 0;
         }
-        let place = if widths.combines { PLACE_BYTES } else { 4 };
+        let places = if widths.combines { self.width * TARGET_BYTES } else { 0 };
         // Bins that are flushed are there twice.
-        self.count * self.binned(widths) * (2 * widths.record + place + 4)
+        self.count * self.binned() * 2 * (widths.record + TARGET_BYTES) + places
     }
 
     fn disk(&self, demand: &Demand) -> Vec<(&'static str, u64)> {

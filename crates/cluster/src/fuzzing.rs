@@ -15,6 +15,7 @@ use welter_protocol::wire::{self, HEAD_BYTES};
 use crate::control;
 use crate::links::frames::{self, Limits};
 use crate::links::handshake::welcome;
+use crate::pool::Pool;
 
 /// Machines of the cluster, and bytes of a payload.
 const LIMITS: Limits = Limits { machines: 5, payload_bytes_max: 1 << 16 };
@@ -72,10 +73,10 @@ pub fn frame(data: &[u8]) {
 }
 
 fn read(stream: &[u8]) {
-    let mut left = stream;
+    let (mut left, pool) = (stream, Pool::new(0));
     loop {
         let before = left;
-        let Ok(Some(envelope)) = frames::read(&mut left, &LIMITS) else { return };
+        let Ok(Some(envelope)) = frames::read(&mut left, &LIMITS, &pool) else { return };
         let mut written = Vec::new();
         let bytes = frames::write(&mut written, &envelope);
         assert!(bytes.is_ok_and(|bytes| bytes == written.len() as u64));

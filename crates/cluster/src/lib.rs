@@ -40,6 +40,7 @@ mod live;
 mod meeting;
 mod merged;
 mod peers;
+mod pool;
 mod processes;
 mod program;
 mod report;

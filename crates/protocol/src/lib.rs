@@ -45,6 +45,7 @@ mod ingest;
 mod machine;
 mod membership;
 pub mod messages;
+mod pages;
 pub mod partitions;
 pub mod payload;
 pub mod placement;

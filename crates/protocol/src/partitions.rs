@@ -158,9 +158,25 @@ impl Partitions {
 
     /// The partition that has a vertex of this number, if there is one.
     pub fn find(&self, number: u64) -> Option<u32> {
+        self.find_place(number).map(|(partition, _)| partition)
+    }
+
+    /// As [`Self::find`], with the place of the vertex in its partition.
+    #[inline]
+    pub fn find_place(&self, number: u64) -> Option<(u32, u64)> {
+        if self.bounds.is_some() {
+            return self.find_bounded(number);
+        }
+        let partition = number / self.width;
+        (number < self.vertices).then(|| (partition as u32, number - partition * self.width))
+    }
+
+    /// As [`Self::find_place`], where partitions are not even.
+    fn find_bounded(&self, number: u64) -> Option<(u32, u64)> {
         let first = self.bounds.as_ref().map_or(0, |bounds| bounds[0]);
         let partition = (first..self.end()).contains(&number).then(|| self.of(number))?;
-        self.range(partition).contains(&number).then_some(partition)
+        let range = self.range(partition);
+        range.contains(&number).then(|| (partition, number - range.start))
     }
 
     /// The partition of a vertex.

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The payload comes first, so that it lies at whole pages and a device can read it into a
-//! [`Buffer`]; the header lies behind it, so that a file which was cut short has none. A file gets
+//! buffer; the header lies behind it, so that a file which was cut short has none. A file gets
 //! its name when all of it is written, and is durable after a sync.
 //!
 //! Invariants:
@@ -26,12 +26,13 @@ use std::sync::Arc;
 use welter_protocol::block::{self, Damage, HEADER_BYTES};
 use welter_protocol::checkpoint::{Age, Manifest};
 use welter_protocol::ids::{Block, BlockName, Bytes, Role};
-use welter_protocol::payload::{Buffer, PAGE_BYTES, Payload};
+use welter_protocol::payload::{PAGE_BYTES, Payload};
 use welter_protocol::{Event, Rank};
 use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_all};
 use welter_store::{StoreError, durable};
 
 use crate::error::ClusterError;
+use crate::pool::{POOL_BYTES_MAX, Pool};
 
 /// Ending of the names of files that are being written.
 const PART: &str = "part";
@@ -40,6 +41,7 @@ const PART: &str = "part";
 pub struct Folder {
     directory: PathBuf,
     faults: Option<Arc<Faults>>,
+    pool: Pool,
     _lock: File,
 }
 
@@ -60,7 +62,8 @@ impl Folder {
         for path in [&directory.join("blocks"), &directory.join("manifests"), directory] {
             sync_directory(path, faults.as_ref())?;
         }
-        Ok(Self { directory: directory.to_owned(), faults, _lock: lock })
+        let pool = Pool::new(POOL_BYTES_MAX);
+        Ok(Self { directory: directory.to_owned(), faults, pool, _lock: lock })
     }
 
     /// A number that no process of this rank has had on this directory, above `least`.
@@ -143,7 +146,7 @@ impl Folder {
         };
         let head = self.header_of(&file, &path)?;
         let bytes = block::header(&head).ok_or(Damage::Torn)?.bytes as usize;
-        let mut buffer = Buffer::zeroed(bytes);
+        let mut buffer = self.pool.buffer(bytes);
         read_exact(&file, &path, 0, buffer.room(), self.faults.as_ref())?;
         Ok(block::open(&head, buffer, name)?)
     }

@@ -14,8 +14,9 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 
 use thiserror::Error;
 use welter_protocol::messages::Envelope;
-use welter_protocol::payload::Buffer;
 use welter_protocol::wire::{self, HEAD_BYTES, Malformed, Opening};
+
+use crate::pool::Pool;
 
 /// Bounds of what a peer may send.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,7 @@ impl From<Malformed> for Unreadable {
 pub(crate) fn read(
     stream: &mut impl Read,
     limits: &Limits,
+    pool: &Pool,
 ) -> Result<Option<Envelope>, Unreadable> {
     let mut head = [0; HEAD_BYTES];
     if !begins(stream, &mut head)? {
@@ -64,7 +66,7 @@ pub(crate) fn read(
     if payload_bytes > limits.payload_bytes_max {
         return Err(Malformed::TooLarge(payload_bytes as u64).into());
     }
-    let mut payload = Buffer::zeroed(payload_bytes);
+    let mut payload = pool.buffer(payload_bytes);
     stream.read_exact(&mut payload)?;
     Ok(Some(opening.open(payload, limits.machines)?))
 }
@@ -208,19 +210,20 @@ mod tests {
             prop_assert_eq!(&written.bytes, &whole);
             let mut stream = Cut::new(whole.clone(), cuts.clone());
             for envelope in &envelopes {
-                let found = read(&mut stream, &LIMITS).unwrap().unwrap();
+                let found = read(&mut stream, &LIMITS, &Pool::new(0)).unwrap().unwrap();
                 prop_assert_eq!(bytes(&found), bytes(envelope));
             }
-            prop_assert!(read(&mut stream, &LIMITS).unwrap().is_none());
+            prop_assert!(read(&mut stream, &LIMITS, &Pool::new(0)).unwrap().is_none());
 
             // A peer that dies in the middle of the last frame.
             let last = bytes(envelopes.last().unwrap()).len();
             let short = whole[..whole.len() - missing.min(last - 1)].to_vec();
             let mut stream = Cut::new(short, cuts);
             for _ in 1..envelopes.len() {
-                prop_assert!(read(&mut stream, &LIMITS).unwrap().is_some());
+                prop_assert!(read(&mut stream, &LIMITS, &Pool::new(0)).unwrap().is_some());
             }
-            prop_assert!(matches!(read(&mut stream, &LIMITS), Err(Unreadable::Stream(_))));
+            let cut = read(&mut stream, &LIMITS, &Pool::new(0));
+            prop_assert!(matches!(cut, Err(Unreadable::Stream(_))));
         }
 
         #[test]
@@ -229,7 +232,7 @@ mod tests {
             let good = bytes(&envelope(1, Some(noise.clone())));
             for begin in [&good[..0], &good[..at.min(good.len())]] {
                 let mut stream = Cut::new([begin, &noise].concat(), vec![7]);
-                while let Ok(Some(_)) = read(&mut stream, &LIMITS) {}
+                while let Ok(Some(_)) = read(&mut stream, &LIMITS, &Pool::new(0)) {}
             }
         }
     }
@@ -238,7 +241,7 @@ mod tests {
     fn a_payload_above_the_limit_is_refused_before_there_is_room_for_it() {
         let large = envelope(1, Some(vec![1; LIMITS.payload_bytes_max + 1]));
         let head = wire::seal(&large).head;
-        let found = read(&mut Cut::new(head, vec![1000]), &LIMITS);
+        let found = read(&mut Cut::new(head, vec![1000]), &LIMITS, &Pool::new(0));
         assert!(matches!(found, Err(Unreadable::Malformed(Malformed::TooLarge(20_001)))));
     }
 }

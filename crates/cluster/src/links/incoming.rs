@@ -21,6 +21,7 @@ use super::frames::{Limits, Unreadable, read};
 use super::handshake::{Hello, welcome};
 use super::stream::Stream;
 use crate::credentials::Trust;
+use crate::pool::{POOL_BYTES_MAX, Pool};
 
 /// Time in which a peer must introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -41,6 +42,7 @@ struct Shared {
     me: (u64, Rank, usize),
     trust: Trust,
     limits: Limits,
+    pool: Pool,
     events: SyncSender<Event>,
     counts: Arc<Counts>,
     connections: Mutex<Connections>,
@@ -67,6 +69,7 @@ impl Incoming {
             me: (run, rank, limits.machines),
             trust,
             limits,
+            pool: Pool::new(POOL_BYTES_MAX),
             events,
             counts,
             connections: Mutex::default(),
@@ -167,7 +170,7 @@ impl Shared {
             return;
         }
         loop {
-            match read(&mut stream, &self.limits) {
+            match read(&mut stream, &self.limits, &self.pool) {
                 Ok(Some(envelope)) if self.is_of(&envelope, &hello) => {
                     self.counts.count(Counted::Received);
                     if self.events.send(Event::Message(envelope)).is_err() {
