@@ -17,7 +17,7 @@
 use bytemuck::{cast_slice, pod_read_unaligned};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use welter_engine::EngineError;
+use welter_engine::{Buffer, EngineError};
 use welter_protocol::Payload;
 use welter_protocol::partitions::Partitions;
 
@@ -29,18 +29,23 @@ const ARRAY_SHARE: usize = 4;
 
 /// Counts of the vertices of a partition.
 pub(crate) enum Degrees {
-    All(Vec<u32>),
+    /// On huge pages, since edges may come in any order.
+    All(Buffer<u32>),
     Met(HashMap<u32, u32, FixedState>),
 }
 
 impl Degrees {
-    fn count(&mut self, place: u64, width: usize) {
+    #[inline]
+    fn add(&mut self, place: u64, edges: u32, (partitions, partition): (&Partitions, u32)) {
         match self {
-            Self::All(counts) => counts[place as usize] += 1,
+            Self::All(counts) => counts[place as usize] += edges,
             Self::Met(counts) => {
-                *counts.entry(place as u32).or_default() += 1;
-                if counts.len() > width / ARRAY_SHARE {
-                    let mut all = vec![0; width];
+                *counts.entry(place as u32).or_default() += edges;
+                let width = width(partitions, partition);
+                // Where there is no memory for an array the table serves.
+                if counts.len() > width / ARRAY_SHARE
+                    && let Ok(mut all) = Buffer::zeroed(width)
+                {
                     counts.iter().for_each(|(place, count)| all[*place as usize] = *count);
                     *self = Self::All(all);
                 }
@@ -79,29 +84,39 @@ impl Counts {
     }
 
     /// Begins anew.
-    pub(crate) fn begin(&mut self, partitions: &Partitions) {
+    ///
+    /// # Errors
+    /// When there is no memory for counts of all vertices.
+    pub(crate) fn begin(&mut self, partitions: &Partitions) -> Result<(), EngineError> {
         let has_tables = has_tables(partitions);
         match self {
             Self::Vertices(counts) => {
                 let none = |partition| {
                     if has_tables {
-                        return Degrees::Met(HashMap::default());
+                        return Ok(Degrees::Met(HashMap::default()));
                     }
-                    Degrees::All(vec![0; width(partitions, partition)])
+                    Ok(Degrees::All(Buffer::zeroed(width(partitions, partition))?))
                 };
-                *counts = (0..partitions.count()).map(none).collect();
+                *counts = (0..partitions.count()).map(none).collect::<Result<_, EngineError>>()?;
             }
             Self::Partitions(counts) => *counts = vec![0; partitions.count() as usize],
         }
+        Ok(())
     }
 
-    /// Counts an edge that leaves the vertex at a place of a partition.
-    pub(crate) fn count(&mut self, partitions: &Partitions, (partition, place): (u32, u64)) {
+    /// Counts edges that leave the vertex at a place of a partition.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        partitions: &Partitions,
+        (partition, place): (u32, u64),
+        edges: u32,
+    ) {
         match self {
             Self::Vertices(counts) => {
-                counts[partition as usize].count(place, width(partitions, partition));
+                counts[partition as usize].add(place, edges, (partitions, partition));
             }
-            Self::Partitions(counts) => counts[partition as usize] += 1,
+            Self::Partitions(counts) => counts[partition as usize] += u64::from(edges),
         }
     }
 
@@ -178,12 +193,12 @@ mod tests {
         let mut payloads = Vec::new();
         for share in 0..2 {
             let mut counts = Counts::of_vertices();
-            counts.begin(partitions);
+            counts.begin(partitions).unwrap();
             for partition in 0..partitions.count() {
                 for _ in 0..partition * 9 {
                     let most = random.below(40) + 1;
                     let place = random.below(most);
-                    counts.count(partitions, (partition, place));
+                    counts.add(partitions, (partition, place), 1);
                     *expected.entry((partition, place)).or_default() += 1;
                 }
             }

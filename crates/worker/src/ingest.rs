@@ -9,72 +9,34 @@
 //! ```
 //!
 //! **Invariant:** no end of an edge is cut short: numbers of 64 bits become places that the
-//! partition or zone has. Checked in `Ingest::ends`. Tested by
+//! partition or zone has. Checked in `Binning::ends`. Tested by
 //! `ends_beyond_32_bits_come_back_from_chunks`.
 //!
 //! **Invariant:** bins are open for the cells of one partition, or for one cell a partition, where
 //! there are more cells than bins may be open. Where more may, cells have several, by the part of
 //! their partition that sources are in. Checked in `Bins::work`.
 
-use std::collections::BTreeMap;
+mod binning;
 
-use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
-use welter_engine::chunks::{EdgeWriter, Form, with_states};
-use welter_model::stream::Edge;
-use welter_protocol::config::Route;
-use welter_protocol::ids::{Cell, Phase};
-use welter_protocol::work::{Filled, Rewritten};
+use welter_protocol::ids::Phase;
+use welter_protocol::work::Rewritten;
 use welter_protocol::{Outcome, Work};
 
+use self::binning::Binning;
+pub(crate) use self::binning::no_vertex;
 use crate::degrees::Counts;
-use crate::input::{Input, InputEdge};
+use crate::input::Input;
 use crate::other;
-use crate::partitioning::{Partitioning, in_zone};
-
-/// Sources of a block, as a power of two, and edges of a tile at least: few, so that small chunks
-/// have several tiles, and some that continue beyond their block.
-const BLOCK_BITS: u32 = 4;
-const TILE_EDGES_LEAST: usize = 3;
-
-/// Chunks of this number of edges are cut as the engine cuts its own.
-const CHUNK_EDGES: u32 = 1 << 16;
-
-/// The error of an edge one of whose ends is no vertex of `vertices`.
-pub(crate) fn no_vertex(edge: &InputEdge, vertices: u64) -> EngineError {
-    let InputEdge { source, target, .. } = edge;
-    other(format!("an edge from {source} to {target} in a graph of {vertices} vertices"))
-}
-
-/// The chunk that an edge belongs to: its cell, the zone of an end that is not in the partition
-/// of the cell, and the part of the source partition.
-type Bound = (Cell, u32, u64);
-
-/// Edges of a cell that wait for their chunk to be full.
-#[derive(Default)]
-struct Bin {
-    /// Their ends are places.
-    edges: Vec<Edge>,
-    /// Which ranges of the sources are there.
-    sources: u64,
-}
+use crate::partitioning::Partitioning;
 
 /// How far a machine has read.
 pub(crate) struct Ingest {
     input: Box<dyn Input>,
-    cut: Partitioning,
-    /// Number of the graph.
-    graph: u64,
-    weighted: bool,
-    by_cells: bool,
-    state_bytes: Option<usize>,
     counts: Counts,
-    bins: BTreeMap<Bound, Bin>,
+    binning: Binning,
     /// Partition whose rough chunks are being split.
     split: Option<u32>,
-    writer: EdgeWriter,
-    /// Chunks that were written.
-    chunks: u32,
 }
 
 impl Ingest {
@@ -87,29 +49,8 @@ impl Ingest {
         (graph, weighted): (u64, bool),
         (rewrites, state_bytes): (bool, Option<usize>),
     ) -> Self {
-        let by_cells = cut.route == Route::Fold || rewrites;
-        let form = if cut.chunk_records >= CHUNK_EDGES {
-            Form::usual(cut.encoding)
-        } else {
-            let (block_bits, tile_edges_least) = (BLOCK_BITS, TILE_EDGES_LEAST);
-            Form { encoding: cut.encoding, block_bits, tile_edges_least }
-        };
-        let writer = EdgeWriter::new(form, weighted);
-        let (counts, bins) = (Counts::of_vertices(), BTreeMap::new());
-        let (split, chunks) = (None, 0);
-        Self {
-            input,
-            cut,
-            graph,
-            weighted,
-            by_cells,
-            state_bytes,
-            counts,
-            bins,
-            split,
-            writer,
-            chunks,
-        }
+        let binning = Binning::new(cut, (graph, weighted), (rewrites, state_bytes));
+        Self { input, counts: Counts::of_vertices(), binning, split: None }
     }
 
     /// An ingest that counts the edges that leave partitions, not vertices.
@@ -132,82 +73,18 @@ impl Ingest {
                 if self.split.is_none() {
                     return Ok(None);
                 }
-                self.bins.clear();
+                self.binning.begin_split();
                 Outcome::Opened
             }
             (Work::Stream { payload, .. }, Some(partition)) => {
                 self.split(partition, payload, looked_at)?
             }
             (Work::Flush, Some(_)) => {
-                Outcome::Flushed { filled: self.rest()?, rewritten: Vec::new() }
+                Outcome::Flushed { filled: self.binning.rest(None)?, rewritten: Vec::new() }
             }
             _ => return Ok(None),
         };
         Ok(Some(outcome))
-    }
-
-    /// The partitions of the ends of an edge, and their places there.
-    ///
-    /// # Errors
-    /// When one is no vertex.
-    fn ends(&self, edge: &InputEdge) -> Result<[(u32, u64); 2], EngineError> {
-        let partitions = &self.cut.partitions;
-        let place = |end: u64| {
-            let partition = partitions.find(end)?;
-            Some((partition, end - partitions.range(partition).start))
-        };
-        let ends = place(edge.source).zip(place(edge.target));
-        let (source, target) = ends.ok_or_else(|| no_vertex(edge, partitions.vertices()))?;
-        Ok([source, target])
-    }
-
-    /// The chunk of an edge between these places, in the first pass over it or the last, and its
-    /// ends as they are written there.
-    fn bound(&self, edge: &InputEdge, ends: [(u32, u64); 2], is_first: bool) -> (Bound, Edge) {
-        let [(from, source), (to, target)] = ends;
-        // No partition has more vertices: see `Partitioning::numbers_fit`.
-        let [source, target] = [source as u32, target as u32];
-        let part = self.cut.part_of(ends[0], self.by_cells);
-        let edge_of = |source, target| Edge { source, target, weight: edge.weight };
-        match (self.by_cells, is_first && self.cut.splits(self.by_cells)) {
-            (false, _) => {
-                let (zone, target) = in_zone(edge.target);
-                ((Cell::all(from), zone, part), edge_of(source, target))
-            }
-            // A rough chunk is not asked for by its sources.
-            (true, true) => {
-                let (zone, source) = in_zone(edge.source);
-                ((Cell::all(to), zone, 0), edge_of(source, edge.target as u32))
-            }
-            (true, false) => {
-                ((Cell { partition: to, source: Some(from) }, 0, part), edge_of(source, target))
-            }
-        }
-    }
-
-    /// Puts an edge into the bin of its cell, and hands that out when it is full.
-    fn bin(
-        &mut self,
-        edge: &InputEdge,
-        ends: [(u32, u64); 2],
-        is_first: bool,
-    ) -> Result<Option<Filled>, EngineError> {
-        let (bound, placed) = self.bound(edge, ends, is_first);
-        let bin = self.bins.entry(bound).or_default();
-        bin.edges.push(placed);
-        bin.sources |= self.cut.range_at(ends[0]);
-        if bin.edges.len() < self.cut.chunk_records as usize {
-            return Ok(None);
-        }
-        let full = std::mem::take(bin);
-        self.chunk(bound, &full).map(Some)
-    }
-
-    /// Chunks of what is left in bins.
-    fn rest(&mut self) -> Result<Vec<Filled>, EngineError> {
-        let left = std::mem::take(&mut self.bins).into_iter();
-        let left = left.filter(|(_, bin)| !bin.edges.is_empty());
-        left.map(|(bound, bin)| self.chunk(bound, &bin)).collect()
     }
 
     /// Bins the edges of a rough chunk by their sources too.
@@ -218,53 +95,18 @@ impl Ingest {
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
         let mut filled = Vec::new();
-        let edges = self.smooth(partition, payload);
+        let edges = self.binning.smooth(partition, payload);
         *looked_at = edges.len() as u64;
         for edge in &edges {
-            let ends = self.ends(edge)?;
+            let ends = self.binning.ends(edge)?;
             if ends[1].0 != partition {
                 let what =
                     format!("an edge to {} in a chunk of partition {partition}", edge.target);
                 return Err(other(what));
             }
-            filled.extend(self.bin(edge, ends, false)?);
+            filled.extend(self.binning.put(edge, ends, None)?);
         }
         Ok(Outcome::Streamed { made: *looked_at, gathered: 0, rewritten: Rewritten::Not, filled })
-    }
-
-    /// The bytes of a rough chunk.
-    fn rough(&self, zone: u32, edges: &[Edge]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        if self.cut.zones() > 1 {
-            bytes.extend(zone.to_le_bytes());
-        }
-        for Edge { source, target, weight } in edges {
-            bytes.extend([source, target].into_iter().flat_map(|end| end.to_le_bytes()));
-            if self.weighted {
-                bytes.extend(weight.to_le_bytes());
-            }
-        }
-        bytes
-    }
-
-    /// Edges of a rough chunk, whose ends may still be anything.
-    fn smooth(&self, partition: u32, bytes: &[u8]) -> Vec<InputEdge> {
-        let head = if self.cut.zones() > 1 { size_of::<u32>() } else { 0 };
-        let (zone, bytes) = bytes.split_at(head.min(bytes.len()));
-        let zone = if zone.len() == head && head > 0 { pod_read_unaligned(zone) } else { 0 };
-        let (zone, first) = (self.cut.zone(zone), self.cut.partitions.range(partition).start);
-        let edge = |bytes: &[u8]| {
-            let [source, target]: [u32; 2] =
-                [0, 4].map(|at| pod_read_unaligned(&bytes[at..at + 4]));
-            let weight = bytes.get(8..).filter(|weight| !weight.is_empty());
-            InputEdge {
-                source: zone.start + u64::from(source),
-                // The one number of the partition with these low bits, if it has one.
-                target: first + u64::from(target.wrapping_sub(first as u32)),
-                weight: weight.map_or(1.0, pod_read_unaligned),
-            }
-        };
-        bytes.chunks_exact(if self.weighted { 16 } else { 8 }).map(edge).collect()
     }
 
     /// Reads the next piece, or the first one, and counts the edges in it.
@@ -276,46 +118,32 @@ impl Ingest {
         first: bool,
         looked_at: &mut u64,
     ) -> Result<Outcome, EngineError> {
-        let (partitions, edges_max) = (self.cut.partitions.clone(), self.cut.piece_edges);
+        let Self { input, counts, binning, .. } = self;
+        let edges_max = binning.cut.piece_edges;
         if first {
-            self.input.begin();
-            self.counts.begin(&partitions);
-            self.bins.clear();
+            input.begin();
+            counts.begin(&binning.cut.partitions)?;
+            binning.begin();
         }
-        let (edges, is_last) = self.input.piece(edges_max)?;
-        let edges = edges.to_vec();
+        let is_rough = binning.is_rough();
+        let (edges, is_last) = input.piece(edges_max)?;
         let mut filled = Vec::new();
-        for edge in &edges {
-            let ends = self.ends(edge)?;
-            self.counts.count(&partitions, ends[0]);
-            filled.extend(self.bin(edge, ends, true)?);
+        for edge in edges {
+            let ends = binning.ends(edge)?;
+            if is_rough {
+                counts.add(&binning.cut.partitions, ends[0], 1);
+            }
+            if let Some(chunk) = binning.put(edge, ends, (!is_rough).then_some(&mut *counts))? {
+                filled.push(chunk);
+            }
         }
         *looked_at = edges.len() as u64;
         let mut degrees = None;
         if is_last {
-            filled.extend(self.rest()?);
-            degrees = Some(self.counts.payloads());
+            filled.extend(binning.rest((!is_rough).then_some(&mut *counts))?);
+            degrees = Some(counts.payloads());
         }
         Ok(Outcome::Ingested { read: *looked_at, filled, degrees })
-    }
-
-    fn chunk(&mut self, (cell, zone, _): Bound, bin: &Bin) -> Result<Filled, EngineError> {
-        let Cell { partition, source } = cell;
-        let records = bin.edges.len() as u32;
-        if source.is_none() && self.by_cells {
-            // Rough: all of it is split.
-            let (sources, payload) = (u64::MAX, self.rough(zone, &bin.edges).into());
-            return Ok(Filled { partition, source, records, combined: 0, sources, payload });
-        }
-        self.chunks += 1;
-        let place = self.cut.chunk_cell(self.graph, cell, zone);
-        let chunk = self.writer.write(&place, self.chunks, &bin.edges)?;
-        let payload = match self.state_bytes {
-            Some(bytes) => with_states(chunk, &vec![0_u8; bin.edges.len() * bytes]).into(),
-            None => chunk.into(),
-        };
-        let sources = bin.sources;
-        Ok(Filled { partition, source, records, combined: 0, sources, payload })
     }
 }
 

@@ -19,7 +19,7 @@ use welter_model::program::Next;
 use welter_protocol::ids::{Bytes, Phase, Step};
 use welter_protocol::{Outcome, Payload, Work};
 
-use crate::bins::Bin;
+use crate::bins::{Bin, Combiner};
 use crate::degrees::degrees;
 use crate::ingest::Ingest;
 use crate::input::Input;
@@ -47,6 +47,7 @@ pub struct KernelWorker {
     pub(crate) told: Bin,
     /// Updates that were scattered, by partition.
     pub(crate) bins: Vec<Bin>,
+    pub(crate) combiner: Combiner,
     /// States of the edges of a chunk.
     pub(crate) states: Column,
     last: Vec<u8>,
@@ -86,6 +87,7 @@ impl KernelWorker {
             accums: Column::default(),
             told: Bin::new(shape.update),
             bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
+            combiner: Combiner::default(),
             states: Column::default(),
             last: vec![0; shape.total],
             scratch: DecodeBuffers::default(),
@@ -153,9 +155,7 @@ impl KernelWorker {
             return Outcome::Made { vertices, total: made.total[..].into(), active };
         }
         let count = if kernel.shape().capabilities.frontier { made.active } else { all };
-        let first = cut.partitions.range(self.partition).start;
-        let active = own.active.iter().zip(first..).filter(|(active, _)| **active == 1);
-        let active = active.fold(0, |ranges, (_, vertex)| ranges | cut.range_of(vertex));
+        let active = cut.ranges_of(self.partition, &own.active);
         Outcome::Made { vertices, total: total_bytes(&made.total, count), active }
     }
 

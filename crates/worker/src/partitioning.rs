@@ -64,7 +64,7 @@ impl Partitioning {
     }
 
     /// Parts of a source partition that have bins of their own in the last pass over the input.
-    fn parts(&self, by_cells: bool) -> u64 {
+    pub(crate) fn parts(&self, by_cells: bool) -> u64 {
         let partitions: u64 = self.partitions.count().into();
         let at_once = by_cells && !self.splits(by_cells);
         let zones = if by_cells { 1 } else { self.zones().into() };
@@ -72,11 +72,6 @@ impl Partitioning {
         let most = (self.bins_open_max / cells).clamp(1, self.source_parts);
         // Whole ranges, so that no chunk has some of one and some of the next.
         1 << most.ilog2()
-    }
-
-    /// The part of its partition that a source at this place is in.
-    pub(crate) fn part_of(&self, (partition, place): (u32, u64), by_cells: bool) -> u64 {
-        place * self.parts(by_cells) / self.vertices(partition) as u64
     }
 
     /// The bit of a vertex among the 64 ranges of its partition.
@@ -87,6 +82,19 @@ impl Partitioning {
     /// As [`Self::range_of`], of the vertex at a place of a partition.
     pub(crate) fn range_at(&self, (partition, place): (u32, u64)) -> u64 {
         1 << (place * 64 / self.vertices(partition) as u64)
+    }
+
+    /// The ranges of a partition in which a flag is set, of as many flags as it has vertices.
+    pub(crate) fn ranges_of(&self, partition: u32, flags: &[u8]) -> u64 {
+        let vertices = self.vertices(partition);
+        if flags.len() != vertices {
+            assert!(flags.is_empty(), "each vertex has a flag, or none");
+            return 0;
+        }
+        // Places p with p * 64 / vertices = range begin where that quotient does.
+        let start = |range: usize| (range * vertices).div_ceil(64);
+        let is_set = |range: usize| flags[start(range)..start(range + 1)].contains(&1);
+        (0..64).filter(|range| is_set(*range)).fold(0, |ranges, range| ranges | 1 << range)
     }
 
     /// Zones that all numbers of vertices are cut into.
@@ -162,5 +170,37 @@ impl Partitioning {
     pub(crate) fn vertices(&self, partition: u32) -> usize {
         let range = self.partitions.range(partition);
         (range.end - range.start) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_flags_are_those_of_their_vertices() {
+        for vertices in [1_u64, 2, 63, 64, 65, 100, 1000] {
+            let cut = Partitioning {
+                partitions: Partitions::fitting(1, vertices, 1, vertices).unwrap(),
+                route: Route::Fold,
+                encoding: Encoding::Packed,
+                chunk_records: 3,
+                chunk_vertices: 4,
+                piece_edges: 9,
+                bins_open_max: 1,
+                source_parts: 1,
+                combines: false,
+            };
+            let mut flags = vec![0; vertices as usize];
+            assert_eq!([cut.ranges_of(0, &flags), cut.ranges_of(0, &[])], [0, 0]);
+            for vertex in 0..vertices {
+                flags[vertex as usize] = 1;
+                assert_eq!(cut.ranges_of(0, &flags), cut.range_of(vertex), "{vertex}");
+                flags[vertex as usize] = 0;
+            }
+            flags.fill(1);
+            let all = (0..vertices).fold(0, |ranges, vertex| ranges | cut.range_of(vertex));
+            assert_eq!(cut.ranges_of(0, &flags), all, "{vertices}");
+        }
     }
 }

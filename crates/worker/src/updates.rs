@@ -55,7 +55,7 @@ impl KernelWorker {
     fn scatter(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = self.cut.pulled_cell(self.graph, Cell::all(self.partition), payload)?;
         let (graph, at) = self.updates_for(0);
-        let Self { cut, own, bins, scratch, .. } = self;
+        let Self { cut, own, bins, combiner, scratch, .. } = self;
         let (partitions, most) = (&cut.partitions, cut.chunk_records);
         let width = kernel.shape().record();
         let combines = cut.combines && kernel.shape().capabilities.combines;
@@ -66,20 +66,19 @@ impl KernelWorker {
             made += targets.len() as u64;
             for (&target, record) in targets.iter().zip(records.chunks_exact(width)) {
                 let number = first_target + u64::from(target);
-                let Some(stripe) = partitions.find(number) else {
+                let Some((stripe, place)) = partitions.find_place(number) else {
                     outside = Some(number);
                     continue;
                 };
-                let target = (number - partitions.range(stripe).start) as u32;
                 let bin = &mut bins[stripe as usize];
-                if combines {
-                    bin.combine(kernel, target, record);
-                } else {
-                    bin.extend(&[target], record);
-                }
+                bin.put(place as u32, record);
                 if bin.is_full(most) {
-                    let at = (graph, UpdateKey { stripe, ..at });
-                    filled.extend(bin.take_combined(kernel, at));
+                    if combines {
+                        bin.combine(kernel, combiner, cut.vertices(stripe));
+                    }
+                    if bin.is_full(most.div_ceil(2)) {
+                        filled.extend(bin.take((graph, UpdateKey { stripe, ..at })));
+                    }
                 }
             }
         })?;
@@ -127,10 +126,15 @@ impl KernelWorker {
         match &self.kernel {
             Kernel::Extended(_) => self.told.take((graph, at)).into_iter().collect(),
             Kernel::Fold(kernel) => {
+                let Self { cut, bins, combiner, .. } = self;
+                let combines = cut.combines && kernel.shape().capabilities.combines;
                 let take = |(stripe, bin): (u32, &mut Bin)| {
-                    bin.take_combined(kernel, (graph, UpdateKey { stripe, ..at }))
+                    if combines {
+                        bin.combine(kernel, combiner, cut.vertices(stripe));
+                    }
+                    bin.take((graph, UpdateKey { stripe, ..at }))
                 };
-                (0..).zip(&mut self.bins).filter_map(take).collect()
+                (0..).zip(bins).filter_map(take).collect()
             }
         }
     }

@@ -52,11 +52,14 @@ impl VertexSet {
         self.active.clear();
         for chunk in chunks {
             let first = if wanted == LoadedColumns::Signals { 0 } else { self.values.len() };
-            self.values.resize(first);
-            for vertex in chunk.chunks_exact(bytes) {
-                let (value, flag) = vertex.split_at(shape.value);
-                self.values.extend(value);
-                self.active.push(flag.first().copied().unwrap_or(1));
+            let (vertices, known) = (chunk.len() / bytes, self.active.len());
+            self.values.resize(first + vertices * shape.value);
+            self.active.resize(known + vertices, 1);
+            let values = &mut self.values[first..];
+            if bytes == shape.value {
+                values.copy_from_slice(&chunk[..vertices * bytes]);
+            } else {
+                split(chunk, values, &mut self.active[known..]);
             }
             if wanted != LoadedColumns::Values {
                 let before = self.signals.len();
@@ -102,11 +105,88 @@ impl VertexSet {
         if bytes == width {
             return cut.vertex_chunks(&self.values, bytes);
         }
-        let mut set = Vec::with_capacity(self.active.len() * bytes);
-        for (value, active) in self.values.chunks_exact(width).zip(&self.active) {
-            set.extend_from_slice(value);
-            set.push(*active);
-        }
+        let mut set = vec![0; self.active.len() * bytes];
+        join(&self.values, &self.active, &mut set);
         cut.vertex_chunks(&set, bytes)
+    }
+}
+
+/// Splits vertices into values and flags, of which there are as many.
+fn split(vertices: &[u8], values: &mut [u8], flags: &mut [u8]) {
+    match values.len().checked_div(flags.len()) {
+        Some(4) => split_of::<4>(vertices, values, flags),
+        Some(8) => split_of::<8>(vertices, values, flags),
+        Some(width) => {
+            let parts = values.chunks_exact_mut(width).zip(flags);
+            for (vertex, (value, flag)) in vertices.chunks_exact(width + 1).zip(parts) {
+                value.copy_from_slice(&vertex[..width]);
+                *flag = vertex[width];
+            }
+        }
+        None => {}
+    }
+}
+
+/// As [`split`], of values of a known width: their copies are loads and stores, not calls.
+fn split_of<const WIDTH: usize>(vertices: &[u8], values: &mut [u8], flags: &mut [u8]) {
+    let ((values, _), mut rest) = (values.as_chunks_mut::<WIDTH>(), vertices);
+    for (value, flag) in values.iter_mut().zip(flags) {
+        let Some((vertex, others)) = rest.split_at_checked(WIDTH + 1) else { return };
+        value.copy_from_slice(&vertex[..WIDTH]);
+        (*flag, rest) = (vertex[WIDTH], others);
+    }
+}
+
+/// Makes vertices of values and flags, of which there are as many.
+fn join(values: &[u8], flags: &[u8], vertices: &mut [u8]) {
+    match values.len().checked_div(flags.len()) {
+        Some(4) => join_of::<4>(values, flags, vertices),
+        Some(8) => join_of::<8>(values, flags, vertices),
+        Some(width) => {
+            let parts = values.chunks_exact(width).zip(flags);
+            for (vertex, (value, flag)) in vertices.chunks_exact_mut(width + 1).zip(parts) {
+                vertex[..width].copy_from_slice(value);
+                vertex[width] = *flag;
+            }
+        }
+        None => {}
+    }
+}
+
+/// As [`join`], of values of a known width.
+fn join_of<const WIDTH: usize>(values: &[u8], flags: &[u8], vertices: &mut [u8]) {
+    let ((values, _), mut rest) = (values.as_chunks::<WIDTH>(), vertices);
+    for (value, flag) in values.iter().zip(flags) {
+        let Some((vertex, others)) = rest.split_at_mut_checked(WIDTH + 1) else { return };
+        vertex[..WIDTH].copy_from_slice(value);
+        (vertex[WIDTH], rest) = (*flag, others);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn vertices_that_are_joined_split_into_what_they_were(
+            width in prop::sample::select(vec![1_usize, 4, 8, 12, 16]),
+            flags in prop::collection::vec(0_u8..2, 0..50),
+            seed in any::<u8>(),
+        ) {
+            let values: Vec<u8> =
+                (0..flags.len() * width).map(|place| (place * 31) as u8 ^ seed).collect();
+            let mut vertices = vec![0; flags.len() * (width + 1)];
+            join(&values, &flags, &mut vertices);
+            for (place, vertex) in vertices.chunks_exact(width + 1).enumerate() {
+                prop_assert_eq!(&vertex[..width], &values[place * width..][..width]);
+                prop_assert_eq!(vertex[width], flags[place]);
+            }
+            let (mut again, mut marks) = (vec![0; values.len()], vec![7; flags.len()]);
+            split(&vertices, &mut again, &mut marks);
+            prop_assert_eq!((again, marks), (values, flags));
+        }
     }
 }

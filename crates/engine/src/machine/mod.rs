@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `figures`, `throughput` | cores, caches and memory; how fast cores and storage are |
 //! | `arena`, `meter`, `trim` | buffers of huge pages, their bytes, what the allocator keeps |
+//! | `advice` | huge pages for lists |
 //! | `dispatch`, `nontemporal` | code for the processor that is found, stores past its cache |
 //! | `storage` | slabs where memory does not suffice |
 //! | `workers`, `per_worker`, `affinity` | threads that share work, the state and core of each |
@@ -15,6 +16,7 @@
 //! work is shared by fork and join, so no thread outlives the call that started it. Tested by
 //! `no_run_takes_more_than_its_plan_says` and `every_task_is_done_once`.
 
+pub(crate) mod advice;
 pub(crate) mod affinity;
 pub(crate) mod arena;
 pub(crate) mod dispatch;

@@ -3,13 +3,16 @@
 use std::ops::Range;
 
 use welter_engine::chunks::DecodeBuffers;
-use welter_protocol::ids::Step;
+use welter_protocol::config::Route;
+use welter_protocol::ids::{Cell, Step};
 use welter_protocol::partitions::Partitions;
 use welter_protocol::random::Random;
+use welter_protocol::work::Filled;
 use welter_store::header::Encoding;
 
 use super::*;
 use crate::Listed;
+use crate::input::InputEdge;
 
 fn cut(ranges: &[Range<u64>], route: Route, bins_open_max: u64) -> Partitioning {
     Partitioning {
@@ -42,7 +45,7 @@ fn written(cut: &Partitioning, edges: &[InputEdge]) -> Vec<[u64; 2]> {
         let split = ingest.split(partition, &payload, &mut 0).unwrap();
         let Outcome::Streamed { filled, .. } = split else { panic!("edges are split") };
         chunks.extend(filled);
-        chunks.extend(ingest.rest().unwrap());
+        chunks.extend(ingest.binning.rest(None).unwrap());
     }
     let mut ends = Vec::new();
     for Filled { partition, source, payload, records, .. } in chunks {
@@ -137,7 +140,7 @@ fn edges_of_no_vertex_are_errors_wherever_they_come_from() {
     }
     for edge in [[4, 0], [0, 4], [(1 << 32) - 1, 0], [0, (1 << 32) + 4]] {
         let [source, target] = edge;
-        let one = ingest().ends(&InputEdge { source, target, weight: 1.0 });
+        let one = ingest().binning.ends(&InputEdge { source, target, weight: 1.0 });
         assert!(one.is_err(), "{edge:?}");
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 
 use super::ALIGN;
+use crate::machine::advice::prefer_huge_pages;
 
 /// A cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -30,6 +31,7 @@ const _: () = assert!(align_of::<Line>().is_multiple_of(ALIGN));
 /// ```
 #[derive(Clone, Default)]
 pub struct Column {
+    /// As many as it ever had: what lies behind the length waits to be written over.
     lines: Vec<Line>,
     length: usize,
 }
@@ -45,20 +47,37 @@ impl Column {
         self.resize(0);
     }
 
-    /// Makes it so long: with bytes less, or with zeros more.
+    /// Makes it `length` bytes long: with bytes less, or with zeros more.
     pub fn resize(&mut self, length: usize) {
         let kept = length.min(self.length);
-        self.lines.resize(length.div_ceil(LINE_BYTES), Line::zeroed());
-        self.length = length;
+        self.set_length(length);
         self[kept..].fill(0);
     }
 
     /// Appends bytes.
     pub fn extend(&mut self, bytes: &[u8]) {
         let (start, end) = (self.length, self.length + bytes.len());
-        self.lines.resize(end.div_ceil(LINE_BYTES), Line::zeroed());
-        self.length = end;
+        self.set_length(end);
         self[start..].copy_from_slice(bytes);
+    }
+
+    /// Makes it `length` bytes long. Bytes more may be anything that was here before.
+    #[inline]
+    fn set_length(&mut self, length: usize) {
+        let lines = length.div_ceil(LINE_BYTES);
+        if lines > self.lines.len() {
+            self.grow(lines);
+        }
+        self.length = length;
+    }
+
+    /// Has `lines` lines, in memory of its own that may be huge pages.
+    fn grow(&mut self, lines: usize) {
+        if lines > self.lines.capacity() {
+            self.lines.reserve(lines - self.lines.len());
+            prefer_huge_pages(self.lines.spare_capacity_mut());
+        }
+        self.lines.resize(lines, Line::zeroed());
     }
 }
 

@@ -64,6 +64,21 @@ impl EdgeWriter {
         number: u32,
         edges: &[Edge],
     ) -> Result<&[u8], EngineError> {
+        self.write_counting(cell, number, edges, None)
+    }
+
+    /// As [`Self::write`]. `count` is told the place of each source that has edges here, in
+    /// ascending order, and their number: edges are sorted by their sources anyway.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    pub fn write_counting(
+        &mut self,
+        cell: &Cell,
+        number: u32,
+        edges: &[Edge],
+        count: Option<&mut dyn FnMut(u32, u32)>,
+    ) -> Result<&[u8], EngineError> {
         let wide = |range: &Range<u64>| bits(range) >= KEY_BITS;
         if wide(&cell.sources) || wide(&cell.targets) {
             let what = format!("a cell from {:?} to {:?} is too wide", cell.sources, cell.targets);
@@ -82,8 +97,8 @@ impl EdgeWriter {
         };
         self.bytes.clear();
         match &mut self.records {
-            Records::Plain(cutter) => cutter.cut(self.form, cell, &label, edges)?,
-            Records::Weighted(cutter) => cutter.cut(self.form, cell, &label, edges)?,
+            Records::Plain(cutter) => cutter.cut((self.form, cell, &label), edges, count)?,
+            Records::Weighted(cutter) => cutter.cut((self.form, cell, &label), edges, count)?,
         }
         .finish(&label, &mut self.bytes);
         Ok(&self.bytes)
@@ -115,10 +130,9 @@ impl<R: Record> Cutter<R> {
     /// The tiles of a chunk.
     fn cut(
         &mut self,
-        form: Form,
-        cell: &Cell,
-        label: &Label,
+        (form, cell, label): (Form, &Cell, &Label),
         edges: &[Edge],
+        count: Option<&mut dyn FnMut(u32, u32)>,
     ) -> Result<&mut ChunkBuilder, EngineError> {
         let Self { records, scratch, counts, keys, weights, builder } = self;
         let target_bits = label.target_bits;
@@ -141,6 +155,12 @@ impl<R: Record> Cutter<R> {
         let low = if sorts_targets { 0 } else { target_bits };
         let high = target_bits + bits(&cell.sources);
         let records = radix::sort(records, scratch, counts, low, high);
+        if let Some(count) = count {
+            let source = |record: &R| (record.key() >> target_bits) as u32;
+            for run in records.chunk_by(|one, next| source(one) == source(next)) {
+                count(source(&run[0]), run.len() as u32);
+            }
+        }
         let block_bits = form.block_bits.min(KEY_BITS - target_bits);
         let numbers = Numbers::plain(target_bits, block_bits, form.tile_edges_least);
         numbers.cut(
