@@ -101,11 +101,11 @@ mod tests {
             let mut buffer = pool.buffer(100_000);
             assert_eq!((buffer.len(), buffer.room().len()), (100_000, 25 * PAGE_BYTES));
             buffer.fill(round);
-            assert_eq!(buffer.seal()[..], [round; 100_000]);
+            assert_eq!(buffer.seal()[..], vec![round; 100_000]);
         }
         let mut last = pool.buffer(100_000);
         drop(pool);
         last.fill(9);
-        assert_eq!(last.seal()[..], [9; 100_000]);
+        assert_eq!(last.seal()[..], vec![9; 100_000]);
     }
 }

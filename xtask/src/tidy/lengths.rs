@@ -94,9 +94,8 @@ fn check_against(sources: &[Source], long: &[Long]) -> Vec<Finding> {
 fn function(line: &str) -> Option<&str> {
     const BEFORE: [&str; 6] = ["pub", "default", "const", "async", concat!("un", "safe"), "extern"];
     let (before, after) = line.split_once("fn ")?;
-    let is_before = |word: &str| {
-        BEFORE.iter().any(|known| word == *known) || word.starts_with("pub(") || word == "\"C\""
-    };
+    let is_before =
+        |word: &str| BEFORE.contains(&word) || word.starts_with("pub(") || word == "\"C\"";
     // `pub(in a::b)` has a blank, and is used nowhere.
     if !before.split_whitespace().all(is_before) || !(before.is_empty() || before.ends_with(' ')) {
         return None;
