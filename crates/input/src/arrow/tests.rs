@@ -114,7 +114,9 @@ fn dictionaries_may_grow_on_the_way() {
     let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
     let schema = batches[0].schema();
     let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
-    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    for batch in &batches {
+        writer.write(batch).unwrap();
+    }
     let bytes = writer.into_inner().unwrap();
     assert_names(&bytes, [x, y, z]);
     // The second batch has but the value that is new, and not all of them again.
