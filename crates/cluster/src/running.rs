@@ -112,7 +112,7 @@ impl RunningMachine {
                 let reports = Reports { rank, incarnation, host };
                 let of = (run.digest(), run.config.machines());
                 let reach = (run.reach.at, run.reach.trust.clone());
-                Kind::Sending(Sending::start(of, reach, me, *job, reports)?)
+                Kind::Sending(Sending::start(of, reach, me, (folder, *job), reports)?)
             }
         };
         Ok(Self { incarnation, kind })

@@ -66,6 +66,11 @@ impl Folder {
         Ok(Self { directory: directory.to_owned(), faults, pool, _lock: lock })
     }
 
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// A number that no process of this rank has had on this directory, above `least`.
     ///
     /// # Errors

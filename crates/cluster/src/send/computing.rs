@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! iteration 0    its share of the edges is sent to the owners of their sources; those that came
-//!                here get degrees, and vertices their first values
+//!                here get degrees, and vertices their first values, or those of a checkpoint
 //! iteration i    scatter: signals along edges, into buckets       last buckets
 //!                the accumulator thread hands over a whole set
 //!                apply: values of it; totals go to the barrier    the empty set goes back
@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use welter_engine::EngineError;
 use welter_engine::chunks::{
@@ -25,6 +25,7 @@ use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
 use welter_worker::Input;
 
+use super::checkpoint::{Checkpoints, Due};
 use super::edges::{Edges, cell, part_of, record};
 use super::error::Stop;
 use super::folding::{Count, Whole};
@@ -36,8 +37,8 @@ const PIECE_EDGES: usize = 1 << 16;
 
 /// Next thing that a thread is to do.
 pub(super) enum Order {
-    /// An iteration after one with these totals.
-    Iterate(Arc<[u8]>),
+    /// An iteration after one with these totals, and a checkpoint before it.
+    Iterate(Arc<[u8]>, Option<Due>),
     /// Nothing more: the values are the result.
     End,
 }
@@ -53,6 +54,8 @@ pub(super) struct Turn {
     pub(super) folded: Count,
     /// Nanoseconds of work and of waiting.
     pub(super) times: [u64; 2],
+    /// Bytes of the checkpoint that it has written, and how long that took.
+    pub(super) kept: (u64, Duration),
 }
 
 /// The result of a thread: values and flags of its vertices, and edges that left them.
@@ -92,6 +95,8 @@ pub(super) struct Computing<L> {
     scratch: DecodeBuffers,
     since: Instant,
     times: [u64; 2],
+    checkpoints: Checkpoints,
+    kept: (u64, Duration),
 }
 
 impl<L: TxLane> Computing<L> {
@@ -101,6 +106,7 @@ impl<L: TxLane> Computing<L> {
         (cut, place): (Arc<Partitions>, (usize, u32)),
         messages: Messages<L>,
         ways: Ways,
+        checkpoints: Checkpoints,
     ) -> Self {
         Self {
             kernel,
@@ -115,16 +121,25 @@ impl<L: TxLane> Computing<L> {
             scratch: DecodeBuffers::default(),
             since: Instant::now(),
             times: [0; 2],
+            checkpoints,
+            kept: Default::default(),
         }
     }
 
-    /// Works until there is a result.
-    pub(super) fn run(mut self, input: Box<dyn Input>, edge_bytes: usize) -> Result<(), Stop> {
-        self.begin(input, edge_bytes)?;
+    /// Works until there is a result, from the checkpoint of an iteration where there is one.
+    pub(super) fn run(
+        mut self,
+        input: Box<dyn Input>,
+        (edge_bytes, from): (usize, Option<u64>),
+    ) -> Result<(), Stop> {
+        self.begin(input, (edge_bytes, from))?;
         while let Ok(order) = self.ways.orders.recv() {
             self.turn(1);
             match order {
-                Order::Iterate(last) => self.iterate(&last)?,
+                Order::Iterate(last, due) => {
+                    self.keep(due.as_ref())?;
+                    self.iterate(&last)?;
+                }
                 Order::End => {
                     self.messages.drain()?;
                     return self.say(Answer::Ended(self.ended()));
@@ -162,7 +177,11 @@ impl<L: TxLane> Computing<L> {
     }
 
     /// Sends the edges of its share to their owners, takes its own, and makes first values.
-    fn begin(&mut self, mut input: Box<dyn Input>, edge_bytes: usize) -> Result<(), Stop> {
+    fn begin(
+        &mut self,
+        mut input: Box<dyn Input>,
+        (edge_bytes, from): (usize, Option<u64>),
+    ) -> Result<(), Stop> {
         input.begin();
         let slots = self.cut.vertices();
         loop {
@@ -199,8 +218,40 @@ impl<L: TxLane> Computing<L> {
         let first = self.cut.range(self.place.1).start;
         let degrees = std::mem::take(&mut self.edges.degrees);
         let kernel = Kernel::Fold(self.kernel.clone());
-        let made = init(&kernel, first, &degrees, self.vertices(count));
+        let made = match from {
+            None => init(&kernel, first, &degrees, self.vertices(count)),
+            Some(iteration) => self.restored(iteration, count)?,
+        };
         self.done(made, sent, folded)
+    }
+
+    /// Vertices as they are in the checkpoint of an iteration. Totals are those of its barrier,
+    /// which all machines have heard.
+    fn restored(&mut self, iteration: u64, count: usize) -> Result<VertexTotals, Stop> {
+        let shape = *self.kernel.shape();
+        let expected = [count * shape.value, count * shape.signal, count];
+        let most = expected.iter().sum::<usize>() as u64;
+        let kept = self.checkpoints.read(iteration, self.place.0, most)?;
+        if kept.columns.each_ref().map(Vec::len) != expected {
+            return Err(Stop::broken("a checkpoint of other vertices"));
+        }
+        let [values, signals, active] = kept.columns;
+        let vertices = self.vertices(count);
+        vertices.values.copy_from_slice(&values);
+        vertices.signals.copy_from_slice(&signals);
+        self.active = active;
+        let active = self.active.iter().filter(|active| **active != 0).count() as u64;
+        Ok(VertexTotals { total: vec![0; shape.total], active })
+    }
+
+    /// Writes the checkpoint that is due.
+    fn keep(&mut self, due: Option<&Due>) -> Result<(), Stop> {
+        let Some(due) = due else { return Ok(()) };
+        let since = Instant::now();
+        let columns = [&self.values[..], &self.signals[..], &self.active[..]];
+        let bytes = self.checkpoints.write(self.place.0, due, columns)?;
+        self.kept = (bytes, since.elapsed());
+        Ok(())
     }
 
     /// Columns of its vertices, of which all are active until a kernel says otherwise.
@@ -266,8 +317,9 @@ impl<L: TxLane> Computing<L> {
         let active = if frontier { made.active } else { self.active.len() as u64 };
         self.turn(0);
         let times = std::mem::take(&mut self.times);
+        let kept = std::mem::take(&mut self.kept);
         let (sub_range, total) = (self.place.0, made.total);
-        self.say(Answer::Turn(Turn { sub_range, total, active, sent, folded, times }))
+        self.say(Answer::Turn(Turn { sub_range, total, active, sent, folded, times, kept }))
     }
 
     /// Its vertices, as machines hand out results.

@@ -1,7 +1,8 @@
 //! An epoch of a machine: from edges to a result, or to the loss of a machine.
 //!
 //! ```text
-//! meet   number, secret and sub-ranges of the epoch            (rank 0 says them)
+//! meet   number, secret and sub-ranges of the epoch, and the
+//!        checkpoint that it begins with, if all have one       (rank 0 says them)
 //! meet   where the ends of lanes are                           lanes are led
 //! meet   totals of the first values; edges were audited        decision 0
 //! meet   totals of iteration i; updates were audited           decision i ...
@@ -12,12 +13,12 @@
 //! that a machine has sent has arrived, so accumulator threads that continue until then have
 //! acknowledged everything.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{Builder, Scope, scope};
+use std::sync::mpsc::channel;
+use std::thread::{Scope, scope};
 
 use ring::rand::{SecureRandom, SystemRandom};
 use welter_engine::chunks::Kernel;
@@ -30,6 +31,7 @@ use welter_protocol::partitions::Partitions;
 use welter_transport::{Destination, Protection, Secret};
 
 use super::audit::Audit;
+use super::checkpoint::{Checkpoints, Due, Interval};
 use super::computing::{Answer, Computing, Ended, Order, Turn, Ways};
 use super::doors::Common;
 use super::edges::{Gathering, record_bytes};
@@ -38,8 +40,8 @@ use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Open, Place, Rx, Tx};
 use super::messages::Messages;
-use super::seat::LOOK;
 use super::table::Table;
+use super::threads::{Threads, spawn};
 use super::words::{Said, Word};
 use super::{Job, Transport};
 use crate::activity::Activity;
@@ -64,8 +66,11 @@ pub(super) struct Epoch<'m> {
     /// Incarnation of this machine, and how many epochs it has begun.
     pub(super) number: Number,
     pub(super) ending: Ending,
+    pub(super) checkpoints: &'m Checkpoints,
     /// Whether all edges are where they belong.
     pub(super) has_edges: Cell<bool>,
+    /// How many there are, as rank 0 has heard.
+    pub(super) edges: Cell<u64>,
 }
 
 /// Result of a machine.
@@ -80,12 +85,10 @@ struct Agreed {
     common: Common,
     cut: Arc<Partitions>,
     place: Place,
-}
-
-/// Threads of a machine, with the channels from and to them.
-struct Threads {
-    orders: Vec<Sender<Order>>,
-    answers: Receiver<Answer>,
+    /// The checkpoint that it begins with.
+    from: Option<Due>,
+    /// When rank 0 asks for one.
+    interval: RefCell<Interval>,
 }
 
 impl Epoch<'_> {
@@ -139,7 +142,36 @@ impl Epoch<'_> {
         let place = Place { rank: self.rank, machines, sub_ranges };
         let protection = protection(self.trust, self.job.settings.transport);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
-        Ok(Agreed { common, cut: Arc::new(cut), place })
+        let from = self.checkpoint(table, sub_ranges)?;
+        let interval = RefCell::new(Interval::new(self.job.settings.checkpoint_every));
+        Ok(Agreed { common, cut: Arc::new(cut), place, from, interval })
+    }
+
+    /// The newest checkpoint that all machines have.
+    fn checkpoint(&self, table: &mut Table, sub_ranges: usize) -> Result<Option<Due>, Stop> {
+        let mine = Word::default().numbers(&self.checkpoints.whole(sub_ranges));
+        let said = self.barrier(table, mine, |words| {
+            let of = |word: &Vec<u8>| Said(word).numbers();
+            let all = words.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+            let candidates = all.first().into_iter().flatten().rev();
+            let mut common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
+            let Some(&iteration) = common.next() else { return Ok(Word::default().end()) };
+            let most = self.job.vertices * self.vertex_bytes();
+            let Due { edges, control, .. } = self.checkpoints.read(iteration, 0, most)?.due;
+            Ok(Word::default().number(iteration).number(edges).bytes(&control).end())
+        })?;
+        if said.is_empty() {
+            return Ok(None);
+        }
+        let mut said = Said(&said);
+        let (iteration, edges) = (said.number()?, said.number()?);
+        Ok(Some(Due { iteration, edges, control: said.bytes()?.into() }))
+    }
+
+    /// Bytes of a vertex in a checkpoint.
+    fn vertex_bytes(&self) -> u64 {
+        let shape = self.job.kernel.shape();
+        (shape.value + shape.signal + 1) as u64
     }
 
     /// Offers of all machines.
@@ -191,10 +223,12 @@ impl Epoch<'_> {
             let ways = Ways { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
             let messages = Messages::new(tx, &destinations, edge_bytes);
             let at = (cut.clone(), (sub_range, partition));
-            let computing = Computing::new(kernel.clone(), at, messages, ways);
+            let checkpoints = self.checkpoints.clone();
+            let computing = Computing::new(kernel.clone(), at, messages, ways, checkpoints);
+            let begins = (edge_bytes, agreed.from.as_ref().map(|from| from.iteration));
             let input = (job.input)((partition as usize, all));
             spawn(scope, "accumulator", &answer, move || folding.run())?;
-            spawn(scope, "computation", &answer, move || computing.run(input, edge_bytes))?;
+            spawn(scope, "computation", &answer, move || computing.run(input, begins))?;
             orders.push(order);
         }
         Ok(Threads { orders, answers })
@@ -208,51 +242,75 @@ impl Epoch<'_> {
         threads: &Threads,
     ) -> Result<Finished, Stop> {
         let mut activity = Activity::default();
-        for iteration in 0_u64.. {
+        let first = agreed.from.as_ref().map_or(0, |from| from.iteration);
+        let mut kept = None;
+        for step in 0_u64.. {
+            let iteration = first + step;
             let mut turns: Vec<Turn> =
                 threads.gather((table, &self.ending), |answer| match answer {
                     Answer::Turn(turn) => Some(turn),
                     _ => None,
                 })?;
             turns.sort_by_key(|turn| turn.sub_range);
-            self.note(&mut activity, (iteration, agreed.place), &turns);
+            self.note(&mut activity, (step, agreed), &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent);
                 word.number(turn.folded.updates)
             });
-            let said = self.barrier(table, word, |words| self.decide(iteration, agreed, words))?;
+            let said =
+                self.barrier(table, word, |words| self.decide((step, iteration), agreed, words))?;
             self.has_edges.set(true);
             let mut said = Said(&said);
             let (goes_on, control) = (said.number()? == 1, Bytes::from(said.bytes()?));
+            let (is_due, edges) = (said.number()? == 1, said.number()?);
+            // All have it, since all wrote it before their last words.
+            if let Some(newest) = kept.take() {
+                self.checkpoints.forget_before(newest)?;
+            }
             if !goes_on {
                 threads.tell(|| Order::End);
                 return self.finish(table, agreed, threads, (iteration, control, activity));
             }
             let total = self.job.kernel.shape().total;
             let last: Arc<[u8]> = control.get(..total).unwrap_or_default().into();
-            threads.tell(|| Order::Iterate(last.clone()));
+            let due = Due { iteration, edges, control: control[..].into() };
+            let due = is_due.then_some(due);
+            kept = due.as_ref().map(|due| due.iteration);
+            threads.tell(|| Order::Iterate(last.clone(), due.clone()));
         }
         Err(Stop::broken("iterations end"))
     }
 
     /// Counts what the threads of this machine did.
-    fn note(&self, activity: &mut Activity, (iteration, place): (u64, Place), turns: &[Turn]) {
+    fn note(&self, activity: &mut Activity, (step, agreed): (u64, &Agreed), turns: &[Turn]) {
+        let place = agreed.place;
+        let took = turns.iter().map(|turn| turn.kept.1).max().unwrap_or_default();
+        if !took.is_zero() {
+            agreed.interval.borrow_mut().took(took);
+        }
         let shape = self.job.kernel.shape();
         let edge_bytes = record_bytes(shape.capabilities.weighted);
-        let record = if iteration == 0 { edge_bytes } else { shape.record() };
+        let record = if step == 0 { edge_bytes } else { shape.record() };
         for turn in turns {
             let others = turn.sent.iter().enumerate();
             let others = others.filter(|(to, _)| to % place.machines != place.rank);
             let sent: u64 = others.map(|(_, sent)| sent).sum();
             activity.sent += sent;
+            activity.written_bytes += turn.kept.0;
             activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
             activity.times.own += turn.times[0] / turns.len() as u64;
             activity.times.idle += turn.times[1] / turns.len() as u64;
         }
     }
 
-    /// The decision after an iteration, as rank 0 makes it of what all have said.
-    fn decide(&self, iteration: u64, agreed: &Agreed, words: &[Vec<u8>]) -> Result<Vec<u8>, Stop> {
+    /// The decision after an iteration, as rank 0 makes it of what all have said. In the first step
+    /// of an epoch that begins with a checkpoint it is that of its barrier.
+    fn decide(
+        &self,
+        (step, iteration): (u64, u64),
+        agreed: &Agreed,
+        words: &[Vec<u8>],
+    ) -> Result<Vec<u8>, Stop> {
         let (cut, kernel) = (&agreed.cut, Kernel::Fold(self.job.kernel.clone()));
         let mut audit = Audit::new(cut.count() as usize, self.machines);
         let mut totals = vec![Vec::new(); cut.count() as usize];
@@ -267,7 +325,10 @@ impl Epoch<'_> {
                 audit.folded(partition, said.number()?);
             }
         }
-        audit.sum(iteration)?;
+        let sum = audit.sum(iteration)?;
+        if step == 0 {
+            self.edges.set(sum);
+        }
         let width = kernel.shape().total;
         if totals.iter().any(|total| total.len() != width) {
             return Err(Stop::broken("totals of another program"));
@@ -275,8 +336,19 @@ impl Epoch<'_> {
         let total = kernel.total(&totals.concat());
         let goes_on = kernel.next(iteration, &total) == Next::Iterate && active > 0;
         let control: Bytes = [&total[..], &active.to_le_bytes()].concat().into();
+        let (goes_on, control) = match &agreed.from {
+            Some(from) if step == 0 => {
+                if from.edges != sum {
+                    return Err(Stop::broken("the input is another one than before"));
+                }
+                (true, from.control[..].into())
+            }
+            _ => (goes_on, control),
+        };
         self.reports.say(Report::Decided(iteration as u32, control.clone()));
-        Ok(Word::default().number(goes_on.into()).bytes(&control).end())
+        let is_due = goes_on && step > 0 && agreed.interval.borrow_mut().is_due();
+        let word = Word::default().number(goes_on.into()).bytes(&control);
+        Ok(word.number(is_due.into()).number(self.edges.get()).end())
     }
 
     /// Gathers the result of this machine, and receives that of all.
@@ -361,67 +433,6 @@ impl Epoch<'_> {
             scattered: None,
         })
     }
-}
-
-impl Threads {
-    fn tell(&self, order: impl Fn() -> Order) {
-        // A thread that has ended has said why.
-        self.orders.iter().for_each(|to| drop(to.send(order())));
-    }
-
-    /// An answer of each computation thread. Lanes that end are no loss of a machine, since those
-    /// of a machine that is done end too; so machines are looked at meanwhile.
-    fn gather<T>(
-        &self,
-        (table, ending): (&mut Table, &Ending),
-        of: impl Fn(Answer) -> Option<T>,
-    ) -> Result<Vec<T>, Stop> {
-        let mut answers = Vec::new();
-        while answers.len() < self.orders.len() {
-            match self.answers.recv_timeout(LOOK) {
-                Ok(Answer::Failed(stop)) => return Err(self.worst(stop)),
-                Ok(answer) => {
-                    let answer = of(answer);
-                    answers.push(answer.ok_or_else(|| Stop::broken("another answer"))?);
-                }
-                Err(RecvTimeoutError::Timeout) if !ending.is_told() => table.look()?,
-                Err(_) => return Err(Stop::Over),
-            }
-        }
-        Ok(answers)
-    }
-
-    /// The most telling reason, of those that are there in a moment.
-    fn worst(&self, stop: Stop) -> Stop {
-        let mut worst = stop;
-        while let Ok(answer) = self.answers.recv_timeout(LOOK) {
-            if let Answer::Failed(stop) = answer {
-                worst = worst.or(stop);
-            }
-        }
-        worst
-    }
-}
-
-/// Starts a thread that says why it ends, where that is no result.
-fn spawn<'s>(
-    scope: &'s Scope<'s, '_>,
-    name: &str,
-    answers: &Sender<Answer>,
-    run: impl FnOnce() -> Result<(), Stop> + Send + 's,
-) -> Result<(), Stop> {
-    let answers = answers.clone();
-    let spawned = Builder::new().name(name.to_owned()).spawn_scoped(scope, move || {
-        let run = std::panic::AssertUnwindSafe(run);
-        let ended = std::panic::catch_unwind(run);
-        let ended = ended.unwrap_or_else(|panic| Err(Stop::broken(crate::program::said(&*panic))));
-        if let Err(stop) = ended {
-            // A machine that has ended has no use for it.
-            let _ = answers.send(Answer::Failed(stop));
-        }
-    });
-    spawned.map(|_| ())?;
-    Ok(())
 }
 
 /// Protection of buckets. On one computer connections are between processes of the user as the

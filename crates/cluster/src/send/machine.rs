@@ -6,9 +6,9 @@
 //!        +---- a machine is gone ----+-------------+
 //! ```
 //!
-//! A machine that is lost takes its part of all vertices with it, and nothing is kept elsewhere: an
-//! epoch that loses one begins anew with the one that its host starts in its place. A failure that
-//! would come again ends the machine, and with it the run.
+//! An epoch that loses a machine is followed by one with the machine that its host starts in the
+//! place of the lost one, from the last checkpoint that all have. A failure that would come again
+//! ends the machine, and with it the run.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -23,12 +23,13 @@ use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::ids::Epoch as Number;
 
 use super::Job;
+use super::checkpoint::Checkpoints;
 use super::ending::Ending;
 use super::epoch::{Epoch, Finished};
 use super::error::Stop;
 use super::table::{Entrance, Table, come};
 use crate::credentials::Trust;
-use crate::disk::folder::Parts;
+use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
 use crate::links::counts::Counts;
 use crate::links::handshake::Hello;
@@ -77,6 +78,7 @@ struct Living {
     incarnation: u32,
     reports: Reports,
     entrance: Entrance,
+    checkpoints: Checkpoints,
 }
 
 impl Sending {
@@ -88,9 +90,10 @@ impl Sending {
         (run, machines): (u64, usize),
         (at, trust): (SocketAddr, Trust),
         (rank, incarnation): (Rank, u32),
-        job: Job,
+        (folder, job): (Arc<Folder>, Job),
         reports: Reports,
     ) -> Result<Self, ClusterError> {
+        let checkpoints = Checkpoints::new(folder, run)?;
         let listener = listen(at, &trust)?;
         let me = (run, rank, machines);
         let entrance = Entrance::new(listener, me, trust.clone()).map_err(ClusterError::Start)?;
@@ -103,8 +106,16 @@ impl Sending {
             counts: Arc::default(),
             ending: Ending::default(),
         });
-        let living =
-            Living { shared: shared.clone(), job, run, machines, incarnation, reports, entrance };
+        let living = Living {
+            shared: shared.clone(),
+            job,
+            run,
+            machines,
+            incarnation,
+            reports,
+            entrance,
+            checkpoints,
+        };
         let thread = Builder::new().name(format!("machine-{rank}"));
         let thread = Some(thread.spawn(move || living.live()).map_err(ClusterError::Start)?);
         Ok(Self { shared, thread })
@@ -207,7 +218,9 @@ impl Living {
             addresses,
             number: Number { coordinator: self.incarnation, count },
             ending: ending.clone(),
+            checkpoints: &self.checkpoints,
             has_edges: Cell::new(false),
+            edges: Cell::new(0),
         };
         let finished = epoch.run(&mut table);
         if epoch.has_edges.get() {

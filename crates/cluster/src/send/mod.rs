@@ -21,9 +21,11 @@
 //! Programs are those that fold and whose updates may be merged: what a vertex is told is one
 //! accumulator. All vertices, accumulators and edges are in memory. The protocol of Chaos has no
 //! part in it: hosts, credentials and results are those of the other routes, and an iteration is a
-//! loop of its own. Nothing is kept for a machine that is lost: the run begins anew.
+//! loop of its own. Where a machine is lost the run continues from the last checkpoint that all
+//! machines have on their disks ([`checkpoint`]), with edges that are read again.
 
 mod audit;
+mod checkpoint;
 mod computing;
 mod doors;
 mod edges;
@@ -37,12 +39,14 @@ mod messages;
 mod patience;
 mod seat;
 mod table;
+mod threads;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use welter_engine::chunks::FoldKernel;
 use welter_worker::Input;
@@ -72,6 +76,8 @@ pub struct Settings {
     pub chunk_edges: usize,
     /// Vertices in a chunk of the result.
     pub chunk_vertices: usize,
+    /// Time between two checkpoints, at least; they take a twentieth of all time at most.
+    pub checkpoint_every: Duration,
 }
 
 impl Default for Settings {
@@ -81,6 +87,7 @@ impl Default for Settings {
             sub_ranges: 1,
             chunk_edges: 1 << 17,
             chunk_vertices: 1 << 18,
+            checkpoint_every: Duration::from_secs(1),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Machines that send messages, as threads of this process: what becomes of a bucket that is folded
 //! twice, and of a machine that is lost. That answers are right is tested by `tests/answers.rs`.
 
+mod lost;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,10 +21,11 @@ use crate::{ClusterError, Reach, Run, Share, Task, Threads};
 const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
 
-fn job(transport: Transport) -> Job {
+fn job(transport: Transport, iterations: u32) -> Job {
     let pairs = (0..600).map(|edge| [edge * 7 % VERTICES, edge * edge % VERTICES]).collect();
     let edges = Arc::new(EdgeList::from_pairs(pairs));
-    let program = PageRank::<f64>::new(VERTICES.into(), 0.85, 4, 0.0, Dangling::Spread);
+    let program =
+        PageRank::<f64>::new(VERTICES.into(), 0.85, iterations.into(), 0.0, Dangling::Spread);
     let input =
         move |me| -> Box<dyn Input> { Box::new(Share::new(edges.clone(), Reading::default(), me)) };
     let settings = Settings { transport, sub_ranges: 2, ..Settings::default() };
@@ -33,27 +36,32 @@ fn job(transport: Transport) -> Job {
 /// How a run of these jobs ends.
 fn ended(mut job: impl FnMut() -> Job + 'static) -> Result<Finished, ClusterError> {
     let directory = TempDir::new().unwrap();
-    let settings = crate::Settings::new(MACHINES, VERTICES.into(), 9, Route::Fold);
-    let cut = settings.cut().unwrap();
-    let config = Arc::new(settings.config(&cut));
-    let bounds = crate::Settings::bounds();
-    let (words, reach) = ("pagerank".to_owned(), Reach::default());
-    let it = Run { config, words, contents: 0, bounds, reach };
+    let it = run_of(MACHINES);
     let task = move |_| Ok(Task::from(job()));
     let mut host = Threads::new(it, directory.path(), Box::new(task));
     run(&mut host, MACHINES, &Progress::new())
 }
 
+/// Words of a run on this number of machines.
+fn run_of(machines: usize) -> Run {
+    let settings = crate::Settings::new(machines, VERTICES.into(), 9, Route::Fold);
+    let cut = settings.cut().unwrap();
+    let config = Arc::new(settings.config(&cut));
+    let bounds = crate::Settings::bounds();
+    let (words, reach) = ("pagerank".to_owned(), Reach::default());
+    Run { config, words, contents: 0, bounds, reach }
+}
+
 #[test]
 fn a_bucket_that_is_folded_twice_is_found() {
     for transport in [Transport::Tcp, Transport::Udp, Transport::Shared] {
-        let finished = ended(move || job(transport)).unwrap();
+        let finished = ended(move || job(transport, 4)).unwrap();
         assert_eq!((finished.manifest.version, finished.decided.len()), (4, 5));
         assert_eq!(finished.manifest.records, 600);
         for iteration in 1..4 {
             let is_done = Arc::new(AtomicBool::new(false));
             let planted = Planted { iteration, is_done };
-            let ended = ended(move || Job { planted: Some(planted.clone()), ..job(transport) });
+            let ended = ended(move || Job { planted: Some(planted.clone()), ..job(transport, 4) });
             let Err(ClusterError::Failed(failure)) = ended else { panic!("it fails") };
             assert_eq!((failure.why, failure.rank), (Exit::Broken, 0));
             let what = &*failure.what;

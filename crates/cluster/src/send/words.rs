@@ -34,7 +34,7 @@ impl Word {
 pub(super) struct Said<'w>(pub(super) &'w [u8]);
 
 impl<'w> Said<'w> {
-    fn take(&mut self, count: u64) -> Result<&'w [u8], Stop> {
+    pub(super) fn take(&mut self, count: u64) -> Result<&'w [u8], Stop> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let split = self.0.split_at_checked(count);
         let (taken, rest) = split.ok_or_else(|| Stop::broken("a word at a barrier is short"))?;

@@ -170,7 +170,13 @@ fn messages(
     else {
         return None;
     };
-    let settings = send::Settings { transport, sub_ranges, chunk_edges: 200, chunk_vertices: 40 };
+    let settings = send::Settings {
+        transport,
+        sub_ranges,
+        chunk_edges: 200,
+        chunk_vertices: 40,
+        ..send::Settings::default()
+    };
     let input = move |me| Box::new(Share::new(edges.clone(), reading, me)) as Box<dyn Input>;
     send::Job::new(kernel.clone(), vertices, Arc::new(input), settings).ok()
 }
