@@ -197,7 +197,9 @@ impl Cut {
         let machines = self.machines();
         let threads = 4 * machines + 8;
         let window = self.of.store_window_bytes;
-        let chunks = (2 * machines + 7) * self.chunk(widths);
+        // Where edges lie by cells as many chunks wait as are asked for.
+        let waiting = if self.by_cells() { machines } else { 0 };
+        let chunks = (2 * machines + waiting + 7) * self.chunk(widths);
         let told = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
         let mut parts = vec![
             ("process", PROCESS_BYTES + threads * THREAD_BYTES),

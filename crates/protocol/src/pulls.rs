@@ -5,7 +5,7 @@
 //! engines = open + asked + said "none"           disjoint
 //! ended  <=>  all engines said "none", and every chunk that came was streamed
 //! said "none" of a cell: with the last chunk, instead of one, or with what else it has (`holders`)
-//! asked + waiting <= window
+//! asked <= places.asked          asked + waiting <= places.all          of all cells together
 //! ```
 //!
 //! **Invariant:** one pull at a time is open at an engine. A "none" holds for the rest of the step:
@@ -22,7 +22,7 @@ use crate::messages::{Message, Pull};
 use crate::payload::Payload;
 use crate::placement::Placement;
 use crate::planted::Bug;
-use crate::window::{Window, draw};
+use crate::window::{Places, draw};
 
 /// Pulls of one engine for one partition or cell.
 #[derive(Default)]
@@ -66,24 +66,23 @@ impl Pulls {
         Self { generation, open, ..Self::default() }
     }
 
-    /// Asks as many engines as the window allows, of which others have a part.
+    /// Asks as many engines as there are places for, which other cells have left.
     pub(crate) fn fill(
         &mut self,
         cx: &mut Context,
-        (window, others): (&Window, usize),
+        places: Places,
         (step, cell, active): (Step, Cell, u64),
         holders: &Holders,
     ) {
-        let ahead = others + self.asked.len() + self.waiting.len();
-        if let Some(directory) = &mut self.directory {
-            while !directory.ended && ahead + directory.asked < window.size() {
-                directory.asked += 1;
-                cx.counters.count(Path::Directed);
-                let none = directory.none.clone();
-                cx.send(0, Message::Find { step, cell, none });
-            }
+        while self.left_of(places).asked > 0
+            && let Some(directory) = self.directory.as_mut().filter(|directory| !directory.ended)
+        {
+            directory.asked += 1;
+            cx.counters.count(Path::Directed);
+            let none = directory.none.clone();
+            cx.send(0, Message::Find { step, cell, none });
         }
-        while !self.open.is_empty() && others + self.under_way() < window.size() {
+        while !self.open.is_empty() && self.left_of(places).asked > 0 {
             let engine = draw(&mut self.open, &mut cx.random);
             if cell.source.is_some_and(|source| !holders.may_have(engine, source)) {
                 continue;
@@ -93,10 +92,10 @@ impl Pulls {
         }
     }
 
-    /// Chunks that are asked for, or wait to be streamed.
-    pub(crate) fn under_way(&self) -> usize {
+    /// Places that are left for other cells.
+    pub(crate) fn left_of(&self, places: Places) -> Places {
         let finding = self.directory.as_ref().map_or(0, |directory| directory.asked);
-        self.asked.len() + self.waiting.len() + finding
+        places.left(self.asked.len() + finding, self.waiting.len())
     }
 
     /// Whether all engines that can be asked are asked already.

@@ -5,11 +5,17 @@
 //! phi       = 1 + R_network / R_storage                                          equation 1
 //! rho(m, k) = 1 - (1 - k / m)^m                                                  equation 2
 //! window    = ceil(phi k d), k the smallest with rho(m, k) >= 0.995, at most m
+//! by cells    3 windows of chunks that are asked for, at most m, and as many again that wait
 //! ```
 //!
 //! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time
 //! that the engine needs for it without queueing, and `d` how many requests it serves at a time (1
 //! in the paper): as many more keep it busy.
+//!
+//! Equation 2 has each pull draw from all engines, and a chunk that has come make room for the next
+//! pull. Where edges lie by cells neither holds: few engines have a chunk of a cell, and what came
+//! of it waits until its signals are there. So there are more places, and a chunk that waits leaves
+//! its own ([`Places`]).
 //!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
 //! uniformly among those that have not said "none"; so there are at most `m` of them. Asserted
@@ -20,6 +26,9 @@ use crate::random::Random;
 
 /// The utilisation of a storage engine that is thought enough.
 const ENOUGH: f64 = 0.995;
+
+/// Windows of chunks that are asked for, where edges lie by cells.
+const BY_CELLS: usize = 3;
 
 /// How wide the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +67,22 @@ pub fn amplification(network: f64, storage: f64) -> f64 {
     1.0 + network / storage.max(1.0)
 }
 
+/// Places of pulls: of chunks that are asked for, and of those together with what waits to be
+/// streamed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub(crate) asked: usize,
+    pub(crate) all: usize,
+}
+
+impl Places {
+    /// Places that are left beside `asked` chunks that were asked for, and `waiting` ones.
+    pub(crate) fn left(self, asked: usize, waiting: usize) -> Self {
+        let all = self.all.saturating_sub(asked + waiting);
+        Self { asked: self.asked.saturating_sub(asked).min(all), all }
+    }
+}
+
 /// Latencies of pulls as one computation engine sees them, and the window that follows.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
@@ -87,7 +112,25 @@ impl Window {
 
     /// How many pulls may be open.
     pub(crate) fn size(&self) -> usize {
-        let width = match self.width {
+        self.pulls().clamp(1, self.machines)
+    }
+
+    /// Places for chunks, where edges lie by cells or not.
+    pub(crate) fn places(&self, by_cells: bool) -> Places {
+        let size = self.size();
+        if !by_cells {
+            return Places { asked: size, all: size };
+        }
+        let asked = match self.width {
+            Width::Forced(_) => size,
+            Width::Measured => (BY_CELLS * self.pulls()).clamp(1, self.machines),
+        };
+        Places { asked, all: 2 * asked }
+    }
+
+    /// How many pulls keep storage engines busy, however many machines there are.
+    fn pulls(&self) -> usize {
+        match self.width {
             Width::Forced(width) => width,
             // Nothing is known before the first answer: as if the network were as slow as storage,
             // which is the paper's case.
@@ -96,8 +139,7 @@ impl Window {
                 let phi = amplification(self.network, self.storage);
                 (phi * self.factor as f64).ceil() as usize
             }
-        };
-        width.clamp(1, self.machines)
+        }
     }
 }
 
@@ -125,6 +167,31 @@ mod tests {
         // Of disks that serve two or four requests at a time, as many more.
         assert_eq!(Window::new(Width::Measured, 32, 2).size(), 20);
         assert_eq!(Window::new(Width::Measured, 32, 4).size(), 32, "each engine is asked once");
+    }
+
+    #[test]
+    fn cells_have_more_places_and_chunks_that_wait_leave_theirs() {
+        let window = Window::new(Width::Measured, 100, 1);
+        let size = window.size();
+        assert_eq!(window.places(false), Places { asked: size, all: size });
+        assert_eq!(window.places(true), Places { asked: 3 * size, all: 6 * size });
+        let few = Window::new(Width::Measured, 4, 1).places(true);
+        assert_eq!(few, Places { asked: 4, all: 8 }, "each engine is asked once");
+        let forced = Window::new(Width::Forced(2), 8, 1).places(true);
+        assert_eq!(forced, Places { asked: 2, all: 4 });
+        // (asked, waiting) -> places that are left
+        for (taken, left) in [
+            ((0, 0), (2, 4)),
+            ((1, 0), (1, 3)),
+            ((1, 1), (1, 2)),
+            ((2, 0), (0, 2)),
+            ((0, 3), (1, 1)),
+            ((1, 3), (0, 0)),
+            ((0, 9), (0, 0)),
+        ] {
+            let found = forced.left(taken.0, taken.1);
+            assert_eq!((found.asked, found.all), left, "{taken:?}");
+        }
     }
 
     #[test]

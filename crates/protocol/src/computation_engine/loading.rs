@@ -16,9 +16,14 @@
 //! nothing to do at the end of each cell until all engines have said "none" and a vertex set has
 //! come. So a machine holds signals of one cell and the vertex set of another, at most.
 //!
-//! **Invariant:** a chunk is asked for only while fewer than the window allows are under way, of
-//! all cells: the sum of `under_way(cell) < window`. Tested by
-//! `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work`.
+//! **Invariant:** a chunk is asked for only while there is a place for it, of all cells:
+//!
+//! ```text
+//! sum of asked(cell) < places.asked          sum of asked(cell) + waiting(cell) < places.all
+//! ```
+//!
+//! Tested by `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work` and
+//! `cells_have_more_places_and_chunks_that_wait_leave_theirs`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
 //! may be, at most: `|asked| <= window`. Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
@@ -174,10 +179,11 @@ impl ComputationEngine {
         let generation = self.generation();
         let Some(task) = &mut self.task else { return };
         let what = (step, task.cell(), task.active);
-        task.pulls.fill(cx, (&self.window, 0), what, &task.holders);
-        let (mut others, mut all_asked) = (task.pulls.under_way(), task.pulls.all_asked());
+        let places = self.window.places(task.source.is_some());
+        task.pulls.fill(cx, places, what, &task.holders);
+        let (mut left, mut all_asked) = (task.pulls.left_of(places), task.pulls.all_asked());
         let mut place = 0;
-        while all_asked && others < self.window.size() {
+        while all_asked && left.asked > 0 {
             if place == task.ahead.len() {
                 let Some(source) = task.cells.pop_front() else { break };
                 let active = self.begin.as_ref().map_or(0, |begin| begin.active_of(source));
@@ -187,8 +193,8 @@ impl ComputationEngine {
             }
             let Ahead { source, active, pulls, .. } = &mut task.ahead[place];
             let cell = Cell { partition: task.partition, source: Some(*source) };
-            pulls.fill(cx, (&self.window, others), (step, cell, *active), &task.holders);
-            (others, all_asked) = (others + pulls.under_way(), pulls.all_asked());
+            pulls.fill(cx, left, (step, cell, *active), &task.holders);
+            (left, all_asked) = (pulls.left_of(left), pulls.all_asked());
             place += 1;
         }
         if task.turned
