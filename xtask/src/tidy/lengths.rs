@@ -23,7 +23,6 @@ const LONG: &[Long] = &[
     ("crates/cli/src/report.rs", "of", 67),
     ("crates/cluster/src/join.rs", "serve", 67),
     ("crates/engine/src/ingest/build.rs", "ingest", 77),
-    ("crates/engine/src/kept/stream.rs", "each", 61),
     ("crates/engine/src/schedules/input_scan.rs", "leave", 73),
     ("crates/engine/src/schedules/pass/show.rs", "each_chunk", 78),
     ("crates/engine/src/schedules/spill/scatter.rs", "scatter_updates", 64),

@@ -8,11 +8,13 @@
 //! Tested by `undirected_edges_come_once_from_their_lower_end`.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 use welter_model::ids::IdMap;
 use welter_store::StoreError;
+use welter_store::chunk::Tile;
 use welter_store::frame::Decompressor;
 use welter_store::io::{Memory, Pages, Volume};
 use welter_store::weights::WeightKind;
@@ -123,39 +125,22 @@ impl KeptStream {
         let mut buffers = buffers.map_or_else(|| Buffers::new(self.kept.is_framed()), Ok)?;
         let Buffers { read, decompressor, room } = &mut buffers;
         self.volume.read_at_once(run.place, read)?;
-        let base = self.starts[run.stripe as usize];
-        let width = self.starts[run.stripe as usize + 1] - base;
-        let vertices = self.kept.manifest.vertices;
+        let stripe = self.starts[run.stripe as usize]..self.starts[run.stripe as usize + 1];
         let mut scratch = DecodeBuffers::new();
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
         let bytes = read.bytes();
         'chunks: for entry in &self.directory.entries[run.entries.clone()] {
             let plain = decompressor.chunk(&bytes[entry.range()], room.bytes_mut());
             let chunk = plain
-                .and_then(|plain| self.kept.chunk(entry, base, plain))
+                .and_then(|plain| self.kept.chunk(entry, stripe.start, plain))
                 .map_err(|error| damaged(&self.volume, run, entry.range(), &error.to_string()))?;
             let label = chunk.label();
             let weights = if self.weighted { label.weights } else { WeightKind::None };
             let coding =
                 Coding { encoding: label.encoding, weights, target_bits: label.target_bits };
-            let mask = (1_u64 << label.target_bits) - 1;
             for tile in chunk.tiles() {
-                let mut beyond = None;
-                coding.keys(&tile, 0..tile.edges, &mut scratch, |keys, weights| {
-                    for key in keys {
-                        let source = tile.source + u64::from(key >> label.target_bits);
-                        let target = u64::from(*key) & mask;
-                        if source >= vertices || target >= width {
-                            beyond = Some([source, base + target]);
-                        }
-                        pairs.push([source as u32, (base + target) as u32]);
-                    }
-                    match weights {
-                        Some(weights) => values.extend_from_slice(weights),
-                        None if self.weighted => values.resize(pairs.len(), 1.0),
-                        None => {}
-                    }
-                });
+                let edges = (&mut pairs, &mut values);
+                let beyond = self.decode((&tile, coding), &stripe, &mut scratch, edges);
                 if let Some([source, target]) = beyond {
                     let what = format!("an edge from {source} to {target} cannot be");
                     return Err(damaged(&self.volume, run, entry.range(), &what));
@@ -174,6 +159,37 @@ impl KeptStream {
         }
         lock(&self.buffers).push(buffers);
         Ok(())
+    }
+
+    /// Adds the edges of a tile of a stripe, by the numbers of vertices; an edge that cannot be, if
+    /// there is one.
+    fn decode(
+        &self,
+        (tile, coding): (&Tile<'_>, Coding),
+        stripe: &Range<u64>,
+        scratch: &mut DecodeBuffers,
+        (pairs, values): (&mut Vec<Pair>, &mut Vec<f64>),
+    ) -> Option<[u64; 2]> {
+        let vertices = self.kept.manifest.vertices;
+        let (base, width) = (stripe.start, stripe.end - stripe.start);
+        let mask = (1_u64 << coding.target_bits) - 1;
+        let mut beyond = None;
+        coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
+            for key in keys {
+                let source = tile.source + u64::from(key >> coding.target_bits);
+                let target = u64::from(*key) & mask;
+                if source >= vertices || target >= width {
+                    beyond = Some([source, base + target]);
+                }
+                pairs.push([source as u32, (base + target) as u32]);
+            }
+            match weights {
+                Some(weights) => values.extend_from_slice(weights),
+                None if self.weighted => values.resize(pairs.len(), 1.0),
+                None => {}
+            }
+        });
+        beyond
     }
 }
 
