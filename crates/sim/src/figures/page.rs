@@ -32,8 +32,10 @@ pub const BLITZG: Paper = Paper {
 Figures 5 to 9 of *BlitzG: Exploiting High-Bandwidth Networks for Fast Graph Processing* (INFOCOM \
 2017), and what is reached today. What this machine, of two cores, can show was measured: costs of \
 a message by lanes and by the designs that the paper compares with (`cargo xtask bench messages`), \
-links of 1 and 10 Gb/s between network namespaces, memory and processor time of route `send`. What \
-it cannot show (24 and 32 machines, 40 and 100 Gb/s, 18 threads) is a scale model of the route \
+links of 1 and 10 Gb/s between network namespaces (UDP with an acknowledgement every 4 \
+buckets, where lanes have 16). Memory and processor time of route `send` (Figure 8, rows with \
+`-`) were not measured yet. What it cannot show (24 and 32 machines, 40 and 100 Gb/s, 18 \
+threads) is a scale model of the route \
 (`crates/sim/src/figures/sending.rs`) whose constants are those costs and no others; none was \
 fitted to the paper. All numbers that were measured are in [measured.csv](blitzg/measured.csv), \
 by `cargo xtask experiment blitzg --measure --page docs/experiments/blitzg.md`, on 27 November \

@@ -109,7 +109,7 @@ impl Passed {
     /// proportion to them.
     pub fn of_share(&self, share: f64) -> f64 {
         let empty = EMPTY as f64 / 1e9;
-        if share == 0.0 { 0.0 } else { empty + share * (self.seconds - empty).max(0.0) }
+        if share == 0.0 { 0.0 } else { empty + share * (self.seconds - empty) }
     }
 }
 
