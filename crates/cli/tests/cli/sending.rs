@@ -84,5 +84,6 @@ fn a_report_says_route_messages_and_bytes() {
     // Edges to their owners once, of 8 bytes, and updates of 12.
     let (messages, bytes) = (sum("messages_sent"), sum("bytes_sent"));
     assert!(messages > 0 && (8 * messages..12 * messages).contains(&bytes), "{report}");
-    assert_eq!((sum("bytes_written"), sum("bytes_read")), (0, 0));
+    // A run that takes longer than a second has written checkpoints, and none is read.
+    assert_eq!(sum("bytes_read"), 0);
 }
