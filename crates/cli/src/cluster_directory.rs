@@ -49,7 +49,11 @@ pub(crate) fn description(directory: &Path) -> Result<Option<Vec<u8>>, Failure> 
     let path = directory.join(DESCRIPTION);
     match fs::read(&path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(failed(&path, &error)),
     }
 }

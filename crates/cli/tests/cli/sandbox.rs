@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,8 +27,7 @@ pub(crate) struct Ended {
 pub(crate) struct Measured {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
-    /// Its largest resident set, or that of this process where that was larger: the system counts
-    /// the process that a command grew from.
+    /// Its largest resident set; where that is not known, that of this process if it was larger.
     pub(crate) peak_bytes: u64,
     pub(crate) elapsed: Duration,
 }
@@ -85,13 +85,14 @@ impl Sandbox {
     pub(crate) fn measured(&self, line: &str) -> Measured {
         let start = Instant::now();
         let mut child = self.command(line).stdout(Stdio::null()).spawn().unwrap();
+        let peak = PeakMemory::of(child.id());
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         let used = child.wait4().unwrap();
         Measured {
             code: used.status.code(),
             stderr,
-            peak_bytes: used.rusage.maxrss,
+            peak_bytes: peak.bytes().unwrap_or(used.rusage.maxrss),
             elapsed: start.elapsed(),
         }
     }
@@ -102,6 +103,40 @@ impl Sandbox {
         assert_eq!(ended.code, Some(0), "welter {line}\n{}", ended.stderr);
         ended.stdout
     }
+}
+
+/// Peak of the resident memory of a process since it became a command. What the system says of a
+/// process that has ended counts the process that started it too.
+struct PeakMemory {
+    ended: Sender<()>,
+    thread: JoinHandle<Option<u64>>,
+}
+
+impl PeakMemory {
+    /// Looks at a process every two milliseconds.
+    fn of(process: u32) -> Self {
+        let (ended, ends) = channel();
+        let thread = std::thread::spawn(move || {
+            let mut peak = None;
+            while ends.recv_timeout(Duration::from_millis(2)) == Err(RecvTimeoutError::Timeout) {
+                peak = peak_bytes(process).max(peak);
+            }
+            peak
+        });
+        Self { ended, thread }
+    }
+
+    /// The peak in bytes, if the system says it.
+    fn bytes(self) -> Option<u64> {
+        drop(self.ended);
+        self.thread.join().unwrap()
+    }
+}
+
+fn peak_bytes(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
 /// Time for a command. One that never ends fails its test and not the whole run of tests.

@@ -8,9 +8,8 @@ use crate::sandbox::Sandbox;
 
 /// Memory that the run may use.
 const MEMORY: &str = "64MiB";
-/// Resident memory that it may take, which is far less than the edges do: twice its limit, and as
-/// much again because the system counts the process of this test too.
-const PEAK_BYTES_MAX: u64 = 192 << 20;
+/// Resident memory that it may take, which is far less than the edges do: twice its limit.
+const PEAK_BYTES_MAX: u64 = 128 << 20;
 
 /// Whether two files hold the same bytes, looked at piece by piece.
 fn same(sandbox: &Sandbox, a: &str, b: &str) -> bool {

@@ -88,10 +88,14 @@ fn a_machine_that_is_lost_costs_no_iteration_before_a_checkpoint() {
     assert_eq!((expected.restarts, began), (0, vec![]));
     assert_eq!(expected.decided.len(), 1 + ITERATIONS as usize);
     assert!(expected.activities.iter().all(|activity| activity.written_bytes > 0));
+    let width = Job::vertex_bytes(&job(Transport::Tcp, 1).kernel) as usize;
     let value = |finished: &Finished, at: usize| {
         let bytes = finished.vertices();
-        f64::from_ne_bytes(bytes[9 * at..9 * at + 8].try_into().unwrap())
+        assert_eq!(bytes.len(), VERTICES as usize * width);
+        f64::from_ne_bytes(bytes[width * at..][..8].try_into().unwrap())
     };
+    let sum: f64 = (0..VERTICES as usize).map(|at| value(&expected, at)).sum();
+    assert!((sum - 1.0).abs() < 1e-12, "ranks of all vertices are 1 together: {sum}");
     let cases = [(Transport::Tcp, 1), (Transport::Udp, 0), (Transport::Shared, 2)];
     for (transport, rank) in cases {
         let kills = [(rank, 40, false), (rank, 120, false)];
