@@ -22,7 +22,7 @@
 
 use welter_protocol::config::{Edges, Route};
 
-use crate::pool::POOL_BYTES_MAX;
+use crate::pool::pool_bytes;
 use crate::settings::Settings;
 
 /// Bytes that a process takes whatever it does.
@@ -36,9 +36,6 @@ const BINNED_BYTES: u64 = 16;
 
 /// Bytes of a destination of an update, and of a place in a list by destinations.
 const TARGET_BYTES: u64 = 4;
-
-/// Bytes of payloads that are gone whose pages wait for others, of the disk and of links.
-const POOLS_BYTES: u64 = 2 * POOL_BYTES_MAX as u64;
 
 /// How often sets, chunks and windows are halved at most.
 const HALVINGS: u32 = 8;
@@ -207,7 +204,7 @@ impl Cut {
             ("degrees", 12 * self.of.vertices),
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
-            ("under way", chunks + 2 * window + POOLS_BYTES),
+            ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
             ("updates", told),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();

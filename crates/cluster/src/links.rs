@@ -36,6 +36,7 @@ use self::incoming::Incoming;
 use self::outgoing::Outgoing;
 use crate::credentials::Trust;
 use crate::error::ClusterError;
+use crate::pool::Pool;
 
 /// Bounds of what waits for a peer, and of what it may send.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +80,7 @@ impl Links {
     pub(crate) fn new(
         listener: TcpListener,
         (me, trust): (Identity, Trust),
-        bounds: Bounds,
+        (bounds, pool_bytes): (Bounds, usize),
         events: SyncSender<Event>,
     ) -> io::Result<Self> {
         let Identity { run, rank, incarnation, machines } = me;
@@ -93,7 +94,7 @@ impl Links {
         let limits = Limits { machines, payload_bytes_max: bounds.payload_bytes_max };
         let heard = (events, counts.clone());
         let me = (run, rank, trust.clone());
-        let incoming = Incoming::new(listener, me, limits, heard)?;
+        let incoming = Incoming::new(listener, me, (limits, Pool::new(pool_bytes)), heard)?;
         Ok(Self { outgoing, incoming, counts, trust })
     }
 

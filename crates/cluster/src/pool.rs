@@ -6,6 +6,7 @@
 //! **Invariant:** a pool keeps no more bytes than it was made for. Checked in `Kept::keep`. Tested
 //! by `a_pool_keeps_what_it_has_room_for_and_hands_it_out_again`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use welter_protocol::payload::{Buffer, Home, PAGE_BYTES, Run};
@@ -13,8 +14,11 @@ use welter_protocol::payload::{Buffer, Home, PAGE_BYTES, Run};
 /// Pages of the smallest buffer that a pool keeps: an allocator has smaller ones at hand.
 const POOLED_PAGES_LEAST: usize = 16;
 
-/// Bytes that pools of a machine keep.
-pub(crate) const POOL_BYTES_MAX: usize = 8 << 20;
+/// Bytes that a pool keeps of a machine with this window of stores: a chunk that was waited for is
+/// gone when the next one comes, and there are about as many of them as fit in a window.
+pub(crate) fn pool_bytes(window: u64) -> usize {
+    (window / 2) as usize
+}
 
 /// A pool of pages. A clone is the same pool.
 #[derive(Clone)]
@@ -23,13 +27,19 @@ pub(crate) struct Pool(Arc<Kept>);
 /// Runs of pages that wait.
 struct Kept {
     runs: Mutex<Vec<Run>>,
-    pages_max: usize,
+    pages_max: AtomicUsize,
 }
 
 impl Pool {
     /// An empty pool that keeps up to `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self(Arc::new(Kept { runs: Mutex::default(), pages_max: bytes_max / PAGE_BYTES }))
+        let pages_max = AtomicUsize::new(bytes_max / PAGE_BYTES);
+        Self(Arc::new(Kept { runs: Mutex::default(), pages_max }))
+    }
+
+    /// Keeps up to `bytes_max` bytes from now on.
+    pub(crate) fn keep_up_to(&self, bytes_max: usize) {
+        self.0.pages_max.store(bytes_max / PAGE_BYTES, Ordering::Relaxed);
     }
 
     /// A buffer of `length` bytes, whatever they are, that returns to the pool.
@@ -65,7 +75,7 @@ impl Home for Kept {
     fn keep(&self, run: Run) {
         let mut runs = self.lock();
         let kept: usize = runs.iter().map(Run::pages).sum();
-        if kept + run.pages() <= self.pages_max {
+        if kept + run.pages() <= self.pages_max.load(Ordering::Relaxed) {
             runs.push(run);
         }
     }

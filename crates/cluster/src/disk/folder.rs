@@ -32,7 +32,7 @@ use welter_store::io::{Call, Faults, check, read_exact, sync_directory, write_al
 use welter_store::{StoreError, durable};
 
 use crate::error::ClusterError;
-use crate::pool::{POOL_BYTES_MAX, Pool};
+use crate::pool::Pool;
 
 /// Ending of the names of files that are being written.
 const PART: &str = "part";
@@ -62,13 +62,18 @@ impl Folder {
         for path in [&directory.join("blocks"), &directory.join("manifests"), directory] {
             sync_directory(path, faults.as_ref())?;
         }
-        let pool = Pool::new(POOL_BYTES_MAX);
+        let pool = Pool::new(0);
         Ok(Self { directory: directory.to_owned(), faults, pool, _lock: lock })
     }
 
     /// Where it is.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Keeps up to `bytes` bytes of pages of payloads that are gone, for others that are read.
+    pub(crate) fn pool_up_to(&self, bytes: usize) {
+        self.pool.keep_up_to(bytes);
     }
 
     /// A number that no process of this rank has had on this directory, above `least`.

@@ -21,7 +21,7 @@ use super::frames::{Limits, Unreadable, read};
 use super::handshake::{Hello, welcome};
 use super::stream::Stream;
 use crate::credentials::Trust;
-use crate::pool::{POOL_BYTES_MAX, Pool};
+use crate::pool::Pool;
 
 /// Time in which a peer must introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -61,7 +61,7 @@ impl Incoming {
     pub(super) fn new(
         listener: TcpListener,
         (run, rank, trust): (u64, Rank, Trust),
-        limits: Limits,
+        (limits, pool): (Limits, Pool),
         (events, counts): (SyncSender<Event>, Arc<Counts>),
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
@@ -69,7 +69,7 @@ impl Incoming {
             me: (run, rank, limits.machines),
             trust,
             limits,
-            pool: Pool::new(POOL_BYTES_MAX),
+            pool,
             events,
             counts,
             connections: Mutex::default(),

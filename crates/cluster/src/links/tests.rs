@@ -33,7 +33,7 @@ fn trusting(rank: Rank, incarnation: u32, run: u64, trust: Trust) -> Harness {
     let (sender, events) = sync_channel(1000);
     let me = Identity { run, rank, incarnation, machines: 2 };
     let links =
-        Links::new(listen(any_port(), &trust).unwrap(), (me, trust), BOUNDS, sender).unwrap();
+        Links::new(listen(any_port(), &trust).unwrap(), (me, trust), (BOUNDS, 0), sender).unwrap();
     Harness { links, events }
 }
 
