@@ -1,15 +1,15 @@
-//! Pages of buffers that are gone, for buffers to come.
+//! The page pool: pages of buffers that are gone, for buffers to come.
 //!
 //! A chunk is a buffer of 2 MiB, and the command's allocator gives such memory back to the system
 //! at once: page faults and zeroed pages were a fifth of the samples of route `fold`.
 //!
-//! **Invariant:** a pool keeps no more bytes than it was made for. Checked in `Kept::keep`. Tested
+//! **Invariant:** a pool keeps no more bytes than its bound. Checked in `Kept::keep`. Tested
 //! by `a_pool_keeps_what_it_has_room_for_and_hands_it_out_again`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use welter_protocol::payload::{Buffer, Home, PAGE_BYTES, Run};
+use welter_protocol::payload::{Buffer, PAGE_BYTES, PagePool, PageRun};
 
 /// Pages of the smallest buffer that a pool keeps: an allocator has smaller ones at hand.
 const POOLED_PAGES_LEAST: usize = 16;
@@ -26,7 +26,7 @@ pub(crate) struct Pool(Arc<Kept>);
 
 /// Runs of pages that wait.
 struct Kept {
-    runs: Mutex<Vec<Run>>,
+    runs: Mutex<Vec<PageRun>>,
     pages_max: AtomicUsize,
 }
 
@@ -48,33 +48,33 @@ impl Pool {
         if pages < POOLED_PAGES_LEAST {
             return Buffer::zeroed(length);
         }
-        let fresh = || Run::zeroed(pages.next_multiple_of(POOLED_PAGES_LEAST));
+        let fresh = || PageRun::zeroed(pages.next_multiple_of(POOLED_PAGES_LEAST));
         let run = self.0.take(pages).unwrap_or_else(fresh);
-        let kept: Arc<dyn Home> = self.0.clone();
-        Buffer::with_home(run, length, Arc::downgrade(&kept))
+        let kept: Arc<dyn PagePool> = self.0.clone();
+        Buffer::pooled(run, length, Arc::downgrade(&kept))
     }
 }
 
 impl Kept {
     /// The shortest run that has `pages` pages, and not more than twice as many.
-    fn take(&self, pages: usize) -> Option<Run> {
+    fn take(&self, pages: usize) -> Option<PageRun> {
         let mut runs = self.lock();
-        let fits = |run: &Run| (pages..=2 * pages).contains(&run.pages());
+        let fits = |run: &PageRun| (pages..=2 * pages).contains(&run.pages());
         let fitting = runs.iter().enumerate().filter(|(_, run)| fits(run));
         let (place, _) = fitting.min_by_key(|(_, run)| run.pages())?;
         Some(runs.swap_remove(place))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Run>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<PageRun>> {
         // Nothing is done under the lock that may leave it half done.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Home for Kept {
-    fn keep(&self, run: Run) {
+impl PagePool for Kept {
+    fn keep(&self, run: PageRun) {
         let mut runs = self.lock();
-        let kept: usize = runs.iter().map(Run::pages).sum();
+        let kept: usize = runs.iter().map(PageRun::pages).sum();
         if kept + run.pages() <= self.pages_max.load(Ordering::Relaxed) {
             runs.push(run);
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_pool_keeps_what_it_has_room_for_and_hands_it_out_again() {
         let pool = Pool::new(100 * PAGE_BYTES);
-        let kept = || pool.0.lock().iter().map(Run::pages).sum::<usize>();
+        let kept = || pool.0.lock().iter().map(PageRun::pages).sum::<usize>();
         let [small, large] = [20, 60].map(|pages| pool.buffer(pages * PAGE_BYTES));
         let at = small.as_ptr();
         drop((small, large));

@@ -2,8 +2,8 @@
 //!
 //! A machine that streams takes a buffer of megabytes for each chunk and drops it soon after. An
 //! allocator that gives such memory back to the system lets it be touched page by page again. So
-//! pages return to a [`Home`], if they have one, as soon as nothing uses them any more; a pool of a
-//! driver is one, which this crate has no locks for.
+//! pages return to their [`PagePool`], if they have one, as soon as nothing uses them any more. The
+//! pool is the driver's, since this crate has no locks.
 
 use std::sync::Weak;
 
@@ -18,9 +18,9 @@ struct Page([u8; PAGE_BYTES]);
 
 /// Consecutive pages, whatever is in them.
 #[derive(Default)]
-pub struct Run(Vec<Page>);
+pub struct PageRun(Vec<Page>);
 
-impl Run {
+impl PageRun {
     /// A run of `pages` pages of zeros.
     pub fn zeroed(pages: usize) -> Self {
         Self(zeroed_vec(pages))
@@ -33,26 +33,27 @@ impl Run {
 }
 
 /// A place to which runs of pages return that nothing uses any more.
-pub trait Home: Send + Sync {
+pub trait PagePool: Send + Sync {
     /// Keeps a run, or drops it.
-    fn keep(&self, run: Run);
+    fn keep(&self, run: PageRun);
 }
 
-/// Pages that no other buffer has. They return home when they are dropped, if that is still there.
+/// Pages that no other buffer has. They return to their pool when they are dropped, if it is still
+/// there.
 pub(crate) struct Pages {
-    run: Run,
-    home: Option<Weak<dyn Home>>,
+    run: PageRun,
+    pool: Option<Weak<dyn PagePool>>,
 }
 
 impl Pages {
-    /// Pages for `bytes` bytes, all of them zeros, without a home.
+    /// Pages for `bytes` bytes, all of them zeros, without a pool.
     pub(crate) fn zeroed(bytes: usize) -> Self {
-        Self { run: Run::zeroed(bytes.div_ceil(PAGE_BYTES)), home: None }
+        Self { run: PageRun::zeroed(bytes.div_ceil(PAGE_BYTES)), pool: None }
     }
 
-    /// The pages of a run, which returns to this home.
-    pub(crate) fn with_home(run: Run, home: Weak<dyn Home>) -> Self {
-        Self { run, home: Some(home) }
+    /// The pages of a run, which returns to this pool.
+    pub(crate) fn pooled(run: PageRun, pool: Weak<dyn PagePool>) -> Self {
+        Self { run, pool: Some(pool) }
     }
 
     /// Bytes of the pages that `bytes` bytes need.
@@ -68,8 +69,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        if let Some(home) = self.home.take().and_then(|home| home.upgrade()) {
-            home.keep(std::mem::take(&mut self.run));
+        if let Some(pool) = self.pool.take().and_then(|pool| pool.upgrade()) {
+            pool.keep(std::mem::take(&mut self.run));
         }
     }
 }

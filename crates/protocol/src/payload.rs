@@ -29,7 +29,7 @@ use std::sync::{Arc, Weak};
 use twox_hash::XxHash3_64;
 
 use crate::pages::Pages;
-pub use crate::pages::{Home, PAGE_BYTES, Run};
+pub use crate::pages::{PAGE_BYTES, PagePool, PageRun};
 
 /// Bytes that are being made, or read from a device.
 pub struct Buffer {
@@ -43,14 +43,14 @@ impl Buffer {
         Self { pages: Pages::zeroed(length), length }
     }
 
-    /// A buffer of `length` bytes, whatever they are, in a run of pages that returns to its home:
+    /// A buffer of `length` bytes, whatever they are, in a run of pages that returns to its pool:
     /// for callers that fill it.
     ///
     /// # Panics
     /// When the run is shorter, which is a bug of the caller.
-    pub fn with_home(run: Run, length: usize, home: Weak<dyn Home>) -> Self {
+    pub fn pooled(run: PageRun, length: usize, pool: Weak<dyn PagePool>) -> Self {
         assert!(length <= run.pages() * PAGE_BYTES, "a buffer lies in its pages");
-        Self { pages: Pages::with_home(run, home), length }
+        Self { pages: Pages::pooled(run, pool), length }
     }
 
     /// All of its pages, for a device that transfers only such; bytes behind the length are not
@@ -167,8 +167,8 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A checksum of bytes: XXH3, which sums 7 GB a second and core and more. A sum that multiplied
-/// 8 bytes at a time was a twelfth of the processor time of route `fold`.
+/// A checksum of bytes: XXH3. A sum that multiplied 8 bytes at a time was a twelfth of the samples
+/// of route `fold`; this one is a fortieth.
 pub fn checksum(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
@@ -213,7 +213,7 @@ mod tests {
             changed.push(0);
             assert_ne!(checksum(&changed), sum, "a zero more than {length} bytes");
         }
-        // Words that change places, within a lane and between two.
+        // Words that change places.
         for other in [8, 64, 128] {
             let mut changed = bytes.clone();
             for byte in 0..8 {

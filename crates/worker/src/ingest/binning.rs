@@ -1,7 +1,7 @@
 //! Bins of edges: one for each chunk that an edge may go to, and the chunks that full ones become.
 //!
 //! Bins have numbers, which follow from the partitions of an edge by a multiplication or two. Where
-//! few are possible they are places in a list: a map was a tenth of the time of reading.
+//! few are possible they are places in a list, which needs no search.
 
 use std::collections::BTreeMap;
 

@@ -67,7 +67,7 @@ impl EdgeWriter {
         self.write_counting(cell, number, edges, None)
     }
 
-    /// As [`Self::write`]. `count` is told the place of each source that has edges here, in
+    /// As [`Self::write`]. `count` receives the place of each source that has edges here, in
     /// ascending order, and their number: edges are sorted by their sources anyway.
     ///
     /// # Errors
