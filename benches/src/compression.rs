@@ -37,7 +37,7 @@ const RAW_BYTES: usize = 1 << 20;
 const BUFFER: usize = 256;
 
 /// Real graphs that are measured too, where the shared data are beside the repository.
-const REAL: [&str; 5] = [
+pub(crate) const REAL: [&str; 5] = [
     "cnr-2000/cnr-2000.txt.zst",
     "soc-Slashdot0902/soc-Slashdot0902.txt.gz",
     "email-Enron/email-Enron.txt.zst",
@@ -64,12 +64,30 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
+/// Percents of the bytes of raw pairs that ways save: codecs on the pairs, then on encoded chunks
+/// (none and zstd).
+pub(crate) fn savings(pairs: &[[u32; 2]], codecs: &[Compression]) -> Vec<f64> {
+    let all = layouts(pairs);
+    let whole = size_of_val(pairs) as f64;
+    let saved = |layout: &Layout, compression: Compression| {
+        let stored =
+            Way::new(layout, compression).stored.iter().map(|block| block.bytes).sum::<usize>();
+        100.0 * (1.0 - stored as f64 / whole)
+    };
+    let of_pairs = codecs.iter().map(|codec| saved(&all[0], *codec));
+    let encoded = all.last().into_iter().flat_map(|layout| {
+        [Compression::None, Compression::Zstd].map(|codec| saved(layout, codec))
+    });
+    of_pairs.chain(encoded).collect()
+}
+
 /// Folder of real graphs, beside the repository.
-fn graphs() -> PathBuf {
+pub(crate) fn graphs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/graphs")
 }
 
-fn read(path: &Path) -> Result<Vec<[u32; 2]>> {
+/// Pairs of a file, in its order.
+pub(crate) fn read(path: &Path) -> Result<Vec<[u32; 2]>> {
     let name = path.to_string_lossy().into_owned();
     let options = ReadOptions::default();
     let input = welter_input::read(&[name], &options, &Progress::new())
@@ -78,7 +96,7 @@ fn read(path: &Path) -> Result<Vec<[u32; 2]>> {
 }
 
 /// The edges in the order of their stream.
-fn pairs(stream: &dyn EdgeStream) -> Result<Vec<[u32; 2]>> {
+pub(crate) fn pairs(stream: &dyn EdgeStream) -> Result<Vec<[u32; 2]>> {
     let mut pairs = Vec::new();
     for part in 0..stream.parts() {
         let read = stream.read(part, &mut |batch| {

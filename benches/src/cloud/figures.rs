@@ -7,12 +7,14 @@ use welter_sim::figures::{Figure, Series};
 
 use super::run::{AS_WELTER, AS_XSTREAM, BFS, Bandwidths, Graph, Job, PAGERANK, WCC, probe};
 use super::storage::{AZURE_LOCAL, AZURE_REMOTE, INSTANCE, P2P, P2S, S2P, S2S, Storage};
+use super::{ratios, streaming};
 
 /// Makes a figure of a graph.
 pub(crate) type Maker = fn(&Graph) -> Result<Figure>;
 
 /// Figures by number, and two claims of the text.
-pub(crate) const FIGURES: [(&str, Maker); 15] = [
+pub(crate) const FIGURES: [(&str, Maker); 19] = [
+    ("table1", ratios::table),
     ("3", |graph| bandwidths(graph, "3", "Sequential reads, MB/s by size", |it| &it.read)),
     ("4", |graph| bandwidths(graph, "4", "Sequential writes, MB/s by size", |it| &it.write)),
     ("types", types),
@@ -30,6 +32,9 @@ pub(crate) const FIGURES: [(&str, Maker); 15] = [
     ("14", crawled),
     ("15", azure),
     ("prices", prices),
+    ("device", streaming::device),
+    ("link", streaming::link),
+    ("cache", streaming::cache),
 ];
 
 /// Numbers of volumes of an array.
@@ -48,13 +53,13 @@ const SIZES: [(u64, &str); 5] = [
     (4 << 20, "4 MiB"),
     (16 << 20, "16 MiB"),
 ];
-/// Sizes of reads and of writes that runs are given: the last two set them apart.
-const REQUESTS: [[&str; 2]; 5] = [
-    ["16KiB", "16KiB"],
-    ["64KiB", "64KiB"],
-    ["512KiB", "512KiB"],
-    ["64KiB", "512KiB"],
-    ["512KiB", "64KiB"],
+/// Bytes of reads and of writes that are asked for at a time, the last two set apart, and options.
+const REQUESTS: [(&str, [&str; 3]); 5] = [
+    ("64 KiB", ["64KiB", "64KiB", "1"]),
+    ("1 MiB", ["512KiB", "512KiB", "2"]),
+    ("16 MiB", ["512KiB", "512KiB", "32"]),
+    ("128 KiB, 1 MiB", ["64KiB", "512KiB", "2"]),
+    ("1 MiB, 128 KiB", ["512KiB", "64KiB", "2"]),
 ];
 
 /// Bandwidth of the five storage types by size of requests, one outstanding.
@@ -95,24 +100,25 @@ fn sizes(
     storage: Storage,
 ) -> Result<Figure> {
     let volumes = graph.mount(storage, PAIR)?;
-    let seconds = |job: Job, [read, write]: [&str; 2]| {
-        let sizes = ["--read-size", read, "--write-size", write];
+    let seconds = |job: Job, [read, write, count]: [&str; 3]| {
+        let sizes = ["--read-size", read, "--write-size", write, "--in-flight", count];
         Ok(graph.run(job, &volumes, &[AS_XSTREAM, &sizes].concat())?.seconds)
     };
     let series = JOBS.map(|job| {
-        let values = REQUESTS.into_iter().map(|sizes| seconds(job, sizes));
+        let values = REQUESTS.into_iter().map(|(_, sizes)| seconds(job, sizes));
         Ok(Series::new(job.name, values.collect::<Result<_>>()?))
     });
     Ok(Figure {
         number,
         title,
         axis: "reads, writes",
-        ticks: REQUESTS.map(|[read, write]| format!("{read}, {write}")).into(),
+        ticks: REQUESTS.map(|(name, _)| name.to_owned()).into(),
         series: series.into_iter().collect::<Result<_>>()?,
         paper: "Of 16 MB, 1 MB and 64 KB, 1 MB is the best in the cloud and 16 MB on a machine's \
                 own disks; sizes of reads and of writes apart would be better still.",
-        notes: "Requests end at 512 KiB, in which chunks lie. Throttled devices take no time for a \
-                request, as those of the figures above.",
+        notes: "A request of 16 MiB is 32 of 512 KiB side by side, as many as the system makes of \
+                it anyway, which sends a device 1,280 KiB at most; one of 1 MiB is two. Throttled \
+                devices take no time for a request, as those of the figures above.",
     })
 }
 

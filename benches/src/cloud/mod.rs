@@ -6,9 +6,14 @@
 //! states the paper's words beside the seconds. It needs root: volumes are loop devices, and
 //! control groups slow them down.
 
+mod bucket;
 mod figures;
+#[path = "../../../crates/transport/benches/links/namespaces.rs"]
+mod namespaces;
+mod ratios;
 mod run;
 mod storage;
+mod streaming;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +23,7 @@ use clap::Args;
 use welter_sim::figures::{Figure, svg};
 
 use crate::inputs::Inputs;
+use crate::report::replace_section;
 use crate::system;
 use run::Graph;
 
@@ -30,8 +36,8 @@ pub(crate) struct Arguments {
     /// Figures to make [default: all].
     #[arg(long, value_name = "N", value_delimiter = ',')]
     figure: Vec<String>,
-    /// Writes the figures into this page (Markdown), and a chart and the numbers of each (SVG, CSV)
-    /// into a folder `cloud` beside it.
+    /// Writes the figures into this page (Markdown), each in its place there or at the end, and a
+    /// chart and the numbers of each (SVG, CSV) into a folder `cloud` beside it.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
@@ -52,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, scale: Option<u32>, inputs: &Inputs) ->
         if wanted(number) {
             eprintln!("figure {number}");
             let figure = make(&graph).with_context(|| format!("figure {number}"))?;
-            println!("{}", section(&figure, None));
+            println!("{}", section(&figure, graph.scale, None));
             made.push(figure);
         }
     }
@@ -63,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, scale: Option<u32>, inputs: &Inputs) ->
 }
 
 /// Text of a figure, with a chart from a folder.
-fn section(figure: &Figure, folder: Option<&str>) -> String {
+fn section(figure: &Figure, scale: u32, folder: Option<&str>) -> String {
     let Figure { number, title, paper, notes, .. } = figure;
     let head = if number.starts_with(|it: char| it.is_ascii_digit()) { "Figure " } else { "" };
     let file = figure.file("cloud");
@@ -71,32 +77,41 @@ fn section(figure: &Figure, folder: Option<&str>) -> String {
         format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
     });
     let table = figure.markdown();
-    format!("## {head}{number}: {title}\n\n{table}\n{chart}The paper: {paper}\n\nHere: {notes}\n")
+    let call = format!("`cargo xtask experiment cloud --scale {scale} --figure {number}`");
+    format!(
+        "## {head}{number}: {title}\n\n{call}\n\n{table}\n{chart}The paper: {paper}\n\n\
+         Here: {notes}\n"
+    )
 }
 
-/// Writes the page, and what it shows beside it.
+/// Writes figures into the page, each in the place of its older self or at the end, and what they
+/// show into the folder beside it.
 fn write(page: &Path, graph: &Graph, figures: &[Figure]) -> Result<()> {
     let charts = page.with_file_name("cloud");
     fs::create_dir_all(&charts).with_context(|| charts.display().to_string())?;
-    let mut text = head(graph);
+    if !page.exists() {
+        fs::write(page, head()).with_context(|| page.display().to_string())?;
+    }
     for figure in figures {
         let file = charts.join(figure.file("cloud"));
         fs::write(file.with_extension("svg"), svg(figure))?;
         fs::write(file.with_extension("csv"), figure.csv())?;
-        text.push('\n');
-        text.push_str(&section(figure, Some("cloud")));
+        let name = format!("figure {}", figure.number);
+        let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+        if !text.contains(&format!("<!-- begin {name} -->")) {
+            let markers = format!("<!-- begin {name} -->\n<!-- end {name} -->\n");
+            fs::write(page, format!("{}\n\n{markers}", text.trim_end()))?;
+        }
+        replace_section(page, &name, &section(figure, graph.scale, Some("cloud")))?;
     }
-    fs::write(page, text).with_context(|| page.display().to_string())
+    Ok(())
 }
 
-/// Opening of the page: what was run, and on which devices.
-fn head(graph: &Graph) -> String {
+/// Opening of a page that is not there yet: how runs went, and on which devices.
+fn head() -> String {
+    let machine = system::describe();
     format!(
-        "# The figures of X-Stream in the cloud\n\n\
-         Laboratory notes; [all pages](README.md). Made by `cargo xtask experiment cloud --scale \
-         {} --page PAGE` as root. Measured on: {}.\n\n{}\n\n{}\n",
-        graph.scale,
-        system::describe(),
+        "# The figures of X-Stream in the cloud\n\nMeasured on: {machine}.\n\n{}\n\n{}\n",
         storage::ASSUMED,
         run::WAYS
     )

@@ -1,12 +1,13 @@
 //! A run of the command on volumes of a storage type.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::bucket::Link;
 use super::storage::{Storage, Volumes};
 use crate::inputs::{Inputs, Kind, Shape};
 use crate::outofcore::group::Limits;
@@ -60,6 +61,43 @@ pub(crate) const AS_WELTER: &[&str] = &["--edge-memory", "0"];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(crate) seconds: f64,
+}
+
+/// Figures of the iterations of a run that streams a kept graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streamed {
+    /// Of iterations.
+    pub(crate) seconds: f64,
+    /// Bytes of chunks that these read.
+    pub(crate) bytes: f64,
+    /// Bytes that came from the bucket, if the graph lies in one.
+    pub(crate) from_bucket: f64,
+    /// Edges that all iterations met.
+    pub(crate) edges: f64,
+    pub(crate) iterations: f64,
+    /// Bytes of the graph.
+    pub(crate) graph_bytes: f64,
+}
+
+impl Streamed {
+    fn new(report: &Value) -> Self {
+        let number = |path: &str| report.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
+        let times = report["iteration_times"].as_array();
+        let sum = |name: &str| {
+            let of = times.into_iter().flatten().filter_map(|time| time[name].as_f64());
+            of.fold(0.0, |sum, value| sum + value)
+        };
+        let (bytes, iterations) = (sum("bytes"), number("/iterations"));
+        let from_bucket = report.pointer("/edge_cache/bytes_from_bucket").and_then(Value::as_f64);
+        Self {
+            seconds: sum("seconds"),
+            bytes,
+            from_bucket: from_bucket.unwrap_or(bytes),
+            edges: number("/graph/edges") * iterations,
+            iterations,
+            graph_bytes: number("/graph/chunk_bytes"),
+        }
+    }
 }
 
 /// Bandwidths of volumes, bytes a second by bytes of a request, one outstanding.
@@ -137,4 +175,61 @@ impl Graph {
         );
         Ok(Taken { seconds })
     }
+
+    /// Keeps the graph in a directory.
+    pub(crate) fn ingest(&self, to: &str, options: &[&str]) -> Result<()> {
+        self.keep(Command::new(program()?), to, options)
+    }
+
+    /// Keeps the graph in a bucket behind a link.
+    pub(crate) fn put(&self, link: &Link, url: &str, options: &[&str]) -> Result<()> {
+        self.keep(link.command()?, url, options)
+    }
+
+    fn keep(&self, mut command: Command, to: &str, options: &[&str]) -> Result<()> {
+        command.arg("ingest").arg(&self.input).args(["-q", "-o", to]).args(options);
+        must(&mut command)
+    }
+
+    /// Runs a job on a kept graph of a throttled volume, with no edge in memory.
+    pub(crate) fn stream(&self, job: Job, kept: &Path, volumes: &Volumes) -> Result<Streamed> {
+        let mut command = Command::new(program()?);
+        command.arg("run").args(job.arguments).arg(kept);
+        let limits = Limits::of_devices(&volumes.throttles())?;
+        self.streamed(command, |command| limits.confine(&command))
+    }
+
+    /// Runs `PageRank` on a kept graph behind a link, with no edge in memory.
+    pub(crate) fn fetch(&self, link: &Link, url: &str, options: &[&str]) -> Result<Streamed> {
+        let mut command = link.command()?;
+        command.arg("run").args(PAGERANK.arguments).arg(url).args(options);
+        self.streamed(command, |command| command)
+    }
+
+    /// A folder below that of the figures.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn streamed(
+        &self,
+        mut command: Command,
+        limited: impl FnOnce(Command) -> Command,
+    ) -> Result<Streamed> {
+        let [output, report] = ["answer.npy", "report.json"].map(|name| self.folder.join(name));
+        command.args(AS_WELTER).arg("-q").arg("--scratch").arg(&self.folder);
+        command.arg("--output").arg(&output).arg("--report").arg(&report);
+        must(&mut limited(command))?;
+        let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
+        let streamed = Streamed::new(&serde_json::from_slice(&text)?);
+        eprintln!("  {streamed:?}");
+        Ok(streamed)
+    }
+}
+
+fn must(command: &mut Command) -> Result<()> {
+    let ended = command.stderr(Stdio::piped()).output().context("starting the command")?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+    Ok(())
 }

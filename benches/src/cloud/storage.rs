@@ -24,6 +24,8 @@ two provisioned volumes.";
 const MB: u64 = 1_000_000;
 /// Bytes of an operation of a provisioned volume, KiB.
 const OPERATION_KIB: u64 = 16;
+/// Bytes of a request to a volume whose operations are not counted, KiB: the system's default.
+const REQUEST_KIB: u64 = 1280;
 
 /// A disk, local or behind the network.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,11 @@ pub(crate) const AZURE_REMOTE: Storage = Storage {
     network: Some(33 * MB),
 };
 
+/// A device of this rate, bytes a second, in both directions.
+pub(crate) const fn device(name: &'static str, rate: u64) -> Storage {
+    Storage { name, disk: Disk { read: rate, write: rate, operations: None }, network: None }
+}
+
 /// Volumes of a storage type, mounted; they go when this is dropped.
 pub(crate) struct Volumes {
     storage: Storage,
@@ -75,9 +82,15 @@ pub(crate) struct Volumes {
 impl Volumes {
     /// `count` volumes below a folder, each with room for `bytes`.
     pub(crate) fn mount(storage: Storage, count: usize, bytes: u64, folder: &Path) -> Result<Self> {
-        let volumes = (0..count)
-            .map(|place| Volume::mount(&folder.join(format!("volume-{place}")), bytes))
-            .collect::<Result<_>>()?;
+        let mount = |place| {
+            let volume = Volume::mount(&folder.join(format!("volume-{place}")), bytes)?;
+            volume.limit_requests(match storage.disk.operations {
+                Some(_) => OPERATION_KIB,
+                None => REQUEST_KIB,
+            })?;
+            Ok(volume)
+        };
+        let volumes = (0..count).map(mount).collect::<Result<_>>()?;
         Ok(Self { storage, volumes })
     }
 
@@ -113,12 +126,14 @@ impl Volume {
         File::create(&image)?.set_len(bytes).with_context(|| image.display().to_string())?;
         call(Command::new("mkfs.ext4").args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(&image))?;
         call(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(folder))?;
-        let volume = Self { image, folder: folder.to_owned() };
-        // Requests are as large as those of provisioned volumes, which count them.
-        let device = crate::outofcore::group::disk(folder)?;
+        Ok(Self { image, folder: folder.to_owned() })
+    }
+
+    /// Bounds requests to the device, in KiB. It is what an earlier volume was told otherwise.
+    fn limit_requests(&self, most: u64) -> Result<()> {
+        let device = crate::outofcore::group::disk(&self.folder)?;
         let queue = format!("/sys/dev/block/{device}/queue/max_sectors_kb");
-        fs::write(&queue, OPERATION_KIB.to_string()).with_context(|| queue.clone())?;
-        Ok(volume)
+        fs::write(&queue, most.to_string()).with_context(|| queue.clone())
     }
 }
 

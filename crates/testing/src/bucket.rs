@@ -1,7 +1,7 @@
 //! A store of objects in this process, that speaks as much of the protocol of S3 as is used, and
 //! makes the faults that stores make.
 //!
-//! It listens on 127.0.0.1 alone. Requests are `GET` and `HEAD` with ranges and conditions, lists,
+//! It listens on 127.0.0.1 unless it is told another address. Requests are `GET` and `HEAD` with ranges and conditions, lists,
 //! `PUT`, uploads in parts (those of Google are alike) and `DELETE`, of paths such as
 //! `/bucket/key`, so that it is an ordinary web server as well; blocks and batches of Azure are
 //! known too. Whether a request is signed is noted; signatures are not verified.
@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -95,7 +95,15 @@ impl BucketServer {
     /// # Errors
     /// When the system gives no port.
     pub fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        Self::start_at(Ipv4Addr::LOCALHOST)
+    }
+
+    /// Begins to listen at an address of this machine, such as that of a namespace's cable.
+    ///
+    /// # Errors
+    /// When the address is not there, or the system gives no port.
+    pub fn start_at(address: Ipv4Addr) -> io::Result<Self> {
+        let listener = TcpListener::bind((address, 0))?;
         let address = listener.local_addr()?;
         let state = Arc::<Mutex<State>>::default();
         let shared = Arc::clone(&state);
@@ -122,7 +130,7 @@ impl BucketServer {
             ("AWS_ACCESS_KEY_ID", "WELTERKEY".to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "very/secret".to_owned()),
             ("AWS_MAX_ATTEMPTS", "4".to_owned()),
-            ("NO_PROXY", "127.0.0.1".to_owned()),
+            ("NO_PROXY", self.address.ip().to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()

@@ -11,7 +11,8 @@ const LIMIT: &str = "16mb";
 
 /// A cable.
 pub(crate) struct Cable {
-    names: [String; 2],
+    /// Names of the namespaces.
+    pub(crate) names: [String; 2],
     gigabits: u32,
 }
 
