@@ -20,12 +20,12 @@ const GIGABITS: u32 = 1;
 const LATENCY: Duration = Duration::from_millis(5);
 
 /// A store at one end of a cable.
-pub(super) struct Link {
+pub(super) struct RemoteBucket {
     cable: Cable,
     server: BucketServer,
 }
 
-impl Link {
+impl RemoteBucket {
     /// An empty store behind a link of [`GIGABITS`] and [`LATENCY`].
     pub(super) fn new() -> Result<Self> {
         let cable = Cable::new(GIGABITS).context("a cable between two namespaces")?;

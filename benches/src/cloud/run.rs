@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::bucket::Link;
+use super::bucket::RemoteBucket;
 use super::storage::{Storage, Volumes};
 use crate::inputs::{Inputs, Kind, Shape};
 use crate::outofcore::group::Limits;
@@ -182,8 +182,8 @@ impl Graph {
     }
 
     /// Keeps the graph in a bucket behind a link.
-    pub(crate) fn put(&self, link: &Link, url: &str, options: &[&str]) -> Result<()> {
-        self.keep(link.command()?, url, options)
+    pub(crate) fn put(&self, bucket: &RemoteBucket, url: &str, options: &[&str]) -> Result<()> {
+        self.keep(bucket.command()?, url, options)
     }
 
     fn keep(&self, mut command: Command, to: &str, options: &[&str]) -> Result<()> {
@@ -200,8 +200,13 @@ impl Graph {
     }
 
     /// Runs `PageRank` on a kept graph behind a link, with no edge in memory.
-    pub(crate) fn fetch(&self, link: &Link, url: &str, options: &[&str]) -> Result<Streamed> {
-        let mut command = link.command()?;
+    pub(crate) fn fetch(
+        &self,
+        bucket: &RemoteBucket,
+        url: &str,
+        options: &[&str],
+    ) -> Result<Streamed> {
+        let mut command = bucket.command()?;
         command.arg("run").args(PAGERANK.arguments).arg(url).args(options);
         self.streamed(command, |command| command)
     }

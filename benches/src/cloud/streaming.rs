@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use welter_sim::figures::{Figure, Series};
 
-use super::bucket::Link;
+use super::bucket::RemoteBucket;
 use super::run::{BFS, Graph, Job, PAGERANK, WCC};
 use super::storage::{Storage, device as storage_of_rate};
 
@@ -25,7 +25,7 @@ const WAYS: [(&str, &[&str]); 3] = [
 /// Shares of a graph that the disk before its bucket has room for, percent.
 const PINNED: [u64; 5] = [0, 25, 50, 75, 100];
 
-/// What iterations made of a device of a rate: its share, and edges by those of raw pairs.
+/// Shares of a device's rate that iterations read at, and edges by those of raw pairs.
 pub(super) fn device(graph: &Graph) -> Result<Figure> {
     let mut shares = Vec::new();
     let mut gains = Vec::new();
@@ -65,17 +65,17 @@ pub(super) fn device(graph: &Graph) -> Result<Figure> {
 
 /// `PageRank` of a graph in a bucket behind a link: share of the link.
 pub(super) fn link(graph: &Graph) -> Result<Figure> {
-    let link = Link::new()?;
-    let bits = link.bits();
+    let bucket = RemoteBucket::new()?;
+    let bits = bucket.bits();
     let mut shares = Vec::new();
     let mut heads = Vec::new();
     let mut gains = Vec::new();
     for (way, options) in WAYS {
         let url = format!("s3://box/{way}");
-        graph.put(&link, &url, options)?;
-        let before = link.sent()?;
-        let streamed = graph.fetch(&link, &url, &[])?;
-        heads.push((link.sent()? - before) as f64 / streamed.bytes);
+        graph.put(&bucket, &url, options)?;
+        let before = bucket.sent()?;
+        let streamed = graph.fetch(&bucket, &url, &[])?;
+        heads.push((bucket.sent()? - before) as f64 / streamed.bytes);
         shares.push(8.0 * streamed.bytes / streamed.seconds / bits);
         gains.push(streamed.edges / streamed.seconds / (bits / 8.0 / RAW_BYTES));
     }
@@ -98,9 +98,9 @@ pub(super) fn link(graph: &Graph) -> Result<Figure> {
 
 /// `PageRank` of a graph in a bucket, with a disk before it that has room for a part.
 pub(super) fn cache(graph: &Graph) -> Result<Figure> {
-    let link = Link::new()?;
-    graph.put(&link, "s3://box/graph", &[])?;
-    let bytes = graph.fetch(&link, "s3://box/graph", &[])?.graph_bytes;
+    let bucket = RemoteBucket::new()?;
+    graph.put(&bucket, "s3://box/graph", &[])?;
+    let bytes = graph.fetch(&bucket, "s3://box/graph", &[])?.graph_bytes;
     let mut seconds = Vec::new();
     let mut fetched = Vec::new();
     for percent in PINNED {
@@ -110,9 +110,9 @@ pub(super) fn cache(graph: &Graph) -> Result<Figure> {
         let options = if percent == 0 { &[][..] } else { &options[..] };
         // The first run fills it.
         for _ in 0..usize::from(percent > 0) {
-            graph.fetch(&link, "s3://box/graph", options)?;
+            graph.fetch(&bucket, "s3://box/graph", options)?;
         }
-        let streamed = graph.fetch(&link, "s3://box/graph", options)?;
+        let streamed = graph.fetch(&bucket, "s3://box/graph", options)?;
         seconds.push(streamed.seconds / streamed.iterations);
         fetched.push(streamed.from_bucket / streamed.bytes);
     }

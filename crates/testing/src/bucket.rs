@@ -1,10 +1,10 @@
 //! A store of objects in this process, that speaks as much of the protocol of S3 as is used, and
 //! makes the faults that stores make.
 //!
-//! It listens on 127.0.0.1 unless it is told another address. Requests are `GET` and `HEAD` with ranges and conditions, lists,
-//! `PUT`, uploads in parts (those of Google are alike) and `DELETE`, of paths such as
-//! `/bucket/key`, so that it is an ordinary web server as well; blocks and batches of Azure are
-//! known too. Whether a request is signed is noted; signatures are not verified.
+//! It listens on 127.0.0.1 unless another address is given. Requests are `GET` and `HEAD` with
+//! ranges and conditions, lists, `PUT`, uploads in parts (those of Google are alike) and `DELETE`,
+//! of paths such as `/bucket/key`, so that it is an ordinary web server as well; blocks and batches
+//! of Azure are known too. Whether a request is signed is noted; signatures are not verified.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
