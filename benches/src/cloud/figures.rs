@@ -13,7 +13,7 @@ use super::{ratios, streaming};
 pub(crate) type Maker = fn(&Graph) -> Result<Figure>;
 
 /// Figures by number, and two claims of the text.
-pub(crate) const FIGURES: [(&str, Maker); 19] = [
+pub(crate) const FIGURES: [(&str, Maker); 20] = [
     ("table1", ratios::table),
     ("3", |graph| bandwidths(graph, "3", "Sequential reads, MB/s by size", |it| &it.read)),
     ("4", |graph| bandwidths(graph, "4", "Sequential writes, MB/s by size", |it| &it.write)),
@@ -33,6 +33,7 @@ pub(crate) const FIGURES: [(&str, Maker); 19] = [
     ("15", azure),
     ("prices", prices),
     ("device", streaming::device),
+    ("disks", streaming::disks),
     ("link", streaming::link),
     ("cache", streaming::cache),
 ];

@@ -68,7 +68,7 @@ pub(crate) struct Taken {
 pub(crate) struct Streamed {
     /// Of iterations.
     pub(crate) seconds: f64,
-    /// Bytes of chunks that these read.
+    /// Bytes that these read from storage.
     pub(crate) bytes: f64,
     /// Bytes that came from the bucket, if the graph lies in one.
     pub(crate) from_bucket: f64,
@@ -82,15 +82,14 @@ pub(crate) struct Streamed {
 impl Streamed {
     fn new(report: &Value) -> Self {
         let number = |path: &str| report.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-        let times = report["iteration_times"].as_array();
-        let sum = |name: &str| {
-            let of = times.into_iter().flatten().filter_map(|time| time[name].as_f64());
-            of.fold(0.0, |sum, value| sum + value)
-        };
-        let (bytes, iterations) = (sum("bytes"), number("/iterations"));
+        let phases = report["phases"].as_array().into_iter().flatten();
+        let streaming =
+            phases.filter(|phase| ["iterate", "pass"].map(Value::from).contains(&phase["name"]));
+        let seconds = streaming.filter_map(|phase| phase["seconds"].as_f64());
+        let (bytes, iterations) = (number("/storage/bytes_read"), number("/iterations"));
         let from_bucket = report.pointer("/edge_cache/bytes_from_bucket").and_then(Value::as_f64);
         Self {
-            seconds: sum("seconds"),
+            seconds: seconds.fold(0.0, |sum, seconds| sum + seconds),
             bytes,
             from_bucket: from_bucket.unwrap_or(bytes),
             edges: number("/graph/edges") * iterations,
@@ -222,7 +221,10 @@ impl Graph {
         limited: impl FnOnce(Command) -> Command,
     ) -> Result<Streamed> {
         let [output, report] = ["answer.npy", "report.json"].map(|name| self.folder.join(name));
-        command.args(AS_WELTER).arg("-q").arg("--scratch").arg(&self.folder);
+        // Less than the edges of any encoding take.
+        let budget = (64 * MIB).max(24 << self.scale);
+        command.args(AS_WELTER).args(["-q", "--memory", &budget.to_string()]);
+        command.arg("--scratch").arg(&self.folder);
         command.arg("--output").arg(&output).arg("--report").arg(&report);
         must(&mut limited(command))?;
         let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
