@@ -283,3 +283,15 @@ def test_the_command_is_in_the_package(debian):
     wrong = subprocess.run(line[:3] + ["run", "pagerank", "nothing.tsv"], capture_output=True)
     assert wrong.returncode == 66
     assert os.path.basename(sys.executable)
+
+
+def test_reports_have_the_money_of_a_run(tmp_path):
+    prices = tmp_path / "prices"
+    prices.write_text("machine_hour = 3600\ncurrency = EUR\n")
+    graph = welter.rmat(8)
+    report = welter.pagerank(graph, price=prices).report
+    assert report["price"]["currency"] == "EUR" and report["price"]["total"] > 0
+    assert "price" not in welter.pagerank(graph).report.to_dict()
+    with pytest.raises(welter.InputError, match="no price is called"):
+        prices.write_text("machine = 1\n")
+        welter.pagerank(graph, price=prices)

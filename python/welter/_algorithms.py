@@ -105,6 +105,8 @@ def pagerank(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -184,6 +186,9 @@ def pagerank(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -238,6 +243,8 @@ def pagerank(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(pagerank, graph, options, progress)
@@ -272,6 +279,8 @@ def bfs(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -330,6 +339,9 @@ def bfs(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -374,6 +386,8 @@ def bfs(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(bfs, graph, options, progress)
@@ -411,6 +425,8 @@ def sssp(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -479,6 +495,9 @@ def sssp(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -525,6 +544,8 @@ def sssp(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(sssp, graph, options, progress)
@@ -556,6 +577,8 @@ def wcc(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -609,6 +632,9 @@ def wcc(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -650,6 +676,8 @@ def wcc(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(wcc, graph, options, progress)
@@ -686,6 +714,8 @@ def spmv(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -751,6 +781,9 @@ def spmv(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -795,6 +828,8 @@ def spmv(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(spmv, graph, options, progress)
@@ -827,6 +862,8 @@ def hyperball(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -885,6 +922,9 @@ def hyperball(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -924,6 +964,8 @@ def hyperball(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(hyperball, graph, options, progress)
@@ -953,6 +995,8 @@ def cdlp(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1007,6 +1051,9 @@ def cdlp(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1046,6 +1093,8 @@ def cdlp(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(cdlp, graph, options, progress)
@@ -1074,6 +1123,8 @@ def kcore(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1126,6 +1177,9 @@ def kcore(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1162,6 +1216,8 @@ def kcore(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(kcore, graph, options, progress)
@@ -1190,6 +1246,8 @@ def triangles(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1242,6 +1300,9 @@ def triangles(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1278,6 +1339,8 @@ def triangles(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(triangles, graph, options, progress)
@@ -1306,6 +1369,8 @@ def lcc(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1358,6 +1423,9 @@ def lcc(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1396,6 +1464,8 @@ def lcc(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(lcc, graph, options, progress)
@@ -1425,6 +1495,8 @@ def mis(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1477,6 +1549,9 @@ def mis(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1514,6 +1589,8 @@ def mis(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(mis, graph, options, progress)
@@ -1549,6 +1626,8 @@ def conductance(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1613,6 +1692,9 @@ def conductance(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1656,6 +1738,8 @@ def conductance(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(conductance, graph, options, progress)
@@ -1693,6 +1777,8 @@ def bp(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1768,6 +1854,9 @@ def bp(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1813,6 +1902,8 @@ def bp(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(bp, graph, options, progress)
@@ -1846,6 +1937,8 @@ def als(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -1910,6 +2003,9 @@ def als(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -1951,6 +2047,8 @@ def als(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(als, graph, options, progress)
@@ -1980,6 +2078,8 @@ def scc(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -2031,6 +2131,9 @@ def scc(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -2070,6 +2173,8 @@ def scc(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(scc, graph, options, progress)
@@ -2101,6 +2206,8 @@ def mcst(
     route: Literal["fold", "ranges", "spill", "send"] | None = None,
     no_combine: bool = False,
     no_fuse: bool = False,
+    vertices_in_memory: bool = False,
+    price: Path | None = None,
     cluster: Any = None,
     progress: bool | None = None,
 ) -> Result:
@@ -2162,6 +2269,9 @@ def mcst(
     no_combine : Updates wait on storage one by one, not combined before (X-Stream)
     no_fuse : Updates are scattered in a pass of their own, not as soon as new values are there
         (X-Stream)
+    vertices_in_memory : Vertices stay in memory, so that only updates are written (X-Stream):
+        docs/disks.md
+    price : Say the money that it takes, by the prices of this file: docs/object-stores.md
     cluster : run on several machines: ``"local:4"``, or see :mod:`welter.cluster`
     progress : whether bars are drawn; None: on terminals and in notebooks
 
@@ -2201,6 +2311,8 @@ def mcst(
         "route": route,
         "no_combine": no_combine,
         "no_fuse": no_fuse,
+        "vertices_in_memory": vertices_in_memory,
+        "price": price,
         "cluster": cluster,
     }
     return run(mcst, graph, options, progress)

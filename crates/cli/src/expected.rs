@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use welter_engine::plan::{Forecast, Plan, Round, Traffic};
+use welter_engine::plan::{Expected, ExpectedCodec, Forecast, Plan, Round, Traffic, human_bytes};
 use welter_engine::{Graph, Throughput};
 use welter_store::io::VolumeStats;
 
@@ -13,7 +13,8 @@ use crate::session::Session;
 
 /// How fast this machine is, and how fast things are expected to go then, for people.
 pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
-    let Forecast { ingest, iteration } = plan.forecast(throughput);
+    let Expected { forecast: Forecast { ingest, iteration }, traffic, codec } =
+        plan.expected(throughput);
     let about = |seconds: f64| number_format::seconds(Duration::from_secs_f64(seconds));
     let mut lines = Vec::new();
     if ingest.seconds() > 0.0 {
@@ -42,7 +43,28 @@ pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
             iteration.limit()
         ));
     }
+    lines.extend(codec.iter().flat_map(|codec| of_codec(codec, traffic)));
     format!("time      {}", lines.join(&format!("\n{:10}", "")))
+}
+
+/// What is expected of a codec, for people.
+fn of_codec(codec: &ExpectedCodec, traffic: Traffic) -> [String; 2] {
+    let ExpectedCodec { compression, edges, rates: [compress, decompress], .. } = codec;
+    let name = compression.name();
+    let Traffic { read, written } = traffic;
+    let [read, written] = [read, written].map(human_bytes);
+    [
+        format!(
+            "{name}: {:.0} % of the bytes of edges, about (of web graphs half that or less): \
+             {read} read an iteration, {written} written",
+            100.0 * edges,
+        ),
+        format!(
+            "measured here, a core: {name} takes {:.0} MB/s, and gives {:.0}",
+            compress / 1e6,
+            decompress / 1e6,
+        ),
+    ]
 }
 
 /// Both, for reports.
@@ -73,8 +95,9 @@ impl Compared {
     pub(crate) fn of(graph: &Graph, iterations: u64, session: &Session) -> Result<Self, Failure> {
         let plan = graph.plan();
         let throughput = plan.throughput.map_or_else(|| session.throughput(plan), Ok)?;
-        let Forecast { ingest, iteration } = plan.forecast(&throughput);
-        let Traffic { read, written } = plan.traffic_expected();
+        let Expected { forecast: Forecast { ingest, iteration }, traffic, .. } =
+            plan.expected(&throughput);
+        let Traffic { read, written } = traffic;
         let phases = session.progress.finished();
         let seconds = |names: [&str; 2]| -> f64 {
             let named = phases.iter().filter(|phase| names.contains(&phase.name));

@@ -41,9 +41,12 @@ pub(crate) fn explained(
         attempt(algorithm, source, session, |algorithm| session.forecast(&wanted(algorithm)))?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
     let wanted = wanted(algorithm);
-    let forecast = forecast.ok_or_else(|| {
+    let mut forecast = forecast.ok_or_else(|| {
         Failure::usage("nothing is known of a pipe before it is read; name a file")
     })?;
+    if !matches!(source, Source::Kept(..)) && session.look(&forecast.plan)? {
+        forecast = session.forecast(&wanted)?.unwrap_or(forecast);
+    }
     let plan = &forecast.plan;
     if plan.scans_input() {
         let text = describe(algorithm, source, &forecast, wanted.reading.reversed);

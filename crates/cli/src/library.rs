@@ -23,12 +23,14 @@ use welter_progress::Progress;
 pub use self::answer::Answer;
 pub use self::lasting::resume;
 pub use self::parameters::{
-    Algorithm as Described, Kind, Parameter, algorithms, checkpoints, resources,
+    Algorithm as Described, Kind, Parameter, algorithms, checkpoints, prices, resources,
 };
 pub use self::vertices::Vertices;
 use crate::algorithms::AlgorithmCommand;
 pub use crate::algorithms::MEMORY;
-use crate::args::{CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+use crate::args::{
+    CheckpointArgs, DirectionArgs, GraphArgs, InputArgs, PriceArgs, ResourceArgs, WeightArgs,
+};
 use crate::explain;
 pub use crate::failure::Failure;
 use crate::in_memory_edges::InMemoryEdges;
@@ -108,6 +110,8 @@ struct RunArgs {
     checkpoint: CheckpointArgs,
     #[command(flatten)]
     resources: ResourceArgs,
+    #[command(flatten)]
+    price: PriceArgs,
 }
 
 /// Words that say where a graph is kept, and what of the machine may be taken.
@@ -224,7 +228,7 @@ impl Graph {
         progress: &Progress,
     ) -> Result<Answer, Failure> {
         panics::caught(|| {
-            let (algorithm, RunArgs { direction, checkpoint, resources }) =
+            let (algorithm, RunArgs { direction, checkpoint, resources, price }) =
                 parsed::<RunWords>(words)?.algorithm.split();
             if checkpoint.checkpoint.is_some() {
                 if let [table, ..] = &tables[..] {
@@ -238,6 +242,7 @@ impl Graph {
             let source = cached.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
             session.frames = tables;
+            session.prices = price.read()?;
             let input = self.directed(direction);
             algorithm.check(&input.shown())?;
             let graph = (&input, self.reading);
@@ -260,9 +265,10 @@ impl Graph {
     /// As of `welter explain`.
     pub fn explain(&self, words: &[String], progress: &Progress) -> Result<String, Failure> {
         panics::caught(|| {
-            let (algorithm, RunArgs { direction, resources, .. }) =
+            let (algorithm, RunArgs { direction, resources, price, .. }) =
                 parsed::<RunWords>(words)?.algorithm.split();
-            let session = Session::within(resources, progress)?;
+            let mut session = Session::within(resources, progress)?;
+            session.prices = price.read()?;
             let input = self.directed(direction);
             explain::explained(&*algorithm, (&input, self.reading), &self.source, &session)
         })

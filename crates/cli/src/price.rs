@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use welter_engine::Throughput;
-use welter_engine::plan::{Forecast, Plan};
+use welter_engine::plan::{Expected, Forecast, Plan};
 use welter_objects::Traffic;
 use welter_progress::FailureKind;
 use welter_store::io::VolumeStats;
@@ -161,9 +161,9 @@ impl Prices {
     /// Lines of `explain`: the price of ingest and of an iteration, as far as both are foreseen.
     /// `elsewhere`: whether the graph lies in a bucket.
     pub(crate) fn lines(&self, plan: &Plan, pace: &Throughput, elsewhere: bool) -> String {
-        let Forecast { ingest, iteration } = plan.forecast(pace);
+        let Expected { forecast: Forecast { ingest, iteration }, codec, .. } = plan.expected(pace);
         let requests = plan.requests().map_or([0; 2], |requests| [requests.reads, requests.writes]);
-        let kept = if plan.storage().is_some() { plan.memory.chunks_stored } else { 0 };
+        let kept = plan.stored_bytes_expected(codec.as_ref());
         let spent = |seconds, [reads, writes]: [u64; 2]| {
             if !elsewhere {
                 let (bytes_kept, requests) = ([kept, 0], [reads, writes]);

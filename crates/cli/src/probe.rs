@@ -29,8 +29,8 @@ use crate::stdout::{is_stdout, print};
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Directories on the devices in question, one after the other and side by side. One that is a
-    /// kept graph's keeps the rates, and its runs are planned with them
+    /// Directories on the devices in question, one after the other and side by side. They keep the
+    /// rates, with which runs on a graph there, or with --scratch there, are planned
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Measure all directories together, as one run that is striped over them
@@ -98,15 +98,17 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
     Ok(Measured { directories: target.to_vec(), probe, latency, took: began.elapsed(), kept })
 }
 
-/// Keeps what was measured with a kept graph, if it was the directory of one. Whether it was.
+/// Keeps what was measured with a kept graph, if it was the directory of one, else in the
+/// directories. Whether it was a graph.
 fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
-    match directories {
-        [directory] if is_kept(directory) => {
-            KeptGraph::open(directory, &IoOptions::default())?.keep_rates(probe)?;
-            Ok(true)
-        }
-        _ => Ok(false),
+    if let [directory] = directories
+        && is_kept(directory)
+    {
+        KeptGraph::open(directory, &IoOptions::default())?.keep_rates(probe)?;
+        return Ok(true);
     }
+    probe.keep_beside(directories)?;
+    Ok(false)
 }
 
 /// Findings about a target, for people.
@@ -115,8 +117,9 @@ fn target_text(measured: &Measured) -> String {
         if measured.probe.direct { "past the page cache" } else { "through the page cache" };
     let head = format!("{}: {cache}, measured in {}", measured.name(), seconds(measured.took));
     let kept =
-        if measured.kept { "kept with the graph: its runs are planned with that\n" } else { "" };
-    format!("{head}\n\n{}{kept}", table::of(&measured.probe, measured.latency))
+        if measured.kept { "with the graph: its runs" } else { "there: runs with --scratch there" };
+    let rates = table::of(&measured.probe, measured.latency);
+    format!("{head}\n\n{rates}kept {kept} are planned with that\n")
 }
 
 #[cfg(test)]

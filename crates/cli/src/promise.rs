@@ -15,6 +15,7 @@ use welter_output::{Place, probe};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
+use crate::stdout::is_stdout;
 
 /// The outputs of a command.
 #[derive(Debug, Default)]
@@ -52,6 +53,10 @@ impl Outputs {
 
     /// Refuses an output that cannot be made, or is something else already.
     pub(crate) fn promise(&mut self, path: &Path) -> Result<(), Failure> {
+        if is_stdout(path) {
+            let what = "-: standard output is taken by something else; name a file";
+            return Err(Failure::usage(what));
+        }
         let place = self.checked(path)?;
         if let Some(file) = place.file() {
             interrupt::will_write(file);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::library::{Described, Kind, Parameter, algorithms, checkpoints, resources};
+use crate::library::{Described, Kind, Parameter, algorithms, checkpoints, prices, resources};
 
 /// Columns of the code.
 const COLUMNS: usize = 99;
@@ -30,7 +30,7 @@ Path = str | os.PathLike[str]
 pub(crate) fn module() -> String {
     let all = algorithms();
     let of_runs: Vec<Parameter> =
-        [undirected()].into_iter().chain(checkpoints()).chain(resources()).collect();
+        [undirected()].into_iter().chain(checkpoints()).chain(resources()).chain(prices()).collect();
     let mut text = HEAD.to_owned();
     let names: Vec<String> =
         all.iter().map(|algorithm| format!("    \"{}\",\n", algorithm.name)).collect();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_engine::plan::{Plan, PlannedRequests, human_bytes};
+use welter_engine::plan::{Measured, Plan, PlannedRequests, human_bytes};
 use welter_engine::{CheckpointStats, Graph};
 use welter_objects::Traffic;
 use welter_output::write_file;
@@ -26,6 +26,7 @@ use crate::number_format::counted;
 use crate::price::{Price, spent};
 use crate::readings;
 use crate::session::{Origin, Session};
+use crate::stdout::{is_stdout, print};
 
 /// Everything but the phases, which continue until the report is written.
 #[derive(Debug, Serialize)]
@@ -122,6 +123,9 @@ struct RequestFigures {
     reads_in_flight: u64,
     writes_in_flight: u64,
     io: &'static str,
+    /// How the device was measured that they follow, if they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<&'static str>,
 }
 
 impl From<PlannedRequests> for RequestFigures {
@@ -132,6 +136,10 @@ impl From<PlannedRequests> for RequestFigures {
             reads_in_flight: planned.reads_in_flight,
             writes_in_flight: planned.writes_in_flight,
             io: if planned.cached { "cached" } else { "direct" },
+            measured: planned.measured.map(|by| match by {
+                Measured::Probe => "probe",
+                Measured::Look => "look",
+            }),
         }
     }
 }
@@ -441,8 +449,12 @@ pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Writes the report of a run, whole or not at all: as a page where its name ends in `.html`, else
-/// as JSON.
+/// as JSON; to standard output where it is `-`.
 pub(crate) fn write_run(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
+    if is_stdout(path) {
+        let text = serde_json::to_string_pretty(what).map_err(|error| unwritten(path, &error))?;
+        return print(&(text + "\n"));
+    }
     if !is_page(path) {
         return write(path, what);
     }

@@ -140,7 +140,9 @@ fn show(
         write(session, table, path, args.output.output_format)?;
     }
     session.end_progress();
-    if args.output.output.is_none() {
+    // A report there is in the place of the table.
+    let is_taken = args.output.report.as_deref().is_some_and(is_stdout);
+    if args.output.output.is_none() && !is_taken {
         print(&preview::render(table, top, args.output.top)?)?;
     }
     Ok(())
@@ -304,7 +306,16 @@ fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<Outputs, Fail
         TableFormat::of(path, args.output_format)?;
         outputs.promise(path)?;
     }
-    args.report.iter().try_for_each(|path| outputs.promise(path))?;
+    match args.report.as_deref() {
+        Some(report) if is_stdout(report) => {
+            if args.output.as_deref().is_some_and(is_stdout) {
+                let what = "--report -: results go to standard output already";
+                return Err(Failure::usage(what).hint("name a file for one of them"));
+            }
+        }
+        Some(report) => outputs.promise(report)?,
+        None => {}
+    }
     Ok(outputs)
 }
 

@@ -2,18 +2,19 @@
 
 mod begins;
 mod budget;
+mod device;
 mod execute;
 mod fit;
 mod process;
 mod wanted;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::Machine;
 use welter_engine::kept::{self, Checked, KeepOptions, KeptGraph, Manifest, StaleStaging};
-use welter_engine::plan::{self, Plan, Shape};
+use welter_engine::plan::{self, Device, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
@@ -59,6 +60,10 @@ pub(crate) struct Session {
     left: RefCell<Vec<Generation>>,
     /// When the last run of a program ended.
     ended: Cell<Instant>,
+    /// The device of temporary files by a probe that was kept there, once it was looked for,
+    device: OnceCell<Option<Device>>,
+    /// and by a short look.
+    looked: Cell<Option<Device>>,
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
@@ -144,6 +149,8 @@ impl Session {
             moved: Cell::new(None),
             left: RefCell::default(),
             ended: Cell::new(Instant::now()),
+            device: OnceCell::new(),
+            looked: Cell::new(None),
             machine: Machine::detect(),
             process_bytes: WITHIN_BYTES,
             bars: None,
@@ -300,6 +307,7 @@ impl Session {
     ) -> Result<LoadedGraph, Failure> {
         if let Some(Forecast { plan, .. }) = self.forecast(wanted)? {
             self.storage().check_room(plan.disk_bytes(), 0)?;
+            self.look(&plan)?;
         }
         let Loaded { edges, ids, files, readings, bytes, undirected, notes } = self
             .load(wanted.source, wanted.options.clone())
@@ -369,7 +377,7 @@ impl Session {
     pub(crate) fn throughput(&self, plan: &Plan) -> Result<Throughput, Failure> {
         let Some(storage) = plan.storage() else { return Ok(Throughput::of_core()) };
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
-        Ok(workers.throughput(storage.room.peak())?)
+        Ok(plan.at_rates_of_device(workers.throughput(storage.room.peak())?))
     }
 }
 

@@ -15,22 +15,24 @@
 //!
 //! | file, bottom to top | what it has |
 //! |---|---|
-//! | `shape`, `settings`, `program`, `traffic`, `units` | what is planned for, and in what terms |
+//! | `shape`, `settings`, `device`, `program`, `traffic`, `units` | what is planned for, and in what terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
 //! | `ranges`, `spill`, `triangles`, `out_of_core` | ways of a state that does not fit in memory |
 //! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |
 //! | `index`, `stored`, `disk_usage` | accounts of storage |
 //! | this file | a plan |
 //! | `ingest`, `forecast`, `requests`, `show` | what a plan says: of these, and to people |
-//! | `compression` | which compression pays on a device |
+//! | `compression`, `expected` | which compression pays on a device; what it saves and costs |
 //! | `storage`, `input_scan`, `kept`, `budget_error`, `make` | how plans are made, and refused |
 
 mod account;
 mod bin_groups;
 mod budget_error;
 mod compression;
+mod device;
 mod disk_usage;
 mod edges;
+mod expected;
 mod forecast;
 mod groups;
 mod index;
@@ -57,7 +59,9 @@ mod units;
 
 pub use self::budget_error::within;
 pub(crate) use self::compression::Sampled;
+pub use self::device::{Device, Measured};
 pub use self::disk_usage::DiskUsage;
+pub use self::expected::{Expected, ExpectedCodec};
 pub use self::forecast::{Forecast, Round, Stage};
 pub use self::index::Index;
 pub(crate) use self::input_scan::PART_BYTES;
@@ -180,6 +184,12 @@ impl Plan {
     /// requests for one does so with these options.
     pub fn io(&self, io: &IoOptions) -> IoOptions {
         IoOptions { requests: self.premises.settings.requests, ..io.clone() }
+    }
+
+    /// The throughput with the rates of the device of temporary files, where that was measured.
+    pub fn at_rates_of_device(&self, throughput: Throughput) -> Throughput {
+        let device = self.premises.settings.device;
+        device.map_or(throughput, |device| device.at_its_rates(throughput))
     }
 
     /// Makes sure that a storage has no more slabs on their way than this plan has memory for.

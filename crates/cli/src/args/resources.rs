@@ -82,6 +82,9 @@ pub(crate) struct ResourceArgs {
     /// Updates are scattered in a pass of their own, not as soon as new values are there (X-Stream)
     #[arg(long, help_heading = "Advanced", hide_short_help = true, requires = "route")]
     pub(crate) no_fuse: bool,
+    /// Vertices stay in memory, so that only updates are written (X-Stream): docs/disks.md
+    #[arg(long, hide = true, requires = "route")]
+    pub(crate) vertices_in_memory: bool,
 }
 
 /// Where updates wait.
@@ -202,6 +205,7 @@ impl ResourceArgs {
             stripe_bits: self.stripe_bits,
             block_bits: self.block_bits,
             route: self.route.and_then(|route| self.route_of(route)),
+            vertices_in_memory: self.vertices_in_memory,
             ..Settings::default()
         }
     }
@@ -223,14 +227,19 @@ impl ResourceArgs {
     /// An option of route `spill` that is said of another one.
     pub(crate) fn misplaced(&self) -> Option<&'static str> {
         use RouteArg::{Fold, Ranges, Send};
-        let options = [("--no-combine", self.no_combine), ("--no-fuse", self.no_fuse)];
+        let options = [
+            ("--no-combine", self.no_combine),
+            ("--no-fuse", self.no_fuse),
+            ("--vertices-in-memory", self.vertices_in_memory),
+        ];
         let is_other = matches!(self.route, None | Some(Fold | Ranges | Send));
         options.into_iter().find(|(_, is_said)| *is_said && is_other).map(|(option, _)| option)
     }
 
     /// Means of a run on a cluster, which has routes of its own.
     pub(crate) fn without_route(&self) -> Self {
-        Self { route: None, no_combine: false, no_fuse: false, ..self.clone() }
+        let (no_combine, no_fuse, vertices_in_memory) = (false, false, false);
+        Self { route: None, no_combine, no_fuse, vertices_in_memory, ..self.clone() }
     }
 
     /// Means with which a machine of a cluster reads: half of what it may take, the other half

@@ -42,6 +42,7 @@ impl Graph {
         let source = Source::with(&options.input, &options.resources)?;
         algorithm.check(&options.input.shown())?;
         let mut session = Session::within(options.resources.clone(), progress)?;
+        session.prices = options.price.read()?;
         // A run that is kept continues in the way in which it began.
         let graph = (&options.input, options.graph);
         let other = run::settled(&*algorithm, graph, &source, &session)?;
@@ -71,6 +72,7 @@ pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result
         let Begun { algorithm, options, checkpoints } = begun;
         let source = Source::with(&options.input, &options.resources)?;
         let mut session = Session::within(options.resources.clone(), progress)?;
+        session.prices = options.price.read()?;
         session.checkpoints = Some(checkpoints);
         answer((&*algorithm, &options), &source, session, true)
     })

@@ -7,7 +7,7 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
 
 use crate::algorithms::{Entry, REGISTRY, words};
-use crate::args::{CheckpointArgs, ResourceArgs};
+use crate::args::{CheckpointArgs, PriceArgs, ResourceArgs};
 
 /// An algorithm.
 #[derive(Debug)]
@@ -94,6 +94,11 @@ pub fn checkpoints() -> Vec<Parameter> {
 /// Parameters that say what of the machine may be taken.
 pub fn resources() -> Vec<Parameter> {
     parameters(&ResourceArgs::augment_args(Command::new("resources")))
+}
+
+/// Prices of what a run takes.
+pub fn prices() -> Vec<Parameter> {
+    parameters(&PriceArgs::augment_args(Command::new("prices")))
 }
 
 fn described(entry: &Entry) -> Algorithm {

@@ -185,6 +185,7 @@ impl Session {
             process_bytes: self.process_bytes,
             frontier: wanted.frontier,
             index: wanted.index,
+            device: self.device(),
             storage: match self.resources.edge_memory {
                 Some(cache_bytes) => StorageMode::Always { cache_bytes, values: false },
                 None => StorageMode::Auto,

@@ -77,3 +77,22 @@ fn reports_and_plans_say_how_chunks_are_compressed() {
     let plan = sandbox.must("explain pagerank graph.tsv --edge-memory 0 --compression lz4");
     assert!(plan.contains("lz4 on storage"), "{plan}");
 }
+
+#[test]
+fn forecasts_know_what_compression_saves_and_costs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prices", "disk_gb_month = 1000000\nmachine_hour = 0\n");
+    let explain = |more: &str| {
+        let line = "explain pagerank rmat:16 --edge-memory 0 --encoding compressed --price prices";
+        sandbox.must(&format!("{line} {more}"))
+    };
+    let plain = explain("");
+    assert!(!plain.contains(" of the bytes of edges"), "{plain}");
+    for codec in ["zstd", "lz4", "snappy", "zlib"] {
+        let plan = explain(&format!("--compression {codec}"));
+        assert!(plan.contains(&format!("{codec}: ")), "{plan}");
+        assert!(plan.contains(" of the bytes of edges") && plan.contains(" read an iteration"));
+        assert!(plan.contains(&format!("measured here, a core: {codec} takes ")), "{plan}");
+        assert!(plan.contains("\nprice     "), "{plan}");
+    }
+}

@@ -298,3 +298,18 @@ fn a_report_is_a_page_where_its_name_says_so() {
     let sum: u64 = times.iter().map(|entry| entry["iterations"].as_u64().unwrap()).sum();
     assert_eq!(Some(sum), report["iterations"].as_u64(), "{report}");
 }
+
+#[test]
+fn a_report_goes_to_standard_output_in_place_of_the_table() {
+    let sandbox = Sandbox::new();
+    sandbox.write("edges.csv", "0,1\n1,2\n");
+    let report: Value =
+        serde_json::from_str(&sandbox.must("run pagerank edges.csv -q --report -")).unwrap();
+    assert_eq!(report["algorithm"], "pagerank");
+    let text = sandbox.must("run pagerank edges.csv -q -o ranks.csv --report -");
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["graph"]["edges"], 2);
+    let ended = sandbox.run("run pagerank edges.csv -o - --report -");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--report -: results go to standard output"), "{}", ended.stderr);
+    assert_eq!(sandbox.files(), ["edges.csv", "ranks.csv"]);
+}

@@ -18,7 +18,8 @@ fn a_directory_is_measured() {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(lines.iter().all(|line| line.chars().count() <= 120), "{text}");
-    assert_eq!(sandbox.files(), [""; 0]);
+    assert!(text.ends_with("kept there: runs with --scratch there are planned with that\n"), "{text}");
+    assert_eq!(sandbox.files(), [".welter-rates"]);
 }
 
 #[test]
@@ -80,6 +81,8 @@ fn several_directories_are_measured_side_by_side_or_together() {
     assert_eq!(found["targets"].as_array().unwrap().len(), 1);
     assert_eq!(found["targets"][0]["directories"], serde_json::json!(["a", "b"]));
     assert_eq!(sandbox.files(), ["a", "b", "out.html", "out.json"]);
+    let kept = |name: &str| std::fs::read_dir(sandbox.path().join(name)).unwrap().count();
+    assert_eq!((kept("a"), kept("b")), (2, 1));
 }
 
 #[test]
@@ -93,6 +96,7 @@ fn what_cannot_be_measured_is_said() {
         ("probe nowhere", 73, "nowhere"),
         ("probe file", 73, "file"),
         ("probe . --html no/page.html", 73, "no"),
+        ("probe . --html -", 2, "standard output"),
         ("probe . --bytes 500000TiB", 74, "bytes of space are needed"),
     ] {
         let ended = sandbox.run(line);

@@ -99,3 +99,42 @@ fn memory_of_requests_is_part_of_the_budget() {
         Some(0)
     );
 }
+
+#[test]
+fn runs_are_planned_with_the_probe_of_their_temporary_files() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path().join("there")).unwrap();
+    sandbox.must("generate rmat 14 -q -o graph.tsv");
+    let of = "pagerank graph.tsv --edge-memory 0 --scratch there";
+    let run = format!("run {of} -q -o - --iterations 3");
+    let expected = sandbox.must(&run);
+    let explained = || sandbox.must(&format!("explain {of}"));
+    assert!(!explained().contains("after "), "{}", explained());
+    sandbox.must("probe there --bytes 2MiB --seconds 1 -q");
+    assert!(explained().contains("an iteration, after what the probe found"), "{}", explained());
+    assert!(!sandbox.must("explain pagerank graph.tsv --edge-memory 0").contains("the probe found"));
+    assert_eq!(sandbox.must(&run), expected);
+    let report: Value =
+        serde_json::from_str(&sandbox.must(&format!("run {of} -q --report -"))).unwrap();
+    assert_eq!(report["plan"]["requests"]["measured"], "probe");
+    // Rates change no answer, so damaged ones are left, and said.
+    let file = "there/.welter-rates";
+    let mut bytes = sandbox.read(file);
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    sandbox.write(file, bytes);
+    let ended = sandbox.run(&format!("run {of} -o - --iterations 3"));
+    assert_eq!((ended.code, &ended.stdout), (Some(0), &expected), "{}", ended.stderr);
+    let said = "note: rates of the probe are not used: ";
+    assert!(ended.stderr.contains(said) && ended.stderr.contains(".welter-rates"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_device_that_nobody_probed_is_looked_at_where_much_goes_there() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.must("explain pagerank rmat:24 --memory 300MiB --scratch .");
+    assert!(plan.contains("an iteration, after a short look"), "{plan}");
+    let plan = sandbox.must("explain pagerank rmat:12 --edge-memory 0 --scratch .");
+    assert!(!plan.contains("a short look"), "{plan}");
+    assert_eq!(sandbox.files(), [""; 0]);
+}

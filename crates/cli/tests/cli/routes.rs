@@ -1,5 +1,7 @@
 //! Routes that are forced: taken, or refused, and never left for another without a word.
 
+use serde_json::Value;
+
 use crate::checkpoint::begun;
 use crate::interrupt::{ended, signal};
 use crate::sandbox::Sandbox;
@@ -259,4 +261,35 @@ fn a_graph_is_kept_for_all_routes() {
     assert!(refused.stderr.contains("kept for all programs and routes"), "{}", refused.stderr);
     assert!(!sandbox.path().join("kept").exists());
     sandbox.must("ingest edges.csv -q -o kept --route fold");
+}
+
+/// X-Stream's own case: edges and updates are streamed, vertices stay where they are.
+#[test]
+fn with_vertices_in_memory_only_updates_are_written() {
+    let sandbox = Sandbox::new();
+    sandbox.must("generate rmat 13 -q -o graph.tsv");
+    let run = |more: &str| -> (String, u64) {
+        let line = "run pagerank graph.tsv --iterations 4 --edge-memory 0 -q -o - --report r.json";
+        let ranks = sandbox.must(&format!("{line} --threads 2 {more}"));
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        (ranks, report["storage"]["bytes_written"].as_u64().unwrap())
+    };
+    let route = "--route spill --no-combine";
+    let (expected, stored) = run(route);
+    let (fused, written) = run(&format!("{route} --vertices-in-memory"));
+    let (plain, written_plain) = run(&format!("{route} --no-fuse --vertices-in-memory"));
+    assert!(expected == fused && expected == plain);
+    // An update of a place and a number for each edge, in each iteration, and ends of slabs.
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    let figure = |name: &str| report["graph"][name].as_u64().unwrap();
+    let (edges, vertices) = (figure("edges"), figure("vertices"));
+    assert!(written >= 4 * edges * 8, "{written}");
+    assert!(written.abs_diff(written_plain) <= written / 10, "{written} {written_plain}");
+    // Elsewhere values go there too, eight bytes each, once more than there are iterations.
+    assert!(stored >= written + 4 * vertices * 8, "{stored} {written}");
+    let plan = sandbox.must(&format!("explain pagerank graph.tsv {route} --vertices-in-memory"));
+    assert!(plan.contains("spill, not combined; edges and updates on storage"), "{plan}");
+    let ended = sandbox.run("run pagerank graph.tsv --route fold --vertices-in-memory");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--vertices-in-memory is of --route spill"), "{}", ended.stderr);
 }

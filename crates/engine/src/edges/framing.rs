@@ -5,9 +5,8 @@
 //! and a frame says how it is compressed, so a choice that is not the best is no more than that.
 
 use std::sync::OnceLock;
-use std::time::Instant;
 
-use welter_store::frame::{Compression, Compressor, Decompressor};
+use welter_store::frame::Compression;
 
 use crate::plan::{CompressionMode, Plan, Sampled};
 
@@ -16,8 +15,6 @@ use crate::plan::{CompressionMode, Plan, Sampled};
 /// within 4 % as small as LZ4 does and is nowhere the best
 /// (docs/notebook/2026-11-26-compression.md).
 const CANDIDATES: [Compression; 2] = [Compression::Zstd, Compression::Lz4];
-/// Bytes of chunks that are looked at, and more up to the end of one.
-const SAMPLE_BYTES: usize = 1 << 18;
 
 /// The compression of chunks that are written.
 pub(crate) struct Framing {
@@ -70,38 +67,10 @@ impl Framing {
     pub(crate) fn compression(&self, chunks: &[&[u8]]) -> Compression {
         *self.chosen.get_or_init(|| {
             let sampled: Vec<Sampled> =
-                CANDIDATES.iter().filter_map(|codec| sample(*codec, chunks)).collect();
+                CANDIDATES.iter().filter_map(|codec| Sampled::of(*codec, chunks)).collect();
             self.look.as_ref().map_or(Compression::None, |look| look(&sampled))
         })
     }
-}
-
-/// Tries a codec on some chunks; it tells nothing where none of them becomes smaller.
-fn sample(compression: Compression, chunks: &[&[u8]]) -> Option<Sampled> {
-    let (mut compressor, mut decompressor) = (Compressor::new(compression)?, Decompressor::new());
-    let mut room = Vec::new();
-    let (mut plain, mut stored) = (0, 0);
-    let (mut compress, mut decompress) = (0.0, 0.0);
-    for chunk in chunks {
-        if plain >= SAMPLE_BYTES {
-            break;
-        }
-        room.resize(room.len().max(chunk.len()), 0);
-        let began = Instant::now();
-        let frame = compressor.frame(chunk).unwrap_or(chunk);
-        compress += began.elapsed().as_secs_f64();
-        let began = Instant::now();
-        decompressor.chunk(frame, &mut room).ok()?;
-        decompress += began.elapsed().as_secs_f64();
-        (plain, stored) = (plain + chunk.len(), stored + frame.len());
-    }
-    let bytes = plain.max(1) as f64;
-    (stored < plain).then_some(Sampled {
-        compression,
-        ratio: stored as f64 / bytes,
-        compress: compress / bytes,
-        decompress: decompress / bytes,
-    })
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::vertices::Vertices;
 use crate::machine::arena::{Arena, Buffer};
 use crate::machine::storage::Storage;
-use crate::plan::Plan;
+use crate::plan::{Plan, StateAccess};
 
 /// A graph, ready to be iterated over.
 pub struct Graph {
@@ -238,7 +238,10 @@ impl Graph {
             let what = "the plan keeps degrees on storage, and the workers were given none";
             return Err(EngineError::internal(what));
         };
-        let stored = self.column(storage, size_of::<u32>())?;
+        let state = self.plan.storage().map(|plan| plan.state);
+        let in_memory = state.is_some_and(StateAccess::vertices_in_memory);
+        let in_memory = in_memory.then(|| storage.in_memory());
+        let stored = self.column(in_memory.as_ref().unwrap_or(storage), size_of::<u32>())?;
         let mut io = ColumnIo::new(&stored)?;
         for (number, stripe) in self.stripes.iter().enumerate() {
             let mut column = io.blank()?;

@@ -184,6 +184,10 @@ fn counted(
         Some(storage) => {
             let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
             let throughput = of_chunks.throughput(bytes, workers.threads(), workers.arena())?;
+            let throughput = match keeping {
+                None => plan.at_rates_of_device(throughput),
+                Some(_) => throughput,
+            };
             Ok((throughput, storage.free_bytes()? + taken))
         }
         None => Ok((Throughput::of_core(), u64::MAX)),

@@ -51,6 +51,7 @@ pub struct KeepOptions {
 /// the program that will run.
 pub fn settings(settings: &Settings) -> Settings {
     Settings {
+        device: None,
         storage: StorageMode::Kept,
         // Its readers may have a slower device than there is here, or less memory.
         encoding: settings.encoding.or(Some(Encoding::Compressed)),

@@ -5,7 +5,9 @@
 //! for ([`Stage::seconds`]). Both are measured where the run is: the device by a short look
 //! ([`Throughput`]), codecs on the first chunks that are written ([`Sampled`]).
 
-use welter_store::frame::Compression;
+use std::time::Instant;
+
+use welter_store::frame::{Compression, Compressor, Decompressor};
 
 use super::forecast::Stage;
 use super::storage::ITERATIONS;
@@ -16,6 +18,9 @@ use crate::machine::throughput::Throughput;
 /// A codec that saves less than a twentieth is not taken: it may save nothing on a machine that has
 /// something else to do, or of chunks that are unlike the first.
 const MARGIN: f64 = 0.95;
+
+/// Bytes of chunks that are looked at, and more up to the end of one.
+const SAMPLE_BYTES: usize = 1 << 18;
 
 /// A codec, and what it made of a sample of chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +37,34 @@ impl Sampled {
     /// No compression at all.
     const NONE: Self =
         Self { compression: Compression::None, ratio: 1.0, compress: 0.0, decompress: 0.0 };
+
+    /// Tries a codec on some chunks; it tells nothing where none of them becomes smaller.
+    pub(crate) fn of(compression: Compression, chunks: &[&[u8]]) -> Option<Self> {
+        let mut compressor = Compressor::new(compression)?;
+        let (mut decompressor, mut room) = (Decompressor::new(), Vec::new());
+        let (mut plain, mut stored) = (0, 0);
+        let (mut compress, mut decompress) = (0.0, 0.0);
+        for chunk in chunks {
+            if plain >= SAMPLE_BYTES {
+                break;
+            }
+            room.resize(room.len().max(chunk.len()), 0);
+            let began = Instant::now();
+            let frame = compressor.frame(chunk).unwrap_or(chunk);
+            compress += began.elapsed().as_secs_f64();
+            let began = Instant::now();
+            decompressor.chunk(frame, &mut room).ok()?;
+            decompress += began.elapsed().as_secs_f64();
+            (plain, stored) = (plain + chunk.len(), stored + frame.len());
+        }
+        let bytes = plain.max(1) as f64;
+        (stored < plain).then_some(Self {
+            compression,
+            ratio: stored as f64 / bytes,
+            compress: compress / bytes,
+            decompress: decompress / bytes,
+        })
+    }
 }
 
 impl Plan {

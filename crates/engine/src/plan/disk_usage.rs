@@ -43,7 +43,8 @@ impl DiskUsage {
         let pages = premises.stripes_most() * ALIGN as u64;
         let column = |bytes: u64| if bytes > 0 { premises.vertices * bytes + pages } else { 0 };
         let values = if state.values_stored() { column(program.value) } else { 0 };
-        let degrees = if state.degrees_stored(&program) { column(4) } else { 0 };
+        let in_memory = state.vertices_in_memory();
+        let degrees = if state.degrees_stored(&program) && !in_memory { column(4) } else { 0 };
         let Some(way) = state.out_of_core() else {
             return Self { degrees, values, edges, ..Self::default() };
         };
@@ -51,7 +52,8 @@ impl DiskUsage {
             OutOfCore::Ranges(_) => (2 * (column(program.signal()) + column(program.active())), 0),
             OutOfCore::Spill(spill) => {
                 let signals = if spill.fused { 0 } else { column(program.signal()) };
-                (signals + column(program.active()), spill.disk_bytes(premises))
+                let columns = signals + column(program.active());
+                (if in_memory { 0 } else { columns }, spill.disk_bytes(premises))
             }
             // The column beside has ranks.
             OutOfCore::Triangles(rows) => (column(4), rows.disk_bytes(premises)),

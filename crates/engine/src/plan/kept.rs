@@ -113,7 +113,8 @@ impl Plan {
                 shape,
                 vertices: kept.vertices,
                 program: layout,
-                settings: *settings,
+                // Its edges are on a device of their own.
+                settings: Settings { device: None, ..*settings },
                 budget_bytes: settings.budget(machine),
                 even_stripes: false,
             };

@@ -29,6 +29,27 @@ impl Plan {
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Self, EngineError> {
+        let as_ever = Settings { device: None, ..*settings };
+        let plan = Self::with_requests(shape, layout, &as_ever, machine)?;
+        let Some(device) = settings.device.filter(|_| plan.storage().is_some()) else {
+            return Ok(plan);
+        };
+        let Premises { threads, budget_bytes, .. } = plan.premises;
+        let requests = device.requests(settings.requests, threads as u64, budget_bytes);
+        let settings = Settings { requests, threads: Some(threads), ..*settings };
+        // Requests that have no room are not worth that much.
+        let is_alike = |other: &Self| other.storage().is_some();
+        let other = Self::with_requests(shape, layout, &settings, machine).ok().filter(is_alike);
+        Ok(other.unwrap_or(plan))
+    }
+
+    /// The plan whose requests are as the settings say, or as ever.
+    fn with_requests(
+        shape: Shape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
         settings.check()?;
         layout.check(settings)?;
         with_threads(settings, machine, shape.edges, |threads| {

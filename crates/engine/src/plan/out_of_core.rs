@@ -36,8 +36,13 @@ impl StateAccess {
     pub fn values_stored(self) -> bool {
         match self {
             Self::Dense { values_stored, .. } => values_stored,
-            Self::OutOfCore(_) => true,
+            Self::OutOfCore(_) => !self.vertices_in_memory(),
         }
+    }
+
+    /// Whether vertices are in memory, and only updates on storage.
+    pub(crate) fn vertices_in_memory(self) -> bool {
+        matches!(self, Self::OutOfCore(OutOfCore::Spill(SpillPlan { resident: true, .. })))
     }
 
     /// Whether there is room to relax the graph part by part.

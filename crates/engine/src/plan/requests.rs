@@ -1,6 +1,7 @@
 //! Requests to storage, as a plan states them.
 
 use super::Plan;
+use super::device::Measured;
 use super::traffic::Traffic;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::DEPTH;
@@ -22,9 +23,17 @@ pub struct PlannedRequests {
     pub writes: u64,
     /// Whether the page cache stands between, as the user says.
     pub cached: bool,
+    /// How the device was measured that they follow, if they do.
+    pub measured: Option<Measured>,
 }
 
 impl Plan {
+    /// How the device was measured that requests follow; none where the user says them all.
+    fn measured(&self) -> Option<Measured> {
+        let of_graph = self.in_flight().map(|_| Measured::Probe);
+        of_graph.or(self.premises.settings.device.map(|device| device.measured))
+    }
+
     /// Requests of the run to storage; `None` where it needs none.
     pub fn requests(&self) -> Option<PlannedRequests> {
         self.storage()?;
@@ -42,6 +51,7 @@ impl Plan {
             reads: read.div_ceil(read_bytes),
             writes: written.div_ceil(write_bytes),
             cached: requests.cached,
+            measured: self.measured(),
         })
     }
 }

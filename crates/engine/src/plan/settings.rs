@@ -4,6 +4,7 @@ use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 use welter_store::io::{IN_FLIGHT_MOST, REQUEST_BYTES_LEAST, REQUEST_BYTES_MOST, Requests};
 
+use super::device::Device;
 use crate::EngineError;
 use crate::edges::footprint::{CHUNK_BYTES_MAX, frames};
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -45,11 +46,16 @@ pub struct Settings {
     pub storage: StorageMode,
     /// Where updates wait, of what goes to storage.
     pub route: Option<Route>,
+    /// Whether route `spill` keeps vertices in memory, so that only updates go to storage.
+    pub vertices_in_memory: bool,
     /// Bytes of groups, or of rows, that a worker has in memory.
     pub group_bytes: Option<u64>,
     /// How large requests to storage are, and how many each worker has in flight. It changes no
     /// answer.
     pub requests: Requests,
+    /// The device of temporary files, if it was measured: requests that nothing is said of follow
+    /// it. It changes no answer.
+    pub device: Option<Device>,
     /// Whether stream programs continue reading edges from storage that can never be candidates
     /// again, instead of writing the others anew. It changes no answer.
     pub keeps_edges: bool,

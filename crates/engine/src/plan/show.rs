@@ -6,6 +6,7 @@ use std::fmt::Write;
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
+use super::device::Measured;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::memory::Memory;
@@ -103,7 +104,11 @@ impl Plan {
     fn show_requests(&self, lines: &mut String) -> fmt::Result {
         let Some(requests) = self.requests() else { return Ok(()) };
         let PlannedRequests { read_bytes, write_bytes, reads, writes, .. } = requests;
-        let found = if self.in_flight().is_some() { ", after what the probe found" } else { "" };
+        let found = match requests.measured {
+            Some(Measured::Probe) => ", after what the probe found",
+            Some(Measured::Look) => ", after a short look",
+            None => "",
+        };
         for (head, bytes, what, count, in_flight, found) in [
             ("requests", read_bytes, "read", reads, requests.reads_in_flight, found),
             ("", write_bytes, "write", writes, requests.writes_in_flight, ""),
@@ -163,6 +168,14 @@ fn route(plan: &Plan) -> &'static str {
     };
     match storage.state {
         StateAccess::OutOfCore(OutOfCore::Ranges(_)) => "ranges, edges and state on storage",
+        StateAccess::OutOfCore(OutOfCore::Spill(plan)) if plan.resident => {
+            match (plan.combined, plan.fused) {
+                (true, true) => "spill, edges and updates on storage",
+                (true, false) => "spill, not fused; edges and updates on storage",
+                (false, true) => "spill, not combined; edges and updates on storage",
+                (false, false) => "spill, plain; edges and updates on storage",
+            }
+        }
         StateAccess::OutOfCore(OutOfCore::Spill(plan)) => match (plan.combined, plan.fused) {
             (true, true) => "spill, edges, state and updates on storage",
             (true, false) => "spill, not fused; edges, state and updates on storage",
@@ -182,6 +195,9 @@ fn state_is(storage: Option<&StoragePlan>) -> &'static str {
     match storage.map(|storage| storage.state) {
         Some(StateAccess::OutOfCore(OutOfCore::Triangles(_))) => {
             "rows of some, marks, and what goes by"
+        }
+        Some(StateAccess::OutOfCore(OutOfCore::Spill(SpillPlan { resident: true, .. }))) => {
+            "values, signals of some, and what goes by"
         }
         Some(StateAccess::OutOfCore(_)) => "signals of some, and what goes by",
         Some(StateAccess::Dense { values_stored: true, .. }) => "signals, and some values",

@@ -8,7 +8,10 @@ use super::traffic::Traffic;
 use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::kernel::BUFFER;
 use crate::machine::arena::SLAB_BYTES;
+use welter_store::io::ALIGN;
 
+/// Bytes of the out-degree of a vertex.
+const DEGREE_BYTES: u64 = 4;
 /// Sources of the narrowest partition, unless a stripe is wider.
 const SOURCES_LEAST: u64 = 1 << 16;
 
@@ -23,13 +26,17 @@ pub struct SpillPlan {
     pub combined: bool,
     /// Whether a partition is scattered as soon as it was gathered.
     pub fused: bool,
+    /// Whether values, degrees and what lies between gather and scatter are in memory, so that
+    /// only updates go to storage (X-Stream, section 3.2).
+    pub resident: bool,
 }
 
 impl SpillPlan {
     /// Partitions as wide as half of `spare` bytes allows: the wider, the more updates meet before
     /// they are written.
     pub(super) fn new(premises: &Premises, spare: u64, combined: bool, fused: bool) -> Self {
-        let of = |sources| Self { sources, combined, fused };
+        let resident = premises.settings.vertices_in_memory;
+        let of = |sources| Self { sources, combined, fused, resident };
         let least = SOURCES_LEAST.max(1 << premises.edges.stripe_bits);
         let narrow = of(least).bytes(premises);
         let fits = |sources: &u64| {
@@ -52,14 +59,18 @@ impl SpillPlan {
         // Checkpoints say who is active, so that is stored where they are written.
         let stored = between.max(layout.active());
         let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
+        let vertex = layout.value + DEGREE_BYTES + stored;
+        let pages = premises.stripes_most() * 3 * ALIGN as u64;
+        let resident = if self.resident { premises.vertices * vertex + pages } else { 0 };
         let masks = if extended { 0 } else { (premises.vertices >> premises.edges.block_bits) * 8 };
         premises
             .account()
             .shared(room * (layout.signal() + flag))
+            .shared(resident)
             .shared(footprint::piece_reader(between, &premises.settings.requests))
             .shared(masks)
             .shared(footprint::chunk_lists(self.chunks(premises)))
-            .each_worker(footprint::column_io(layout.value + 4 + stored, bits))
+            .each_worker(footprint::column_io(vertex, bits))
             .each_worker(footprint::records(layout.record()) + said)
             .each_worker(footprint::slab_writer(&premises.settings.requests))
             .each_worker(premises.update_frame_bytes())
@@ -135,7 +146,7 @@ impl SpillPlan {
     pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
         let updates = self.records(premises) * premises.program.record();
         let stored =
-            if self.fused { 0 } else { premises.program.signal() + premises.program.active() };
+            if self.fused || self.resident { 0 } else { premises.program.signal() + premises.program.active() };
         let moved = updates + premises.vertices * stored;
         Traffic { read: moved, written: moved }
     }

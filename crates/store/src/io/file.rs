@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, MemfdFlags, OFlags, StatxFlags, memfd_create};
 use rustix::io::Errno;
 
 use super::faults::{self, Call, Faults};
@@ -15,9 +15,14 @@ use super::options::IoOptions;
 use super::place::ALIGN;
 use crate::StoreError;
 
-/// A file without a name in `directory`; gone when it is closed, however the process ends.
+/// A file without a name in `directory`, or in memory; gone when it is closed, however the process
+/// ends.
 pub(super) fn scratch(directory: &Path, options: &IoOptions) -> io::Result<File> {
     faults::check(options.faults.as_ref(), Call::Create)?;
+    if options.in_memory {
+        let file = memfd_create("welter", MemfdFlags::CLOEXEC)?;
+        return Ok(file.into());
+    }
     let flags = OFlags::TMPFILE.bits() as i32;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(directory);
     match opened {

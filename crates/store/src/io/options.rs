@@ -32,6 +32,9 @@ pub struct IoOptions {
     pub direct: bool,
     /// How large requests are, and how many are in flight.
     pub requests: Requests,
+    /// Whether scratch files are memory, whatever directories are named: for columns that code
+    /// which reads and writes files shall find there.
+    pub in_memory: bool,
     /// Calls that fail on purpose, for tests.
     pub faults: Option<Arc<Faults>>,
     /// Where files to be read lie, if not on this machine.
@@ -46,6 +49,8 @@ impl Default for IoOptions {
     fn default() -> Self {
         let (totals, closing) = (IoTotals::default(), Closing::default());
         let (mode, requests) = (IoMode::Auto, Requests::default());
-        Self { mode, direct: true, requests, faults: None, remote: None, totals, closing }
+        let (direct, in_memory) = (true, false);
+        let (faults, remote) = (None, None);
+        Self { mode, direct, requests, in_memory, faults, remote, totals, closing }
     }
 }

@@ -20,6 +20,11 @@ const BYTES: u64 = 512 << 20;
 const BYTES_LEAST: u64 = 64 << 10;
 /// Small reads whose latency is looked at, at most.
 const LATENCY_READS: usize = 400;
+/// Ways of asking that a short look tries, the usual one first: bytes of a request, and how many.
+const LOOKS: [(u32, u32); 5] =
+    [(512 << 10, 4), (512 << 10, 1), (512 << 10, 16), (64 << 10, 16), (128 << 10, 8)];
+/// Time of each of them.
+const LOOK: Duration = Duration::from_millis(50);
 /// Parts of the time, of which writing and reading have 9 each.
 const PARTS: u32 = 20;
 
@@ -70,6 +75,30 @@ pub(super) fn measure(
     let read = |bytes, depth, time| bench.read(&filled, bytes, depth, time);
     let read = sweep(&sizes, 9 * part, read)?;
     Ok((Probe { read, write, direct: filled.volume.is_direct() }, latency))
+}
+
+pub(super) fn look(
+    directories: &[PathBuf],
+    bytes: u64,
+    io: &IoOptions,
+    progress: &Progress,
+) -> Result<Probe, StoreError> {
+    let options = ProbeOptions { bytes: Some(bytes), time: LOOK, io: io.clone() };
+    let options = &options;
+    let bytes = room(directories, options)?;
+    let phase = progress.phase("look", Unit::Bytes, None);
+    let bench = Bench { directories, options, bytes, progress, phase };
+    let all = |way: &dyn Fn(u32, u32) -> Result<Option<Rate>, StoreError>| {
+        let rates = LOOKS.iter().map(|(bytes, depth)| way(*bytes, *depth));
+        let mut rates: Vec<Rate> =
+            rates.filter_map(Result::transpose).collect::<Result<_, StoreError>>()?;
+        rates.sort_unstable_by_key(|rate| (rate.request_bytes, rate.depth));
+        Ok::<_, StoreError>(rates)
+    };
+    let write = all(&|bytes, depth| bench.write(bytes, depth, LOOK))?;
+    let filled = bench.fill(4 * LOOK)?;
+    let read = all(&|bytes, depth| bench.read(&filled, bytes, depth, LOOK))?;
+    Ok(Probe { read, write, direct: filled.volume.is_direct() })
 }
 
 /// Bytes that may lie on the devices: as many as is said, else less on a small disk.

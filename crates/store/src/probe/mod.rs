@@ -3,12 +3,14 @@
 //! Every device has its own best size: 64 KiB on one, 16 MiB on another, and often another one for
 //! reading than for writing. [`Probe::measure`] tries them on scratch files of the directories in
 //! question, through the same volumes and queues that runs use; a graph that is kept keeps the
-//! result, and runs are planned with it.
+//! result, as does any other directory, and runs are planned with it. [`Probe::look`] tries a few
+//! of them in less than a second, for runs that find no result.
 //!
 //! Files are written as runs write them: fresh, growing, with data that nothing compresses. They
 //! are read past the page cache; where that is impossible, the cache is emptied first, as far as
 //! the system does that, and [`Probe::direct`] says so.
 
+mod beside;
 mod figures;
 mod measure;
 mod sweep;
@@ -19,6 +21,7 @@ use bytemuck::{Pod, Zeroable};
 use welter_progress::Progress;
 
 use crate::StoreError;
+use crate::io::IoOptions;
 pub use figures::{Latency, Probe, ProbeOptions, Rate, RequestLimit};
 
 /// Kind of a sealed file that holds a probe.
@@ -46,6 +49,21 @@ impl Probe {
         progress: &Progress,
     ) -> Result<(Self, Latency), StoreError> {
         measure::measure(directories, options, progress)
+    }
+
+    /// Measures directories in about half a second, by a few ways of asking for at most
+    /// `bytes` bytes: enough to know about how fast they are, and how many requests they want.
+    /// Nothing is left in them.
+    ///
+    /// # Errors
+    /// As those of [`Self::measure`].
+    pub fn look(
+        directories: &[PathBuf],
+        bytes: u64,
+        io: &IoOptions,
+        progress: &Progress,
+    ) -> Result<Self, StoreError> {
+        measure::look(directories, bytes, io, progress)
     }
 
     /// The smallest requests that read nearly as fast as the best (95 %), and how many at a time.

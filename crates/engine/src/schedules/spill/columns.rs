@@ -31,6 +31,8 @@ impl SpillColumns {
         storage: &Storage,
         (plan, keeps_active): (SpillPlan, bool),
     ) -> Result<Self, EngineError> {
+        let in_memory = plan.resident.then(|| storage.in_memory());
+        let storage = in_memory.as_ref().unwrap_or(storage);
         let signals = || graph.column(storage, shape.signal);
         let active = || graph.column(storage, 1);
         let flags = shape.capabilities.frontier && (!plan.fused || keeps_active);
