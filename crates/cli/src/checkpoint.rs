@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
-use welter_engine::{CheckpointOptions, Checkpoints, Every};
+use welter_engine::{CHECKPOINT_PART_BYTES, CheckpointOptions, Checkpoints, Every};
 use welter_input::{InputError, source};
 use welter_objects::{Bucket, Location, Upload};
 use welter_progress::FailureKind;
@@ -32,6 +32,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::laid::Laid;
 use crate::load::Source;
+use crate::local;
 use crate::renamed;
 
 /// Description of a run. Another layout of it is another version.
@@ -223,16 +224,18 @@ pub(crate) fn begin_as(
     algorithm: &dyn Algorithm,
     source: &Source,
 ) -> Result<Option<Checkpoints>, Failure> {
-    let CheckpointArgs { checkpoint, checkpoint_every } = &args.checkpoint;
+    let CheckpointArgs { checkpoint, checkpoint_every, checkpoint_disks } = &args.checkpoint;
     let Some(directory) = checkpoint.clone() else { return Ok(None) };
     let (remote, directory) = (elsewhere::of(&directory)?, elsewhere::trimmed(&directory));
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
+    refuse_disks(checkpoint_disks, remote.is_some())?;
     let job = Job::of(arguments, args, algorithm, source)?;
     let job = serde_json::to_vec(&job).map_err(Failure::bug)?;
+    let disks = checkpoint_disks.clone();
     let every = checkpoint_every.map_or(Every::Share, Every::Iterations);
-    let options = CheckpointOptions { directory, every, run: None, faults: None };
+    let options = CheckpointOptions { directory, disks, every, run: None, faults: None };
     let begun = match &remote {
         Some(remote) => Checkpoints::begin_elsewhere(&options, remote, &job),
         None => Checkpoints::begin(&options, &job),
@@ -252,10 +255,30 @@ pub(crate) fn begin_as(
     Ok(Some(begun))
 }
 
-/// Bytes of memory that writing checkpoints takes: parts on their way to a bucket.
+/// Refuses disks where no checkpoint can lie.
+fn refuse_disks(disks: &[PathBuf], is_elsewhere: bool) -> Result<(), Failure> {
+    let Some(first) = disks.first() else { return Ok(()) };
+    if is_elsewhere {
+        let what = format!("--checkpoint-disk={}: checkpoints go to a bucket", first.display());
+        return Err(Failure::usage(what).hint("leave --checkpoint-disk out"));
+    }
+    disks.iter().try_for_each(|disk| local::only(disk, "checkpoints are written"))?;
+    disks.iter().find(|disk| !disk.is_dir()).map_or(Ok(()), |other| {
+        let other = other.display();
+        Err(Failure::output(format!("{other}: no directory for a part of checkpoints")))
+    })
+}
+
+/// Bytes of memory that writing checkpoints takes: parts on their way to a bucket or to disks.
 pub(crate) fn held_bytes(args: &CheckpointArgs) -> u64 {
     let is_elsewhere = |directory: &PathBuf| Location::of(directory).is_some();
-    if args.checkpoint.as_ref().is_some_and(is_elsewhere) { Upload::MEMORY_BYTES } else { 0 }
+    if args.checkpoint.as_ref().is_some_and(is_elsewhere) {
+        return Upload::MEMORY_BYTES;
+    }
+    match args.checkpoint_disks.len() as u64 {
+        0 => 0,
+        others => (others + 1) * CHECKPOINT_PART_BYTES,
+    }
 }
 
 /// Keeps how the edges of a run lie, where its checkpoints depend on it.

@@ -23,6 +23,7 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
     let said = [
         ("--checkpoint-every", checkpoint.checkpoint_every.is_some()),
+        ("--checkpoint-disk", !checkpoint.checkpoint_disks.is_empty()),
         ("--threads", resources.threads.is_some()),
         ("--edge-memory", resources.edge_memory.is_some()),
         ("--edge-cache", resources.edge_cache.is_some()),

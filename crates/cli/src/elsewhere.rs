@@ -11,9 +11,10 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use welter_objects::{
-    Bucket, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload, Version,
+    Bucket, Listed, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload, Version,
 };
 use welter_progress::FailureKind;
 use welter_store::StoreError;
@@ -116,6 +117,16 @@ impl Remote for Elsewhere {
         let listed = self.bucket.list(&format!("{}/", key(folder)?.trim_end_matches('/')));
         let listed = listed.map_err(|error| store_error(folder, &error))?;
         Ok(listed.into_iter().map(|it| it.location.to_string().into()).collect())
+    }
+
+    fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        let listed = self.bucket.list(&format!("{}/", key(folder)?.trim_end_matches('/')));
+        let listed = listed.map_err(|error| store_error(folder, &error))?;
+        let now = SystemTime::now();
+        // One of a clock that is ahead was just written.
+        let age = |modified| now.duration_since(modified).unwrap_or_default();
+        let aged = |it: Listed| (it.location.to_string().into(), age(it.modified));
+        Ok(listed.into_iter().map(aged).collect())
     }
 
     fn delete(&self, file: &Path) -> Result<(), StoreError> {

@@ -47,7 +47,7 @@ pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
     format!("time      {}", lines.join(&format!("\n{:10}", "")))
 }
 
-/// What is expected of a codec, for people.
+/// Lines on a codec that is expected to be used, for people.
 fn of_codec(codec: &ExpectedCodec, traffic: Traffic) -> [String; 2] {
     let ExpectedCodec { compression, edges, rates: [compress, decompress], .. } = codec;
     let name = compression.name();

@@ -53,10 +53,11 @@ pub(crate) fn explained(
         let unknown = session.prices.as_ref().map_or("", |_| UNKNOWN_PRICE);
         return Ok(text + unknown);
     }
-    let throughput = session.throughput(plan)?;
     let throughput = match source {
-        Source::Kept(_, kept) => kept.at_its_rate(throughput)?,
-        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => throughput,
+        Source::Kept(_, kept) => session.throughput_of(plan, kept)?,
+        Source::Files(_) | Source::Generator(..) | Source::InMemoryEdges(_) => {
+            session.throughput(plan)?
+        }
     };
     let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &throughput);

@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use welter_engine::kept::{self, Checked, KeepOptions, Manifest, StaleStaging};
+use welter_engine::kept::{self, Checked, KeepOptions, Manifest, OrphanedObjects, StaleStaging};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
 use welter_objects::Location;
 use welter_store::StoreError;
-use welter_store::io::IoOptions;
+use welter_store::io::{IoOptions, Remote};
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
 use crate::elsewhere;
@@ -130,11 +131,18 @@ pub(crate) fn keep(
     let Some(remote) = elsewhere::of(directory)? else {
         return session.keep(&wanted, &options(directory.to_owned()));
     };
+    // A user who may not list or remove them may keep a graph all the same.
+    let target = elsewhere::trimmed(directory);
+    let left = kept::clear_elsewhere(&remote, &target).unwrap_or_default();
     // A graph is made on this machine, and goes to the bucket as soon as it is whole.
     let staging = Staging::new(session);
-    let (_, leftovers, notes) = session.keep(&wanted, &options(staging.0.clone()))?;
+    let (_, leftovers, mut notes) = session.keep(&wanted, &options(staging.0.clone()))?;
+    if left.removed > 0 {
+        let objects = counted(left.removed, "object", "objects");
+        notes.push(format!("removed {objects} there, which an ingest left that did not end"));
+    }
     let kept = open(&staging.0)?;
-    let manifest = kept.send(&remote, &elsewhere::trimmed(directory), &session.progress)?;
+    let manifest = kept.send(&remote, &target, &session.progress)?;
     Ok((manifest, leftovers, notes))
 }
 
@@ -205,11 +213,37 @@ pub(crate) fn remove(args: &RemoveArgs) -> Result<(), Failure> {
 /// Removes a kept graph.
 pub(crate) fn remove_graph(directory: &Path) -> Result<(), Failure> {
     if let Some(remote) = elsewhere::of(directory)? {
-        return Ok(open(directory)?.remove_from(&remote)?);
+        return remove_elsewhere(directory, &remote);
     }
     match kept::remove(directory) {
         Err(StoreError::Missing { .. }) => Err(not_here(directory)),
         done => Ok(done?),
+    }
+}
+
+/// Removes a graph from a bucket, and what ingests left there that were killed.
+fn remove_elsewhere(directory: &Path, remote: &Arc<dyn Remote>) -> Result<(), Failure> {
+    let target = elsewhere::trimmed(directory);
+    match kept::refuse_to_replace(remote, &target) {
+        Err(StoreError::Create { .. }) => {
+            open(directory)?.remove_from(remote)?;
+            // Of objects that were opened this one knows that they were there. Who may not list
+            // any has removed what the manifest named.
+            if let Some(anew) = elsewhere::of(directory)? {
+                let _ = kept::clear_elsewhere(&anew, &target);
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+        Ok(()) => match kept::clear_elsewhere(remote, &target)? {
+            OrphanedObjects { removed: 0, young: 0 } => Err(not_here(directory)),
+            OrphanedObjects { removed: 0, young } => {
+                let objects = counted(young, "object", "objects");
+                let what = format!("and {objects} of an ingest are less than a day old");
+                Err(not_here(directory).hint(format!("{what}: it may be at work still")))
+            }
+            OrphanedObjects { .. } => Ok(()),
+        },
     }
 }
 

@@ -153,7 +153,7 @@ impl Graph {
         vertices: Vertices,
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let source = Source::of(&input)?;
             let files = files(&source, &input);
@@ -202,7 +202,7 @@ impl Graph {
         words: &[String],
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let ReadWords { input, weights, reading, resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             let mut options = input.options(weights.choice(), session.resources.threads);
@@ -227,7 +227,7 @@ impl Graph {
         tables: Vec<Frame>,
         progress: &Progress,
     ) -> Result<Answer, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let (algorithm, RunArgs { direction, checkpoint, resources, price }) =
                 parsed::<RunWords>(words)?.algorithm.split();
             if checkpoint.checkpoint.is_some() {
@@ -264,7 +264,7 @@ impl Graph {
     /// # Errors
     /// As of `welter explain`.
     pub fn explain(&self, words: &[String], progress: &Progress) -> Result<String, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let (algorithm, RunArgs { direction, resources, price, .. }) =
                 parsed::<RunWords>(words)?.algorithm.split();
             let mut session = Session::within(resources, progress)?;
@@ -285,7 +285,7 @@ impl Graph {
         words: &[String],
         progress: &Progress,
     ) -> Result<Vec<String>, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let KeepWords { disks, resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             ingest::refuse_to_replace(directory)?;

@@ -29,8 +29,12 @@ Path = str | os.PathLike[str]
 /// The text of the module.
 pub(crate) fn module() -> String {
     let all = algorithms();
-    let of_runs: Vec<Parameter> =
-        [undirected()].into_iter().chain(checkpoints()).chain(resources()).chain(prices()).collect();
+    let of_runs: Vec<Parameter> = [undirected()]
+        .into_iter()
+        .chain(checkpoints())
+        .chain(resources())
+        .chain(prices())
+        .collect();
     let mut text = HEAD.to_owned();
     let names: Vec<String> =
         all.iter().map(|algorithm| format!("    \"{}\",\n", algorithm.name)).collect();

@@ -138,7 +138,7 @@ impl From<PlannedRequests> for RequestFigures {
             io: if planned.cached { "cached" } else { "direct" },
             measured: planned.measured.map(|by| match by {
                 Measured::Probe => "probe",
-                Measured::Look => "look",
+                Measured::AtStart => "look",
             }),
         }
     }
@@ -175,6 +175,8 @@ struct StorageFigures {
     bytes_on_storage: u64,
     bytes_written: u64,
     bytes_read: u64,
+    /// Both, of an edge in an iteration or a pass.
+    bytes_per_edge: f64,
     reads: u64,
     writes: u64,
     /// Seconds that each thread waited for it, on average.
@@ -196,7 +198,7 @@ fn is_plain(parallel: &[Option<u64>]) -> bool {
 }
 
 impl StorageFigures {
-    fn of(graph: &Graph, session: &Session) -> Option<Self> {
+    fn of(graph: &Graph, iterations: u64, session: &Session) -> Option<Self> {
         graph.plan().storage()?;
         let stats = session.moved();
         let waited = stats.waited.as_secs_f64() / graph.plan().premises.threads as f64;
@@ -207,6 +209,8 @@ impl StorageFigures {
             bytes_on_storage: graph.stored_bytes(),
             bytes_written: stats.bytes_written,
             bytes_read: stats.bytes_read,
+            bytes_per_edge: (stats.bytes_read + stats.bytes_written) as f64
+                / (graph.edges().max(1) * iterations.max(1)) as f64,
             reads: stats.reads,
             writes: stats.writes,
             seconds_waited: waited,
@@ -357,7 +361,7 @@ impl Report {
                 in_flight_bytes: plan.in_flight(),
             },
             times,
-            storage: StorageFigures::of(graph, session),
+            storage: StorageFigures::of(graph, answer.iterations, session),
             edge_cache: None,
             lies_elsewhere: false,
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),

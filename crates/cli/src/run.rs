@@ -307,14 +307,12 @@ fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<Outputs, Fail
         outputs.promise(path)?;
     }
     match args.report.as_deref() {
-        Some(report) if is_stdout(report) => {
-            if args.output.as_deref().is_some_and(is_stdout) {
-                let what = "--report -: results go to standard output already";
-                return Err(Failure::usage(what).hint("name a file for one of them"));
-            }
+        Some(report) if !is_stdout(report) => outputs.promise(report)?,
+        Some(_) if args.output.as_deref().is_some_and(is_stdout) => {
+            let what = "--report -: results go to standard output already";
+            return Err(Failure::usage(what).hint("name a file for one of them"));
         }
-        Some(report) => outputs.promise(report)?,
-        None => {}
+        _ => {}
     }
     Ok(outputs)
 }

@@ -379,6 +379,17 @@ impl Session {
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         Ok(plan.at_rates_of_device(workers.throughput(storage.room.peak())?))
     }
+
+    /// How fast this machine is, where edges are those of a kept graph.
+    pub(crate) fn throughput_of(
+        &self,
+        plan: &Plan,
+        kept: &KeptGraph,
+    ) -> Result<Throughput, Failure> {
+        let throughput = self.throughput(plan)?;
+        let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
+        Ok(kept.at_its_rate(throughput, plan, &workers)?)
+    }
 }
 
 /// Refuses directories for temporary files that are none.

@@ -71,7 +71,9 @@ mod kernels;
 mod machine;
 mod schedules;
 
-pub use checkpoint::{CheckpointOptions, CheckpointStats, Checkpoints, Every};
+pub use checkpoint::{
+    CheckpointOptions, CheckpointStats, Checkpoints, Every, PART_BYTES as CHECKPOINT_PART_BYTES,
+};
 pub use columns::chunks;
 pub use columns::levels::{IterationStats, Mode};
 pub use columns::outcome::Outcome;

@@ -15,7 +15,7 @@
 //!
 //! | file, bottom to top | what it has |
 //! |---|---|
-//! | `shape`, `settings`, `device`, `program`, `traffic`, `units` | what is planned for, and in what terms |
+//! | `shape`, `settings`, `device`, `program`, `traffic`, `units` | what is planned, in its terms |
 //! | `premises`, `edges`, `groups` | what all else follows from, and bounds of single things |
 //! | `ranges`, `spill`, `triangles`, `out_of_core` | ways of a state that does not fit in memory |
 //! | `memory`, `account`, `relaxing`, `bin_groups` | accounts of memory |

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use futures_util::TryStreamExt;
 use object_store::{ObjectStore, ObjectStoreExt};
@@ -15,6 +16,7 @@ use crate::runtime;
 use crate::settings::Settings;
 use crate::upload::Upload;
 use crate::version::Version;
+use crate::wanted;
 
 /// A bucket that requests can be made of. Copies share their connections.
 #[derive(Clone)]
@@ -31,6 +33,8 @@ pub struct Listed {
     pub location: Location,
     /// Its size.
     pub bytes: u64,
+    /// When it was written, by the clock of the store.
+    pub modified: SystemTime,
 }
 
 impl fmt::Debug for Bucket {
@@ -137,12 +141,15 @@ impl Bucket {
         }
         let failed = |error: &object_store::Error| ObjectError::of(&name, error);
         let prefix = at.path()?;
-        let found = runtime::wait(self.store.list(Some(&prefix)).try_collect::<Vec<_>>());
-        let found = found.map_err(|error| ObjectError::unstarted(&name, &error))?;
+        let found = wanted::wait(&name, self.store.list(Some(&prefix)).try_collect::<Vec<_>>())?;
         let found = found.map_err(|error| failed(&error))?;
         let mut listed: Vec<Listed> = found
             .into_iter()
-            .map(|meta| Listed { location: at.with_key(meta.location.as_ref()), bytes: meta.size })
+            .map(|meta| Listed {
+                location: at.with_key(meta.location.as_ref()),
+                bytes: meta.size,
+                modified: meta.last_modified.into(),
+            })
             .collect();
         listed.sort_by(|one, two| one.location.key.split('/').cmp(two.location.key.split('/')));
         // Objects in a folder come right behind the object that stands for it.

@@ -28,6 +28,7 @@ mod error;
 mod http;
 mod location;
 mod object;
+mod profile;
 mod reader;
 mod runtime;
 mod settings;
@@ -35,6 +36,7 @@ mod traffic;
 mod unfinished;
 mod upload;
 mod version;
+mod wanted;
 
 pub use blocks::Blocks;
 pub use bucket::{Bucket, Listed};
@@ -47,6 +49,7 @@ pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;
 pub use version::Version;
+pub use wanted::Wanted;
 
 /// Bytes of one request at most: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

@@ -15,6 +15,7 @@ use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
 use crate::location::Location;
 use crate::runtime::{self, Stopped};
 use crate::version::Version;
+use crate::wanted;
 
 /// An object of known length. Copies are of one object.
 #[derive(Clone)]
@@ -56,9 +57,8 @@ impl Object {
             return Err(ObjectError::new(&name, ObjectErrorKind::Address, "expected an object"));
         }
         let path = location.path()?;
-        let opened = runtime::wait(head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES)));
-        let (bytes, version, head) =
-            opened.map_err(|error| ObjectError::unstarted(&name, &error))??;
+        let opened = head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES));
+        let (bytes, version, head) = wanted::wait(&name, opened)??;
         let store = Arc::clone(store);
         let stopped = OnceLock::new();
         Ok(Self(Arc::new(Opened { store, path, name, bytes, version, head, stopped })))

@@ -5,6 +5,7 @@
 //! and never shown.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::http::Connections;
 use crate::location::{Location, Scheme};
+use crate::profile;
 
 /// Times that a request is made again, unless `AWS_MAX_ATTEMPTS` says otherwise.
 const RETRIES: usize = 8;
@@ -45,12 +47,15 @@ impl fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// Settings of this process.
+    /// Settings of this process, and what files of Amazon's tools say beside them.
     pub fn of_environment() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Self::new(std::env::vars_os().filter_map(text))
+        let mut settings = Self::new(std::env::vars_os().filter_map(text));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        settings.variables.extend(profile::added(&settings.variables, home.as_deref()));
+        settings
     }
 
     /// Settings as these variables say.

@@ -21,7 +21,9 @@ use self::message::{Answer, decoded};
 
 /// Names in one answer to a list: few, so that lists have several.
 const LIST_MAX: usize = 3;
-/// When all objects were written.
+/// When all objects were written, as lists say where a test says nothing else: later than now.
+const LISTED: &str = "2126-11-26T12:00:00.000Z";
+/// And as heads say.
 const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
 
 /// A thing that goes wrong with an answer.
@@ -73,6 +75,8 @@ struct State {
     versions: u64,
     /// Whether answers have no entity tags.
     untagged: bool,
+    /// When all objects were written, as lists say.
+    listed: Option<String>,
 }
 
 #[derive(Clone)]
@@ -134,6 +138,12 @@ impl BucketServer {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
+    }
+
+    /// Lists say from now on that all objects were written at this time, such as
+    /// `2020-01-01T00:00:00.000Z`.
+    pub fn all_written_at(&self, time: &str) {
+        lock(&self.state).listed = Some(time.to_owned());
     }
 
     /// Puts an object, of a path such as `bucket/edges/a.csv`.
@@ -307,11 +317,12 @@ impl State {
         });
         let keys: Vec<_> = keys.collect();
         let mut text = "<ListBucketResult>".to_owned();
+        let written = self.listed.as_deref().unwrap_or(LISTED);
         for (key, object) in keys.iter().take(LIST_MAX) {
             let _ = write!(
                 text,
                 "<Contents><Key>{key}</Key><Size>{}</Size>\
-                 <LastModified>2026-11-26T12:00:00.000Z</LastModified><ETag>{}</ETag></Contents>",
+                 <LastModified>{written}</LastModified><ETag>{}</ETag></Contents>",
                 object.bytes.len(),
                 object.tag.replace('"', "&quot;"),
             );

@@ -24,6 +24,10 @@ pub(crate) struct CheckpointArgs {
     /// and none in the first 10 seconds]
     #[arg(long, alias = "every", value_name = "N", requires = "checkpoint")]
     pub(crate) checkpoint_every: Option<NonZero<u64>>,
+    /// Directory of another disk, which takes its share of each checkpoint; may be given more than
+    /// once: docs/disks.md
+    #[arg(long = "checkpoint-disk", value_name = "DIR", requires = "checkpoint", hide = true)]
+    pub(crate) checkpoint_disks: Vec<PathBuf>,
 }
 
 /// Arguments of `resume`.

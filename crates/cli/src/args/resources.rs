@@ -12,6 +12,7 @@ use super::values::{EdgeCacheAt, bytes, parsed, request_bytes};
 
 /// Resources of a run, and how it speaks.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArgs {
     /// Threads [default: one a core, fewer for small graphs]

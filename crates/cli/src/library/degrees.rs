@@ -37,7 +37,7 @@ impl Graph {
         if let Some(count) = self.vertices.get() {
             return Ok(*count);
         }
-        let count = panics::caught(|| self.counted(progress))?;
+        let count = panics::wanted(progress, || self.counted(progress))?;
         Ok(*self.vertices.get_or_init(|| count))
     }
 
@@ -70,7 +70,7 @@ impl Graph {
     /// # Errors
     /// As of a run.
     pub fn degrees(&self, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
-        panics::caught(|| {
+        panics::wanted(progress, || {
             let ResourceWords { resources } = parsed(words)?;
             let session = Session::within(resources, progress)?;
             let facts = self.facts()?;

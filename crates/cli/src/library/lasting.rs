@@ -57,7 +57,7 @@ impl Graph {
 /// # Errors
 /// As of `welter resume`.
 pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
-    panics::caught(|| {
+    panics::wanted(progress, || {
         let ResourceWords { resources } = parsed(words)?;
         let there = |begun: &Path| match std::env::current_dir() {
             Ok(here) if here == begun => Ok(()),

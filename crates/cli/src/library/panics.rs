@@ -2,7 +2,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use welter_progress::FailureKind;
+use welter_objects::Wanted;
+use welter_progress::{FailureKind, Progress};
 
 use crate::failure::{Failure, NO_THREAD, is_refused_thread};
 
@@ -16,6 +17,15 @@ pub(super) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, 
         Err(Failure::new(FailureKind::Internal, what)
             .hint("this is a bug in welter; please report it, with what led to it"))
     })
+}
+
+/// As [`caught`], for a caller who may end it meanwhile: also while inputs are listed and opened.
+pub(super) fn wanted<T>(
+    progress: &Progress,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let progress = progress.clone();
+    caught(|| Wanted::until(move || progress.cancelled()).during(work))
 }
 
 fn message(payload: &(dyn Any + Send)) -> &str {

@@ -44,7 +44,7 @@ impl Session {
         }
         let directories = self.resources.scratch();
         let probe = Probe::look(&directories, LOOK_BYTES, &IoOptions::default(), &self.progress)?;
-        let found = Device::of(&probe, Measured::Look);
+        let found = Device::of(&probe, Measured::AtStart);
         self.looked.set(found);
         Ok(found.is_some())
     }

@@ -374,3 +374,34 @@ fn an_older_checkpoint_that_is_gone_is_not_missed() {
     assert!(sandbox.read("ranks.csv") == expected);
     assert!(!kept.exists());
 }
+
+#[test]
+fn checkpoints_lie_on_several_disks() {
+    let sandbox = Sandbox::new();
+    for disk in ["a", "b"] {
+        fs::create_dir(sandbox.path().join(disk)).unwrap();
+    }
+    sandbox.must("generate rmat 12 -q -o graph.tsv");
+    let run = "run pagerank graph.tsv --iterations 400 -q";
+    let expected = sandbox.must(&format!("{run} -o -"));
+    let disks = "--checkpoint-disk a --checkpoint-disk b";
+    let mut child = begun(&sandbox, &format!("{run} {disks} -o ranks.csv"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let on = |disk: &str| fs::read_dir(sandbox.path().join(disk)).unwrap().count();
+    assert_eq!((on("a"), on("b")), (1, 1));
+    sandbox.must("resume kept.run -q");
+    assert!(sandbox.read("ranks.csv") == expected.as_bytes());
+    assert_eq!((on("a"), on("b")), (0, 0));
+    assert!(!sandbox.path().join("kept.run").exists());
+    for (more, code, said) in [
+        ("--checkpoint kept --checkpoint-disk nowhere", 73, "no directory for a part"),
+        ("--checkpoint kept --checkpoint-disk s3://box/part", 2, "in no bucket"),
+        ("--checkpoint-disk a", 2, "--checkpoint"),
+        ("--checkpoint kept --checkpoint-disk a --cluster local:2", 2, "--checkpoint-disk"),
+    ] {
+        let ended = sandbox.run(&format!("{run} {more} -o -"));
+        assert_eq!(ended.code, Some(code), "{more}: {}", ended.stderr);
+        assert!(ended.stderr.contains(said), "{more}: {}", ended.stderr);
+    }
+}

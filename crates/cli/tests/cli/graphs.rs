@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use welter_testing::bucket::{BucketServer, Fault};
 
-use crate::objects::{command, must, refused, text};
+use crate::objects::{command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 /// Edges, the graph of them in a directory, and in a bucket.
@@ -209,4 +209,41 @@ fn other_clouds_keep_graphs_too() {
         }
         assert!(sandbox.read("r.csv") == sandbox.read("expected.csv"), "{url}");
     }
+}
+
+#[test]
+fn what_a_killed_ingest_left_in_a_bucket_is_removed() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    sandbox.write("e.tsv", text(100));
+    server.put("box/graph/notes.txt", "mine");
+    let before = server.paths();
+    let leave = || {
+        for name in ["edges-0", "edges-1", "chunks"] {
+            server.put(&format!("box/graph/gen-0-0123456789abcdef/{name}"), "left");
+        }
+    };
+    leave();
+    // An ingest may be at work on objects that are young.
+    let young = refused(&sandbox, &server, "remove s3://box/graph", 66);
+    assert!(young.contains("3 objects of an ingest are less than a day old"), "{young}");
+    must(&sandbox, &server, "ingest e.tsv -q -o s3://box/graph");
+    must(&sandbox, &server, "remove s3://box/graph");
+    assert_eq!(server.paths().len(), before.len() + 3);
+    server.all_written_at("2020-01-01T00:00:00.000Z");
+    must(&sandbox, &server, "remove s3://box/graph");
+    assert_eq!(server.paths(), before);
+    refused(&sandbox, &server, "remove s3://box/graph", 66);
+    // The next ingest removes them, and says so; never those of a graph that is there.
+    leave();
+    let ended = run(&sandbox, &server, "ingest e.tsv -o s3://box/graph");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("removed 3 objects there, which an ingest left"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(must(&sandbox, &server, "check s3://box/graph").lines().count(), 1);
+    leave();
+    must(&sandbox, &server, "remove s3://box/graph");
+    assert_eq!(server.paths(), before);
 }

@@ -18,7 +18,10 @@ fn a_directory_is_measured() {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(lines.iter().all(|line| line.chars().count() <= 120), "{text}");
-    assert!(text.ends_with("kept there: runs with --scratch there are planned with that\n"), "{text}");
+    assert!(
+        text.ends_with("kept there: runs with --scratch there are planned with that\n"),
+        "{text}"
+    );
     assert_eq!(sandbox.files(), [".welter-rates"]);
 }
 

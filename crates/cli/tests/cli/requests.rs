@@ -50,6 +50,10 @@ fn reports_and_plans_say_how_storage_is_asked() {
         (&(512 << 10).into(), &"direct".into())
     );
     assert_eq!(usual["storage"]["bytes_read"], cut["storage"]["bytes_read"]);
+    let (edges, moved) = (&usual["graph"]["edges"], &usual["storage"]["bytes_per_edge"]);
+    let each = usual["storage"]["bytes_read"].as_f64().unwrap() / edges.as_f64().unwrap();
+    let each = each / usual["iterations"].as_f64().unwrap();
+    assert!(moved.as_f64().unwrap() >= each && each > 1.0, "{moved} {each}");
     let reads = |report: &Value| report["storage"]["reads"].as_u64().unwrap();
     assert!(reads(&cut) > 8 * reads(&usual), "{} {}", reads(&cut), reads(&usual));
     assert!(cut["storage"]["writes"].as_u64().is_some());
@@ -112,7 +116,9 @@ fn runs_are_planned_with_the_probe_of_their_temporary_files() {
     assert!(!explained().contains("after "), "{}", explained());
     sandbox.must("probe there --bytes 2MiB --seconds 1 -q");
     assert!(explained().contains("an iteration, after what the probe found"), "{}", explained());
-    assert!(!sandbox.must("explain pagerank graph.tsv --edge-memory 0").contains("the probe found"));
+    assert!(
+        !sandbox.must("explain pagerank graph.tsv --edge-memory 0").contains("the probe found")
+    );
     assert_eq!(sandbox.must(&run), expected);
     let report: Value =
         serde_json::from_str(&sandbox.must(&format!("run {of} -q --report -"))).unwrap();
@@ -126,7 +132,11 @@ fn runs_are_planned_with_the_probe_of_their_temporary_files() {
     let ended = sandbox.run(&format!("run {of} -o - --iterations 3"));
     assert_eq!((ended.code, &ended.stdout), (Some(0), &expected), "{}", ended.stderr);
     let said = "note: rates of the probe are not used: ";
-    assert!(ended.stderr.contains(said) && ended.stderr.contains(".welter-rates"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains(said) && ended.stderr.contains(".welter-rates"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

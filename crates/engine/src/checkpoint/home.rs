@@ -23,6 +23,7 @@ use welter_store::{StoreError, durable, random_number};
 
 use super::files::{MANIFEST, STATE, STATE_KIND};
 use super::manifest::{BYTES_MAX, KIND};
+use super::striped::{StripedWriter, part_bytes};
 use crate::machine::sync::lock;
 
 /// A lock is asked for so often, with a pause in between.
@@ -35,7 +36,12 @@ const FILE_BYTES_MAX: u64 = BYTES_MAX + (1 << 20);
 #[derive(Debug)]
 pub(super) enum Home {
     /// In a directory, which is locked for as long.
-    Here { faults: Option<Arc<Faults>>, _locked: File },
+    Here {
+        faults: Option<Arc<Faults>>,
+        /// Directories of other disks, each of which has a part of each state.
+        parts: Vec<PathBuf>,
+        _locked: File,
+    },
     /// In a folder of a bucket.
     Elsewhere {
         remote: Arc<dyn Remote>,
@@ -49,7 +55,8 @@ pub(super) enum Home {
 impl Home {
     /// A directory of this machine.
     pub(super) fn here(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<Self, StoreError> {
-        Ok(Self::Here { faults: faults.cloned(), _locked: lock_directory(directory)? })
+        let locked = lock_directory(directory)?;
+        Ok(Self::Here { faults: faults.cloned(), parts: Vec::new(), _locked: locked })
     }
 
     /// A folder of a bucket, of which nothing is known yet.
@@ -67,31 +74,56 @@ impl Home {
         if let Self::Here { faults, .. } = self { faults.as_ref() } else { None }
     }
 
-    /// Begins the file of a state.
+    /// This home, with parts of states in these directories.
+    pub(super) fn with_parts(mut self, found: Vec<PathBuf>) -> Self {
+        if let Self::Here { parts, .. } = &mut self {
+            *parts = found;
+        }
+        self
+    }
+
+    /// Directories of other disks.
+    pub(super) fn parts(&self) -> &[PathBuf] {
+        if let Self::Here { parts, .. } = self { parts } else { &[] }
+    }
+
+    /// Files of the state whose first one this is.
+    fn files(&self, path: &Path) -> Vec<PathBuf> {
+        let name = path.file_name().unwrap_or_default();
+        let others = self.parts().iter().map(|part| part.join(name));
+        [path.to_owned()].into_iter().chain(others).collect()
+    }
+
+    /// Begins the files of a state.
     pub(super) fn create(
         &self,
         path: &Path,
         identity: &Identity,
         bytes: u64,
-    ) -> Result<SealedWriter, StoreError> {
-        match self {
-            Self::Here { faults, .. } => {
-                SealedWriter::create(path, identity, bytes, faults.as_ref())
-            }
-            Self::Elsewhere { remote, .. } => {
-                SealedWriter::create_elsewhere(&**remote, path, identity, bytes)
-            }
-        }
+    ) -> Result<StripedWriter, StoreError> {
+        let Self::Elsewhere { remote, .. } = self else {
+            let paths = self.files(path);
+            let count = paths.len();
+            let begin = |(part, path): (usize, PathBuf)| {
+                let bytes = part_bytes(bytes, part, count);
+                Ok((SealedWriter::create(&path, identity, bytes, self.faults())?, path))
+            };
+            let files = paths.into_iter().enumerate().map(begin);
+            return StripedWriter::new(files.collect::<Result<_, StoreError>>()?);
+        };
+        let file = SealedWriter::create_elsewhere(&**remote, path, identity, bytes)?;
+        StripedWriter::new(vec![(file, path.to_owned())])
     }
 
-    /// Opens the file of a state.
-    pub(super) fn open(&self, path: &Path) -> Result<SealedReader, StoreError> {
-        match self {
+    /// Opens the files of a state.
+    pub(super) fn open(&self, path: &Path) -> Result<Vec<SealedReader>, StoreError> {
+        let open = |path: &PathBuf| match self {
             Self::Here { faults, .. } => SealedReader::open(path, STATE_KIND, faults.as_ref()),
             Self::Elsewhere { remote, .. } => {
                 SealedReader::open_elsewhere(remote, path, STATE_KIND)
             }
-        }
+        };
+        self.files(path).iter().map(open).collect()
     }
 
     /// Opens the manifest, of which the version is noted.
@@ -116,10 +148,13 @@ impl Home {
         }
     }
 
-    /// Removes a file that takes room and is of no use, without the faults that are planned.
+    /// Removes the files of a state that take room and are of no use, without the faults that are
+    /// planned.
     pub(super) fn discard(&self, path: &Path) -> Result<(), StoreError> {
         match self {
-            Self::Here { .. } => durable::remove(path, None),
+            Self::Here { .. } => {
+                self.files(path).iter().try_for_each(|file| durable::remove(file, None))
+            }
             Self::Elsewhere { remote, .. } => remote.delete(path),
         }
     }
@@ -164,10 +199,13 @@ impl Home {
         }
     }
 
-    /// Removes a file; one that is gone already was not needed.
+    /// Removes the files of a state, or another file; one that is gone already was not needed.
     pub(super) fn remove(&self, path: &Path) -> Result<(), StoreError> {
         match self {
-            Self::Here { faults, .. } => durable::remove(path, faults.as_ref()),
+            Self::Here { faults, .. } => {
+                let remove = |file: &PathBuf| durable::remove(file, faults.as_ref());
+                self.files(path).iter().try_for_each(remove)
+            }
             Self::Elsewhere { remote, .. } => remote.delete(path),
         }
     }

@@ -20,6 +20,8 @@ const ALL_TOTALS: u16 = 3;
 pub(super) const KIND: [u8; 8] = *b"CHECKPNT";
 /// Bytes of a manifest at most: most of them name the inputs.
 pub(super) const BYTES_MAX: u64 = 1 << 26;
+/// Directories of other disks at most.
+pub(super) const PARTS_MAX: u32 = 1 << 10;
 /// Checkpoints that are kept: the last one, and the one to fall back to.
 pub(super) const KEPT: usize = 2;
 
@@ -28,6 +30,8 @@ pub(super) const KEPT: usize = 2;
 pub(super) struct Manifest {
     /// How often checkpoints are written.
     pub(super) every: Every,
+    /// Directories of other disks, each of which has a part of each state.
+    pub(super) parts: u32,
     /// The last one first.
     pub(super) entries: Vec<Entry>,
     /// Description of the run, for the program that began it.
@@ -80,7 +84,9 @@ struct Head {
     every: u64,
     job_bytes: u64,
     checkpoints: u32,
-    zeros: [u8; 12],
+    /// Directories of other disks.
+    parts: u32,
+    zeros: [u8; 8],
 }
 
 const HEAD_BYTES: usize = size_of::<Head>();
@@ -137,6 +143,11 @@ pub(super) fn version(reader: &SealedReader) -> Result<u16, StoreError> {
 }
 
 impl Manifest {
+    /// The manifest of a run that has no checkpoint yet.
+    pub(super) fn new(every: Every, parts: u32, job: &[u8]) -> Self {
+        Self { every, parts, entries: Vec::new(), job: job.to_vec() }
+    }
+
     /// The payload of the file.
     pub(super) fn encode(&self) -> Vec<u8> {
         let head = Head {
@@ -146,6 +157,7 @@ impl Manifest {
             },
             job_bytes: self.job.len() as u64,
             checkpoints: self.entries.len() as u32,
+            parts: self.parts,
             ..Head::zeroed()
         };
         let mut bytes = bytes_of(&head).to_vec();
@@ -163,8 +175,11 @@ impl Manifest {
         if head.checkpoints as usize > KEPT {
             return Err(odd(16, head.checkpoints.into()));
         }
-        if head.zeros != [0; 12] {
-            return Err(odd(20, 0));
+        if head.parts > PARTS_MAX {
+            return Err(odd(20, head.parts.into()));
+        }
+        if head.zeros != [0; 8] {
+            return Err(odd(24, 0));
         }
         let entries = head.checkpoints as usize * ENTRY_BYTES;
         let (entries, job) = rest.split_at_checked(entries).ok_or_else(short)?;
@@ -185,7 +200,7 @@ impl Manifest {
             }
         }
         let every = std::num::NonZero::new(head.every).map_or(Every::Share, Every::Iterations);
-        Ok(Self { every, entries, job: job.to_vec() })
+        Ok(Self { every, parts: head.parts, entries, job: job.to_vec() })
     }
 }
 
@@ -213,7 +228,7 @@ mod tests {
             writer: 0,
         };
         let entries = vec![entry(7), entry(6)];
-        Manifest { every: Every::Share, entries, job: b"welter run".to_vec() }
+        Manifest { every: Every::Share, parts: 2, entries, job: b"welter run".to_vec() }
     }
 
     #[test]
@@ -237,8 +252,10 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(Manifest::decode(&bytes[..cut]).is_err(), "cut to {cut} bytes");
         }
-        // Too many checkpoints, zeros that are none, not the last first, none, too large.
-        for (place, value) in [(16, 3), (20, 1), (32, 6), (33 + 80, 1), (39, 255), (47, 255)] {
+        // Too many checkpoints or parts, zeros that are none, not the last first, none, too large.
+        for (place, value) in
+            [(16, 3), (23, 1), (24, 1), (32, 6), (33 + 80, 1), (39, 255), (47, 255)]
+        {
             let mut odd = bytes.clone();
             odd[place] = value;
             if place == 39 {

@@ -4,6 +4,7 @@
 //! DIR/checkpoint    the manifest: what the run is, and its checkpoints with their checksums
 //!     state-40      values, flags, levels and totals after 40 iterations
 //!     state-32      the same, of the checkpoint before
+//!     part-1        a link to a directory of another disk, which has parts of these (see `parts`)
 //! ```
 //! In a bucket these are objects, and names of states end with a number of their writer (`home`).
 //! All are sealed files; `docs/format.md` draws them. A checkpoint is written at the end of an
@@ -23,9 +24,11 @@ mod columns;
 mod files;
 mod home;
 mod manifest;
+mod parts;
 mod remains;
 mod restore;
 mod resume;
+mod striped;
 mod write;
 
 use std::fs;
@@ -46,6 +49,7 @@ pub(crate) use self::columns::{CheckpointColumns, Column, RunColumns, Settable};
 pub(crate) use self::manifest::Shape;
 pub(crate) use self::restore::{refuse_relaxing, restore_columns};
 pub(crate) use self::resume::{BY_STRIPE, Resume, by_range};
+pub use self::striped::PART_BYTES;
 pub(crate) use self::write::write_columns;
 
 use self::files::{MANIFEST, STATE_KIND, is_state, is_temporary, state_name};
@@ -70,6 +74,8 @@ const RATE_GUESS: f64 = 5e8;
 pub struct CheckpointOptions {
     /// The directory: not there yet, or empty.
     pub directory: PathBuf,
+    /// Directories of other disks, each of which takes a share of each checkpoint.
+    pub disks: Vec<PathBuf>,
     /// How often.
     pub every: Every,
     /// Number of the run, that all files bear; random where nothing is said, which is for tests
@@ -169,7 +175,7 @@ impl Checkpoints {
     /// # Errors
     /// When the directory is not empty, cannot be made or written to.
     pub fn begin(options: &CheckpointOptions, job: &[u8]) -> Result<Self, StoreError> {
-        let CheckpointOptions { directory, every, run, faults } = options;
+        let CheckpointOptions { directory, disks, every, run, faults } = options;
         let planned = Faults::of_process().filter(|_| faults.is_none());
         let faults = &faults.clone().or(planned);
         let is_made = match fs::metadata(directory) {
@@ -182,11 +188,19 @@ impl Checkpoints {
         };
         let begun = Home::here(directory, faults.as_ref()).and_then(|home| {
             remains::clear(directory, faults.as_ref())?;
-            let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
             let run = run.unwrap_or_else(random_number);
-            let begun = Self::new(directory, run, manifest, home);
-            begun.put_manifest(&[])?;
-            Ok(begun)
+            let laid = parts::lay(directory, run, disks, faults.as_ref());
+            let begun = laid.and_then(|parts| {
+                let manifest = Manifest::new(*every, parts.len() as u32, job);
+                let begun = Self::new(directory, run, manifest, home.with_parts(parts));
+                begun.put_manifest(&[])?;
+                Ok(begun)
+            });
+            if begun.is_err() && !directory.join(MANIFEST).exists() {
+                // The first error is the one to tell.
+                let _ = parts::remove(directory, None);
+            }
+            begun
         });
         if begun.is_err() && is_made {
             // The first error is the one to tell.
@@ -210,6 +224,7 @@ impl Checkpoints {
         let faults = faults.or(planned.as_ref());
         let home = Home::here(directory, faults)?;
         let (run, manifest) = read_manifest(&home, file)?;
+        let home = home.with_parts(parts::found(directory, manifest.parts));
         let opened = Self::new(directory, run, manifest, home);
         opened.clear()?;
         Ok(opened)
@@ -225,7 +240,7 @@ impl Checkpoints {
         job: &[u8],
     ) -> Result<Self, StoreError> {
         let CheckpointOptions { directory, every, run, .. } = options;
-        let manifest = Manifest { every: *every, entries: Vec::new(), job: job.to_vec() };
+        let manifest = Manifest::new(*every, 0, job);
         let run = run.unwrap_or_else(random_number);
         let begun = Self::new(directory, run, manifest, Home::elsewhere(remote));
         begun.put_manifest(&[])?;
@@ -243,7 +258,7 @@ impl Checkpoints {
     }
 
     fn new(directory: &Path, run: u64, manifest: Manifest, home: Home) -> Self {
-        let Manifest { every, entries, job } = manifest;
+        let Manifest { every, entries, job, .. } = manifest;
         let (stats, notes) = (CheckpointStats::default(), Vec::new());
         let since = Instant::now();
         let written = Written { entries, failed: false, since, took: None, stats, notes };
@@ -315,6 +330,7 @@ impl Checkpoints {
         durable::sync_directory(&self.directory, faults.as_ref())?;
         lock(&self.progress).entries.clear();
         self.clear()?;
+        parts::remove(&self.directory, faults.as_ref())?;
         durable::remove_directory(&self.directory, faults.as_ref())
     }
 
@@ -359,7 +375,8 @@ impl Checkpoints {
     /// Writes the manifest, in place of the one before.
     fn put_manifest(&self, entries: &[Entry]) -> Result<(), StoreError> {
         let (entries, job) = (entries.to_vec(), self.job());
-        let payload = Manifest { every: self.every, entries, job }.encode();
+        let parts = self.home.parts().len() as u32;
+        let payload = Manifest { every: self.every, parts, entries, job }.encode();
         let identity = Identity { kind: KIND, version: VERSION, graph: self.run, generation: 0 };
         self.home.put_manifest(&self.directory.join(MANIFEST), &identity, &payload)
     }
@@ -396,10 +413,12 @@ impl Checkpoints {
                 is_temporary(name) || (is_state(name) && !kept.iter().any(|kept| kept == name))
             });
             if is_left {
-                self.home.remove(&self.directory.join(name))?;
+                durable::remove(&self.directory.join(name), self.home.faults())?;
             }
         }
-        Ok(())
+        let is_named = |name: &str| kept.iter().any(|kept| kept == name);
+        let mut parts = self.home.parts().iter();
+        parts.try_for_each(|part| parts::clear(part, is_named, self.home.faults()))
     }
 }
 

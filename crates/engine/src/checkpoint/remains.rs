@@ -19,6 +19,7 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, durable};
 
 use super::files::{STATE_KIND, is_state, is_temporary};
+use super::parts;
 
 /// Empties a directory, unless something is in it that is not left of a run.
 pub(super) fn clear(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<(), StoreError> {
@@ -31,10 +32,14 @@ pub(super) fn clear(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<()
         }
         left.push(path);
     }
+    parts::remove(directory, faults)?;
     left.iter().try_for_each(|path: &PathBuf| durable::remove(path, faults))
 }
 
 fn is_left(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-    is_temporary(name) || is_state(name) && SealedReader::open(path, STATE_KIND, None).is_ok()
+    let is_link = parts::of(path).is_some();
+    is_temporary(name)
+        || is_link
+        || is_state(name) && SealedReader::open(path, STATE_KIND, None).is_ok()
 }

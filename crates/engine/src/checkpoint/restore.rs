@@ -5,7 +5,9 @@ use welter_store::sealed::SealedReader;
 use welter_store::{StoreError, checksum};
 
 use super::columns::Settable;
-use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, version};
+use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION, version};
+use super::parts;
+use super::striped::StripedReader;
 use super::{Checkpoints, RunProgress};
 use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
@@ -122,9 +124,9 @@ struct Bits {
     set: u64,
 }
 
-/// The file of a checkpoint, and the checksum of what was read of it.
+/// The files of a checkpoint, and the checksum of what was read of them.
 struct Payload {
-    reader: SealedReader,
+    reader: StripedReader,
     version: u16,
     path: std::path::PathBuf,
     checksum: u32,
@@ -134,13 +136,18 @@ impl Payload {
     fn open(checkpoints: &Checkpoints, entry: &Entry) -> Result<Self, StoreError> {
         let path = checkpoints.state_path(entry);
         let opened = checkpoints.home.open(&path);
-        let reader = opened.map_err(StoreError::of_listed_file)?;
-        let version = version(&reader)?;
+        let files = opened.map_err(|error| parts::missing(&checkpoints.directory, error))?;
         let identity = checkpoints.identity(entry.iterations);
-        reader.belongs_to(identity.graph, identity.generation)?;
-        let payload = Self { reader, version, path, checksum: 0 };
-        match entry.shape.payload_bytes(version, entry.iterations, entry.levels) {
-            Some(bytes) if bytes == payload.reader.payload_bytes() => Ok(payload),
+        let mut found = VERSION;
+        for file in &files {
+            found = version(file)?;
+            file.belongs_to(identity.graph, identity.generation)?;
+        }
+        let all: u64 = files.iter().map(SealedReader::payload_bytes).sum();
+        let reader = StripedReader::new(files);
+        let payload = Self { reader, version: found, path, checksum: 0 };
+        match entry.shape.payload_bytes(found, entry.iterations, entry.levels) {
+            Some(bytes) if bytes == all => Ok(payload),
             _ => Err(payload.damaged(40, "the manifest says that it has another length")),
         }
     }

@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bytemuck::{bytes_of, cast_slice};
-use welter_store::sealed::SealedWriter;
 use welter_store::{StoreError, checksum, durable};
 
 use super::files::state_name;
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
+use super::parts;
+use super::striped::{PIECE, StripedWriter};
 use super::{CheckpointColumns, Checkpoints, RunProgress};
 use crate::EngineError;
 use crate::columns::levels::{IterationStats, Mode};
@@ -61,7 +62,14 @@ impl Checkpoints {
         let bytes = shape.payload_bytes(VERSION, 0, 0).unwrap_or(u64::MAX);
         let there = lock(&self.progress).entries.len() as u64;
         let need = bytes.saturating_mul(KEPT as u64 + 1 - there);
-        durable::check_space(&self.directory, need)
+        let parts = self.home.parts();
+        if let Some(lost) = parts.iter().find(|part| !part.is_dir()) {
+            let error = StoreError::Missing { file: lost.clone() };
+            return Err(parts::missing(&self.directory, error));
+        }
+        let each = need / (parts.len() as u64 + 1) + PIECE as u64 * u64::from(!parts.is_empty());
+        let mut all = [&self.directory].into_iter().chain(parts);
+        all.try_for_each(|directory| durable::check_space(directory, each))
     }
 }
 
@@ -132,7 +140,7 @@ fn write_state(
 
 /// The file, and the checksum of what is in it so far.
 struct Payload {
-    writer: SealedWriter,
+    writer: StripedWriter,
     checksum: u32,
 }
 

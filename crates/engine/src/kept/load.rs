@@ -31,8 +31,12 @@ use crate::machine::throughput::Throughput;
 use crate::machine::workers::Workers;
 use crate::plan::{FrontierMode, Index, Plan};
 
-/// Bytes a second that a bucket is taken to give: to look would take a request or two, and time.
+/// Bytes a second that a bucket is taken to give of a graph that is too small to look.
 const ELSEWHERE_RATE: u64 = 200_000_000;
+/// Slabs that a bucket is looked at with, which come by few requests, and the fewest that tell
+/// anything.
+const ELSEWHERE_SLABS: usize = 64;
+const ELSEWHERE_SLABS_LEAST: usize = 32;
 /// Numbers that are read at a time.
 const PIECE: usize = 1 << 16;
 /// Bytes of names that are read at a time.
@@ -68,8 +72,6 @@ impl KeptGraph {
         let slabs = self.slabs(plan, &directory, &starts, (&volume, &io), workers, progress)?;
         let stripes = group_chunks_by_stripe(&directory, slabs, &segments, &starts);
         let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
-        let elsewhere = self.io.remote.is_some();
-        let measured = measured.or(elsewhere.then_some(ELSEWHERE_RATE));
         let mut graph = Graph {
             edges: self.manifest.edges,
             others: self.manifest.others(),
@@ -104,6 +106,29 @@ impl KeptGraph {
             }
         }
         Ok(graph)
+    }
+
+    /// The throughput with the rate at which the graph is read by a run of this plan: as it was
+    /// measured once, of a bucket from a short look.
+    ///
+    /// # Errors
+    /// As [`Self::rates`], and when the graph cannot be read.
+    pub fn at_its_rate(
+        &self,
+        throughput: Throughput,
+        plan: &Plan,
+        workers: &Workers,
+    ) -> Result<Throughput, EngineError> {
+        if self.io.remote.is_none() || plan.storage().is_none() {
+            return Ok(self
+                .read_rate()?
+                .map_or(throughput, |read| Throughput { read, ..throughput }));
+        }
+        let io = plan.io(&self.io);
+        let (volume, lengths) = self.volume(&io)?;
+        let directory = self.directory(&lengths)?;
+        let read = rate_elsewhere(plan, &directory, (&volume, &io), workers)?;
+        Ok(Throughput { read, ..throughput })
     }
 
     fn degrees(&self, vertices: &Vertices) -> Result<Buffer<u32>, EngineError> {
@@ -257,17 +282,36 @@ fn paced(
     let mut plan = plan.clone();
     if plan.storage().is_some() {
         let throughput = workers.throughput(plan.traffic().written)?;
+        if from.1.remote.is_some() {
+            // A link of the network and the cores are not in each other's way.
+            let read = rate_elsewhere(&plan, directory, from, workers)?;
+            plan.throughput = Some(Throughput { read, ..throughput });
+            return Ok(plan);
+        }
         let places = directory.runs.iter().take(SAMPLE_SLABS).map(|run| run.place);
         let places: Vec<Place> = places.collect();
-        let look = || match &from.1.remote {
-            Some(_) => Ok(ELSEWHERE_RATE),
-            None => read_rate(from, plan.io_depth(), &places, workers.arena()),
-        };
+        let look = || read_rate(from, plan.io_depth(), &places, workers.arena());
         let read = measured.map_or_else(look, Ok)?;
         let throughput = Throughput { read, ..throughput }.together(workers.threads(), look)?;
         plan.throughput = Some(throughput);
     }
     Ok(plan)
+}
+
+/// Bytes a second that a bucket gives, from a short look at the first chunks.
+fn rate_elsewhere(
+    plan: &Plan,
+    directory: &Directory,
+    from: (&Arc<Volume>, &IoOptions),
+    workers: &Workers,
+) -> Result<u64, EngineError> {
+    let places = directory.runs.iter().take(ELSEWHERE_SLABS).map(|run| run.place);
+    let places: Vec<Place> = places.collect();
+    if places.len() < ELSEWHERE_SLABS_LEAST {
+        return Ok(ELSEWHERE_RATE);
+    }
+    // The first half waits for connections.
+    read_rate(from, plan.io_depth().min(places.len() / 2), &places, workers.arena())
 }
 
 /// Chunks of an extent in memory.

@@ -13,7 +13,6 @@ use welter_store::sealed::{self, Identity, SealedReader};
 use super::{ELSEWHERE_IN_FLIGHT, KeptGraph, RATES};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::throughput::Throughput;
 use welter_store::sealed::offset_in_file;
 
 /// Bytes of the file at most: a thousand ways of asking.
@@ -59,14 +58,7 @@ impl KeptGraph {
         Ok(())
     }
 
-    /// The throughput with the rate at which the device was read when that was measured, if it was.
-    ///
-    /// # Errors
-    /// As [`Self::rates`].
-    pub fn at_its_rate(&self, throughput: Throughput) -> Result<Throughput, EngineError> {
-        Ok(self.read_rate()?.map_or(throughput, |read| Throughput { read, ..throughput }))
-    }
-
+    /// Bytes a second at which the device was read when that was measured, if it was.
     pub(super) fn read_rate(&self) -> Result<Option<u64>, EngineError> {
         let best = self.rates()?.and_then(|probe| probe.best_read());
         Ok(best.map(|rate| (rate.bytes_per_second as u64).max(1)))

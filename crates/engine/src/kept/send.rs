@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use welter_progress::{Progress, Unit};
 use welter_store::io::{Memory, Pages, Place, Remote, RemoteWriter};
@@ -27,7 +28,7 @@ use welter_store::{StoreError, durable};
 use super::columns::ColumnWriter;
 use super::directory::{Directory, ENTRY_BYTES};
 use super::manifest::{KIND, KeptFile, Manifest, VERSION};
-use super::{CHUNKS, KeptGraph, MANIFEST};
+use super::{CHUNKS, KeptGraph, MANIFEST, leftovers};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 
@@ -78,6 +79,7 @@ impl KeptGraph {
         target: &Path,
         progress: &Progress,
     ) -> Result<Manifest, EngineError> {
+        let begun = Instant::now();
         refuse_to_replace(remote, target)?;
         let mut manifest = self.manifest.clone();
         let folder = target.join(manifest.folder_elsewhere());
@@ -103,6 +105,8 @@ impl KeptGraph {
         manifest.files.splice(0..0, objects.into_iter().chain([chunks]));
         let bytes = Self::sealed(&manifest)?;
         step(0)?;
+        let names = manifest.files.iter().map(|file| file.name.clone());
+        leftovers::whole(remote, &folder, names, begun.elapsed())?;
         let file = target.join(MANIFEST);
         let put = remote.put_new(&file, &bytes);
         // An answer that is lost may hide that it was put; then nothing it names may be removed.

@@ -1,7 +1,8 @@
 //! The edges of a kept graph as a stream, for readings of it that differ from how it is kept, and
 //! for readers of the edges themselves.
 //!
-//! Edges come by extents, each a part, so stripe by stripe and in the order of their sources.
+//! Edges come by extents, each a part, so stripe by stripe and in the order of their sources. In a
+//! bucket a part is a run of neighbours, which come by one request.
 //! Slots are the numbers of vertices, so every slot is one.
 //!
 //! Invariant: of a graph whose edges have no direction each edge comes once, from its lower end.
@@ -16,7 +17,7 @@ use welter_model::ids::IdMap;
 use welter_store::StoreError;
 use welter_store::chunk::Tile;
 use welter_store::frame::Decompressor;
-use welter_store::io::{Memory, Pages, Volume};
+use welter_store::io::{Memory, Pages, Place, Volume};
 use welter_store::weights::WeightKind;
 
 use super::KeptGraph;
@@ -29,6 +30,8 @@ use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::sync::lock;
 
+/// Extents of a part in a bucket at most, 4 MiB.
+const SIDE_BY_SIDE: usize = 8;
 /// Edges that are handed over at a time.
 const BATCH_EDGES: usize = 1 << 15;
 
@@ -37,6 +40,8 @@ pub struct KeptStream {
     kept: KeptGraph,
     directory: Directory,
     volume: Arc<Volume>,
+    /// Extents of each part.
+    parts: Vec<Range<usize>>,
     /// First vertex of each stripe, and the number of vertices.
     starts: Vec<u64>,
     edges: u64,
@@ -53,10 +58,10 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn new(framed: bool) -> Result<Self, StoreError> {
+    fn new(framed: bool, part_bytes: usize) -> Result<Self, StoreError> {
         let room = if framed { SLAB_BYTES } else { 0 };
         let decompressor = Decompressor::new();
-        Ok(Self { read: Pages::zeroed(SLAB_BYTES)?, decompressor, room: Pages::zeroed(room)? })
+        Ok(Self { read: Pages::zeroed(part_bytes)?, decompressor, room: Pages::zeroed(room)? })
     }
 }
 
@@ -77,7 +82,10 @@ impl KeptGraph {
             (KeptIds::Same, None) => IdMap::Declared,
             _ => self.ids()?,
         };
+        let together = if self.io.remote.is_some() { SIDE_BY_SIDE } else { 1 };
+        let parts = parts(&directory.runs, together);
         let mut stream = KeptStream {
+            parts,
             kept: self.clone(),
             directory,
             volume,
@@ -95,18 +103,54 @@ impl KeptGraph {
     }
 }
 
+/// Parts of at most `together` extents that lie side by side.
+fn parts(runs: &[Run], together: usize) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    for (number, run) in runs.iter().enumerate() {
+        match parts.last_mut() {
+            Some(part) if part.len() < together && is_behind(&runs[number - 1], run) => {
+                part.end += 1;
+            }
+            _ => parts.push(number..number + 1),
+        }
+    }
+    parts
+}
+
+/// Whether an extent begins where another one ends.
+fn is_behind(before: &Run, run: &Run) -> bool {
+    let end = before.place.offset + before.place.rounded_bytes() as u64;
+    (before.place.file, end) == (run.place.file, run.place.offset)
+}
+
+/// The place of extents that lie side by side.
+fn place_of(runs: &[Run]) -> Place {
+    let [first, last] = [&runs[0], &runs[runs.len() - 1]].map(|run| run.place);
+    Place { bytes: (last.offset - first.offset) as u32 + last.bytes, ..first }
+}
+
 impl KeptStream {
+    /// Bytes of the widest part.
+    fn part_bytes(&self) -> usize {
+        let bytes =
+            |part: &Range<usize>| place_of(&self.directory.runs[part.clone()]).bytes as usize;
+        self.parts.iter().map(bytes).max().unwrap_or(0).max(SLAB_BYTES)
+    }
+
     /// Number of edges from a vertex to itself. Only chunks that may have some are looked at.
     fn loops(&self) -> Result<u64, EngineError> {
         let mut loops = 0;
-        for run in &self.directory.runs {
+        let meets = |run: &Run| {
             let [begin, end] = [0, 1].map(|side| self.starts[run.stripe as usize + side]);
             let meets = |entry: usize| {
                 let [first, last] = self.directory.entries[entry].sources;
                 first < end && begin < last
             };
-            if run.entries.clone().any(meets) {
-                self.each(run, &mut |pairs, _| {
+            run.entries.clone().any(meets)
+        };
+        for part in &self.parts {
+            if self.directory.runs[part.clone()].iter().any(meets) {
+                self.each(part, &mut |pairs, _| {
                     loops += pairs.iter().filter(|pair| pair[0] == pair[1]).count() as u64;
                     true
                 })?;
@@ -115,21 +159,28 @@ impl KeptStream {
         Ok(loops)
     }
 
-    /// Reads an extent and hands over its edges as they are stored, until `visit` has enough.
+    /// Reads the extents of a part and hands over their edges as they are stored, until `visit` has
+    /// enough.
     fn each(
         &self,
-        run: &Run,
+        part: &Range<usize>,
         visit: &mut dyn FnMut(&[Pair], &[f64]) -> bool,
     ) -> Result<(), EngineError> {
         let buffers = lock(&self.buffers).pop();
-        let mut buffers = buffers.map_or_else(|| Buffers::new(self.kept.is_framed()), Ok)?;
+        let new = || Buffers::new(self.kept.is_framed(), self.part_bytes());
+        let mut buffers = buffers.map_or_else(new, Ok)?;
         let Buffers { read, decompressor, room } = &mut buffers;
-        self.volume.read_at_once(run.place, read)?;
-        let stripe = self.starts[run.stripe as usize]..self.starts[run.stripe as usize + 1];
+        let runs = &self.directory.runs[part.clone()];
+        let whole = place_of(runs);
+        self.volume.read_at_once(whole, read)?;
         let mut scratch = DecodeBuffers::new();
         let (mut pairs, mut values) = (Vec::new(), Vec::new());
-        let bytes = read.bytes();
-        'chunks: for entry in &self.directory.entries[run.entries.clone()] {
+        let entries =
+            runs.iter().flat_map(|run| run.entries.clone().map(move |entry| (run, entry)));
+        'chunks: for (run, entry) in entries {
+            let entry = &self.directory.entries[entry];
+            let bytes = &read.bytes()[(run.place.offset - whole.offset) as usize..];
+            let stripe = self.starts[run.stripe as usize]..self.starts[run.stripe as usize + 1];
             let plain = decompressor.chunk(&bytes[entry.range()], room.bytes_mut());
             let chunk = plain
                 .and_then(|plain| self.kept.chunk(entry, stripe.start, plain))
@@ -195,7 +246,7 @@ impl KeptStream {
 
 impl EdgeStream for KeptStream {
     fn parts(&self) -> usize {
-        self.directory.runs.len()
+        self.parts.len()
     }
 
     fn edges(&self) -> u64 {
@@ -213,7 +264,8 @@ impl EdgeStream for KeptStream {
     fn resident_bytes(&self) -> u64 {
         size_of_val(&self.directory.entries[..]) as u64
             + size_of_val(&self.directory.runs[..]) as u64
-            + (SLAB_BYTES + BATCH_EDGES * 2 * 16) as u64
+            + size_of_val(&self.parts[..]) as u64
+            + (self.part_bytes() + BATCH_EDGES * 2 * 16) as u64
             + footprint::frames(self.kept.manifest.compression)
     }
 
@@ -224,7 +276,7 @@ impl EdgeStream for KeptStream {
     ) -> Result<(), StreamError> {
         let once = self.kept.manifest.reading.undirected;
         let (mut lower, mut of_lower) = (Vec::new(), Vec::new());
-        self.each(&self.directory.runs[part], &mut |pairs, weights| {
+        self.each(&self.parts[part], &mut |pairs, weights| {
             if !once {
                 return visit(Batch { pairs, weights: self.weighted.then_some(weights) });
             }

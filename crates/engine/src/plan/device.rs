@@ -2,8 +2,8 @@
 //!
 //! Invariants: what the user says of requests stays · a run that fits without what was measured
 //! also fits with it, since a plan that does not fit is made again without (checked in
-//! `Plan::new`) · more requests in flight than as ever take one part in `SHARE` of the budget at
-//! most. Tested by `requests_follow_the_device_and_what_is_said`.
+//! `Plan::new`). More requests in flight than as ever take a small share of the budget. Tested by
+//! `requests_follow_the_device_and_what_is_said`.
 
 use welter_store::io::{IN_FLIGHT_MOST, Requests};
 use welter_store::probe::{Probe, Rate};
@@ -20,7 +20,7 @@ const SLABS_MOST: u64 = 32;
 const SHARE: u64 = 16;
 /// Slabs that a worker writes at a time at most, where reads are cut into smaller requests.
 const WRITES_MOST: u64 = 8;
-/// Smaller requests have to be so many times as fast as slabs for a short look to be believed.
+/// Smaller requests have to be `SURELY` times as fast as slabs for a short look to be believed.
 const SURELY: f64 = 1.25;
 
 /// How a device was measured.
@@ -29,7 +29,7 @@ pub enum Measured {
     /// By a probe that was kept.
     Probe,
     /// By a short look at the begin of the run.
-    Look,
+    AtStart,
 }
 
 /// A device as it was measured.
@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(of(none, 128 * MIB), Requests { in_flight: Some(8), ..none });
         let said = Requests { in_flight: Some(3), read_bytes: Some(4096), ..none };
         assert_eq!(of(said, 1 << 30), said);
-        let shallow = device(vec![rate(512 << 10, 1, 100.0)], Measured::Look);
+        let shallow = device(vec![rate(512 << 10, 1, 100.0)], Measured::AtStart);
         assert_eq!(shallow.requests(none, 2, 1 << 30).in_flight, Some(2));
-        let usual = device(vec![rate(512 << 10, 8, 100.0)], Measured::Look);
+        let usual = device(vec![rate(512 << 10, 8, 100.0)], Measured::AtStart);
         assert_eq!(usual.requests(none, 2, 1 << 30), none);
     }
 
@@ -143,9 +143,9 @@ mod tests {
         let rates = |small: f64| vec![rate(64 << 10, 16, small), rate(512 << 10, 4, 100.0)];
         let cut = |small, measured| device(rates(small), measured).read_bytes;
         assert_eq!(cut(110.0, Measured::Probe), Some(64 << 10));
-        assert_eq!(cut(110.0, Measured::Look), None);
-        assert_eq!(cut(130.0, Measured::Look), Some(64 << 10));
-        let cut = device(rates(130.0), Measured::Look).requests(Requests::default(), 1, 1 << 30);
+        assert_eq!(cut(110.0, Measured::AtStart), None);
+        assert_eq!(cut(130.0, Measured::AtStart), Some(64 << 10));
+        let cut = device(rates(130.0), Measured::AtStart).requests(Requests::default(), 1, 1 << 30);
         // As many as take two slabs, and of writes, which are whole slabs, eight at most.
         assert_eq!((cut.read_bytes, cut.in_flight), (Some(64 << 10), Some(8)));
         assert_eq!(Device::of(&Probe::default(), Measured::Probe), None);

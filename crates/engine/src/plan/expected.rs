@@ -144,8 +144,7 @@ fn ratios(compression: Compression, encoding: Encoding) -> [f64; 2] {
     let [packed, short, compressed, updates] = match compression {
         Compression::None => [1.0; 4],
         Compression::Zstd => [0.90, 0.92, 0.85, 0.80],
-        Compression::Lz4 => [0.99, 0.99, 0.97, 0.98],
-        Compression::Snappy => [0.99, 0.99, 0.97, 0.98],
+        Compression::Lz4 | Compression::Snappy => [0.99, 0.99, 0.97, 0.98],
         Compression::Zlib => [0.85, 0.89, 0.83, 0.77],
     };
     let edges = match encoding {

@@ -106,7 +106,7 @@ impl Plan {
         let PlannedRequests { read_bytes, write_bytes, reads, writes, .. } = requests;
         let found = match requests.measured {
             Some(Measured::Probe) => ", after what the probe found",
-            Some(Measured::Look) => ", after a short look",
+            Some(Measured::AtStart) => ", after a short look",
             None => "",
         };
         for (head, bytes, what, count, in_flight, found) in [

@@ -145,8 +145,11 @@ impl SpillPlan {
     /// Bytes that updates and signals move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
         let updates = self.records(premises) * premises.program.record();
-        let stored =
-            if self.fused || self.resident { 0 } else { premises.program.signal() + premises.program.active() };
+        let stored = if self.fused || self.resident {
+            0
+        } else {
+            premises.program.signal() + premises.program.active()
+        };
         let moved = updates + premises.vertices * stored;
         Traffic { read: moved, written: moved }
     }

@@ -26,6 +26,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use self::selection::{FileNumber, Selection};
 use self::slots::{BLOCK_BYTES, Found, LABEL_BYTES, Label, SLOT_BYTES, Slots};
@@ -296,6 +297,10 @@ impl Remote for EdgeCache {
 
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         self.behind.list(folder)
+    }
+
+    fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        self.behind.ages(folder)
     }
 
     fn delete(&self, file: &Path) -> Result<(), StoreError> {

@@ -12,6 +12,7 @@ use std::fmt;
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::place::Place;
 use crate::StoreError;
@@ -74,6 +75,15 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// [`StoreError::Remote`].
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError>;
 
+    /// Names of the files below a folder, with the time since each was written; none where that is
+    /// not known.
+    ///
+    /// # Errors
+    /// [`StoreError::Remote`].
+    fn ages(&self, _folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Removes a file; one that is not there is no error.
     ///
     /// # Errors
@@ -95,7 +105,7 @@ pub struct RemoteVersion {
 }
 
 /// A file elsewhere that is being written. Dropped before its end, nothing is left of it.
-pub trait RemoteWriter: Write {
+pub trait RemoteWriter: Write + Send {
     /// Waits until all of it is there.
     ///
     /// # Errors

@@ -45,11 +45,8 @@ impl Probe {
         reader.belongs_to(set, 0)?;
         let payload = reader.read_rest(BYTES_MAX)?;
         let offset = offset_in_file(0);
-        let damaged = |what: &str| StoreError::Damaged {
-            file: file.clone(),
-            offset,
-            what: what.to_owned(),
-        };
+        let damaged =
+            |what: &str| StoreError::Damaged { file: file.clone(), offset, what: what.to_owned() };
         let probe = Self::from_bytes(&payload).ok_or_else(|| damaged("these are no rates"))?;
         Ok(Some((probe, file)))
     }
@@ -76,12 +73,8 @@ mod tests {
     use super::*;
 
     fn probe(rate: f64) -> Probe {
-        let rate = Rate {
-            request_bytes: 1 << 16,
-            depth: 4,
-            bytes_per_second: rate,
-            processor_share: 0.1,
-        };
+        let rate =
+            Rate { request_bytes: 1 << 16, depth: 4, bytes_per_second: rate, processor_share: 0.1 };
         Probe { read: vec![rate], write: vec![rate], direct: true }
     }
 

@@ -4,6 +4,7 @@
 //! - `answers`: the same bits for all programs, from every iteration, on other executors.
 //! - `faults`: calls that fail, disks that are full, and a process that is killed, at every step.
 //! - `damage`: one flipped bit anywhere, files that are missing, other graphs and programs.
+//! - `disks`: states that are dealt out to several disks.
 //! - `golden`: the bytes of all files.
 //! - `long`: more iterations than totals are kept of.
 //! - `extended`: the same of programs whose edges have state.
@@ -12,6 +13,7 @@
 
 mod answers;
 mod damage;
+mod disks;
 mod extended;
 mod faults;
 mod golden;
@@ -43,7 +45,8 @@ const JOB: &[u8] = b"a test";
 /// Checkpoints of every iteration.
 fn options(directory: &Path, faults: Option<Arc<Faults>>) -> CheckpointOptions {
     let every = Every::Iterations(NonZero::new(1).unwrap());
-    CheckpointOptions { directory: directory.to_owned(), every, run: Some(7), faults }
+    let (directory, disks) = (directory.to_owned(), Vec::new());
+    CheckpointOptions { directory, disks, every, run: Some(7), faults }
 }
 
 fn begin(directory: &Path) -> Checkpoints {

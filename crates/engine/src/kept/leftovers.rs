@@ -1,0 +1,127 @@
+//! Objects in a bucket of ingests that were killed: no manifest names them, and nothing leads to
+//! them.
+//!
+//! A sender puts its objects into a folder with the number of its graph, and then the manifest. One
+//! that is at work looks like one that was killed, but that it puts another object every now and
+//! then. So a folder is taken for one that was left when the youngest object in it is older than
+//! `AGE`; and a sender that took half as long looks whether all is there before it puts the
+//! manifest ([`whole`]), so that even one that was stopped meanwhile makes no graph of objects that
+//! are gone.
+//!
+//! Invariant: nothing is removed that a manifest names, or that is not named as an object of ours.
+//! Checked in `clear_elsewhere`. Tested by `what_a_killed_ingest_left_in_a_bucket_is_removed`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use welter_store::StoreError;
+use welter_store::io::{IoOptions, Remote};
+
+use super::{CHUNKS, FILES, GENERATION, KeptGraph, disks};
+
+/// Age of the youngest object of a folder from which on the folder is left of an ingest.
+const AGE: Duration = Duration::from_hours(24);
+/// Hexadecimal digits of the number of a graph.
+const DIGITS: usize = 16;
+
+/// Objects of ingests that did not end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrphanedObjects {
+    /// Number of objects that were removed.
+    pub removed: u64,
+    /// Number of objects that stay, since an ingest may be at work on them.
+    pub young: u64,
+}
+
+/// Removes objects below the URL `target` that ingests left which were killed.
+///
+/// # Errors
+/// When objects cannot be listed or removed, or there is a manifest that cannot be read.
+pub fn clear_elsewhere(
+    remote: &Arc<dyn Remote>,
+    target: &Path,
+) -> Result<OrphanedObjects, crate::EngineError> {
+    // The list comes first: what is named later was young then.
+    let listed = remote.ages(target)?;
+    let io = IoOptions { remote: Some(Arc::clone(remote)), ..IoOptions::default() };
+    let named = match KeptGraph::open(target, &io) {
+        Ok(kept) => Some(kept.folder()),
+        Err(crate::EngineError::Store(StoreError::Missing { .. })) => None,
+        Err(error) => return Err(error),
+    };
+    let mut folders: BTreeMap<PathBuf, Vec<(PathBuf, Duration)>> = BTreeMap::new();
+    for (file, age) in listed {
+        if let Some(folder) =
+            folder_of(&file, target).filter(|folder| Some(folder) != named.as_ref())
+        {
+            folders.entry(folder).or_default().push((file, age));
+        }
+    }
+    let mut left = OrphanedObjects::default();
+    for files in folders.into_values() {
+        let youngest = files.iter().map(|(_, age)| *age).min().unwrap_or_default();
+        if youngest < AGE {
+            left.young += files.len() as u64;
+            continue;
+        }
+        for (file, _) in files {
+            remote.delete(&file)?;
+            left.removed += 1;
+        }
+    }
+    Ok(left)
+}
+
+/// The folder of an object, if both are named as of a graph that is kept at `target`.
+fn folder_of(file: &Path, target: &Path) -> Option<PathBuf> {
+    let folder = file.parent()?;
+    let number = folder.file_name()?.to_str()?.strip_prefix(GENERATION)?.strip_prefix('-')?;
+    let is_number = number.len() == DIGITS && number.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let name = file.file_name()?.to_str()?;
+    let is_file = name == CHUNKS.0 || FILES.contains(&name) || disks::is_chunks(name);
+    (is_number && is_file && folder.parent() == Some(target)).then(|| folder.to_owned())
+}
+
+/// Makes sure that all objects of a folder are there that are about to be named, after a sender
+/// took `took`. Who may not list them believes it.
+pub(super) fn whole(
+    remote: &Arc<dyn Remote>,
+    folder: &Path,
+    names: impl Iterator<Item = String>,
+    took: Duration,
+) -> Result<(), StoreError> {
+    if took < AGE / 2 {
+        return Ok(());
+    }
+    let Ok(there) = remote.list(folder) else { return Ok(()) };
+    let files = names.map(|name| folder.join(name));
+    let mut gone = files.filter(|file| !there.contains(file));
+    gone.next().map_or(Ok(()), |file| Err(StoreError::Missing { file }.of_listed_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_ours_are_known_by_their_names() {
+        let target = Path::new("s3://box/graph");
+        let folder = |file: &str| folder_of(Path::new(file), target);
+        let ours = "s3://box/graph/gen-0-0123456789abcdef";
+        for name in ["edges-0", "edges-17", "chunks", "ids", "vertices"] {
+            assert_eq!(folder(&format!("{ours}/{name}")), Some(ours.into()));
+        }
+        for other in [
+            "s3://box/graph/manifest",
+            "s3://box/graph/gen-0-0123456789abcdef/notes.txt",
+            "s3://box/graph/gen-0-0123456789abcdef/more/chunks",
+            "s3://box/graph/gen-0-1/chunks",
+            "s3://box/graph/more/gen-0-0123456789abcdef/chunks",
+            "s3://box/other/gen-0-0123456789abcdef/chunks",
+        ] {
+            assert_eq!(folder(other), None, "{other}");
+        }
+    }
+}
