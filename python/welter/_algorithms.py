@@ -89,6 +89,7 @@ def pagerank(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -156,6 +157,8 @@ def pagerank(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -227,6 +230,7 @@ def pagerank(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -263,6 +267,7 @@ def bfs(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -309,6 +314,8 @@ def bfs(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -370,6 +377,7 @@ def bfs(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -409,6 +417,7 @@ def sssp(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -465,6 +474,8 @@ def sssp(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -528,6 +539,7 @@ def sssp(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -561,6 +573,7 @@ def wcc(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -602,6 +615,8 @@ def wcc(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -660,6 +675,7 @@ def wcc(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -698,6 +714,7 @@ def spmv(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -751,6 +768,8 @@ def spmv(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -812,6 +831,7 @@ def spmv(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -846,6 +866,7 @@ def hyperball(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -892,6 +913,8 @@ def hyperball(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -948,6 +971,7 @@ def hyperball(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -979,6 +1003,7 @@ def cdlp(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1021,6 +1046,8 @@ def cdlp(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1077,6 +1104,7 @@ def cdlp(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1107,6 +1135,7 @@ def kcore(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1147,6 +1176,8 @@ def kcore(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1200,6 +1231,7 @@ def kcore(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1230,6 +1262,7 @@ def triangles(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1270,6 +1303,8 @@ def triangles(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1323,6 +1358,7 @@ def triangles(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1353,6 +1389,7 @@ def lcc(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1393,6 +1430,8 @@ def lcc(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1448,6 +1487,7 @@ def lcc(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1479,6 +1519,7 @@ def mis(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1519,6 +1560,8 @@ def mis(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1573,6 +1616,7 @@ def mis(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1610,6 +1654,7 @@ def conductance(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1662,6 +1707,8 @@ def conductance(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1722,6 +1769,7 @@ def conductance(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1761,6 +1809,7 @@ def bp(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1824,6 +1873,8 @@ def bp(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -1886,6 +1937,7 @@ def bp(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -1921,6 +1973,7 @@ def als(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -1973,6 +2026,8 @@ def als(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -2031,6 +2086,7 @@ def als(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -2062,6 +2118,7 @@ def scc(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -2101,6 +2158,8 @@ def scc(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -2157,6 +2216,7 @@ def scc(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
@@ -2190,6 +2250,7 @@ def mcst(
     undirected: bool | None = None,
     checkpoint: Path | None = None,
     checkpoint_every: int | None = None,
+    checkpoint_disk: Path | Sequence[Path] | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
     scratch: Path | Sequence[Path] | None = None,
@@ -2239,6 +2300,8 @@ def mcst(
         values of all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
+    checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
+        of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
     memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
         of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
@@ -2295,6 +2358,7 @@ def mcst(
         "undirected": undirected,
         "checkpoint": checkpoint,
         "checkpoint_every": checkpoint_every,
+        "checkpoint_disk": checkpoint_disk,
         "threads": threads,
         "memory": memory,
         "scratch": scratch,
