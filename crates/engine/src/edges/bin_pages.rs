@@ -37,11 +37,16 @@ struct Closed {
 /// Entries of a block of the list: few enough that it gets no huge page.
 const BLOCK: usize = (120 << 10) / size_of::<Closed>();
 
-/// Bytes of a page on the list, and when it lies with those of its bin.
-pub(crate) const LISTED_BYTES: u64 = size_of::<Closed>() as u64;
-pub(crate) const SORTED_BYTES: u64 = size_of::<BinPage>() as u64;
-/// Bytes of lists beside their pages, of each worker.
-pub(crate) const BLOCK_BYTES: u64 = (BLOCK * size_of::<Closed>()) as u64;
+/// Bytes that tell where `pages` pages of bins lie, when those of a bin lie together.
+pub(crate) fn sorted_bytes(pages: u64) -> u64 {
+    pages * size_of::<BinPage>() as u64
+}
+
+/// Bytes that the lists of `workers` workers with `pages` pages take beyond these until then.
+pub(crate) fn listed_bytes(pages: u64, workers: u64) -> u64 {
+    let listed = pages * size_of::<Closed>() as u64 - sorted_bytes(pages);
+    listed + workers * (BLOCK * size_of::<Closed>()) as u64
+}
 
 /// Pages in the order in which they were closed.
 #[derive(Default)]

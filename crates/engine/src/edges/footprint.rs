@@ -38,8 +38,17 @@ pub(crate) fn places(chunks: u64, extents: u64) -> u64 {
 
 /// Bytes of slabs that a worker reads ahead at most, where the device was not measured.
 pub(crate) fn read_ahead(requests: &Requests) -> u64 {
-    ((slabs_read(requests) + 1) * SLAB_BYTES) as u64
+    // With the one that is looked at.
+    slabs_in_flight(slabs_read(requests) + 1)
 }
+
+/// Bytes of `count` slabs that a worker has in flight.
+pub(crate) fn slabs_in_flight(count: usize) -> u64 {
+    (count * SLAB_BYTES) as u64
+}
+
+/// Bytes of slabs that a worker packs chunks into: one.
+pub(crate) const PACKED_SLAB: u64 = SLAB_BYTES as u64;
 
 /// Bytes of a worker by which chunks are put into frames when they are written, and taken out when
 /// they are read.

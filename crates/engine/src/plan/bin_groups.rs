@@ -1,15 +1,13 @@
 //! How many bin groups bins are dealt to, where not all of them stay in memory.
 //!
-//! A worker has an open slab for each bin group. While bins are sorted each worker is at a bin
-//! group, a part of every worker's, and one is read ahead; where there are several workers, bin
-//! groups that two of them share wait for the later one. Many bin groups take little then, but much
-//! in the partition: beyond the number at which both take the same nothing is gained. Only the
-//! partition has open bins too. What is sorted shall be an eighth of what there is: it keeps chunks
-//! from memory, which are read in each iteration, and bins but once.
+//! A worker has an open slab for each bin group. Many bin groups take little while bins are sorted,
+//! but much in the partition: beyond the number at which both take the same nothing is gained. Only
+//! the partition has open bins too. What is sorted shall be an eighth of what there is: it keeps
+//! chunks from memory, which are read in each iteration, and bins but once.
 
 use super::premises::Premises;
+use crate::ingest::footprint::{bins_in_flight, group_ends, group_slabs, read_back};
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::slabs_written;
 
 const SLAB: u64 = SLAB_BYTES as u64;
 
@@ -29,15 +27,12 @@ impl BinGroupsPlan {
     /// and `open` bytes more once bins are closed.
     pub(super) fn new(premises: &Premises, bins: u64, waiting: u64, slabs: u64, open: u64) -> Self {
         let threads = premises.threads as u64;
-        let writing = slabs_written(&premises.settings.requests) as u64;
-        let requests = threads * (writing + 2) * SLAB;
-        let ends = 3 * threads * threads * SLAB;
-        let at_a_time = if threads == 1 { 2 } else { 2 * threads + 1 };
-        // A bin group may be a quarter fuller than others, else it is read in pieces.
-        let read_back = at_a_time * (waiting / 4 * 5);
+        let in_flight = bins_in_flight(&premises.settings.requests);
+        let requests = premises.account().each_worker(in_flight).bytes();
+        let (ends, read_back) = (group_ends(threads), read_back(waiting, threads));
         let of = |count: u64| Self {
             count,
-            partition: threads * count * SLAB + requests,
+            partition: premises.account().each_worker(group_slabs(count)).shared(requests).bytes(),
             sorting: read_back / count + ends + requests,
             requests,
         };

@@ -22,7 +22,7 @@ use super::stored::StoragePlan;
 use super::{Access, Plan, relaxing};
 use crate::EngineError;
 use crate::columns::footprint;
-use crate::edges::footprint::{CHUNK_BYTES_MAX, places};
+use crate::edges::footprint::{CHUNK_BYTES_MAX, places, slabs_in_flight};
 use crate::edges::layout::EdgeLayout;
 use crate::ingest::footprint::{WORKER_BYTES, vertex_slots};
 use crate::kernels::vertices::SEGMENT_BITS;
@@ -212,7 +212,7 @@ fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<u
     if premises.settings.requests.in_flight.is_some() {
         return None;
     }
-    let slab = (premises.threads * SLAB_BYTES) as u64;
+    let slab = premises.account().each_worker(slabs_in_flight(1)).bytes();
     let best = kept.window(premises.threads as u64);
     let spare = premises.budget_bytes.saturating_sub(memory.peak()) / WINDOW_SHARE;
     let more = (best.saturating_sub(DEPTH)).min((spare / slab) as usize);
@@ -234,8 +234,8 @@ fn memory_of(
     let count = kept.vertices;
     let has_holes = u64::from(kept.vertices < kept.slots);
     let marks = vertex_slots(kept.slots.div_ceil(1 << SEGMENT_BITS).max(1));
-    // Slabs in flight, and the one that is looked at.
-    let reading = (in_flight_always(kept, premises) + 1) as u64 * SLAB_BYTES as u64;
+    // With the one that is looked at.
+    let reading = slabs_in_flight(in_flight_always(kept, premises) + 1);
     let signals = program.columns(count, stripe_bits);
     let flags = footprint::flags(count + padding, program.active());
     let values = count * program.value;

@@ -11,7 +11,6 @@ use super::shape::Shape;
 use crate::columns::footprint as columns;
 use crate::edges::footprint as edges_of;
 use crate::ingest::footprint as ingest;
-use crate::machine::arena::SLAB_BYTES;
 use crate::schedules::footprint as schedules;
 
 /// Memory of a run by use, bytes. Ingest and iterations do not overlap.
@@ -106,15 +105,16 @@ impl Memory {
         let account = premises.account();
         let bins = account
             .shared(marks_bytes(premises))
-            .shared(waiting + waiting / 64)
+            .shared(ingest::in_pages(waiting))
             .each_worker(ingest::bins(cells, edges))
-            .each_worker(bin_groups * SLAB_BYTES as u64);
+            .each_worker(ingest::group_slabs(bin_groups));
         let workers = account
             .each_worker(columns::accumulators(program.accum(), stripe_bits))
             .each_worker(premises.group_bytes())
             .each_worker(premises.sort_bytes(sorted.min(edges) + (1 << 14)))
             .each_worker(ingest::WORKER_BYTES);
-        let chunks = premises.chunk_bytes(stripes) + threads * SLAB_BYTES as u64;
+        let packed = account.each_worker(edges_of::PACKED_SLAB).bytes();
+        let chunks = premises.chunk_bytes(stripes) + packed;
         let padding = premises.edges.key_sources();
         let tiles = if program.has_frontier() { premises.tiles_most(stripes) } else { 0 };
         Self {
@@ -122,7 +122,7 @@ impl Memory {
             input: input_bytes,
             marks: marks_bytes(premises),
             bins: bins.bytes(),
-            overlap: chunks * threads.min(in_flight) / in_flight + threads * SLAB_BYTES as u64,
+            overlap: chunks * threads.min(in_flight) / in_flight + packed,
             chunks,
             vertices: vertex_bytes(premises),
             degrees: 0,

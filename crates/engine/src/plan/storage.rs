@@ -13,14 +13,12 @@ use super::settings::StorageMode;
 use super::stored::{BinsPlan, StoragePlan};
 use super::{Access, Forecast, Plan, relaxing};
 use crate::columns::footprint;
-use crate::edges::bin_pages::{BLOCK_BYTES, LISTED_BYTES, SORTED_BYTES};
-use crate::edges::footprint::{BIN_PAGE_BYTES, read_ahead};
-use crate::ingest::footprint::{OPEN_BIN_BYTES, WORKER_BYTES};
-use crate::machine::nontemporal::LINE_BYTES;
+use crate::edges::bin_pages::{listed_bytes, sorted_bytes};
+use crate::edges::footprint::read_ahead;
+use crate::ingest::footprint::{WORKER_BYTES, in_pages, open_bins, pages, stored_bins};
 use crate::machine::throughput::Throughput;
 
 use welter_store::header::Encoding;
-use welter_store::io::ALIGN;
 
 /// Iterations that are assumed where a choice depends on their number.
 pub(super) const ITERATIONS: f64 = 10.0;
@@ -62,17 +60,16 @@ impl Open {
     /// Each bin of each worker has a page in memory, so there are fewer bins in a small budget.
     /// Their bytes follow the budget without steps, or less of one could do where more does not.
     fn new(premises: &Premises, waiting: u64, stripes: u64, cells: u64) -> Self {
-        let threads = premises.threads as u64;
         let wanted = (2 * (premises.shape.edges / CELL_EDGES) + 3 * stripes).min(cells);
-        let of_bins = |bins: u64| threads * bins * OPEN_BIN_BYTES;
+        let of_bins = |bins| premises.account().each_worker(open_bins(bins)).bytes();
         let most = of_bins(MOST_BINS.max(stripes));
         let affordable = (premises.budget_bytes / 16).clamp(of_bins(stripes), most);
         let bins_most = affordable / of_bins(1);
         let bins = wanted.min(bins_most);
         let filled = of_bins(wanted).min(affordable);
-        let pages = waiting / BIN_PAGE_BYTES as u64 + filled / OPEN_BIN_BYTES;
-        let lists = pages * (LISTED_BYTES - SORTED_BYTES) + threads * BLOCK_BYTES;
-        Self { bins, bins_most, bytes: filled + lists, listed: pages * SORTED_BYTES }
+        let pages = pages(waiting, filled);
+        let bytes = filled + listed_bytes(pages, premises.threads as u64);
+        Self { bins, bins_most, bytes, listed: sorted_bytes(pages) }
     }
 }
 
@@ -105,10 +102,9 @@ impl Binning {
     /// Bins in what `taken` bytes leave of the budget.
     fn new(premises: &Premises, taken: u64) -> Self {
         let Premises { settings, budget_bytes: budget, .. } = premises;
-        let threads = premises.threads as u64;
         let stripes = premises.stripes_most();
         let written = premises.waiting_bytes();
-        let waiting = written + written / 64;
+        let waiting = in_pages(written);
         let Open { bins, bins_most, bytes: open, listed } =
             Open::new(premises, waiting, stripes, premises.segments() * stripes);
         let listed = listed + memory::marks_bytes(premises);
@@ -123,10 +119,8 @@ impl Binning {
         let read_back = if kept < waiting { sorting } else { requests };
         let sort_slabs = if always { need } else { slabs.max(need) } + open;
 
-        // A slab ends where the next page does not fit; each bin has a line that is not full, each
-        // bin group a slab. What is on its way to storage is not what stays.
-        let ends = threads * (bins * LINE_BYTES as u64 + bin_groups * ALIGN as u64);
-        let all_bins = written + written / 128 + ends;
+        let all_bins = stored_bins(written, premises.threads as u64, bins, bin_groups);
+        // Bins on their way to storage are none that stay.
         let stay = kept.saturating_sub(requests);
         Self {
             plan: BinsPlan {
