@@ -67,7 +67,7 @@ impl KernelWorker {
         input: Box<dyn Input>,
     ) -> Result<Self, EngineError> {
         let shape = *kernel.shape();
-        cut.numbers_fit(shape.program, shape.capabilities.wide)?;
+        cut.numbers_fit((shape.program)(), shape.capabilities.wide)?;
         let rewrites = matches!(kernel, Kernel::Extended(_));
         let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
         let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states));

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use bytemuck::Pod;
 use welter_model::edges::StreamError;
 use welter_model::program::Value;
-use welter_model::table::{Column, Columns};
+use welter_model::table::{Column, ColumnData, Columns};
 use welter_store::io::VolumeStats;
 
 use crate::EngineError;
@@ -225,16 +225,9 @@ impl<V: Pod + Send> SlabPacker<V> {
 
 impl<V: Value> Columns for Values<V> {
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
-        let mut all: Option<Vec<Column>> = None;
-        self.read(rows, |values| match &mut all {
-            None => all = Some(columns(values)),
-            Some(all) => {
-                for (column, more) in all.iter_mut().zip(columns(values)) {
-                    column.data.append(more.data);
-                }
-            }
-        })?;
-        Ok(all.unwrap_or_else(|| columns::<V>(&[])))
+        let mut all = Vec::new();
+        self.read(rows, |values| append(&mut all, columns(values)))?;
+        Ok(if all.is_empty() { columns::<V>(&[]) } else { all })
     }
 
     fn listed(&self) -> Option<usize> {
@@ -249,9 +242,26 @@ impl<V: Value> Columns for Values<V> {
     }
 }
 
+/// The columns of some values. Values have many types, and columns few, so all that can be is
+/// compiled for columns.
+#[inline(never)]
 fn columns<V: Value>(values: &[V]) -> Vec<Column> {
-    let named = |(name, data): (&str, _)| Column { name: name.to_owned(), data };
-    V::columns(values).into_iter().map(named).collect()
+    named(V::columns(values))
+}
+
+fn named(columns: Vec<(&str, ColumnData)>) -> Vec<Column> {
+    columns.into_iter().map(|(name, data)| Column { name: name.to_owned(), data }).collect()
+}
+
+/// Appends the columns of further rows.
+fn append(all: &mut Vec<Column>, more: Vec<Column>) {
+    if all.is_empty() {
+        *all = more;
+        return;
+    }
+    for (column, more) in all.iter_mut().zip(more) {
+        column.data.append(more.data);
+    }
 }
 
 impl<V: Pod + Send> fmt::Debug for Values<V> {

@@ -100,6 +100,9 @@ impl Shown {
     }
 }
 
+/// Numbers of chunks of a stripe that are wanted, in the order in which they are shown.
+type Wanted<'w> = Box<dyn Iterator<Item = usize> + 'w>;
+
 /// A run that was read.
 struct ReadSlab<'g> {
     extent: &'g Arc<SlabLocation>,
@@ -138,14 +141,14 @@ impl<'g> ReadAhead<'g> {
     /// Shows some chunks of a stripe to `visit`, with the stripe, in the order in which `wants`
     /// gives their numbers. `next`: the stripe that will be asked for after this one. What is
     /// wanted must not change in between.
-    pub(crate) fn stripe<W: Iterator<Item = usize>>(
+    pub(crate) fn stripe<'w, W: Iterator<Item = usize> + 'w>(
         &mut self,
         at: (usize, Option<usize>),
         wants: impl Fn(usize) -> W,
         mut visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let wants = |stripe| (stripe, wants(stripe));
-        self.each(at, wants, |stripe, place, chunk, is_read| {
+        let wants = |stripe| (stripe, Box::new(wants(stripe)) as Wanted<'w>);
+        self.each(at, &wants, &mut |stripe, place, chunk, is_read| {
             if is_read {
                 chunk.verify().map_err(|error| Shown::Damaged(Graph::damaged(place, error)))?;
             }
@@ -158,13 +161,17 @@ impl<'g> ReadAhead<'g> {
     /// first-level cache, and not twice through the second-level one, past the accumulators. With
     /// faster checksums that took ten iterations of R-MAT 24, with all edges on storage, from 3.7
     /// to 3.5 s by a ring and from 4.4 to 3.9 by threads (medians of six runs, 2 threads).
-    pub(crate) fn parts<W: Iterator<Item = usize>>(
+    pub(crate) fn parts<'w, W: Iterator<Item = usize> + 'w>(
         &mut self,
         at: (usize, Option<usize>),
         wants: impl Fn(usize) -> (usize, W),
         mut visit: impl FnMut(&Stripe, &ChunkPlace, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        self.each(at, wants, |stripe, place, chunk, is_read| {
+        let wants = |task| {
+            let (stripe, chunks) = wants(task);
+            (stripe, Box::new(chunks) as Wanted<'w>)
+        };
+        self.each(at, &wants, &mut |stripe, place, chunk, is_read| {
             if !is_read {
                 return visit(stripe, place, chunk).map_err(Shown::Failed);
             }
@@ -177,12 +184,12 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Shows chunks with their places, and whether they were read and no worker has looked at their
-    /// checksums yet.
-    fn each<W: Iterator<Item = usize>>(
+    /// checksums yet. It is compiled once: what is called for a chunk need not be known for that.
+    fn each<'w>(
         &mut self,
         (task, next): (usize, Option<usize>),
-        wants: impl Fn(usize) -> (usize, W),
-        mut visit: impl FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown>,
+        wants: &dyn Fn(usize) -> (usize, Wanted<'w>),
+        visit: &mut dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         let source = self.stored.as_ref().map(|(stored, _)| *stored);
@@ -243,7 +250,7 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Notes the stored chunks of a stripe that will be wanted.
-    fn announce(&mut self, (number, wants): (usize, impl Iterator<Item = usize>)) {
+    fn announce(&mut self, (number, wants): (usize, Wanted<'_>)) {
         let mut last: Option<&Arc<SlabLocation>> = None;
         for place in wants.map(|chunk| &self.graph.stripes[number].chunks[chunk]) {
             let SlabLocation::Stored(stored) = &*place.extent else { continue };

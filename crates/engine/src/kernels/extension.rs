@@ -1,8 +1,6 @@
 //! The kernel of an extended program.
 
-use std::ops::Deref;
-
-use bytemuck::{bytes_of, pod_read_unaligned};
+use bytemuck::{TransparentWrapper, bytes_of, pod_read_unaligned};
 use welter_model::extended::Extended;
 use welter_model::limit::Limit;
 use welter_model::program::{Next, Total, Vertex};
@@ -17,17 +15,12 @@ use crate::kernels::seam::{
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::RecordRun;
 
-/// An extended program as a kernel, by a reference that a run borrows or a worker owns.
-pub(crate) struct Extension<R> {
-    program: R,
-    shape: KernelShape,
-}
+/// An extended program as a kernel, as [`Folded`](super::folded::Folded) is of a fold program.
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+pub(crate) struct Extension<E>(E);
 
-impl<E: Extended, R: Deref<Target = E>> Extension<R> {
-    pub(crate) fn new(program: R) -> Self {
-        Self { program, shape: KernelShape::of_extended::<E>() }
-    }
-
+impl<E: Extended> Extension<E> {
     /// Sets values to what `applied` makes of their places and them. All vertices are active.
     fn apply_vertices(
         &self,
@@ -37,23 +30,23 @@ impl<E: Extended, R: Deref<Target = E>> Extension<R> {
         let Segment { values, signals, total, alike, .. } = vertices;
         let values = elements_mut::<E::Value>(values);
         let active = values.len() as u64;
-        let [sum, last] = apply_vertices(&*self.program, values, elements_mut(signals), applied);
+        let [sum, last] = apply_vertices(&self.0, values, elements_mut(signals), applied);
         total.copy_from_slice(bytes_of(&sum.merge(repeated(last, alike - 1))));
         active
     }
 }
 
-impl<E: Extended, R: Deref<Target = E> + Sync> Kernel for Extension<R> {
+impl<E: Extended> Kernel for Extension<E> {
     fn shape(&self) -> &KernelShape {
-        &self.shape
+        const { &KernelShape::of_extended::<E>() }
     }
 
     fn next(&self, iterations: u64, total: &[u8]) -> Next {
-        self.program.next(iterations, &pod_read_unaligned(total))
+        self.0.next(iterations, &pod_read_unaligned(total))
     }
 
     fn limit(&self) -> Limit {
-        self.program.limit()
+        self.0.limit()
     }
 
     fn total(&self, segments: &[u8]) -> Vec<u8> {
@@ -63,29 +56,25 @@ impl<E: Extended, R: Deref<Target = E> + Sync> Kernel for Extension<R> {
     fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
         self.apply_vertices(vertices, |place, _| {
             let index = first + place as u64;
-            self.program.init(Vertex { index, out_degree: degrees[place].into() })
+            self.0.init(Vertex { index, out_degree: degrees[place].into() })
         })
     }
 
     fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
         let (accums, last) = (elements::<E::Accum>(accums), pod_read_unaligned(last));
-        self.apply_vertices(vertices, |place, value| {
-            self.program.apply(value, accums[place], &last)
-        })
+        self.apply_vertices(vertices, |place, value| self.0.apply(value, accums[place], &last))
     }
 
     fn signal(&self, values: &[u8], signals: &mut [u8]) {
-        fill(elements_mut(signals), elements(values), |value: &E::Value| {
-            self.program.signal(value)
-        });
+        fill(elements_mut(signals), elements(values), |value: &E::Value| self.0.signal(value));
     }
 
     fn clear(&self, accums: &mut [u8]) {
-        elements_mut(accums).fill(self.program.identity());
+        elements_mut(accums).fill(self.0.identity());
     }
 }
 
-impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
+impl<E: Extended> ExtendedKernel for Extension<E> {
     fn extend(
         &self,
         (keys, weights): (Keys<'_>, Option<&[f64]>),
@@ -93,7 +82,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
         states: &mut [u8],
         accums: &mut [u8],
     ) {
-        let program = &*self.program;
+        let program = &self.0;
         let accums = &mut elements_mut::<E::Accum>(accums)[..keys.targets()];
         typed(program, ends).run(
             keys,
@@ -113,7 +102,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
     ) -> usize {
         let (targets, records) = (run.targets, elements_mut(run.records));
         let mut told = 0;
-        typed(&*self.program, ends).run(
+        typed(&self.0, ends).run(
             keys,
             weights,
             elements_mut(states),
@@ -128,7 +117,7 @@ impl<E: Extended, R: Deref<Target = E> + Sync> ExtendedKernel for Extension<R> {
 
     fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
         let (records, accums) = (elements(records), elements_mut(accums));
-        fold(targets, records, accums, |accum, update| self.program.gather(accum, update))
+        fold(targets, records, accums, |accum, update| self.0.gather(accum, update))
     }
 }
 

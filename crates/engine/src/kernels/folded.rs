@@ -1,8 +1,6 @@
 //! The kernel of a fold program.
 
-use std::ops::Deref;
-
-use bytemuck::{bytes_of, pod_read_unaligned};
+use bytemuck::{TransparentWrapper, bytes_of, pod_read_unaligned};
 use welter_model::limit::Limit;
 use welter_model::program::{Applied, Next, Program, Total, Vertex};
 use welter_store::chunk::Tile;
@@ -18,17 +16,11 @@ use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::Sink;
 use crate::machine::dispatch::dispatched;
 
-/// A fold program as a kernel, by a reference that a run borrows or a worker owns.
-pub(crate) struct Folded<R> {
-    program: R,
-    shape: KernelShape,
-}
-
-impl<P: Program, R: Deref<Target = P>> Folded<R> {
-    pub(crate) fn new(program: R) -> Self {
-        Self { program, shape: KernelShape::of::<P>() }
-    }
-}
+/// A fold program as a kernel. A reference to the program becomes one to its kernel, whether a run
+/// borrows it or a worker shares it, so that kernels are compiled once a program.
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+pub(crate) struct Folded<P>(P);
 
 /// Sets values to what `applied` makes of their places and them, and all that follows from them.
 fn apply_vertices<P: Program>(
@@ -48,17 +40,17 @@ fn apply_vertices<P: Program>(
     totals.active
 }
 
-impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
+impl<P: Program> Kernel for Folded<P> {
     fn shape(&self) -> &KernelShape {
-        &self.shape
+        const { &KernelShape::of::<P>() }
     }
 
     fn next(&self, iterations: u64, total: &[u8]) -> Next {
-        self.program.next(iterations, &pod_read_unaligned(total))
+        self.0.next(iterations, &pod_read_unaligned(total))
     }
 
     fn limit(&self) -> Limit {
-        self.program.limit()
+        self.0.limit()
     }
 
     fn total(&self, segments: &[u8]) -> Vec<u8> {
@@ -66,7 +58,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
     }
 
     fn init(&self, vertices: Segment<'_>, first: u64, degrees: &[u32]) -> u64 {
-        let program = &*self.program;
+        let program = &self.0;
         apply_vertices(
             program,
             vertices,
@@ -79,7 +71,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
     }
 
     fn apply(&self, vertices: Segment<'_>, accums: &[u8], last: &[u8]) -> u64 {
-        let (program, accums) = (&*self.program, elements::<P::Accum>(accums));
+        let (program, accums) = (&self.0, elements::<P::Accum>(accums));
         let last: P::Total = pod_read_unaligned(last);
         apply_vertices(
             program,
@@ -90,21 +82,17 @@ impl<P: Program, R: Deref<Target = P> + Sync> Kernel for Folded<R> {
     }
 
     fn signal(&self, values: &[u8], signals: &mut [u8]) {
-        fill(elements_mut(signals), elements(values), |value: &P::Value| {
-            self.program.signal(value)
-        });
+        fill(elements_mut(signals), elements(values), |value: &P::Value| self.0.signal(value));
     }
 
     fn clear(&self, accums: &mut [u8]) {
-        elements_mut(accums).fill(self.program.identity());
+        elements_mut(accums).fill(self.0.identity());
     }
 }
 
-impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
+impl<P: Program> FoldKernel for Folded<P> {
     fn begin(&self, values: &[u8], accums: &mut [u8]) {
-        fill(elements_mut(accums), elements(values), |value: &P::Value| {
-            self.program.init_accum(value)
-        });
+        fill(elements_mut(accums), elements(values), |value: &P::Value| self.0.init_accum(value));
     }
 
     fn fold(
@@ -116,9 +104,9 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         let TileFold { tile, edges, coding, is_short, sources } = edges;
         let (sources, accums) = (typed(sources), elements_mut(accums));
         if is_short {
-            return fold_short(&*self.program, tile, coding, sources, accums, scratch);
+            return fold_short(&self.0, tile, coding, sources, accums, scratch);
         }
-        fold_tile(&*self.program, tile, edges, coding, sources, accums, scratch);
+        fold_tile(&self.0, tile, edges, coding, sources, accums, scratch);
         None
     }
 
@@ -129,21 +117,21 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         scratch: &mut DecodeBuffers,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError> {
-        scatter::scatter(&*self.program, edges, typed(sources), scratch, sink)
+        scatter::scatter(&self.0, edges, typed(sources), scratch, sink)
     }
 
     fn drain(&self, accums: &mut [u8], sink: &mut dyn Sink) -> Result<(), EngineError> {
-        scatter::drain::<P::Accum>(elements_mut(accums), self.program.identity(), sink)
+        scatter::drain::<P::Accum>(elements_mut(accums), self.0.identity(), sink)
     }
 
     fn merge(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
         let (records, accums) = (elements(records), elements_mut(accums));
-        fold(targets, records, accums, |accum, other| self.program.merge(accum, other))
+        fold(targets, records, accums, |accum, other| self.0.merge(accum, other))
     }
 
     fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
         let (records, accums) = (elements(records), elements_mut(accums));
-        fold(targets, records, accums, |accum, update| self.program.gather(accum, update))
+        fold(targets, records, accums, |accum, update| self.0.gather(accum, update))
     }
 
     fn put(&self, (targets, records): (&[u32], &[u8]), groups: &mut Groups) {
@@ -160,7 +148,7 @@ impl<P: Program, R: Deref<Target = P> + Sync> FoldKernel for Folded<R> {
         values: &[u8],
         accums: &mut [u8],
     ) -> Result<(), EngineError> {
-        groups.gather(&*self.program, degrees, elements(values), elements_mut(accums))
+        groups.gather(&self.0, degrees, elements(values), elements_mut(accums))
     }
 }
 

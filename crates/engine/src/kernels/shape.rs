@@ -16,8 +16,8 @@ use crate::kernels::records::RECORD_ALIGN;
 /// Widths and capabilities of a program, as values.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelShape {
-    /// Name of the program's type.
-    pub program: &'static str,
+    /// Says the name of the program's type.
+    pub program: fn() -> &'static str,
     /// Bytes of the value of a vertex.
     pub value: usize,
     /// Bytes of the signal of a vertex.
@@ -65,7 +65,7 @@ impl KernelShape {
     }
 
     /// The shape of a fold program.
-    pub(crate) fn of<P: Program>() -> Self {
+    pub(crate) const fn of<P: Program>() -> Self {
         const {
             assert!(P::FRONTIER || !P::MONOTONE, "a monotone program has a frontier");
             assert!(
@@ -91,7 +91,7 @@ impl KernelShape {
             );
         }
         Self {
-            program: type_name::<P>(),
+            program: type_name::<P>,
             value: size_of::<P::Value>(),
             signal: size_of::<P::Signal>(),
             update: size_of::<P::Update>(),
@@ -113,7 +113,7 @@ impl KernelShape {
     }
 
     /// The shape of an extended program.
-    pub(crate) fn of_extended<E: Extended>() -> Self {
+    pub(crate) const fn of_extended<E: Extended>() -> Self {
         const {
             assert!(
                 size_of::<E::Value>() > 0 && size_of::<E::Signal>() > 0,
@@ -124,7 +124,7 @@ impl KernelShape {
             assert!(size_of::<E::State>() > 0, "edges of an extended program have a state");
         }
         Self {
-            program: type_name::<E>(),
+            program: type_name::<E>,
             value: size_of::<E::Value>(),
             signal: size_of::<E::Signal>(),
             update: size_of::<E::Update>(),
@@ -220,7 +220,7 @@ pub(crate) struct TriangleShape {
 
 impl TriangleShape {
     /// The shape of a program over triangles.
-    pub(crate) fn of<I: Intersect>() -> Self {
+    pub(crate) const fn of<I: Intersect>() -> Self {
         const { assert!(size_of::<I::Value>() > 0, "values have a width") }
         Self { value: size_of::<I::Value>(), directed: I::DIRECTED }
     }

@@ -3,8 +3,7 @@
 //! Which triangles there are does not depend on the program, so its kernel makes values only; loops
 //! over rows ask whether directions count, and are compiled for either answer.
 
-use std::ops::Deref;
-
+use bytemuck::TransparentWrapper;
 use welter_model::intersect::Intersect;
 
 use crate::kernels::seam::elements_mut;
@@ -19,27 +18,20 @@ pub(crate) trait TriangleKernel: Sync {
     fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]);
 }
 
-/// A program over triangles as a kernel, by a reference that a run borrows or a worker owns.
-pub(crate) struct Triangular<R> {
-    program: R,
-    shape: TriangleShape,
-}
+/// A program over triangles as a kernel, as [`Folded`](super::folded::Folded) is of a fold program.
+#[derive(TransparentWrapper)]
+#[repr(transparent)]
+pub(crate) struct Triangular<I>(I);
 
-impl<I: Intersect, R: Deref<Target = I>> Triangular<R> {
-    pub(crate) fn new(program: R) -> Self {
-        Self { program, shape: TriangleShape::of::<I>() }
-    }
-}
-
-impl<I: Intersect, R: Deref<Target = I> + Sync> TriangleKernel for Triangular<R> {
+impl<I: Intersect> TriangleKernel for Triangular<I> {
     fn shape(&self) -> &TriangleShape {
-        &self.shape
+        const { &TriangleShape::of::<I>() }
     }
 
     fn values(&self, neighbours: &[u32], closed: &[u64], values: &mut [u8]) {
         let vertices = neighbours.iter().zip(closed);
         for (value, (&neighbours, &closed)) in elements_mut(values).iter_mut().zip(vertices) {
-            *value = self.program.value(neighbours.into(), closed);
+            *value = self.0.value(neighbours.into(), closed);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::EngineError;
 use crate::machine::arena::Arena;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::storage::Storage;
-use crate::machine::sync::lock;
+use crate::machine::sync::{into_inner, lock};
 use crate::machine::throughput::Throughput;
 
 /// A pool of worker threads, and the memory that ingests share: a second graph goes into what the
@@ -117,7 +117,14 @@ impl Workers {
 
     /// Runs `work` that cannot fail once on every worker.
     pub(crate) fn all<R: Send>(&self, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        self.pool.broadcast(|context| work(context.index()))
+        let made: Vec<_> = (0..self.threads()).map(|_| Mutex::new(None)).collect();
+        self.broadcast(&|worker| *lock(&made[worker]) = Some(work(worker)));
+        made.into_iter().filter_map(into_inner).collect()
+    }
+
+    /// Runs `work` once on every worker. The pool's part in that is compiled here, once.
+    fn broadcast(&self, work: &(dyn Fn(usize) + Sync)) {
+        self.pool.broadcast(|context| work(context.index()));
     }
 
     /// Gives each worker a part of its own, the first one to the first worker, and returns what
@@ -129,9 +136,9 @@ impl Workers {
     ) -> Result<Vec<R>, EngineError> {
         // The pool shares one function among its threads, so parts are taken out of it.
         let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
-        let made = self.pool.broadcast(|context| {
-            let part = parts.get(context.index()).and_then(|part| lock(part).take());
-            part.map(|part| work(context.index(), part))
+        let made = self.all(|worker| {
+            let part = parts.get(worker).and_then(|part| lock(part).take());
+            part.map(|part| work(worker, part))
         });
         made.into_iter().flatten().collect()
     }

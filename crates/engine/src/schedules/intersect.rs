@@ -19,6 +19,7 @@ pub(crate) mod spill;
 
 use std::ops::Range;
 
+use bytemuck::TransparentWrapper;
 use welter_model::intersect::Intersect;
 use welter_progress::{Phase, Progress, Unit};
 use welter_store::chunk::Chunk;
@@ -61,22 +62,22 @@ pub fn intersect<I: Intersect>(
         let what = "triangles take a graph that was read as undirected, of at most 2^31 vertices";
         return Err(EngineError::Unsupported(what.to_owned()));
     }
-    let kernel = Triangular::new(program);
+    let kernel = Triangular::wrap_ref(program);
     graph.arena.drop_columns();
     let phase = progress.phase("intersect", Unit::Edges, None);
     let tools = (workers, progress, &phase);
     if let Some(OutOfCore::Triangles(plan)) = graph.plan.out_of_core() {
-        return Ok(Values::stored(spill::run(graph, &kernel, plan, tools)?, graph));
+        return Ok(Values::stored(spill::run(graph, kernel, plan, tools)?, graph));
     }
     let (ranks, closed) = close(graph, kernel.shape().directed, tools)?;
     match &graph.degrees_stored {
         None => {
             let mut values = Buffer::zeroed(ranks.len() * kernel.shape().value)?;
-            set_values(&kernel, (&ranks, &closed), (0, &graph.degrees), &mut values);
+            set_values(kernel, (&ranks, &closed), (0, &graph.degrees), &mut values);
             Ok(Values::resident(values.typed()))
         }
         Some(degrees) => {
-            let stored = store(graph, workers, degrees, (&kernel, &ranks, &closed))?;
+            let stored = store(graph, workers, degrees, (kernel, &ranks, &closed))?;
             Ok(Values::stored(stored, graph))
         }
     }

@@ -1,6 +1,6 @@
 //! Running a program, by whatever route its plan says.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, TransparentWrapper};
 use welter_model::extended::Extended;
 use welter_model::program::{Program, Value};
 use welter_progress::{Progress, Unit};
@@ -55,31 +55,32 @@ pub fn run_resumable<P: Program>(
         let what = "the graph was planned for an input scan, and stayed in its input";
         return Err(EngineError::internal(what));
     }
-    let kernel = Folded::new(program);
-    let any = AnyKernel::Fold(&kernel);
+    let any = AnyKernel::Fold(Folded::wrap_ref(program));
     let stated = program.limit().stated();
-    by_route((graph, workers, progress, checkpoints), any, stated, |context| {
-        let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
-        if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
-            let what = "the graph was ingested for programs that need no index of bands";
-            return Err(EngineError::internal(what));
-        }
-        let index = graph.index.as_ref().filter(|_| P::FRONTIER);
-        let tiles = |index| IndexedTiles::new(graph, index, P::WEIGHTED);
-        let tiles = index.map(tiles).transpose()?;
-        let mut shortcuts = Shortcuts::default();
-        // Code behind a false constant is not compiled for that program.
-        if P::MONOTONE {
-            let traversal = Monotone::new(context, program, tiles.as_ref());
-            shortcuts.traversal = Some(Box::new(traversal));
-        }
-        if P::GROUPS
-            && let Some(by_rows) = GroupByRows::new(context, program)?
-        {
-            shortcuts.by_rows = Some(Box::new(by_rows));
-        }
-        dense::run(context, any, tiles.as_ref(), shortcuts)
-    })
+    let (reached, values) =
+        by_route((graph, workers, progress, checkpoints), any, stated, &|context| {
+            let by_rows = P::MONOTONE && graph.out_rows.get().is_some();
+            if P::FRONTIER && graph.index.is_none() && graph.stored.is_none() && !by_rows {
+                let what = "the graph was ingested for programs that need no index of bands";
+                return Err(EngineError::internal(what));
+            }
+            let index = graph.index.as_ref().filter(|_| P::FRONTIER);
+            let tiles = |index| IndexedTiles::new(graph, index, P::WEIGHTED);
+            let tiles = index.map(tiles).transpose()?;
+            let mut shortcuts = Shortcuts::default();
+            // Code behind a false constant is not compiled for that program.
+            if P::MONOTONE {
+                let traversal = Monotone::new(context, program, tiles.as_ref());
+                shortcuts.traversal = Some(Box::new(traversal));
+            }
+            if P::GROUPS
+                && let Some(by_rows) = GroupByRows::new(context, program)?
+            {
+                shortcuts.by_rows = Some(Box::new(by_rows));
+            }
+            dense::run(context, any, tiles.as_ref(), shortcuts)
+        })?;
+    outcome(graph, reached, values)
 }
 
 /// Runs an extended program on a graph.
@@ -114,22 +115,22 @@ pub fn extend_resumable<E: Extended>(
                     undirected";
         return Err(EngineError::Unsupported(what.to_owned()));
     }
-    let kernel = Extension::new(program);
-    let any = AnyKernel::Extended(&kernel);
+    let any = AnyKernel::Extended(Extension::wrap_ref(program));
     let stated = program.limit().stated();
-    by_route((graph, workers, progress, checkpoints), any, stated, |context| {
-        dense::run(context, any, None, Shortcuts::default())
-    })
+    let tools = (graph, workers, progress, checkpoints);
+    let in_memory = |context: &Context<'_>| dense::run(context, any, None, Shortcuts::default());
+    let (reached, values) = by_route(tools, any, stated, &in_memory)?;
+    outcome(graph, reached, values)
 }
 
 /// Runs a kernel by the route of its plan, in memory by `in_memory`. `stated`: the number of
 /// iterations, where it is known.
-fn by_route<V: Value, T: Pod>(
+fn by_route(
     (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
     kernel: AnyKernel<'_>,
     stated: Option<u64>,
-    in_memory: impl FnOnce(&Context<'_>) -> Result<(RunProgress, State), EngineError>,
-) -> Result<Outcome<V, T>, EngineError> {
+    in_memory: &dyn Fn(&Context<'_>) -> Result<(RunProgress, State), EngineError>,
+) -> Result<(RunProgress, StripedColumn), EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
         workers.wait_for_closed_files();
@@ -150,7 +151,15 @@ fn by_route<V: Value, T: Pod>(
     drop(own_cores);
     // Results may be written where bins and states of edges were.
     workers.wait_for_closed_files();
-    let (reached, values) = ended?;
+    ended
+}
+
+/// The outcome of a run whose values these are.
+fn outcome<V: Value, T: Pod>(
+    graph: &Graph,
+    reached: RunProgress,
+    values: StripedColumn,
+) -> Result<Outcome<V, T>, EngineError> {
     Ok(reached.outcome(Values::of(values, graph).rows()?))
 }
 

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::allocation::TransparentWrapperAlloc;
 use welter_model::extended::Extended;
 use welter_model::intersect::Intersect;
 use welter_model::program::{Next, Program};
@@ -56,7 +57,7 @@ impl FoldKernel {
                 "columns begin at multiples of ALIGN"
             );
         }
-        Self(Arc::new(Folded::new(program)))
+        Self(Folded::wrap_arc(program))
     }
 
     /// Widths of columns, and capabilities.
@@ -78,7 +79,7 @@ impl ExtendedKernel {
                 "columns begin at multiples of ALIGN"
             );
         }
-        Self(Arc::new(Extension::new(program)))
+        Self(Extension::wrap_arc(program))
     }
 
     /// Widths of columns, and capabilities.
@@ -91,7 +92,7 @@ impl IntersectKernel {
     /// The kernel of a program.
     pub fn of<I: Intersect + Send + 'static>(program: Arc<I>) -> Self {
         const { assert!(align_of::<I::Value>() <= ALIGN, "columns begin at multiples of ALIGN") }
-        Self(Arc::new(Triangular::new(program)))
+        Self(Triangular::wrap_arc(program))
     }
 
     /// Bytes of the value of a vertex.
