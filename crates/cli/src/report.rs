@@ -197,6 +197,61 @@ fn is_plain(parallel: &[Option<u64>]) -> bool {
     parallel.iter().all(Option::is_none)
 }
 
+impl Input {
+    fn of(origin: &Origin) -> Self {
+        let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);
+        let file = |(name, format): &(String, String)| File {
+            name: name.clone(),
+            format: format.clone(),
+            reading: reading(name).map(readings::Figures::of),
+        };
+        Self {
+            files: origin.files.iter().map(file).collect(),
+            bytes: origin.bytes,
+            edges: origin.edges,
+            undirected: origin.undirected,
+            reversed: origin.reversed,
+            notes: origin.notes.clone(),
+        }
+    }
+}
+
+impl GraphFigures {
+    fn of(graph: &Graph) -> Self {
+        Self {
+            vertices: graph.all_vertices(),
+            edges: graph.edges(),
+            weighted: graph.plan().premises.shape.weighted,
+            stripes: graph.stripes(),
+            chunks: graph.chunks(),
+            tiles: graph.tiles(),
+            chunk_bytes: graph.chunk_bytes(),
+            bytes_per_edge: graph.chunk_bytes() as f64 / graph.edges().max(1) as f64,
+        }
+    }
+}
+
+impl PlanFigures {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            route: plan.route(),
+            threads: plan.premises.threads,
+            encoding: match plan.premises.edges.encoding {
+                Encoding::Packed => "packed",
+                Encoding::Short => "short",
+                Encoding::Compressed => "compressed",
+            },
+            compression: compression(plan),
+            stripe_bits: plan.premises.edges.stripe_bits,
+            block_bits: plan.premises.edges.block_bits,
+            budget_bytes: plan.premises.budget_bytes,
+            memory_bytes: plan.memory.peak(),
+            requests: plan.requests().map(Into::into),
+            in_flight_bytes: plan.in_flight(),
+        }
+    }
+}
+
 impl StorageFigures {
     fn of(graph: &Graph, iterations: u64, session: &Session) -> Option<Self> {
         graph.plan().storage()?;
@@ -315,51 +370,14 @@ impl Report {
         let meets_all = answer.levels.is_none() && !plan.scans_input();
         let times =
             meets_all.then(|| Compared::of(graph, answer.iterations, session)).transpose()?;
-        let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);
-        let file = |(name, format): &(String, String)| File {
-            name: name.clone(),
-            format: format.clone(),
-            reading: reading(name).map(readings::Figures::of),
-        };
         Ok(Self {
             version: env!("CARGO_PKG_VERSION"),
             command: argv::shown(),
             algorithm: algorithm.entry().name,
             parameters: algorithm.parameters(),
-            input: Input {
-                files: origin.files.iter().map(file).collect(),
-                bytes: origin.bytes,
-                edges: origin.edges,
-                undirected: origin.undirected,
-                reversed: origin.reversed,
-                notes: origin.notes.clone(),
-            },
-            graph: GraphFigures {
-                vertices: graph.all_vertices(),
-                edges: graph.edges(),
-                weighted: plan.premises.shape.weighted,
-                stripes: graph.stripes(),
-                chunks: graph.chunks(),
-                tiles: graph.tiles(),
-                chunk_bytes: graph.chunk_bytes(),
-                bytes_per_edge: graph.chunk_bytes() as f64 / graph.edges().max(1) as f64,
-            },
-            plan: PlanFigures {
-                route: plan.route(),
-                threads: plan.premises.threads,
-                encoding: match plan.premises.edges.encoding {
-                    Encoding::Packed => "packed",
-                    Encoding::Short => "short",
-                    Encoding::Compressed => "compressed",
-                },
-                compression: compression(plan),
-                stripe_bits: plan.premises.edges.stripe_bits,
-                block_bits: plan.premises.edges.block_bits,
-                budget_bytes: plan.premises.budget_bytes,
-                memory_bytes: plan.memory.peak(),
-                requests: plan.requests().map(Into::into),
-                in_flight_bytes: plan.in_flight(),
-            },
+            input: Input::of(origin),
+            graph: GraphFigures::of(graph),
+            plan: PlanFigures::of(plan),
             times,
             storage: StorageFigures::of(graph, answer.iterations, session),
             edge_cache: None,

@@ -20,12 +20,7 @@ const LONG: &[Long] = &[
     ("benches/src/algorithms/plain.rs", "measure", 81),
     ("benches/src/outofcore/turns.rs", "turns", 63),
     ("crates/cli/src/cluster.rs", "of", 81),
-    ("crates/cli/src/report.rs", "of", 67),
     ("crates/cluster/src/join.rs", "serve", 67),
-    ("crates/engine/src/ingest/build.rs", "ingest", 77),
-    ("crates/engine/src/schedules/input_scan.rs", "leave", 73),
-    ("crates/engine/src/schedules/pass/show.rs", "each_chunk", 78),
-    ("crates/engine/src/schedules/spill/scatter.rs", "scatter_updates", 64),
     (
         "crates/input/src/columnar/tests.rs",
         "whole_decimals_and_floats_are_ids_and_fractions_are_none",

@@ -85,6 +85,36 @@ impl Stripe {
 }
 
 impl Graph {
+    /// A graph of a plan of which only the vertices are known, `others` of which the last one
+    /// stands for.
+    pub(crate) fn without_edges(
+        (vertices, others): (Vertices, u64),
+        plan: &Plan,
+        arena: &Arena,
+    ) -> Result<Self, EngineError> {
+        Ok(Self {
+            vertices,
+            degrees: Buffer::zeroed(0)?,
+            degrees_stored: None,
+            degree_max: 0,
+            stripes: Vec::new(),
+            layout: plan.premises.edges,
+            plan: plan.clone(),
+            arena: arena.clone(),
+            edges: 0,
+            others,
+            chunk_bytes: 0,
+            id: (0, 0),
+            symmetric: false,
+            index: None,
+            partitions: Vec::new(),
+            out_rows: OnceLock::new(),
+            in_rows: None,
+            stored: None,
+            input: None,
+        })
+    }
+
     /// Number of vertices that hold a state of their own, and so of rows of results.
     pub fn vertices(&self) -> u64 {
         self.vertices.count()

@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use welter_store::random_number;
 
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
@@ -106,9 +106,9 @@ pub(crate) fn ingest(
     let slots = survey::slots(&*stream, workers, progress)?;
     let mut survey = survey::survey(&*stream, slots, ids.all_present(), workers, progress)?;
     survey.read_as(reading);
-    let binned = bin(&*stream, survey, reading, plan, &mut volumes, workers, progress)?;
+    let Binned { grid, bins, waiting, vertices } =
+        bin(&*stream, survey, reading, plan, &mut volumes, workers, progress)?;
     drop(stream);
-    let Binned { grid, bins, waiting, vertices } = binned;
     // Room that bins have taken of storage is part of what was planned for.
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
     let plan = &counted(plan, vertices.count(), keeping, workers, taken)?;
@@ -137,31 +137,31 @@ pub(crate) fn ingest(
     let layout = EdgeLayout { compression, ..plan.premises.edges };
     drop((spans, keep));
     let mut stripes = group_chunks_by_stripe(placed, &grid.stripes, &vertices);
-    if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
-        compact(&mut stripes, arena, workers, progress)?;
-        arena.trim();
-    }
-    let mut graph = Graph {
+    make_room(&mut stripes, plan, workers, progress)?;
+    let graph = Graph {
         edges: stripes.iter().map(|stripe| stripe.edges).sum(),
-        others: ids.others(),
         chunk_bytes: stripes.iter().flat_map(|s| &s.chunks).map(|c| c.range.len() as u64).sum(),
-        vertices,
         degree_max: degrees.iter().copied().max().unwrap_or(0),
         degrees,
-        degrees_stored: None,
         stripes,
         layout,
         plan: Plan { premises: Premises { edges: layout, ..plan.premises }, ..plan.clone() },
-        arena: arena.clone(),
         id: (number, 0),
         symmetric: reading.both_ways(),
-        index: None,
         partitions: bounds,
-        out_rows: OnceLock::new(),
-        in_rows: None,
         stored: volumes.map(Volumes::into_chunks),
-        input: None,
+        ..Graph::without_edges((vertices, ids.others()), plan, arena)?
     };
+    finish(graph, plan, workers, progress)
+}
+
+/// Gives back memory that only ingest needs, and adds what iterations need beside chunks.
+fn finish(
+    mut graph: Graph,
+    plan: &Plan,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Graph, EngineError> {
     if plan.storage().is_some() {
         trim();
     }
@@ -170,6 +170,21 @@ pub(crate) fn ingest(
     }
     add_index(&mut graph, plan.index(), workers, progress)?;
     Ok(graph)
+}
+
+/// Moves chunks together, where what ingest left of memory would not do for the run.
+fn make_room(
+    stripes: &mut [Stripe],
+    plan: &Plan,
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<(), EngineError> {
+    let arena = workers.arena();
+    if plan.memory.left_by_ingest(arena.backed_bytes()) > plan.memory.peak() {
+        compact(stripes, arena, workers, progress)?;
+        arena.trim();
+    }
+    Ok(())
 }
 
 /// The plan once the vertices have been counted, while bins have `taken` bytes of storage.

@@ -74,24 +74,16 @@ impl KeptGraph {
         let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
         let mut graph = Graph {
             edges: self.manifest.edges,
-            others: self.manifest.others(),
             chunk_bytes: self.manifest.chunk_bytes,
             degree_max: degrees.iter().copied().max().unwrap_or(0),
-            vertices,
             degrees,
-            degrees_stored: None,
             stripes,
-            layout: plan.premises.edges,
             plan: paced(measured, plan, &directory, (&volume, &io), workers)?,
-            arena: workers.arena().clone(),
             id: (self.manifest.graph, self.manifest.generation),
             symmetric: self.manifest.reading.both_ways(),
-            index: None,
             partitions: bounds.windows(2).map(|ends| ends[0]..ends[1]).collect(),
-            out_rows: OnceLock::new(),
-            in_rows: None,
             stored: Some(Stored { volume, io }),
-            input: None,
+            ..Graph::without_edges((vertices, self.manifest.others()), plan, workers.arena())?
         };
         if away {
             self.store_degrees(&mut graph, workers)?;

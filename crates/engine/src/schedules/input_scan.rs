@@ -83,27 +83,10 @@ pub(crate) fn leave(
     let noting = Noting::new(begins, reading, plan.free_bytes() / REST_BYTES);
     let slots = survey::slots(&*stream, workers, progress)?;
     let marked = if ids.all_present() { 0 } else { slots };
-    let mut states = workers.per_worker(|| {
-        Ok(FirstReading { marks: Marks::new(marked)?, ..FirstReading::default() })
-    })?;
-    let phase = progress.phase("mark", Unit::Edges, Some(stream.edges()));
-    let (of, tools) = ((&*stream, slots), (workers, progress, &phase));
-    let parts = (0..stream.parts()).map(|part| (part, part));
-    read(of, parts, &mut states, tools, |found, part, batch| {
-        if marked > 0 {
-            for slot in batch.pairs.as_flattened() {
-                found.marks.set(*slot);
-            }
-        }
-        found.loops +=
-            batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
-        found.parts.push((*part, batch.pairs.len() as u64));
-        noting.note(&mut found.begun, batch.pairs);
-    })?;
-    drop(phase);
+    let found = first_reading((&*stream, slots), marked, &noting, (workers, progress))?;
     let (mut marks, mut loops, mut edges) = (Marks::default(), 0, vec![0; stream.parts()]);
     let mut begun = Vec::new();
-    for found in states {
+    for found in found {
         loops += found.loops;
         found.parts.iter().for_each(|(part, more)| edges[*part] += more);
         begun.push(found.begun);
@@ -117,33 +100,40 @@ pub(crate) fn leave(
         if marked > 0 { Vertices::of_bitmap(marks.into_words()) } else { Vertices::all(slots) };
     let others = stream.edges() - loops;
     let arcs = others * if reading.undirected { 2 } else { 1 };
+    let begun = noting.into_begun(begun.into_iter());
+    let (stream, made) = (RwLock::new(Some(stream)), OnceLock::new());
     Ok(Graph {
         edges: arcs + if reading.drop_self_loops { 0 } else { loops },
-        others: ids.others(),
-        chunk_bytes: 0,
-        vertices,
-        degree_max: 0,
-        degrees: Buffer::zeroed(0)?,
-        degrees_stored: None,
-        stripes: Vec::new(),
-        layout: plan.premises.edges,
-        plan: plan.clone(),
-        arena: workers.arena().clone(),
-        id: (0, 0),
         symmetric: reading.both_ways(),
-        index: None,
-        partitions: Vec::new(),
-        out_rows: OnceLock::new(),
-        in_rows: None,
-        stored: None,
-        input: Some(Input {
-            stream: RwLock::new(Some(stream)),
-            made: OnceLock::new(),
-            reading,
-            edges,
-            begun: noting.into_begun(begun.into_iter()),
-        }),
+        input: Some(Input { stream, made, reading, edges, begun }),
+        ..Graph::without_edges((vertices, ids.others()), plan, workers.arena())?
     })
+}
+
+/// Reads all edges once: counts, notes and, of `marked` slots, marks of each worker.
+fn first_reading(
+    of: (&dyn EdgeStream, u64),
+    marked: u64,
+    noting: &Noting,
+    (workers, progress): (&Workers, &Progress),
+) -> Result<PerWorker<FirstReading>, EngineError> {
+    let mut states = workers.per_worker(|| {
+        Ok(FirstReading { marks: Marks::new(marked)?, ..FirstReading::default() })
+    })?;
+    let phase = progress.phase("mark", Unit::Edges, Some(of.0.edges()));
+    let parts = (0..of.0.parts()).map(|part| (part, part));
+    read(of, parts, &mut states, (workers, progress, &phase), |found, part, batch| {
+        if marked > 0 {
+            for slot in batch.pairs.as_flattened() {
+                found.marks.set(*slot);
+            }
+        }
+        found.loops +=
+            batch.pairs.iter().filter(|[source, target]| source == target).count() as u64;
+        found.parts.push((*part, batch.pairs.len() as u64));
+        noting.note(&mut found.begun, batch.pairs);
+    })?;
+    Ok(states)
 }
 
 impl Graph {

@@ -23,8 +23,8 @@
 //! `what_is_left_is_written_and_less_is_read` and
 //! `no_run_takes_more_than_its_plan_and_its_budget_say`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use welter_model::edges::Duplicates;
 use welter_model::stream::{Edge, RevisitPolicy};
@@ -42,7 +42,6 @@ use crate::edges::tile_writer_config::{Keep, TileWriterConfig};
 use crate::edges::tiles::{Numbers, TILE_EDGES_LEAST, TileWriter};
 use crate::kernels::record::{Record, Weighted};
 use crate::kernels::vertices::Vertices;
-use crate::machine::arena::Buffer;
 use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::schedules::footprint;
@@ -164,27 +163,17 @@ impl<'g> CompactedEdges<'g> {
             return Err(EngineError::Internal(what));
         }
         let chunks = || stripes.iter().flat_map(|stripe| &stripe.chunks);
+        // Vertices by their numbers: the graph itself knows which slot is whose.
+        let vertices = (Vertices::all(graph.vertices()), graph.others);
         Ok(Some(Graph {
-            // By their numbers: who has which slot is known to the graph itself.
-            vertices: Vertices::all(graph.vertices()),
-            degrees: Buffer::zeroed(0)?,
-            degrees_stored: None,
             degree_max: graph.degree_max,
             layout: EdgeLayout { wide_tiles: true, ..graph.layout },
-            plan: graph.plan.clone(),
-            arena: graph.arena.clone(),
             edges: chunks().map(|place| place.edges).sum(),
-            others: graph.others,
             chunk_bytes: chunks().map(|place| place.range.len() as u64).sum(),
             id: (graph.id.0, graph.id.1 + 1),
-            symmetric: false,
-            index: None,
-            partitions: Vec::new(),
-            out_rows: OnceLock::new(),
-            in_rows: None,
             stored: Some(Stored { volume, io: storage.io.clone() }),
-            input: None,
             stripes,
+            ..Graph::without_edges(vertices, &graph.plan, &graph.arena)?
         }))
     }
 }

@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::checkpoint::{Checkpoints, RunProgress, Shape};
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::DecodeBuffers;
-use crate::kernels::stream::AnyStream;
+use crate::kernels::stream::{AnyStream, Shown};
 use crate::schedules::context::Context;
 use crate::schedules::steps::{Generation, init};
 
@@ -43,6 +43,16 @@ pub(super) struct Tools {
     pub(super) rest: Vec<Pair>,
     /// Edges of a chunk that are candidates, where these are written.
     pub(super) found: Vec<Edge>,
+}
+
+impl Tools {
+    /// Counts a chunk of `edges` edges that was shown, and returns their number.
+    pub(super) fn count(&mut self, edges: u64, shown: Shown) -> u64 {
+        self.stats.looked += edges;
+        self.stats.candidates += shown.candidates;
+        self.stats.changes += shown.changes;
+        edges
+    }
 }
 
 /// Checkpoints of a run, and how far it has come.

@@ -1,7 +1,7 @@
 //! The chunks of a pass: which are shown, and what becomes of the edges in them that are
 //! candidates.
 
-use welter_model::stream::RevisitPolicy;
+use welter_model::stream::{Edge, RevisitPolicy};
 use welter_store::chunk::Chunk;
 
 use super::compacted::{CompactedEdges, Writer};
@@ -13,9 +13,10 @@ use super::stale::Stale;
 use crate::EngineError;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
+use crate::edges::tile_writer_config::Keep;
 use crate::kernels::kernel::Coding;
 use crate::kernels::shape::StreamShape;
-use crate::kernels::stream::{Shown, TilePass};
+use crate::kernels::stream::{Shown, StreamKernel, TilePass};
 use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
@@ -59,20 +60,12 @@ impl StreamRun<'_> {
         show: impl Fn(&mut Tools, &ChunkPass<'_, '_>) -> Shown + Sync,
     ) -> Result<Option<Newer>, EngineError> {
         let (graph, stale, kernel) = (self.edges(), &self.stale, self.kernel.kernel());
-        let Context { workers, progress, phase, .. } = self.context;
-        let (again, weighted) = (step.again, kernel.shape().weighted);
+        let (Context { workers, progress, phase, .. }, again) = (self.context, step.again);
         let order = Order::new(graph, share, again, step.passes);
         let (left, contraction) = self.begin_writing(writes)?;
         let keep = left.as_ref().map(CompactedEdges::keep);
-        let tools = std::mem::take(&mut *lock(&self.tools));
-        let worker_states = tools.into_iter().map(|tools| {
-            let written = left.as_ref().zip(keep.as_ref());
-            let writer = written.map(|(left, keep)| Writer::new(left, keep, weighted));
-            let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
-            let contractor = contraction.as_ref().map(Contractor::new).transpose()?;
-            Ok(WorkerState { chunks, tools, writer, contractor })
-        });
-        let mut worker_states = worker_states.collect::<Result<PerWorker<_>, EngineError>>()?;
+        let mut worker_states =
+            self.worker_states(left.as_ref().zip(keep.as_ref()), contraction.as_ref())?;
         workers.for_each_ahead(
             order.stripes.iter().copied(),
             progress,
@@ -92,18 +85,8 @@ impl StreamRun<'_> {
                         ChunkPass { graph, stale, again, order, place, stripe, chunk, is_written };
                     let shown = show(tools, &part);
                     stale.show(place, shown.candidates, again);
-                    let edges = part.chunk.edges();
-                    tools.stats.looked += edges;
-                    tools.stats.candidates += shown.candidates;
-                    tools.stats.changes += shown.changes;
-                    phase.add(edges);
-                    if let Some(writer) = writer {
-                        let first = stripe.chunks[place.1].sources.start;
-                        writer.chunk(part.chunk.label(), (first, edges), &tools.found)?;
-                    }
-                    if let Some(contractor) = contractor {
-                        contractor.take_edges(kernel, edges, &tools.found)?;
-                    }
+                    phase.add(tools.count(part.chunk.edges(), shown));
+                    part.write_found(&tools.found, (writer, contractor), kernel)?;
                     if let (Some(left), Some(contraction)) = (&left, &contraction) {
                         contraction.choose(left, false);
                     }
@@ -129,6 +112,23 @@ impl StreamRun<'_> {
         Ok(left
             .map_or(Ok(None), |left| left.end(placed))?
             .map(|graph| Newer::Edges(Box::new(graph))))
+    }
+
+    /// States of the workers of a pass, with their writers and contractors.
+    fn worker_states<'p>(
+        &'p self,
+        written: Option<(&'p CompactedEdges<'p>, &'p Keep<'p>)>,
+        contraction: Option<&'p Contraction<'p>>,
+    ) -> Result<PerWorker<WorkerState<'p>>, EngineError> {
+        let (graph, weighted) = (self.edges(), self.kernel.kernel().shape().weighted);
+        let tools = std::mem::take(&mut *lock(&self.tools));
+        let states = tools.into_iter().map(|tools| {
+            let writer = written.map(|(left, keep)| Writer::new(left, keep, weighted));
+            let (chunks, writer) = (ReadAhead::new(graph)?, writer.transpose()?);
+            let contractor = contraction.map(Contractor::new).transpose()?;
+            Ok(WorkerState { chunks, tools, writer, contractor })
+        });
+        states.collect()
     }
 
     /// Begins to write what is left, in the ways for which there is room.
@@ -181,6 +181,21 @@ pub(super) struct ChunkPass<'r, 'c> {
 }
 
 impl ChunkPass<'_, '_> {
+    /// Writes the candidates that were found in it, by what a worker has for that.
+    fn write_found(
+        &self,
+        found: &[Edge],
+        (writer, contractor): (&mut Option<Writer<'_>>, &mut Option<Contractor<'_, '_>>),
+        kernel: &dyn StreamKernel,
+    ) -> Result<(), EngineError> {
+        let edges = self.chunk.edges();
+        if let Some(writer) = writer {
+            let first = self.stripe.chunks[self.place.1].sources.start;
+            writer.chunk(self.chunk.label(), (first, edges), found)?;
+        }
+        contractor.as_mut().map_or(Ok(()), |contractor| contractor.take_edges(kernel, edges, found))
+    }
+
     /// Shows the tiles in which there may be candidates.
     pub(super) fn each_tile(&self, shape: &StreamShape, mut show: impl FnMut(&TilePass<'_>)) {
         let coding = Coding::weighted(self.chunk.label(), shape.weighted);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use welter_store::chunk::Chunk;
+use welter_store::chunk::{Chunk, Tile};
 
 use super::SpillSchedule;
 use super::partitions::vertices;
@@ -17,6 +17,14 @@ use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
 use crate::kernels::update_chunk::UpdateKey;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::Masks;
+
+/// The sources that keys of a tile may name, if any are among these.
+fn meeting(graph: &Graph, tile: &Tile<'_>, own: &Range<u64>) -> Option<Range<u64>> {
+    let wide = graph.layout.wide_tiles;
+    let reach = if wide { graph.signal_padding() } else { 1 << graph.layout.block_bits };
+    let reached = tile.source..tile.source + reach as u64;
+    (reached.end > own.start && reached.start < own.end).then_some(reached)
+}
 
 impl SpillSchedule<'_> {
     /// Scatters the edges of a partition, whose signals are in the window. `masks` get its active
@@ -51,36 +59,33 @@ impl SpillSchedule<'_> {
         let [with_flags, without] = self.window.sources(own.start);
         masks.add(graph, own.start, flags);
         let masks = &*masks;
-        let reach = if graph.layout.wide_tiles {
-            graph.signal_padding()
-        } else {
-            1 << graph.layout.block_bits
-        };
+        let all_active = flags.iter().all(|&flag| flag != 0);
         let wants = |stripe: usize| {
             let chunks = &graph.stripes[stripe].chunks;
             chunks_from(graph, stripe, &own)
                 .filter(move |&chunk| masks.any(graph.blocks(chunks[chunk].sources.clone())))
         };
-        let all_active = flags.iter().all(|&flag| flag != 0);
+        // Where all are active and in the window, flags need not be looked at.
+        let sources = |tile: &Tile<'_>| {
+            let reached = meeting(graph, tile, &own)?;
+            if !masks.any(graph.blocks(reached.clone())) {
+                return None;
+            }
+            let inside = reached.start >= own.start && reached.end <= own.end;
+            let window = if inside && all_active { without } else { with_flags };
+            Some(window.sources(tile.source, graph.signal_padding()))
+        };
         let combined = self.plan.combined && shape.capabilities.combines;
         let (tasks, turn) = (0..graph.stripes.len(), self.turn);
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
-            let next = next.copied();
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
             let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
             let mut folded = 0;
             let mut sink = ChunkSink::new((writer, records), cell);
-            chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
+            chunks.stripe((task, next.copied()), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
                 for tile in chunk.tiles() {
-                    let ends = tile.source..tile.source + reach as u64;
-                    let meets = ends.end > own.start && ends.start < own.end;
-                    if !meets || !masks.any(graph.blocks(ends.clone())) {
-                        continue;
-                    }
-                    let inside = ends.start >= own.start && ends.end <= own.end;
-                    let window = if inside && all_active { without } else { with_flags };
-                    let sources = window.sources(tile.source, graph.signal_padding());
+                    let Some(sources) = sources(&tile) else { continue };
                     if combined {
                         let (tile, edges) = (&tile, 0..tile.edges);
                         let run = TileFold { tile, edges, coding, is_short: false, sources };
