@@ -58,6 +58,12 @@ const LAYERS: &[Layer] = &[
         may_use: Some(&["model", "progress", "store", "engine", "protocol", "worker", "transport"]),
         may_use_others: None,
     },
+    // Programs and the engine meet here: no option, no text.
+    Layer {
+        folder: "crates/programs",
+        may_use: Some(&["model", "progress", "engine", "algorithms", "worker"]),
+        may_use_others: Some(&[]),
+    },
     // Messages, whatever they mean: it knows no crate that makes or folds them.
     Layer { folder: "crates/transport", may_use: Some(&[]), may_use_others: None },
     // Judges the protocol, and runs the programs of `algorithms` on workers against the oracles of
@@ -85,6 +91,7 @@ const LAYERS: &[Layer] = &[
             "store",
             "engine",
             "algorithms",
+            "programs",
             "protocol",
             "worker",
             "cluster",

@@ -9,6 +9,7 @@ use welter_engine::plan::Layout;
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::table::Id;
+use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry};
@@ -96,7 +97,10 @@ impl Options {
         &self,
         ready: &LoadedGraph,
         session: &Session,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Failure>
+    where
+        Als<K, N>: CompiledFold<Total = Errors>,
+    {
         let weighted = ready.graph.plan().premises.shape.weighted;
         let Some(ends) = &ready.ends else {
             return Err(Failure::bug("ratings have no direction"));
@@ -120,7 +124,10 @@ impl Options {
     fn cluster_program<const K: usize, const N: usize>(
         &self,
         graph: &ClusterGraph<'_>,
-    ) -> Result<ClusterProgram, Failure> {
+    ) -> Result<ClusterProgram, Failure>
+    where
+        Als<K, N>: CompiledFold<Total = Errors>,
+    {
         let ends = graph.weighted.then(|| graph.ends()).transpose()?;
         let (items, counts) = items(&graph.known(), ends.as_ref())?;
         let program = Als::<K, N>::new(items, self.lambda, self.iterations, self.seed);

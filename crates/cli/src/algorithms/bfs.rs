@@ -8,8 +8,8 @@ use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
 use welter_engine::{Outcome, Passed};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
-use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
+use welter_programs::CompiledFold;
 
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
@@ -69,7 +69,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn run_as<P: Program<Total = Reach>>(
+    fn run_as<P: CompiledFold<Total = Reach>>(
         program: &P,
         sources: usize,
         ready: &LoadedGraph,

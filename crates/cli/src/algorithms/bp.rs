@@ -14,6 +14,7 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::program::Value as VertexValue;
 use welter_model::table::Id;
+use welter_programs::{CompiledExtended, CompiledFold};
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry};
@@ -142,7 +143,11 @@ impl Options {
         &self,
         ready: &LoadedGraph,
         session: &Session,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Failure>
+    where
+        SumProduct<K, R>: CompiledExtended<Total = Beliefs<K>>,
+        BeliefPropagation<K>: CompiledFold<Total = Beliefs<K>>,
+    {
         let known = KnownVertices::of(ready, session);
         Ok(match self.messages {
             MessagesOf::Edge => answer(session.extend(ready, &self.of_edges::<K, R>(&known)?)?),
@@ -153,7 +158,11 @@ impl Options {
     fn cluster_program<const K: usize, const R: usize>(
         &self,
         graph: &ClusterGraph<'_>,
-    ) -> Result<ClusterProgram, Failure> {
+    ) -> Result<ClusterProgram, Failure>
+    where
+        SumProduct<K, R>: CompiledExtended<Total = Beliefs<K>>,
+        BeliefPropagation<K>: CompiledFold<Total = Beliefs<K>>,
+    {
         let (known, top) = (graph.known(), Top::Highest);
         let told = |ended: &Ended<'_, Beliefs<K>>| {
             let (note, found) = finding(&ended.total());

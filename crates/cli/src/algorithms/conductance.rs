@@ -10,6 +10,7 @@ use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_model::ids::IdMap;
+use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry};
@@ -85,7 +86,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn run_as<A: Amount>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<A: Amount>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure>
+    where
+        Conductance<A>: CompiledFold<Value = Across<A>, Total = Cut>,
+    {
         let weighted = ready.graph.plan().premises.shape.weighted;
         let program = self.program::<A>(&KnownVertices::of(ready, session), weighted)?;
         let outcome = session.iterate(ready, &program)?;
@@ -112,7 +116,10 @@ impl Options {
     fn cluster_program<A: Amount>(
         &self,
         graph: &ClusterGraph<'_>,
-    ) -> Result<ClusterProgram, Failure> {
+    ) -> Result<ClusterProgram, Failure>
+    where
+        Conductance<A>: CompiledFold<Value = Across<A>, Total = Cut>,
+    {
         let program = self.program::<A>(&graph.known(), graph.weighted)?;
         Ok(ClusterProgram::fold(program, Top::Highest, |ended| {
             let total = ended.total();

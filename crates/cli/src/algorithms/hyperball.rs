@@ -8,6 +8,7 @@ use welter_engine::Outcome;
 use welter_engine::plan::Layout;
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
+use welter_programs::CompiledFold;
 
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
@@ -92,7 +93,10 @@ impl Options {
         &self,
         ready: &LoadedGraph,
         session: &Session,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Failure>
+    where
+        HyperBall<M>: CompiledFold<Total = Neighbourhood>,
+    {
         let program = HyperBall::<M>::new(self.seed, self.iterations);
         let Outcome { values, iterations, total, totals, levels } =
             session.iterate(ready, &program)?;
@@ -101,7 +105,10 @@ impl Options {
         Ok(Answer { columns, iterations, note, found, levels, top: Top::Highest })
     }
 
-    fn cluster_program<const M: usize>(&self) -> ClusterProgram {
+    fn cluster_program<const M: usize>(&self) -> ClusterProgram
+    where
+        HyperBall<M>: CompiledFold<Total = Neighbourhood>,
+    {
         let program = HyperBall::<M>::new(self.seed, self.iterations);
         ClusterProgram::fold(program, Top::Highest, |ended| {
             let (note, found) = finding(ended.iterations, &ended.totals, &ended.total());

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use welter_algorithms::kcore::Core;
 use welter_algorithms::{KCore, MultigraphCore};
 use welter_engine::Outcome;
 use welter_engine::plan::Layout;
@@ -96,7 +95,7 @@ impl Algorithm for Options {
     }
 
     fn run(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
-        let (values, iterations) = if let Some(values) = session.peel(ready, Core::of)? {
+        let (values, iterations) = if let Some(values) = session.peel(ready)? {
             (values, 1)
         } else {
             let Outcome { values, iterations, .. } = session.iterate(ready, &Grouped(KCore))?;

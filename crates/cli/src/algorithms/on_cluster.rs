@@ -10,17 +10,15 @@ use bytemuck::{Pod, pod_read_unaligned};
 use serde_json::Value as Json;
 use welter_cluster::{Share, Widths};
 use welter_engine::WeightSum;
-use welter_engine::chunks::{ExtendedKernel, FoldKernel, IntersectKernel, Kernel};
-use welter_model::contract::Contract;
+use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_model::edges::{Duplicates, EdgeStream, Reading};
-use welter_model::extended::Extended;
 use welter_model::ids::IdMap;
-use welter_model::intersect::Intersect;
-use welter_model::program::{Program, Total, Value};
+use welter_model::program::{Total, Value};
 use welter_model::table::{Column, Columns};
+use welter_programs::{CompiledContraction, CompiledExtended, CompiledFold, CompiledTriangles};
 use welter_protocol::config::Edges;
 use welter_protocol::ids::Bytes;
-use welter_worker::{ContractWorker, Input, KernelWorker, Partitioning, TriangleWorker, Worker};
+use welter_worker::{Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
 use super::tables::KnownVertices;
 use crate::ends::Ends;
@@ -208,12 +206,12 @@ impl ClusterProgram {
     }
 
     /// A fold program, or one that groups.
-    pub(super) fn fold<P: Program + Send + 'static>(
+    pub(super) fn fold<P: CompiledFold>(
         program: P,
         top: Top,
         finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
-        let folded = FoldKernel::of(Arc::new(program));
+        let folded = P::kernel(Arc::new(program));
         let kernel = Kernel::Fold(folded.clone());
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
         let widths = Some(widths(&kernel));
@@ -222,12 +220,12 @@ impl ClusterProgram {
     }
 
     /// An extended program.
-    pub(super) fn extended<E: Extended + Send + 'static>(
+    pub(super) fn extended<E: CompiledExtended>(
         program: E,
         top: Top,
         finding: impl Fn(&Ended<'_, E::Total>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
-        let kernel = Kernel::Extended(ExtendedKernel::of(Arc::new(program)));
+        let kernel = Kernel::Extended(E::kernel(Arc::new(program)));
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
         let widths = Some(widths(&kernel));
         let made = Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding);
@@ -235,16 +233,15 @@ impl ClusterProgram {
     }
 
     /// A program that contracts.
-    pub(super) fn contracting<C: Contract + Send + 'static>(
+    pub(super) fn contracting<C: CompiledContraction>(
         program: C,
         top: Top,
         finding: impl Fn(&Ended<'_, C::Total>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
         let program = Arc::new(program);
         let sizes = (size_of::<C::Value>() as u64, Edges::Contracted);
-        let worker: MakeWorker = Box::new(move |cut, graph, input| {
-            Ok(Box::new(ContractWorker::new(program.clone(), cut, graph, input)?))
-        });
+        let worker: MakeWorker =
+            Box::new(move |cut, graph, input| Ok(C::worker(program.clone(), cut, graph, input)?));
         let made = Self::new::<C::Value, C::Total>(sizes, worker, top, finding);
         let bytes = |size: usize| size as u64;
         let widths = Widths {
@@ -259,12 +256,12 @@ impl ClusterProgram {
     }
 
     /// A program over triangles.
-    pub(super) fn triangles<I: Intersect + Send + 'static>(
+    pub(super) fn triangles<I: CompiledTriangles>(
         program: I,
         top: Top,
         finding: impl Fn(&Ended<'_, ()>) -> Result<Finding, Failure> + 'static,
     ) -> Self {
-        let kernel = IntersectKernel::of(Arc::new(program));
+        let kernel = I::kernel(Arc::new(program));
         let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
         let value_at = vertex_bytes as usize - kernel.value_bytes();
         let wanted = if kernel.is_directed() { EdgeReading::Alike } else { EdgeReading::OneWay };

@@ -12,6 +12,7 @@ use welter_engine::plan::Layout;
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
 use super::algorithm::{Algorithm, Answer, Entry, Precision};
@@ -294,7 +295,10 @@ impl Options {
         self.unsettled(total, self.tolerance() * self.each(vertices), 1.0)
     }
 
-    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure>
+    where
+        PageRank<F>: CompiledFold<Total = pagerank::RankTotal>,
+    {
         let vertices = ready.graph.all_vertices();
         let outcome = session.iterate(ready, &self.program::<F>(vertices))?;
         Ok(Answer {
@@ -323,7 +327,10 @@ impl Options {
         self.unsettled(total, self.tolerance() * sum * self.each(vertices), sum)
     }
 
-    fn cluster_program<F: Float>(&self, vertices: u64) -> ClusterProgram {
+    fn cluster_program<F: Float>(&self, vertices: u64) -> ClusterProgram
+    where
+        PageRank<F>: CompiledFold<Total = pagerank::RankTotal>,
+    {
         let options = self.clone();
         let note = move |ended: &Ended<'_, pagerank::RankTotal>| {
             Ok(ended.found(options.unsettled_of(vertices, ended.total()), None))

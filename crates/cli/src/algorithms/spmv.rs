@@ -9,6 +9,7 @@ use welter_engine::plan::{InputScanCost, Layout};
 use welter_input::attributes::AttributeOptions;
 use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
+use welter_programs::{CompiledFold, CompiledScan};
 
 use super::algorithm::{Algorithm, Answer, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
@@ -82,7 +83,11 @@ enum VectorArg {
 }
 
 impl Options {
-    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure> {
+    fn run_as<F: Float>(&self, ready: &LoadedGraph, session: &Session) -> Result<Answer, Failure>
+    where
+        Spmv<F>: CompiledFold<Value = Element<F>, Total = ()>,
+        Product<F>: CompiledScan<Value = Element<F>, Total = ()>,
+    {
         if ready.graph.plan().scans_input() {
             return self.input_scan::<F>(ready, session);
         }
@@ -98,10 +103,10 @@ impl Options {
         })
     }
 
-    fn cluster_program<F: Float>(
-        &self,
-        graph: &ClusterGraph<'_>,
-    ) -> Result<ClusterProgram, Failure> {
+    fn cluster_program<F: Float>(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure>
+    where
+        Spmv<F>: CompiledFold<Value = Element<F>, Total = ()>,
+    {
         let program = self.program::<F>(&graph.known())?;
         Ok(ClusterProgram::fold(program, Top::Highest, |ended| Ok(ended.found(None, None))))
     }
@@ -110,7 +115,10 @@ impl Options {
         &self,
         ready: &LoadedGraph,
         session: &Session,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, Failure>
+    where
+        Product<F>: CompiledScan<Value = Element<F>, Total = ()>,
+    {
         let graph = &ready.graph;
         let random = Vector::Random { seed: self.seed };
         let at = |slot| graph.vertex_of_slot(slot).map_or(0.0, |vertex| random.at(vertex));

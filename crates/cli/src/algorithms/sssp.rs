@@ -7,8 +7,8 @@ use welter_engine::Outcome;
 use welter_engine::plan::{FrontierMode, IndexMode, Layout};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
-use welter_model::program::Program;
 use welter_model::table::{ColumnData, Columns};
+use welter_programs::CompiledFold;
 
 use super::algorithm::{Algorithm, Answer, Entry, Precision};
 use super::on_cluster::{ClusterGraph, ClusterProgram, refused};
@@ -103,7 +103,7 @@ impl Options {
         Ok(if mean > 0.0 { mean } else { f64::INFINITY })
     }
 
-    fn run_as<P: Program>(
+    fn run_as<P: CompiledFold>(
         program: &P,
         count: usize,
         ready: &LoadedGraph,
@@ -154,7 +154,7 @@ fn note(
     ))
 }
 
-fn cluster_program<P: Program + Send + 'static>(
+fn cluster_program<P: CompiledFold>(
     program: P,
     (sources, weighted): (usize, bool),
 ) -> ClusterProgram {

@@ -2,16 +2,12 @@
 
 use std::time::Instant;
 
-use welter_engine::{
-    Generation, Outcome, Passed, Values, Workers, count, extend_resumable, intersect, pass,
-    pass_over, pass_resumable, peel, run_resumable,
+use welter_algorithms::kcore::Core;
+use welter_engine::{Generation, Outcome, Passed, Values, Workers};
+use welter_programs::{
+    CompiledExtended, CompiledFold, CompiledOverInput, CompiledPasses, CompiledScan,
+    CompiledStream, CompiledTriangles, peel,
 };
-use welter_model::checkpointable::Checkpointable;
-use welter_model::extended::Extended;
-use welter_model::input_scan::InputScan;
-use welter_model::intersect::Intersect;
-use welter_model::program::{Program, Value};
-use welter_model::stream::{OverInput, Stream};
 use welter_store::io::VolumeStats;
 
 use super::{LoadedGraph, Session};
@@ -20,7 +16,7 @@ use crate::long_run;
 
 impl Session {
     /// Runs a program, from its last checkpoint where there is one.
-    pub(crate) fn iterate<P: Program>(
+    pub(crate) fn iterate<P: CompiledFold>(
         &self,
         ready: &LoadedGraph,
         program: &P,
@@ -32,33 +28,31 @@ impl Session {
         if program.limit().stated().is_none() && plan.storage().is_some() && self.speaks() {
             long_run::note_when_long(&self.progress, graph.chunk_bytes(), plan.in_memory_bytes());
         }
-        self.measured(workers, || {
-            Ok(run_resumable(graph, program, workers, &self.progress, checkpoints)?)
-        })
+        self.measured(workers, || Ok(program.run(graph, workers, &self.progress, checkpoints)?))
     }
 
     /// Runs an input scan, on a graph that stays in its input.
-    pub(crate) fn count<P: InputScan>(
+    pub(crate) fn count<P: CompiledScan>(
         &self,
         ready: &LoadedGraph,
         program: &P,
     ) -> Result<Outcome<P::Value, P::Total>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(count(graph, program, workers, &self.progress)?))
+        self.measured(workers, || Ok(program.scan(graph, workers, &self.progress)?))
     }
 
     /// Runs a stream program.
-    pub(crate) fn pass<S: Stream>(
+    pub(crate) fn pass<S: CompiledStream>(
         &self,
         ready: &LoadedGraph,
         program: &S,
     ) -> Result<Passed<S::Value>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(pass(graph.used(), program, workers, &self.progress)?))
+        self.measured(workers, || Ok(program.pass(graph.used(), workers, &self.progress)?))
     }
 
     /// Runs a stream program, from its last checkpoint where there is one.
-    pub(crate) fn pass_resumable<S: Checkpointable>(
+    pub(crate) fn pass_resumable<S: CompiledPasses>(
         &self,
         ready: &LoadedGraph,
         program: &S,
@@ -67,7 +61,7 @@ impl Session {
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
         let passed = self.measured(workers, || {
-            pass_resumable(graph, program, workers, &self.progress, checkpoints)
+            program.pass_resumable(graph, workers, &self.progress, checkpoints)
         })?;
         self.left.replace(passed.left.clone());
         Ok(passed)
@@ -75,14 +69,14 @@ impl Session {
 
     /// Runs a stream program on a graph that stays in its input. If it gives up there, the graph is
     /// made.
-    pub(crate) fn pass_over<S: OverInput>(
+    pub(crate) fn pass_over<S: CompiledOverInput>(
         &self,
         ready: &LoadedGraph,
         program: &S,
     ) -> Result<Option<Passed<S::Value>>, Failure> {
         let LoadedGraph { graph, workers, loaded, .. } = ready;
         let passed =
-            self.measured(workers, || pass_over(graph, program, workers, &self.progress))?;
+            self.measured(workers, || program.pass_over(graph, workers, &self.progress))?;
         if passed.is_none() {
             graph.make(&loaded.ids, workers, &self.progress)?;
         }
@@ -90,39 +84,33 @@ impl Session {
     }
 
     /// Peels the graph, where the plan has rows and nothing is to be resumed from.
-    pub(crate) fn peel<V: Value>(
-        &self,
-        ready: &LoadedGraph,
-        value: impl Fn(u32) -> V,
-    ) -> Result<Option<Values<V>>, Failure> {
+    pub(crate) fn peel(&self, ready: &LoadedGraph) -> Result<Option<Values<Core>>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
         if self.checkpoints.is_some() {
             return Ok(None);
         }
-        self.measured(workers, || Ok(peel(graph, workers, &self.progress, value)?))
+        self.measured(workers, || Ok(peel(graph, workers, &self.progress)?))
     }
 
     /// Runs an extended program, from its last checkpoint where there is one.
-    pub(crate) fn extend<E: Extended>(
+    pub(crate) fn extend<E: CompiledExtended>(
         &self,
         ready: &LoadedGraph,
         program: &E,
     ) -> Result<Outcome<E::Value, E::Total>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
         let checkpoints = self.checkpoints.as_ref();
-        self.measured(workers, || {
-            Ok(extend_resumable(graph, program, workers, &self.progress, checkpoints)?)
-        })
+        self.measured(workers, || Ok(program.run(graph, workers, &self.progress, checkpoints)?))
     }
 
     /// Walks over all triangles.
-    pub(crate) fn intersect<I: Intersect>(
+    pub(crate) fn intersect<I: CompiledTriangles>(
         &self,
         ready: &LoadedGraph,
         program: &I,
     ) -> Result<Values<I::Value>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
-        self.measured(workers, || Ok(intersect(graph, program, workers, &self.progress)?))
+        self.measured(workers, || Ok(program.intersect(graph, workers, &self.progress)?))
     }
 
     /// Bytes and requests that iterations moved to and from storage.

@@ -1,0 +1,51 @@
+//! Programs whose edges have states.
+
+use std::sync::Arc;
+
+use welter_algorithms::SumProduct;
+use welter_engine::chunks::ExtendedKernel;
+use welter_engine::{Checkpoints, EngineError, Graph, Outcome, Workers, extend_resumable};
+use welter_model::extended::Extended;
+use welter_progress::Progress;
+
+/// An extended program that is compiled.
+pub trait CompiledExtended: Extended + Send + Sized + 'static {
+    /// Runs it on a graph, as [`extend_resumable`] does.
+    ///
+    /// # Errors
+    /// As there.
+    fn run(
+        &self,
+        graph: &Graph,
+        workers: &Workers,
+        progress: &Progress,
+        checkpoints: Option<&Checkpoints>,
+    ) -> Result<Outcome<Self::Value, Self::Total>, EngineError>;
+
+    /// Its kernel, for workers of a cluster.
+    fn kernel(program: Arc<Self>) -> ExtendedKernel;
+}
+
+macro_rules! compiled {
+    ($($program:ty),* $(,)?) => {$(
+        impl CompiledExtended for $program {
+            #[inline(never)]
+            fn run(
+                &self,
+                graph: &Graph,
+                workers: &Workers,
+                progress: &Progress,
+                checkpoints: Option<&Checkpoints>,
+            ) -> Result<Outcome<Self::Value, Self::Total>, EngineError> {
+                extend_resumable(graph, self, workers, progress, checkpoints)
+            }
+
+            #[inline(never)]
+            fn kernel(program: Arc<Self>) -> ExtendedKernel {
+                ExtendedKernel::of(program)
+            }
+        }
+    )*};
+}
+
+compiled!(SumProduct<2, 1>, SumProduct<3, 2>, SumProduct<4, 3>, SumProduct<8, 7>);

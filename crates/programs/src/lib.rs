@@ -1,0 +1,35 @@
+//! The programs of the command, compiled.
+//!
+//! The engine is generic in a program up to its kernel, so loops over edges are compiled where a
+//! program's type is known. That is here, once for each type and not in the command: options and
+//! reports can then be compiled for size, and neither they nor their texts make loops be compiled
+//! anew. A trait for each kind of program has the calls that the command makes, and is implemented
+//! for types without parameters.
+//!
+//! Here is no option, no text and no file.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use welter_algorithms::PageRank;
+//! use welter_algorithms::pagerank::Dangling;
+//! use welter_programs::CompiledFold;
+//!
+//! let program = Arc::new(PageRank::<f32>::new(4, 0.85, 20, 0.0, Dangling::Spread));
+//! let kernel = CompiledFold::kernel(program);
+//! assert_eq!(kernel.shape().value, size_of::<f32>());
+//! ```
+
+mod contractions;
+mod extended;
+mod folds;
+mod scans;
+mod streams;
+mod triangles;
+
+pub use contractions::CompiledContraction;
+pub use extended::CompiledExtended;
+pub use folds::{CompiledFold, peel};
+pub use scans::CompiledScan;
+pub use streams::{CompiledOverInput, CompiledPasses, CompiledStream};
+pub use triangles::CompiledTriangles;
