@@ -22,17 +22,20 @@ pub struct VertexState {
 }
 
 impl VertexState {
+    #[inline]
     pub(super) fn is_decided(&self) -> bool {
         self.part.load(Relaxed) == DECIDED
     }
 
     /// Decides that the vertex is of the component that is known by another, or by itself.
+    #[inline]
     pub(super) fn decide(&self, component: u32) {
         self.part.store(DECIDED, Relaxed);
         self.colour.store(component, Relaxed);
     }
 
     /// Sets a mark, and says whether it is new.
+    #[inline]
     pub(super) fn mark(&self, bit: u32) -> bool {
         let is_new = self.colour.load(Relaxed) & bit == 0;
         if is_new {
