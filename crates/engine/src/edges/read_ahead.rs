@@ -103,6 +103,9 @@ impl Shown {
 /// Numbers of chunks of a stripe that are wanted, in the order in which they are shown.
 type Wanted<'w> = Box<dyn Iterator<Item = usize> + 'w>;
 
+/// A function that is shown chunks with their places, and whether they were read just now.
+type Visit<'v> = dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown> + 'v;
+
 /// A run that was read.
 struct ReadSlab<'g> {
     extent: &'g Arc<SlabLocation>,
@@ -189,7 +192,7 @@ impl<'g> ReadAhead<'g> {
         &mut self,
         (task, next): (usize, Option<usize>),
         wants: &dyn Fn(usize) -> (usize, Wanted<'w>),
-        visit: &mut dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown>,
+        visit: &mut Visit<'_>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         let source = self.stored.as_ref().map(|(stored, _)| *stored);

@@ -123,13 +123,16 @@ pub fn extend_resumable<E: Extended>(
     outcome(graph, reached, values)
 }
 
+/// A function that runs a kernel in memory.
+type InMemory<'f> = dyn Fn(&Context<'_>) -> Result<(RunProgress, State), EngineError> + 'f;
+
 /// Runs a kernel by the route of its plan, in memory by `in_memory`. `stated`: the number of
 /// iterations, where it is known.
 fn by_route(
     (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
     kernel: AnyKernel<'_>,
     stated: Option<u64>,
-    in_memory: &dyn Fn(&Context<'_>) -> Result<(RunProgress, State), EngineError>,
+    in_memory: &InMemory<'_>,
 ) -> Result<(RunProgress, StripedColumn), EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
