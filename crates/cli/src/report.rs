@@ -1,5 +1,6 @@
 //! The report of a run, as JSON or as a page: what was planned, and what each phase took.
 
+mod figures;
 pub(crate) mod page;
 
 use std::fs;
@@ -7,13 +8,11 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
-use welter_engine::plan::{Measured, Plan, PlannedRequests, human_bytes};
+use welter_engine::plan::{Measured, PlannedRequests, human_bytes};
 use welter_engine::{CheckpointStats, Graph};
 use welter_objects::Traffic;
 use welter_output::write_file;
 use welter_progress::{FailureKind, PhaseReport};
-use welter_store::frame::Compression;
-use welter_store::header::Encoding;
 
 use crate::algorithms::{Algorithm, Answer};
 use crate::argv;
@@ -144,12 +143,6 @@ impl From<PlannedRequests> for RequestFigures {
     }
 }
 
-/// Name of the compression of what is on storage, if there is one.
-fn compression(plan: &Plan) -> Option<&'static str> {
-    let compression = plan.premises.edges.compression;
-    (plan.storage().is_some() && compression != Compression::None).then(|| compression.name())
-}
-
 /// Figures of checkpoints.
 #[derive(Debug, Serialize)]
 struct CheckpointFigures {
@@ -195,61 +188,6 @@ struct StorageFigures {
 /// Whether no generation was contracted.
 fn is_plain(parallel: &[Option<u64>]) -> bool {
     parallel.iter().all(Option::is_none)
-}
-
-impl Input {
-    fn of(origin: &Origin) -> Self {
-        let reading = |name: &str| origin.readings.iter().find(|file| file.name == name);
-        let file = |(name, format): &(String, String)| File {
-            name: name.clone(),
-            format: format.clone(),
-            reading: reading(name).map(readings::Figures::of),
-        };
-        Self {
-            files: origin.files.iter().map(file).collect(),
-            bytes: origin.bytes,
-            edges: origin.edges,
-            undirected: origin.undirected,
-            reversed: origin.reversed,
-            notes: origin.notes.clone(),
-        }
-    }
-}
-
-impl GraphFigures {
-    fn of(graph: &Graph) -> Self {
-        Self {
-            vertices: graph.all_vertices(),
-            edges: graph.edges(),
-            weighted: graph.plan().premises.shape.weighted,
-            stripes: graph.stripes(),
-            chunks: graph.chunks(),
-            tiles: graph.tiles(),
-            chunk_bytes: graph.chunk_bytes(),
-            bytes_per_edge: graph.chunk_bytes() as f64 / graph.edges().max(1) as f64,
-        }
-    }
-}
-
-impl PlanFigures {
-    fn of(plan: &Plan) -> Self {
-        Self {
-            route: plan.route(),
-            threads: plan.premises.threads,
-            encoding: match plan.premises.edges.encoding {
-                Encoding::Packed => "packed",
-                Encoding::Short => "short",
-                Encoding::Compressed => "compressed",
-            },
-            compression: compression(plan),
-            stripe_bits: plan.premises.edges.stripe_bits,
-            block_bits: plan.premises.edges.block_bits,
-            budget_bytes: plan.premises.budget_bytes,
-            memory_bytes: plan.memory.peak(),
-            requests: plan.requests().map(Into::into),
-            in_flight_bytes: plan.in_flight(),
-        }
-    }
 }
 
 impl StorageFigures {
