@@ -65,6 +65,11 @@ pub(crate) fn shown() -> Vec<String> {
     words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
+/// The words of the run as text.
+pub(crate) fn run_shown() -> Vec<String> {
+    run_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// Commands that another word follows before options do.
 const WITH_NAMES: [&str; 3] = ["run", "explain", "generate"];
 

@@ -9,26 +9,29 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use welter_cluster::host::{self, Finished};
+use welter_cluster::host::Finished;
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, Processes, Reach, Run, Settings, Share, Task, own_edges, serve,
+    ClusterError, Merged, PartWriter, Processes, Reach, Run, Settings, Share, Task, own_edges,
+    serve,
 };
 use welter_engine::Machine;
 use welter_input::WeightChoice;
 use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
-use welter_model::table::{Columns, Table, VertexColumn};
+use welter_model::table::{Column, Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 use welter_protocol::config::Route;
+use welter_protocol::ids::Bytes;
 use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Finding, Made};
+use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Decoder, Finding, Made};
 use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat};
 use crate::argv;
-use crate::cluster_options::{bias, route, sending, threads, unfit};
+use crate::cluster_options::{bias, copies, route, sending, threads, unfit};
+use crate::cluster_parts::{Looked, Parted, Parts, PartsAt, watched};
 use crate::cluster_plan::MachinePlan;
 use crate::cluster_report::Machines;
 use crate::contents;
@@ -61,6 +64,8 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
     /// Part of the table that is shown.
     pub(crate) top: Top,
+    /// Rows and parts, where machines wrote the result, which the table has not then.
+    pub(crate) written: Option<(u64, usize)>,
 }
 
 /// Place of this process in a cluster.
@@ -86,7 +91,12 @@ pub(crate) struct Job {
     weighted: bool,
     reading: Reading,
     vertices: u64,
-    ids: IdMap,
+    /// Ids, where this process writes.
+    named: VertexColumn,
+    /// Whether results may be no numbers, which is looked for.
+    is_checked: bool,
+    /// Where machines write the result, if they do.
+    parts: Option<PartsAt>,
     program: ClusterProgram,
     settings: Settings,
     /// Footprint of machines, as far as that is known.
@@ -145,23 +155,19 @@ impl Job {
             session,
         };
         let program = algorithm.on_cluster(&graph)?;
-        let route = route(args.resources.route, program.carries)?;
-        let settings = Settings {
-            edges: program.edges,
-            carries: program.carries,
-            bias: bias(args),
-            ..Settings::new(machines, vertices, program.vertex_bytes, route)
-        };
+        let settings = settings(args, &program, (machines, vertices))?;
         let reading = program.reading(reading);
         let sends = args.resources.route == Some(RouteArg::Send);
         let budget = args.resources.memory;
         let graph = (&*edges, &*listed, reading);
-        let plan = MachinePlan::of(settings, &program, graph, (&ids, place.writes), budget)?;
+        let parts = PartsAt::of(&args.output)?;
+        let (writes, held) = writing(place, parts.is_some(), &settings);
+        let plan = MachinePlan::of(settings, &program, graph, (&ids, held), budget)?;
         let settings = plan.as_ref().map_or(settings, |plan| plan.settings);
         // A machine that sends messages reads several shares of all edges.
         let (edges, share) =
             if sends { (edges, (0, 1)) } else { shared(edges, listed, (place.rank, machines))? };
-        let ids = if place.writes { ids } else { IdMap::default() };
+        let ids = if writes { ids } else { IdMap::default() };
         let mut job = Self {
             edges,
             share,
@@ -170,7 +176,9 @@ impl Job {
             weighted,
             reading,
             vertices,
-            ids,
+            named: column(ids, vertices),
+            is_checked: algorithm.weighs() || !algorithm.tables().is_empty(),
+            parts,
             program,
             settings,
             plan,
@@ -216,7 +224,7 @@ impl Job {
         let cut = self.settings.cut().ok_or_else(|| Failure::bug("a vertex fits"))?;
         let config = Arc::new(self.settings.config(&cut));
         // All words but the name of the program and a machine's own place.
-        let words: Vec<String> = argv::shown().into_iter().skip(1).collect();
+        let words: Vec<String> = argv::run_shown().into_iter().skip(1).collect();
         let shared = words.split(|word| word == SEAT).enumerate();
         let shared = shared.flat_map(|(part, words)| words.iter().skip(usize::from(part > 0)));
         // Nor its rank.
@@ -253,25 +261,27 @@ impl Job {
     /// Result, from what the machines have made.
     pub(crate) fn found(
         self,
-        algorithm: &dyn Algorithm,
-        finished: Finished,
+        (finished, looked): (Finished, Option<Looked>),
     ) -> Result<Found, Failure> {
-        let Self { count, vertices, ids, program, settings, messages, mut notes, .. } = self;
-        let ids = column(ids, vertices);
+        let mut columns: Box<dyn Columns> = Box::new(Vec::<Column>::new());
+        let written = looked.as_ref().map(|looked| (looked.rows, looked.parts));
+        let finding = if let Some(looked) = looked {
+            looked.finding
+        } else {
+            columns = self.decoder().columns(&finished.vertices());
+            self.said_of(&columns, &finished.decided)?
+        };
+        let Self { count, named, program, settings, messages, mut notes, .. } = self;
         notes.extend(restarts(&finished));
-        let columns = program.columns(&finished.vertices());
-        let made = Made { columns: &columns, vertices, decided: &finished.decided };
-        let finding = (program.finding)(&made)?;
         notes.extend(finding.note.clone());
-        if algorithm.weighs() || !algorithm.tables().is_empty() {
-            finite::check(&columns, &ids, program.top)?;
-        }
-        let columns: Box<dyn Columns> = match &ids {
-            VertexColumn::TwoKinds(ids) => Box::new(WithSides::new(columns, ids.sources())),
+        let columns: Box<dyn Columns> = match &named {
+            VertexColumn::TwoKinds(ids) if written.is_none() => {
+                Box::new(WithSides::new(columns, ids.sources()))
+            }
             _ => columns,
         };
         Ok(Found {
-            table: Table { vertices: ids, columns },
+            table: Table { vertices: named, columns },
             finding,
             edges: count,
             machines: Machines {
@@ -295,8 +305,70 @@ impl Job {
             },
             notes,
             top: program.top,
+            written,
         })
     }
+}
+
+impl Parted for Job {
+    fn parts(&self) -> Option<&PartsAt> {
+        self.parts.as_ref()
+    }
+
+    fn named(&self) -> &VertexColumn {
+        &self.named
+    }
+
+    fn decoder(&self) -> Decoder {
+        self.program.decoder()
+    }
+
+    fn rows(&self, offset_bytes: u64, vertices: &[u8]) -> Table<Box<dyn Columns>> {
+        let vertex = |bytes: u64| bytes / self.program.vertex_bytes;
+        let [first, count] = [offset_bytes, vertices.len() as u64].map(vertex);
+        let columns = self.decoder().columns(vertices);
+        let columns: Box<dyn Columns> = match &self.named {
+            VertexColumn::TwoKinds(ids) => {
+                Box::new(WithSides::new(columns, ids.sources()).at(first))
+            }
+            _ => columns,
+        };
+        Table { vertices: self.named.slice(first as usize..(first + count) as usize), columns }
+    }
+
+    fn said_of(&self, columns: &dyn Columns, decided: &[Bytes]) -> Result<Finding, Failure> {
+        let made = Made { columns, vertices: self.vertices, decided };
+        let finding = (self.program.finding)(&made)?;
+        if self.is_checked {
+            finite::check(columns, &self.named, self.program.top)?;
+        }
+        Ok(finding)
+    }
+}
+
+/// Settings of a program on as many machines and vertices.
+fn settings(
+    args: &RunOptions,
+    program: &ClusterProgram,
+    (machines, vertices): (usize, u64),
+) -> Result<Settings, Failure> {
+    let route = route(args.resources.route, program.carries)?;
+    Ok(Settings {
+        edges: program.edges,
+        carries: program.carries,
+        bias: bias(args),
+        copies: copies(args),
+        ..Settings::new(machines, vertices, program.vertex_bytes, route)
+    })
+}
+
+/// Whether a process writes, and vertices of the result that it has in memory then: of results in
+/// parts one chunk at a time.
+fn writing(place: Place, is_parted: bool, settings: &Settings) -> (bool, Option<u64>) {
+    let all = settings.vertices;
+    let held = if is_parted { settings.chunk_vertices.min(all) } else { all };
+    let writes = place.writes || is_parted;
+    (writes, writes.then_some(held))
 }
 
 /// Edges, and the place of a machine's share of them with the number of shares.
@@ -347,9 +419,9 @@ pub(crate) fn run(
     let job = Job::of(algorithm, args, (source, machines), (place, session))?;
     let mut host = Processes::new(machines, directory, Box::new(machine));
     let (live, metrics) = metrics::watch(&args.cluster)?;
-    let finished = host::watched(&mut host, machines, (&session.progress, &live))?;
+    let ended = watched(&mut host, (&job, machines), (&session.progress, &live))?;
     drop(metrics);
-    job.found(algorithm, finished)
+    job.found(ended)
 }
 
 fn restarts(finished: &Finished) -> Option<String> {
@@ -389,7 +461,9 @@ pub(crate) fn be(
     let (run, cut) = job.run()?;
     let task = job.task(cut, (seat.rank, machines))?;
     let host = (BufReader::new(std::io::stdin()), &mut std::io::stdout());
-    serve(&run, (seat.rank, seat.above), &seat.directory, task, host)?;
+    let mut writer = Parts::of(&job);
+    let writer = writer.as_mut().map(|writer| writer as &mut dyn PartWriter);
+    serve(&run, (seat.rank, seat.above), &seat.directory, (task, writer), host)?;
     // Threads that wait for the host would wait for ever.
     std::process::exit(0)
 }

@@ -6,6 +6,9 @@
 //!    /machine-RANK    blocks and manifests of a machine
 //! ```
 //!
+//! Of several computers each keeps such a directory, `DIR/rank-RANK`, so that DIR may be one that
+//! all of them find, or another one on each.
+//!
 //! A command that dies takes its machines with it, since they see the end of a pipe. What they have
 //! stored is there: `welter resume` starts others on it, who go on with the newest manifest, as
 //! after any crash of all machines.
@@ -23,6 +26,7 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::argv;
 use crate::checkpoint::{command, described};
+use crate::environment;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
@@ -40,15 +44,42 @@ const WAIT: Duration = Duration::from_millis(20);
 /// Directory of all machines of a command.
 pub(crate) struct Directory {
     path: PathBuf,
+    /// Path by which the run is resumed.
+    named: PathBuf,
     /// The description of a run that can be resumed, locked.
     kept: Option<File>,
 }
 
+/// Folder of the machine of several computers.
+const MACHINE: &str = "machine";
+
+/// Begin of the name of a machine's directory of several computers.
+const RANK: &str = "rank-";
+
+fn rank_name(rank: usize) -> String {
+    format!("{RANK}{rank}")
+}
+
+/// The machine of several computers whose checkpoints a directory has: the one that the environment
+/// says this is, or the only one.
+fn rank_of(directory: &Path) -> Option<usize> {
+    let names = fs::read_dir(directory).into_iter().flatten().flatten();
+    let rank = |it: fs::DirEntry| it.file_name().to_str()?.strip_prefix(RANK)?.parse().ok();
+    let ranks: Vec<usize> = names.filter_map(rank).collect();
+    let said = environment::rank().filter(|rank| ranks.contains(rank));
+    said.or_else(|| ranks.first().copied().filter(|_| ranks.len() == 1))
+}
+
+/// Description of a run, with the rank of this machine, of several computers.
+type Description = (Vec<u8>, Option<usize>);
+
 /// The description of the run on a cluster whose checkpoints are in a directory, if there is one.
-pub(crate) fn description(directory: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let path = directory.join(DESCRIPTION);
+pub(crate) fn description(directory: &Path) -> Result<Option<Description>, Failure> {
+    let rank = rank_of(directory);
+    let own = rank.map_or_else(|| directory.to_owned(), |rank| directory.join(rank_name(rank)));
+    let path = own.join(DESCRIPTION);
     match fs::read(&path) {
-        Ok(bytes) => Ok(Some(bytes)),
+        Ok(bytes) => Ok(Some((bytes, rank))),
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -73,12 +104,43 @@ impl Directory {
         let Some(path) = &args.checkpoint.checkpoint else {
             return Self::passing(&session.resources.scratch());
         };
-        let (path, name) = (path.clone(), path.display());
+        let machine = |rank: usize| path.join(format!("machine-{rank}"));
+        let machines = (0..machines).map(machine).collect::<Vec<_>>();
+        Self::keep([path, path], &machines, (false, described(args, algorithm, source)?))
+    }
+
+    /// The directory of a machine of several computers, if it keeps checkpoints.
+    pub(crate) fn of_rank(
+        algorithm: &dyn Algorithm,
+        args: &RunOptions,
+        (source, rank): (&Source, usize),
+    ) -> Result<Option<Self>, Failure> {
+        let Some(all) = &args.checkpoint.checkpoint else { return Ok(None) };
+        if let Err(error) = durable::make_directory(all, None)
+            && !all.is_dir()
+        {
+            return Err(error.into());
+        }
+        let path = all.join(rank_name(rank));
+        let machine = path.join(MACHINE);
+        // One that died while others go on is started again by the command of the run.
+        let told = (rank > 0, described(args, algorithm, source)?);
+        Self::keep([&path, all], &[machine], told).map(Some)
+    }
+
+    /// Keeps a run in the first path, which is resumed by the second one, and may go on there with
+    /// what it has.
+    fn keep(
+        [path, named]: [&Path; 2],
+        machines: &[PathBuf],
+        (goes_on, description): (bool, Vec<u8>),
+    ) -> Result<Self, Failure> {
+        let (path, name) = (path.to_owned(), path.display());
         let described_at = path.join(DESCRIPTION);
-        if !argv::is_resumed() {
-            let description = described(args, algorithm, source)?;
+        let goes_on = goes_on && fs::read(&described_at).is_ok_and(|it| it == description);
+        if !argv::is_resumed() && !goes_on {
             if described_at.exists() {
-                let how = format!("a run is kept there: {} resumes it", command(&path));
+                let how = format!("a run is kept there: {} resumes it", command(named));
                 return Err(Failure::output(format!("{name}: is in use")).hint(how));
             }
             match fs::read_dir(&path).map(Iterator::count) {
@@ -93,12 +155,11 @@ impl Directory {
             return Err(Failure::output(format!("{name}: another process goes on with this run")));
         }
         let begun = Instant::now();
-        let machine = |rank: usize| path.join(format!("machine-{rank}"));
-        while (0..machines).any(|rank| is_used(&machine(rank))) && begun.elapsed() < GOING {
+        while machines.iter().any(|machine| is_used(machine)) && begun.elapsed() < GOING {
             std::thread::sleep(WAIT);
         }
-        interrupt::will_resume(&command(&path));
-        Ok(Self { path, kept: Some(kept) })
+        interrupt::will_resume(&command(named));
+        Ok(Self { path, named: named.to_owned(), kept: Some(kept) })
     }
 
     /// A new one, which goes with the command.
@@ -107,7 +168,7 @@ impl Directory {
         let path = parent.join(format!("welter-cluster-{}", std::process::id()));
         durable::make_directory(&path, None)?;
         sweep(parent, &path);
-        Ok(Self { path, kept: None })
+        Ok(Self { named: path.clone(), path, kept: None })
     }
 
     /// Its path.
@@ -115,10 +176,15 @@ impl Directory {
         &self.path
     }
 
+    /// Folder of the machine of several computers.
+    pub(crate) fn machine(&self) -> PathBuf {
+        self.path.join(MACHINE)
+    }
+
     /// Ends a run: removes checkpoints that are not needed, or says how to continue from them.
     pub(crate) fn end<T>(mut self, done: Result<T, Failure>) -> Result<T, Failure> {
         let Some(kept) = self.kept.take() else { return done };
-        let command = command(&self.path);
+        let command = command(&self.named);
         let goes_on = |failure: &Failure| {
             let begins_anew = [FailureKind::Usage, FailureKind::Missing, FailureKind::Budget];
             failure.code() != 0 && failure.kind().is_none_or(|kind| !begins_anew.contains(&kind))
@@ -146,6 +212,10 @@ impl Drop for Directory {
         if self.kept.is_none() {
             // The result is what counts, and the name says what this is.
             let _ = fs::remove_dir_all(&self.path);
+            if self.named != self.path {
+                // It may have those of other machines.
+                let _ = fs::remove_dir(&self.named);
+            }
         }
     }
 }

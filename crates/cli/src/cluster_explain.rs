@@ -12,14 +12,15 @@ use crate::stdout::print;
 
 /// The run that is explained.
 fn explained(args: &ExplainOptions, cluster: &Cluster) -> RunOptions {
-    let ExplainOptions { price, input, graph, resources, .. } = args;
+    let ExplainOptions { price, input, graph, resources, mirror, .. } = args;
+    let cluster = Some(cluster.clone());
     RunOptions {
         input: input.clone(),
         graph: *graph,
         output: TableArgs { output: None, output_format: None, top: 0, report: None },
         checkpoint: CheckpointArgs::default(),
         resources: resources.clone(),
-        cluster: ClusterArgs { cluster: Some(cluster.clone()), ..ClusterArgs::default() },
+        cluster: ClusterArgs { cluster, mirror: *mirror, ..ClusterArgs::default() },
         price: price.clone(),
     }
 }

@@ -6,12 +6,12 @@
 use welter_cluster::send::{self, Transport};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_objects::Location;
-use welter_protocol::config::Route;
+use welter_protocol::config::{Copies, Route};
 use welter_protocol::steal::Bias;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::refused;
-use crate::args::{CheckpointArgs, Cluster, RouteArg, RunOptions, TransportArg};
+use crate::args::{CheckpointArgs, Cluster, MirrorArg, RouteArg, RunOptions, TransportArg};
 use crate::failure::Failure;
 
 /// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
@@ -49,10 +49,14 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
     let sends = args.resources.route == Some(RouteArg::Send);
     let is_local = matches!(args.cluster.cluster, Some(Cluster::Local(_)));
     if checkpoint.checkpoint.is_some() {
-        check_checkpoint(checkpoint, sends, is_local)?;
+        let is_ray = matches!(args.cluster.cluster, Some(Cluster::Ray(_)));
+        check_checkpoint(checkpoint, sends, is_ray)?;
     }
     if sends && resources.memory.is_some() {
         return Err(unfit("--memory: edges of --route send are in memory, and not bounded yet"));
+    }
+    if sends && copies(args) != Copies::NONE {
+        return Err(unfit("--mirror: machines of --route send keep values at barriers alone"));
     }
     match args.cluster.transport {
         Some(_) if !sends => return Err(unfit("--transport is of --route send")),
@@ -69,15 +73,11 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
 }
 
 /// Refuses checkpoints that a cluster does not make.
-fn check_checkpoint(
-    checkpoint: &CheckpointArgs,
-    sends: bool,
-    is_local: bool,
-) -> Result<(), Failure> {
+fn check_checkpoint(checkpoint: &CheckpointArgs, sends: bool, is_ray: bool) -> Result<(), Failure> {
     let is_elsewhere = checkpoint.checkpoint.as_deref().and_then(Location::of).is_some();
-    let what = match (sends, is_local, is_elsewhere) {
+    let what = match (sends, is_ray, is_elsewhere) {
         (true, ..) => "machines of --route send keep nothing of an iteration",
-        (_, false, _) => "machines of several computers have files of their own, in --scratch",
+        (_, true, _) => "actors have files of their own, in the directories of Ray",
         (.., true) => "machines of a cluster store blocks in directories",
         _ => return Ok(()),
     };
@@ -106,6 +106,15 @@ pub(crate) fn unfit(what: impl Into<String>) -> Failure {
 pub(crate) fn bias(args: &RunOptions) -> Bias {
     let thousandths = |alpha: f64| Bias::Thousandths((alpha * 1000.0).round() as u32);
     args.cluster.steal_bias.map_or(Bias::PAPER, thousandths)
+}
+
+/// Blocks that lie on a second machine too.
+pub(crate) fn copies(args: &RunOptions) -> Copies {
+    match args.cluster.mirror {
+        None | Some(MirrorArg::None) => Copies::NONE,
+        Some(MirrorArg::Vertices) => Copies::VERTICES,
+        Some(MirrorArg::All) => Copies::BOTH,
+    }
 }
 
 /// Threads that read the input: machines that are processes of one computer share its cores.

@@ -39,12 +39,13 @@ pub(crate) struct MachinePlan {
 
 impl MachinePlan {
     /// The plan of a program on a graph: its edges, as machines read them and as they were listed,
-    /// and how they are read. None where memory of machines is not bounded, which a budget wants.
+    /// and how they are read. `writes`: vertices of the result that are in memory at a time, where
+    /// this process writes it. None where memory of machines is not bounded, which a budget wants.
     pub(crate) fn of(
         settings: Settings,
         program: &ClusterProgram,
         (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
-        (ids, writes): (&IdMap, bool),
+        (ids, writes): (&IdMap, Option<u64>),
         budget: Option<u64>,
     ) -> Result<Option<Self>, Failure> {
         let Some(widths) = program.widths else {
@@ -66,9 +67,11 @@ impl MachinePlan {
         }?;
         let demand = demand(budget);
         let Some(footprint) = settings.footprint(&demand) else { return Ok(None) };
-        let ids_bytes = if writes { ids.bytes() } else { 0 };
-        let writing_bytes = writing_bytes(settings.vertices, &widths, ids_bytes);
-        if let Some(budget) = budget.filter(|budget| writes && writing_bytes > *budget) {
+        let ids_bytes = if writes.is_some() { ids.bytes() } else { 0 };
+        let held = writes.unwrap_or(settings.vertices);
+        let writing_bytes = writing_bytes(held, &widths, ids_bytes);
+        let is_over = |budget: &u64| writes.is_some() && writing_bytes > *budget;
+        if let Some(budget) = budget.filter(is_over) {
             return Err(refusal(budget, writing_bytes));
         }
         Ok(Some(Self { settings, footprint, writing_bytes, budget }))

@@ -12,9 +12,10 @@ use std::path::Path;
 use std::thread::Builder;
 use std::time::Duration;
 
-use welter_cluster::host::{self, Finished};
+use welter_cluster::host::Finished;
 use welter_cluster::{
-    ClusterError, Credentials, Live, Peers, Run, Seating, Task, Trust, Verdict, decline, join,
+    ClusterError, Credentials, Files, Live, PartWriter, Peers, Run, Seating, Task, Trust, Verdict,
+    decline, join,
 };
 use welter_progress::{FailureKind, Progress};
 use welter_worker::Partitioning;
@@ -22,7 +23,10 @@ use welter_worker::Partitioning;
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
 use crate::cluster::{Found, Job, Place};
+use crate::cluster_directory::Directory;
 use crate::cluster_options::unfit;
+use crate::cluster_parts::{Looked, Parts, watched};
+use crate::environment;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::metrics;
@@ -44,12 +48,6 @@ pub(crate) struct Ends {
     pub(crate) show: fn(&dyn Algorithm, &RunOptions, Session, &Found) -> Result<(), Failure>,
 }
 
-/// Names of a rank in an environment: as torchrun says it, Slurm, and Kubernetes' jobs.
-const RANKS: [&str; 3] = ["RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
-
-/// Names of the number of machines.
-const SIZES: [&str; 2] = ["WORLD_SIZE", "SLURM_NTASKS"];
-
 /// Writes a new key.
 pub(crate) fn init(file: &Path) -> Result<(), Failure> {
     Credentials::create(file)?;
@@ -60,17 +58,13 @@ pub(crate) fn init(file: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn number(names: &[&str]) -> Option<usize> {
-    names.iter().find_map(|name| std::env::var(name).ok()).and_then(|text| text.parse().ok())
-}
-
 fn lacking(what: &str) -> Failure {
     Failure::usage(format!("--cluster: {what}"))
 }
 
 /// The place of this machine.
 fn seating(args: &ClusterArgs, cluster: &Cluster) -> Result<Seating, Failure> {
-    let rank = args.rank.or_else(|| number(&RANKS));
+    let rank = args.rank.or_else(environment::rank);
     let rank = rank.ok_or_else(|| lacking("which machine is this? Say --rank I or set RANK"))?;
     let (machines, first, port) =
         if let Cluster::Static(path) = cluster { of_list(path, rank)? } else { of_environment()? };
@@ -91,7 +85,7 @@ fn seating(args: &ClusterArgs, cluster: &Cluster) -> Result<Seating, Failure> {
 /// Number of machines and the first one, as the environment says.
 fn of_environment() -> Result<(usize, String, u16), Failure> {
     let says = |name: &str| std::env::var(name).map_err(|_| lacking(&format!("{name} is not set")));
-    let machines = number(&SIZES).ok_or_else(|| lacking("WORLD_SIZE is not set"))?;
+    let machines = environment::machines().ok_or_else(|| lacking("WORLD_SIZE is not set"))?;
     Ok((machines, format!("{}:{}", says("MASTER_ADDR")?, says("MASTER_PORT")?), 0))
 }
 
@@ -115,7 +109,7 @@ pub(crate) fn machines_of(cluster: &Cluster) -> Result<usize, Failure> {
     match cluster {
         Cluster::Local(machines) => Ok(*machines),
         Cluster::Static(path) => Ok(of_list(path, 0)?.0),
-        Cluster::Env => number(&SIZES).ok_or_else(|| lacking("WORLD_SIZE is not set")),
+        Cluster::Env => environment::machines().ok_or_else(|| lacking("WORLD_SIZE is not set")),
         Cluster::Ray(_) => Err(lacking("how many nodes are there? Say local:N")),
     }
 }
@@ -161,7 +155,7 @@ pub(crate) fn be(
     job: &Job,
     (run, cut): (&Run, &Partitioning),
     seating: &Seating,
-    session: &Session,
+    (session, kept): (&Session, Option<&Directory>),
 ) -> Result<Verdict, ClusterError> {
     let scratch = session.resources.scratch();
     let scratch = scratch.first().cloned().unwrap_or_else(std::env::temp_dir);
@@ -174,7 +168,13 @@ pub(crate) fn be(
             what: failure.message().to_owned(),
         })
     };
-    join(run, seating, &scratch, Box::new(task))
+    let mut writer = Parts::of(job);
+    let writer = writer.as_mut().map(|writer| writer as &mut dyn PartWriter);
+    let folder = match kept {
+        Some(kept) => Files::Kept(kept.machine()),
+        None => Files::Passing(scratch),
+    };
+    join(run, seating, &folder, (Box::new(task), writer))
 }
 
 /// A machine that is not the first.
@@ -185,13 +185,17 @@ fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Re
         let place = Place { rank: Some(seating.rank), writes: false };
         let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
         let run = run_of(&job)?;
-        Ok((job, run))
+        let kept = Directory::of_rank(algorithm, args, (&source, seating.rank))?;
+        Ok((job, run, kept))
     })();
-    let ended = match looked {
-        Ok((job, (run, cut))) => be(&job, (&run, &cut), seating, &session).map_err(Failure::from),
-        Err(failure) => Err(failure),
+    let (ended, kept) = match looked {
+        Ok((job, (run, cut), kept)) => {
+            let means = (&session, kept.as_ref());
+            (be(&job, (&run, &cut), seating, means).map_err(Failure::from), kept)
+        }
+        Err(failure) => (Err(failure), None),
     };
-    match ended {
+    let done = match ended {
         Ok(None) => Ok(()),
         Ok(Some((kind, what))) => Err(Failure::new(kind, what)),
         Err(failure) => {
@@ -199,6 +203,10 @@ fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Re
             decline(seating, &verdict(&failed));
             failed
         }
+    };
+    match kept {
+        Some(kept) => kept.end(done),
+        None => done,
     }
 }
 
@@ -235,6 +243,7 @@ fn led(
     let place = Place { rank: Some(0), writes: true };
     let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
     let (run, cut) = run_of(&job)?;
+    let kept = Directory::of_rank(algorithm, args, (&source, 0))?;
     let mut seating = seating.clone();
     let peers = Peers::new(
         &seating,
@@ -246,22 +255,31 @@ fn led(
     let machines = seating.machines;
     let progress = session.progress.clone();
     let (live, metrics) = metrics::watch(&args.cluster)?;
-    let hosts = Builder::new()
-        .name("peers".to_owned())
-        .spawn(move || host_of(peers, machines, (&progress, &live)));
-    let hosts = hosts.map_err(|error| Failure::new(FailureKind::Budget, error.to_string()))?;
-    let was = be(&job, (&run, &cut), &seating, &session);
-    if let Err(error) = &was {
-        decline(&seating, &Some((error.kind(), error.to_string())));
-    }
+    let hosted = std::thread::scope(|scope| -> Result<_, Failure> {
+        let hosts = Builder::new()
+            .name("peers".to_owned())
+            .spawn_scoped(scope, || host_of(peers, (&job, machines), (&progress, &live)));
+        let hosts = hosts.map_err(|error| Failure::new(FailureKind::Budget, error.to_string()))?;
+        let was = be(&job, (&run, &cut), &seating, (&session, kept.as_ref()));
+        if let Err(error) = &was {
+            decline(&seating, &Some((error.kind(), error.to_string())));
+        }
+        Ok(hosts.join())
+    })?;
     drop(metrics);
-    let Ok((peers, finished)) = hosts.join() else { return Err(Failure::bug("a host ends")) };
+    let Ok((peers, ended)) = hosted else { return Err(Failure::bug("a host ends")) };
     let strangers = peers.strangers();
     *told = Some(peers);
-    let mut found: Found = job.found(algorithm, finished?)?;
-    found.machines.strangers = strangers;
-    found.machines.trust = proof(&seating.trust);
-    (ends.show)(algorithm, args, session, &found)
+    let done = ended.and_then(|ended| {
+        let mut found: Found = job.found(ended)?;
+        found.machines.strangers = strangers;
+        found.machines.trust = proof(&seating.trust);
+        (ends.show)(algorithm, args, session, &found)
+    });
+    match kept {
+        Some(kept) => kept.end(done),
+        None => done,
+    }
 }
 
 /// Proof that machines give each other, in a word for reports.
@@ -290,13 +308,13 @@ fn own(seating: &Seating, peers: &Peers) -> String {
 
 fn host_of(
     mut peers: Peers,
-    machines: usize,
-    (progress, live): (&Progress, &Live),
-) -> (Peers, Result<Finished, ClusterError>) {
-    let finished = match peers.gather() {
-        Ok(()) => host::watched(&mut peers, machines, (progress, live)),
-        Err(error) => Err(error),
+    (job, machines): (&Job, usize),
+    watching: (&Progress, &Live),
+) -> (Peers, Result<(Finished, Option<Looked>), Failure>) {
+    let ended = match peers.gather() {
+        Ok(()) => watched(&mut peers, (job, machines), watching),
+        Err(error) => Err(error.into()),
     };
     peers.release(0);
-    (peers, finished)
+    (peers, ended)
 }

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use welter_cluster::host::{self, Finished};
 use welter_cluster::{Peers, Seating};
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::cluster::{Found, Job, Place};
+use crate::cluster_parts::watched;
 use crate::computers::{number_of_run, proof, run_of};
 use crate::failure::Failure;
 use crate::load::Source;
@@ -47,9 +47,9 @@ impl Hosted<'_> {
         let peers = told.insert(peers);
         peers.gather()?;
         let (live, metrics) = metrics::watch(&args.cluster)?;
-        let finished: Finished = host::watched(peers, machines, (progress, &live))?;
+        let ended = watched(peers, (&job, machines), (progress, &live))?;
         drop(metrics);
-        let mut found = job.found(algorithm, finished)?;
+        let mut found = job.found(ended)?;
         found.machines.strangers = peers.strangers();
         found.machines.trust = proof(&seating.trust);
         Ok(found)

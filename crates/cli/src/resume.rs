@@ -18,6 +18,10 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     let here = |error| {
         Failure::new(FailureKind::Storage, format!("where this is cannot be known: {error}"))
     };
+    if args.says_parts() {
+        let what = "results in parts go where the run was begun to write them";
+        return Err(Failure::usage(what).hint("name a file, or leave -o out"));
+    }
     let args = args.absolute().map_err(here)?;
     let there = |directory: &Path| {
         std::env::set_current_dir(directory).map_err(|error| {
@@ -37,7 +41,7 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
             Failure::new(FailureKind::Permission, what).hint("say yourself where they go, with -o")
         );
     }
-    if let Some(description) = cluster_directory::description(&directory)? {
+    if let Some((description, rank)) = cluster_directory::description(&directory)? {
         let name = directory.display().to_string();
         let Told { algorithm, mut options, arguments } =
             told(&description, &name, there, |options| {
@@ -47,6 +51,7 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
                 args.put(options);
             })?;
         options.checkpoint.checkpoint = Some(directory);
+        options.cluster.rank = rank.or(options.cluster.rank);
         argv::resume(arguments);
         return run::run(&*algorithm, &options, None);
     }

@@ -16,6 +16,7 @@ use crate::checkpoint;
 use crate::cluster::{self, Found};
 use crate::cluster_directory::Directory;
 use crate::cluster_options;
+use crate::cluster_parts::PartsAt;
 use crate::cluster_report;
 use crate::computers::{self, Ends};
 use crate::failure::{Failure, printable};
@@ -38,6 +39,7 @@ pub(crate) fn run(
     if let Some(cluster) = &args.cluster.cluster {
         return on_cluster(algorithm, args, cluster);
     }
+    PartsAt::refuse(&args.output)?;
     let mut session = Session::start(args.resources.clone())?;
     session.prices = args.price.read()?;
     let source = Source::with(&args.input, &args.resources)?;
@@ -91,7 +93,14 @@ fn on_cluster(
 fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
     let session = Session::start(args.resources.without_route())?;
     let source = Source::of(&args.input)?;
-    check_outputs(&args.output, Outputs::of(&source))?;
+    let mut outputs = Outputs::of(&source);
+    match PartsAt::of(&args.output)? {
+        None => drop(check_outputs(&args.output, outputs)?),
+        Some(parts) => {
+            parts.promise(&mut outputs)?;
+            args.output.report.iter().try_for_each(|path| outputs.promise(path))?;
+        }
+    }
     Ok((session, source))
 }
 
@@ -103,7 +112,13 @@ fn show_found(
     found: &Found,
 ) -> Result<(), Failure> {
     let vertices = found.table.vertices.vertices();
-    show(&mut session, &found.table, (args, found.top))?;
+    let parts = PartsAt::of(&args.output)?.zip(found.written);
+    if let Some((at, (rows, parts))) = &parts {
+        session.end_progress();
+        at.end(*rows, *parts)?;
+    } else {
+        show(&mut session, &found.table, (args, found.top))?;
+    }
     let took = session.started.elapsed();
     if let Some(path) = args.output.report.as_deref() {
         let figures = (vertices, found.edges, took.as_secs_f64());
@@ -125,6 +140,11 @@ fn show_found(
         seconds(session.started.elapsed()),
         counted(found.machines.activities.len() as u64, "machine", "machines"),
     ));
+    if let Some((at, (rows, parts))) = parts {
+        let (rows, parts) = (counted(rows, "row", "rows"), counted(parts as u64, "part", "parts"));
+        session.say(&wrote(at.path(), &format!("{rows} in {parts}")));
+        return Ok(());
+    }
     let rows = found.table.columns.listed().map_or(vertices, |rows| rows as u64);
     say_written(&session, args, rows);
     Ok(())

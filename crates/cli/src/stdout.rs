@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use welter_engine::plan::human_bytes;
@@ -19,6 +20,11 @@ pub(crate) fn wrote(path: &Path, what: &str) -> String {
 /// Whether an output is standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Whether an output is a directory of parts.
+pub(crate) fn is_directory(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b"/")
 }
 
 /// Writes to standard output.

@@ -1,7 +1,8 @@
 //! The pipes or connections between a host and a machine that is a process of its own.
 //!
 //! ```text
-//! to the machine (lines)       peer RANK ADDRESS · vertices · (the end: the host is gone)
+//! to the machine (lines)       peer RANK ADDRESS · vertices · chunk PARTITION CHUNK · write ·
+//!                              name · (the end: the host is gone)
 //! to the host                  KIND FIELD .. BYTES, a line; then BYTES bytes
 //! ```
 //!
@@ -16,17 +17,21 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use welter_progress::FailureKind;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::{Payload, Rank};
 
 use crate::activity::Activity;
+use crate::ask::{Answer, Ask};
+use crate::error::ClusterError;
+use crate::meeting::{verdict_line, verdict_of};
 use crate::report::Report;
 
 /// Bytes of the line of a word, at most.
 const LINE_BYTES_MAX: u64 = 200;
 
-const EXITS: [Exit; 11] = [
+const EXITS: [Exit; 12] = [
     Exit::Fenced,
     Exit::Storage,
     Exit::Absent,
@@ -34,6 +39,7 @@ const EXITS: [Exit; 11] = [
     Exit::Stalled,
     Exit::BadInput,
     Exit::Budget,
+    Exit::Full,
     Exit::Cancelled,
     Exit::Broken,
     Exit::Lost,
@@ -49,8 +55,12 @@ pub(crate) enum Word {
     Report(Report),
     /// A chunk of the result.
     Part { partition: u32, chunk: u64, payload: Payload },
+    /// A chunk of the result is written, in this number of rows.
+    Rows { partition: u32, chunk: u64, rows: u64 },
     /// All chunks were said.
     PartsEnd,
+    /// It could not write or name a part of the result: the kind of that failure, and the reason.
+    Unwritten(FailureKind, String),
     /// It has not what it was asked for, for this reason.
     Lacking(String),
     /// It has nothing to say, and is there.
@@ -81,7 +91,14 @@ pub(crate) fn write(to: &mut impl Write, word: &Word) -> io::Result<()> {
         Word::Part { partition, chunk, payload } => {
             put(format!("part {partition} {chunk} {:016x}", payload.hash()), payload)
         }
+        Word::Rows { partition, chunk, rows } => {
+            put(format!("rows {partition} {chunk} {rows}"), &[])
+        }
         Word::PartsEnd => put("parts-end".to_owned(), &[]),
+        Word::Unwritten(kind, what) => {
+            let verdict = verdict_line(&Some((*kind, what.clone())));
+            put("unwritten".to_owned(), verdict.as_bytes())
+        }
         Word::Alive => put("alive".to_owned(), &[]),
         Word::Lacking(what) => put("lacking".to_owned(), what.as_bytes()),
     }
@@ -128,11 +145,32 @@ fn word(fields: &[&str], bytes: Vec<u8>) -> Option<Word> {
             let (partition, chunk) = (number(partition)?, number(chunk)?);
             is_whole.then_some(Word::Part { partition, chunk, payload })?
         }
+        ["rows", partition, chunk, rows] => {
+            Word::Rows { partition: number(partition)?, chunk: number(chunk)?, rows: number(rows)? }
+        }
         ["parts-end"] => Word::PartsEnd,
+        ["unwritten"] => {
+            let (kind, what) = verdict_of(&text(bytes)?)??;
+            Word::Unwritten(kind, what)
+        }
         ["alive"] => Word::Alive,
         ["lacking"] => Word::Lacking(text(bytes)?),
         _ => return None,
     })
+}
+
+/// The piece of an answer that is a word of a machine, unless it says why there is none.
+pub(crate) fn piece(rank: Rank, word: Word) -> Result<Answer, ClusterError> {
+    match word {
+        Word::Part { partition, chunk, payload } => Ok(Answer::Part((partition, chunk), payload)),
+        Word::Rows { partition, chunk, rows } => Ok(Answer::Rows((partition, chunk), rows)),
+        Word::PartsEnd => Ok(Answer::End),
+        Word::Lacking(what) => Err(ClusterError::Result { rank, what }),
+        Word::Unwritten(kind, what) => Err(ClusterError::Declined { rank, kind, what }),
+        Word::Listening { .. } | Word::Report(_) | Word::Alive => {
+            Err(ClusterError::Silent { rank })
+        }
+    }
 }
 
 fn number<T: FromStr>(text: &str) -> Option<T> {
@@ -144,8 +182,8 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
 pub(crate) enum Request {
     /// Another machine listens there.
     Peer(Rank, SocketAddr),
-    /// The part of the result that is here, please.
-    Vertices,
+    /// Something about the part of the result that is here, please.
+    Result(Ask),
 }
 
 impl Request {
@@ -153,7 +191,10 @@ impl Request {
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Peer(rank, address) => format!("peer {rank} {address}\n"),
-            Self::Vertices => "vertices\n".to_owned(),
+            Self::Result(Ask::Vertices) => "vertices\n".to_owned(),
+            Self::Result(Ask::Chunk(partition, chunk)) => format!("chunk {partition} {chunk}\n"),
+            Self::Result(Ask::Write) => "write\n".to_owned(),
+            Self::Result(Ask::Name) => "name\n".to_owned(),
         }
     }
 
@@ -161,7 +202,12 @@ impl Request {
     pub(crate) fn of(line: &str) -> Option<Self> {
         match *line.split(' ').collect::<Vec<_>>() {
             ["peer", rank, address] => Some(Self::Peer(number(rank)?, number(address)?)),
-            ["vertices"] => Some(Self::Vertices),
+            ["vertices"] => Some(Self::Result(Ask::Vertices)),
+            ["chunk", partition, chunk] => {
+                Some(Self::Result(Ask::Chunk(number(partition)?, number(chunk)?)))
+            }
+            ["write"] => Some(Self::Result(Ask::Write)),
+            ["name"] => Some(Self::Result(Ask::Name)),
             _ => None,
         }
     }
@@ -184,7 +230,9 @@ mod tests {
             Word::Report(Report::Ended(None)),
             Word::Part { partition: 3, chunk: 9, payload: Payload::from(b"two\nlines 7\n") },
             Word::Part { partition: 3, chunk: 9, payload: Payload::default() },
+            Word::Rows { partition: 3, chunk: 9, rows: 7 },
             Word::PartsEnd,
+            Word::Unwritten(FailureKind::Storage, "the disk is full".to_owned()),
             Word::Alive,
             Word::Lacking("a sentence, with\nlines".to_owned()),
         ];
@@ -222,7 +270,8 @@ mod tests {
     #[test]
     fn requests_are_lines() {
         let address = SocketAddr::from(([127, 0, 0, 1], 4711));
-        for request in [Request::Peer(3, address), Request::Vertices] {
+        let asks = [Ask::Vertices, Ask::Chunk(7, 9), Ask::Write, Ask::Name].map(Request::Result);
+        for request in asks.into_iter().chain([Request::Peer(3, address)]) {
             let line = request.line();
             assert_eq!(Request::of(line.strip_suffix('\n').unwrap()), Some(request));
         }

@@ -217,7 +217,7 @@ impl Shard {
                 Err(error @ StoreError::Full { .. }) => {
                     // Another process on this disk would have no more room.
                     let what = error.to_string().into();
-                    return Event::Fail { why: Exit::Budget, what };
+                    return Event::Fail { why: Exit::Full, what };
                 }
                 Err(error) => {
                     self.note(&error);
@@ -352,6 +352,6 @@ mod tests {
         let harness = harness(Some(Faults::from(Call::Write, 1, Fault::Errno(28))));
         harness.write(1, 1, 10);
         let event = harness.events.recv_timeout(Duration::from_secs(20)).unwrap();
-        assert!(matches!(event, Event::Fail { why: Exit::Budget, .. }));
+        assert!(matches!(event, Event::Fail { why: Exit::Full, .. }));
     }
 }

@@ -133,7 +133,7 @@ fn reason(failure: Option<&Failure>) -> String {
 /// Kind of a reason of the protocol.
 fn kind(why: Exit) -> FailureKind {
     match why {
-        Exit::Storage => FailureKind::Storage,
+        Exit::Storage | Exit::Full => FailureKind::Storage,
         Exit::Fenced | Exit::Absent | Exit::Cut | Exit::Stalled => FailureKind::Resumable,
         Exit::BadInput => FailureKind::Input,
         Exit::Budget | Exit::Reshaped => FailureKind::Budget,

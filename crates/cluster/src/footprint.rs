@@ -244,11 +244,18 @@ impl Cut {
             if self.has_update_bins() || self.of.carries { edges * (4 + widths.record) } else { 0 };
         // Of the checkpoint before too.
         let vertices = 2 * self.of.vertices.div_ceil(machines) * widths.vertex;
+        let [of_edges, of_vertices] = self.times();
         vec![
-            ("edges", edges * (generations * widths.edge).max(rough + widths.edge)),
-            ("vertices", vertices),
+            ("edges", of_edges * edges * (generations * widths.edge).max(rough + widths.edge)),
+            ("vertices", of_vertices * vertices),
             ("updates", updates),
         ]
+    }
+
+    /// How often edges, and how often vertices lie somewhere.
+    fn times(&self) -> [u64; 2] {
+        let copies = self.of.copies;
+        [copies.edges, copies.vertices].map(|is_twice| if is_twice { 2 } else { 1 })
     }
 
     fn sent(&self, demand: &Demand) -> u64 {
@@ -256,8 +263,12 @@ impl Cut {
         let (edges, machines) = (self.own_edges(demand), self.machines());
         let set = self.of.vertices.div_ceil(machines) * widths.vertex;
         let mut bytes = edges * widths.edge;
-        // Sets come to where they are applied, and go back.
-        bytes += 2 * set;
+        // Sets come to where they are applied, and go back, to two machines where they are copied.
+        let [of_edges, of_vertices] = self.times();
+        bytes += (1 + of_vertices) * set;
+        if self.of.edges != Edges::Fixed {
+            bytes += (of_edges - 1) * edges * widths.edge;
+        }
         bytes += if self.by_cells() {
             // All sets come to each partition.
             set * self.count
@@ -280,6 +291,8 @@ impl Cut {
 
 #[cfg(test)]
 mod tests {
+    use welter_protocol::config::Copies;
+
     use super::*;
 
     const RANKS: Widths =
@@ -319,6 +332,19 @@ mod tests {
         assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
         assert!(two.sent_bytes > four.sent_bytes && four.sent_bytes > 0);
         assert!(one.disk_bytes() > two.disk_bytes() && two.disk_bytes() > four.disk_bytes());
+    }
+
+    #[test]
+    fn copies_take_disk_and_network() {
+        let of = |copies| {
+            let settings = Settings { copies, ..settings(3, Route::Fold) };
+            let found = settings.footprint(&demand(1 << 24)).unwrap();
+            [found.disk_bytes(), found.sent_bytes, found.memory_bytes()]
+        };
+        let [none, vertices, both] = [Copies::NONE, Copies::VERTICES, Copies::BOTH].map(of);
+        assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
+        assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
+        assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
     }
 
     #[test]

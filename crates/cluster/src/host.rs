@@ -17,7 +17,6 @@
 //! manifest. Checked in `Seats::finished`.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,52 +27,17 @@ use welter_protocol::ids::Bytes;
 use welter_protocol::{Payload, Rank};
 
 use crate::activity::Activity;
-use crate::disk::folder::Parts;
 use crate::error::ClusterError;
 use crate::live::Live;
 use crate::report::{Report, Reported};
+pub use crate::starter::{Host, Started};
+use crate::taking::{Taken, fetched, written};
 
 /// How often the machine of a rank is started again.
 const RESTARTS_MAX: u32 = 8;
 
 /// Time after which a host that has nothing to report is asked again.
 const WAIT: Duration = Duration::from_millis(100);
-
-/// A process that was started.
-#[derive(Clone, Copy, Debug)]
-pub struct Started {
-    /// Its incarnation.
-    pub incarnation: u32,
-    /// Where it listens.
-    pub address: SocketAddr,
-}
-
-/// A starter of machines. Nothing is known here of the graph and the program.
-pub trait Host {
-    /// Starts a process for a rank, whose incarnation is above this.
-    ///
-    /// # Errors
-    /// When that fails.
-    fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError>;
-
-    /// Sends to the process of a rank the address where another one listens.
-    ///
-    /// # Errors
-    /// When the address is not one that machines may have.
-    fn locate(&mut self, rank: Rank, peer: Rank, address: SocketAddr) -> Result<(), ClusterError>;
-
-    /// The next report, if there is one in this time.
-    fn next(&mut self, wait: Duration) -> Option<Reported>;
-
-    /// The part of the result that the process of a rank has on its disk.
-    ///
-    /// # Errors
-    /// When it is not there any more.
-    fn vertices(&mut self, rank: Rank, manifest: &Manifest) -> Result<Parts, ClusterError>;
-
-    /// Ends the process of a rank, if it lives still.
-    fn stop(&mut self, rank: Rank);
-}
 
 /// Result of a run.
 #[derive(Debug)]
@@ -83,7 +47,7 @@ pub struct Finished {
     /// Decisions of the program at the beginning, and after each iteration. In the place of a word
     /// that was lost with its machine stands the next one.
     pub decided: Vec<Bytes>,
-    /// Chunks of vertex sets, by partition and place in it.
+    /// Chunks of vertex sets, by partition and place in it; none where machines wrote the result.
     pub parts: BTreeMap<(u32, u64), Payload>,
     /// Activity of each machine, by rank: of the process that finished.
     pub activities: Vec<Activity>,
@@ -138,10 +102,11 @@ pub fn run(
     machines: usize,
     progress: &Progress,
 ) -> Result<Finished, ClusterError> {
-    watched(host, machines, (progress, &Live::default()))
+    watched(host, machines, (progress, &Live::default()), &mut Taken::Here)
 }
 
-/// As [`run`], with a picture of the run for who looks at it meanwhile.
+/// As [`run`], with a picture of the run for who looks at it meanwhile, and the result `taken` in
+/// either way.
 ///
 /// # Errors
 /// As of [`run`].
@@ -149,6 +114,7 @@ pub fn watched(
     host: &mut dyn Host,
     machines: usize,
     (progress, live): (&Progress, &Live),
+    taken: &mut Taken<'_>,
 ) -> Result<Finished, ClusterError> {
     live.change(|picture| picture.activities = vec![Activity::default(); machines]);
     let mut seats = Seats {
@@ -160,7 +126,7 @@ pub fn watched(
         heard: BTreeMap::new(),
         live: live.clone(),
     };
-    let ended = seats.begin(machines).and_then(|()| seats.live(progress));
+    let ended = seats.begin(machines).and_then(|()| seats.live(progress, taken));
     for rank in 0..machines {
         seats.host.stop(rank);
     }
@@ -187,7 +153,11 @@ impl Seats<'_> {
         Ok(())
     }
 
-    fn live(&mut self, progress: &Progress) -> Result<Finished, ClusterError> {
+    fn live(
+        &mut self,
+        progress: &Progress,
+        taken: &mut Taken<'_>,
+    ) -> Result<Finished, ClusterError> {
         let phase = progress.phase("iterate", Unit::Iterations, None);
         let mut shown = 0;
         loop {
@@ -195,7 +165,7 @@ impl Seats<'_> {
                 return Err(ClusterError::Cancelled);
             }
             if let Some(manifest) = self.finished() {
-                match self.hand_out(manifest) {
+                match self.hand_out(manifest, taken) {
                     // It died while it was asked: another one finds what it has stored.
                     Err(ClusterError::Silent { rank }) => self.restart(rank, None)?,
                     ended => return ended,
@@ -287,24 +257,23 @@ impl Seats<'_> {
         self.all.iter().all(with_it).then(|| first.clone())
     }
 
-    fn hand_out(&mut self, manifest: Arc<Manifest>) -> Result<Finished, ClusterError> {
-        let mut parts = BTreeMap::new();
-        for rank in 0..self.all.len() {
-            parts.extend(self.host.vertices(rank, &manifest)?);
-        }
-        let restarts = self.all.iter().map(|seat| seat.restarts).sum();
-        let lacking = manifest.parts.iter().find(|part| {
-            let place = (part.partition, part.chunk);
-            parts.get(&place).is_none_or(|payload: &Payload| payload.hash() != part.hash)
-        });
-        if let Some(part) = lacking {
-            let what =
-                format!("chunk {} of partition {} is another one", part.chunk, part.partition);
-            return Err(ClusterError::Result { rank: 0, what });
-        }
+    fn hand_out(
+        &mut self,
+        manifest: Arc<Manifest>,
+        taken: &mut Taken<'_>,
+    ) -> Result<Finished, ClusterError> {
+        let machines = self.all.len();
         self.decided.insert(manifest.version, (u32::MAX, manifest.control.clone()));
         let decided = |after| self.decided.range(after..).next().map(|(_, (_, said))| said.clone());
-        let decided = (0..=manifest.version).filter_map(decided).collect();
+        let decided: Vec<Bytes> = (0..=manifest.version).filter_map(decided).collect();
+        let parts = match taken {
+            Taken::Here => fetched(self.host, machines, &manifest)?,
+            Taken::Parts(look) => {
+                written(self.host, machines, (&manifest, &decided), &mut **look)?;
+                BTreeMap::new()
+            }
+        };
+        let restarts = self.all.iter().map(|seat| seat.restarts).sum();
         let activities = self.all.iter().map(|seat| seat.did).collect();
         let suspicions = self.suspicions;
         let iteration_times = self.iteration_times();

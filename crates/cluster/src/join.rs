@@ -5,7 +5,7 @@
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, sleep};
@@ -24,9 +24,9 @@ use crate::meeting::{
     BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
     verdict_of,
 };
+use crate::parts::{Writer, answer};
 use crate::report::{Report, Reported};
 use crate::running::{Reach, Run, RunningMachine};
-use crate::serve::hand_out;
 use crate::task::Task;
 
 /// Pause between two attempts to reach rank 0.
@@ -40,6 +40,24 @@ const BEGUN: Duration = Duration::from_secs(30);
 
 /// Makes the task of this machine.
 pub type MakeOne<'t> = Box<dyn FnMut() -> Result<Task, ClusterError> + 't>;
+
+/// Where a machine has its files.
+#[derive(Clone, Debug)]
+pub enum Files {
+    /// In a directory below this one, which goes with the run.
+    Passing(PathBuf),
+    /// In this directory, which stays, for others to go on with.
+    Kept(PathBuf),
+}
+
+impl Files {
+    fn directory(&self, name: &str) -> PathBuf {
+        match self {
+            Self::Passing(scratch) => scratch.join(name),
+            Self::Kept(directory) => directory.clone(),
+        }
+    }
+}
 
 /// Something that a machine waits for.
 enum Heard {
@@ -56,15 +74,16 @@ enum End {
     Again,
 }
 
-/// Is a machine of a run until there is a verdict, in a folder below `scratch`.
+/// Is a machine of a run until there is a verdict, with its files there. It writes its part
+/// of the result with `writer`, where it is asked to.
 ///
 /// # Errors
 /// When rank 0 is out of reach for too long, or the machine cannot be started.
 pub fn join(
     run: &Run,
     seating: &Seating,
-    scratch: &Path,
-    mut task: MakeOne<'_>,
+    files: &Files,
+    (mut task, mut writer): (MakeOne<'_>, Writer<'_, '_>),
 ) -> Result<Verdict, ClusterError> {
     // A name that cannot be resolved yet may be in a moment.
     if let Ok(address) = seating.address() {
@@ -77,7 +96,9 @@ pub fn join(
         nonce = checksum(format!("{nonce} {:?}", Instant::now()).as_bytes());
         match Life::begin(run, seating, nonce) {
             Ok(mut life) => {
-                if let End::Verdict(verdict) = life.live(run, seating, scratch, &mut task)? {
+                if let End::Verdict(verdict) =
+                    life.live(run, seating, files, (&mut task, writer.as_deref_mut()))?
+                {
                     return Ok(verdict);
                 }
                 if life.has_begun {
@@ -156,8 +177,8 @@ impl Life {
         &mut self,
         run: &Run,
         seating: &Seating,
-        scratch: &Path,
-        task: &mut MakeOne<'_>,
+        files: &Files,
+        (task, writer): (&mut MakeOne<'_>, Writer<'_, '_>),
     ) -> Result<End, ClusterError> {
         let Some(mut down) = self.down.take() else { return Ok(End::Again) };
         let first = loop {
@@ -175,9 +196,11 @@ impl Life {
         let Ok(above) = above.parse::<u32>() else { return Ok(End::Again) };
         self.has_begun = true;
         let rank = seating.rank;
-        let directory = scratch.join(format!("welter-cluster-{number}-{rank}"));
+        let directory = files.directory(&format!("welter-cluster-{number}-{rank}"));
         let folder = Arc::new(Folder::open(&directory, None)?);
-        sweep(scratch, &directory);
+        if let Files::Passing(scratch) = files {
+            sweep(scratch, &directory);
+        }
         let incarnation = folder.incarnation(above)?;
         let run = self.run_of(run, number, seating);
         let (reports, reported) = channel();
@@ -195,9 +218,9 @@ impl Life {
         if write(&mut self.up, &listening).is_err() {
             return Ok(End::Again);
         }
-        let end = self.serve(&machine, seating, &waiting)?;
+        let end = self.serve((&machine, writer), seating, &waiting)?;
         drop(machine);
-        if matches!(end, End::Verdict(_)) {
+        if matches!(end, End::Verdict(_)) && matches!(files, Files::Passing(_)) {
             // The result is what counts, and the name says what this is.
             let _ = std::fs::remove_dir_all(&directory);
         }
@@ -220,7 +243,7 @@ impl Life {
 
     fn serve(
         &mut self,
-        machine: &RunningMachine,
+        (machine, mut writer): (&RunningMachine, Writer<'_, '_>),
         seating: &Seating,
         waiting: &std::sync::mpsc::Receiver<Heard>,
     ) -> Result<End, ClusterError> {
@@ -259,10 +282,10 @@ impl Life {
                             }
                             machine.locate(peer, address)?;
                         }
-                        Some(Request::Vertices) => {
+                        Some(Request::Result(ask)) => {
                             let up = &mut self.up;
                             let mut say = |word| speak(up, &word);
-                            hand_out(machine, finished.as_deref(), &mut say)?;
+                            answer((machine, finished.as_deref()), ask, &mut writer, &mut say)?;
                         }
                         None => {}
                     }

@@ -19,11 +19,10 @@ use std::time::{Duration, Instant};
 
 use welter_progress::{FailureKind, Progress};
 use welter_protocol::Rank;
-use welter_protocol::checkpoint::Manifest;
 
-use crate::control::{Request, Word};
+use crate::ask::{Answer, Ask};
+use crate::control::{Request, Word, piece};
 use crate::credentials::Trust;
-use crate::disk::folder::Parts;
 use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::links::stream::Stream;
@@ -328,30 +327,29 @@ impl Host for Peers {
         self.reports.1.recv_timeout(wait).ok()
     }
 
-    fn vertices(&mut self, rank: Rank, _: &Manifest) -> Result<Parts, ClusterError> {
-        let silent = || ClusterError::Silent { rank };
-        let Some(mut seat) = self.seats[rank].take() else { return Err(silent()) };
-        if !say(&mut seat.down, &Request::Vertices.line()) {
-            return Err(silent());
+    fn ask(&mut self, rank: Rank, ask: Ask) -> Result<(), ClusterError> {
+        let seat = self.seats[rank].as_mut().ok_or(ClusterError::Silent { rank })?;
+        if say(&mut seat.down, &Request::Result(ask).line()) {
+            return Ok(());
         }
-        let mut parts = Parts::new();
-        let mut heard = Instant::now();
+        self.seats[rank] = None;
+        Err(ClusterError::Silent { rank })
+    }
+
+    fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
+        let asked = Instant::now();
         loop {
             self.beat();
+            let seat = self.seats[rank].as_mut().ok_or(ClusterError::Silent { rank })?;
             match seat.answers.recv_timeout(BEAT) {
-                Ok(Word::Part { partition, chunk, payload }) => {
-                    heard = Instant::now();
-                    parts.push(((partition, chunk), payload));
-                }
-                Ok(Word::PartsEnd) => {
-                    self.seats[rank] = Some(seat);
-                    return Ok(parts);
-                }
-                Ok(Word::Lacking(what)) => return Err(ClusterError::Result { rank, what }),
-                Err(RecvTimeoutError::Timeout) if heard.elapsed() < ANSWER => {
+                Ok(word) => return piece(rank, word),
+                Err(RecvTimeoutError::Timeout) if asked.elapsed() < ANSWER => {
                     say(&mut seat.down, "beat\n");
                 }
-                _ => return Err(silent()),
+                Err(_) => {
+                    self.seats[rank] = None;
+                    return Err(ClusterError::Silent { rank });
+                }
             }
         }
     }

@@ -12,10 +12,9 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use welter_protocol::Rank;
-use welter_protocol::checkpoint::Manifest;
 
-use crate::control::{Request, Word, read};
-use crate::disk::folder::Parts;
+use crate::ask::{Answer, Ask};
+use crate::control::{Request, Word, piece, read};
 use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::report::{Report, Reported};
@@ -27,7 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const STARTS_MAX: u32 = 8;
 
 /// Makes the command of a rank, on this directory, with an incarnation above this.
-pub type MakeCommand = Box<dyn FnMut(Rank, &Path, u32) -> Command>;
+pub type MakeCommand = Box<dyn FnMut(Rank, &Path, u32) -> Command + Send>;
 
 /// Machines as processes, each with a folder `machine-RANK` of its own.
 pub struct Processes {
@@ -133,21 +132,15 @@ impl Host for Processes {
         self.reports.1.recv_timeout(wait).ok()
     }
 
-    fn vertices(&mut self, rank: Rank, _: &Manifest) -> Result<Parts, ClusterError> {
+    fn ask(&mut self, rank: Rank, ask: Ask) -> Result<(), ClusterError> {
+        let process = self.machines[rank].as_mut().ok_or(ClusterError::Silent { rank })?;
+        process.ask(&Request::Result(ask)).map_err(socket("ask a machine for its result"))
+    }
+
+    fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
         let silent = || ClusterError::Silent { rank };
         let process = self.machines[rank].as_mut().ok_or_else(silent)?;
-        process.ask(&Request::Vertices).map_err(socket("ask a machine for its result"))?;
-        let mut parts = Parts::new();
-        loop {
-            match process.answers.recv_timeout(PATIENCE).map_err(|_| silent())? {
-                Word::Part { partition, chunk, payload } => {
-                    parts.push(((partition, chunk), payload));
-                }
-                Word::PartsEnd => return Ok(parts),
-                Word::Lacking(what) => return Err(ClusterError::Result { rank, what }),
-                Word::Listening { .. } | Word::Report(_) | Word::Alive => return Err(silent()),
-            }
-        }
+        piece(rank, process.answers.recv_timeout(PATIENCE).map_err(|_| silent())?)
     }
 
     fn stop(&mut self, rank: Rank) {

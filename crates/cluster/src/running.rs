@@ -10,7 +10,7 @@ use std::thread::{Builder, JoinHandle};
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
-use welter_protocol::{Config, Machine, Rank, wire};
+use welter_protocol::{Config, Machine, Payload, Rank, wire};
 use welter_worker::Worker;
 
 use crate::activity::Activity;
@@ -148,6 +148,39 @@ impl RunningMachine {
         match &self.kind {
             Kind::Protocol(machine) => machine.links.counts(),
             Kind::Sending(machine) => machine.counts(),
+        }
+    }
+
+    /// Chunks of the result that it has, by partition and place in it, ascending.
+    pub(crate) fn places(&self, manifest: &Manifest) -> Vec<(u32, u64)> {
+        let mut places = match &self.kind {
+            Kind::Protocol(machine) => {
+                Folder::places(manifest, (machine.rank, machine.machines)).collect()
+            }
+            Kind::Sending(machine) => machine.places(manifest),
+        };
+        places.sort_unstable();
+        places
+    }
+
+    /// A chunk of the result that it has.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub(crate) fn chunk(
+        &self,
+        manifest: &Manifest,
+        place: (u32, u64),
+    ) -> Result<Payload, ClusterError> {
+        match &self.kind {
+            Kind::Protocol(machine) => {
+                let read = machine.folder.read(manifest.name(place.0, place.1));
+                read.map(|(_, payload)| payload).map_err(|unread| ClusterError::Result {
+                    rank: machine.rank,
+                    what: unread.to_string(),
+                })
+            }
+            Kind::Sending(machine) => machine.chunk(manifest, place),
         }
     }
 

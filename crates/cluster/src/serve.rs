@@ -7,11 +7,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::Builder;
 
 use welter_protocol::Rank;
-use welter_protocol::checkpoint::Manifest;
 
 use crate::control::{Request, Word, write};
 use crate::disk::folder::Folder;
 use crate::error::ClusterError;
+use crate::parts::{PartWriter, answer};
 use crate::report::{Report, Reported};
 use crate::running::{Run, RunningMachine};
 use crate::task::Task;
@@ -25,7 +25,8 @@ enum Heard {
 }
 
 /// Runs the machine of a rank on a directory, with an incarnation above this. The host asks by
-/// `input`, and is answered by `output`. Ends when the machine or the host does.
+/// `input`, and is answered by `output`; `writer` writes its part of the result, where it is asked
+/// to. Ends when the machine or the host does.
 ///
 /// # Errors
 /// When the machine cannot be started, or its last words do not reach the host.
@@ -33,7 +34,7 @@ pub fn serve(
     run: &Run,
     (rank, above): (Rank, u32),
     directory: &Path,
-    task: Task,
+    (task, mut writer): (Task, Option<&mut dyn PartWriter>),
     (input, output): (impl BufRead + Send + 'static, &mut impl Write),
 ) -> Result<(), ClusterError> {
     let folder = Arc::new(Folder::open(directory, None)?);
@@ -59,7 +60,10 @@ pub fn serve(
         match heard {
             Heard::Alone => break,
             Heard::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
-            Heard::Asked(Request::Vertices) => hand_out(&machine, finished.as_deref(), &mut say)?,
+            Heard::Asked(Request::Result(ask)) => {
+                let of = (&machine, finished.as_deref());
+                answer(of, ask, &mut writer, &mut say)?;
+            }
             Heard::Reported(Reported { report, .. }) => {
                 if let Report::Finished(manifest) = &report {
                     finished = Some(manifest.clone());
@@ -85,21 +89,4 @@ fn listen(input: impl BufRead, heard: &Sender<Heard>) {
     }
     // It has ended by itself otherwise.
     let _ = heard.send(Heard::Alone);
-}
-
-pub(crate) fn hand_out(
-    machine: &RunningMachine,
-    manifest: Option<&Manifest>,
-    say: &mut impl FnMut(Word) -> Result<(), ClusterError>,
-) -> Result<(), ClusterError> {
-    match manifest.map(|manifest| machine.vertices(manifest)) {
-        None => say(Word::Lacking("it has not finished".to_owned())),
-        Some(Err(error)) => say(Word::Lacking(error.to_string())),
-        Some(Ok(parts)) => {
-            for ((partition, chunk), payload) in parts {
-                say(Word::Part { partition, chunk, payload })?;
-            }
-            say(Word::PartsEnd)
-        }
-    }
 }

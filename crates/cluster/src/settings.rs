@@ -52,6 +52,8 @@ pub struct Settings {
     pub store_window_bytes: u64,
     /// How much machines like to be helped.
     pub bias: Bias,
+    /// Blocks that lie on a second machine too.
+    pub copies: Copies,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
     pub seed: u64,
 }
@@ -74,6 +76,7 @@ impl Settings {
             bins_open_max: 64,
             store_window_bytes: 64 << 20,
             bias: Bias::PAPER,
+            copies: Copies::NONE,
             seed: 1,
         }
     }
@@ -115,7 +118,7 @@ impl Settings {
             scatter_checkpoints: false,
             edges: self.edges,
             carries: self.carries,
-            copies: Copies::NONE,
+            copies: self.copies,
             loss: Loss::Reingest,
             timing: TIMING,
             seed: self.seed,

@@ -17,7 +17,7 @@ use crate::running::{Run, RunningMachine};
 use crate::task::Task;
 
 /// Makes the task of a rank, for each process anew.
-pub type MakeTask = Box<dyn FnMut(Rank) -> Result<Task, ClusterError>>;
+pub type MakeTask = Box<dyn FnMut(Rank) -> Result<Task, ClusterError> + Send>;
 
 /// Machines as threads, each with a folder `machine-RANK` of its own.
 pub struct Threads {

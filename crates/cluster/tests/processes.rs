@@ -84,7 +84,7 @@ fn machine(arguments: &[String]) {
     let job = of(name);
     let worker = job.workers()(me.0).expect("it is made");
     let input = std::io::BufReader::new(std::io::stdin());
-    serve(&job.run, me, &PathBuf::from(folder), worker, (input, &mut std::io::stdout()))
+    serve(&job.run, me, &PathBuf::from(folder), (worker, None), (input, &mut std::io::stdout()))
         .expect("it serves");
 }
 

@@ -23,6 +23,7 @@ use crate::two_kinds::{Side, TwoKinds};
 ///
 /// let ids = VertexColumn::Integers(vec![3, 10, 700]);
 /// assert_eq!(ids.get(1), Id::Integer(10));
+/// assert_eq!(ids.slice(1..3), VertexColumn::Integers(vec![10, 700]));
 /// assert_eq!((ids.row(700), ids.row(4)), (Some(2), None));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +82,21 @@ impl VertexColumn {
             Self::NonCompact(ids) => Id::Integer(ids.named()[row]),
             Self::TwoKinds(ids) => ids.get(row),
         }
+    }
+
+    /// The ids of some rows alone. Where two kinds of vertices are meant, that is not in it.
+    ///
+    /// # Panics
+    /// When `rows` are out of range.
+    #[must_use]
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        if let Self::Range(ids) = self {
+            return Self::Range(ids.start + rows.start as u64..ids.start + rows.end as u64);
+        }
+        if self.are_names() {
+            return Self::Names(rows.map(|row| self.name(row)).collect());
+        }
+        Self::Integers(rows.filter_map(|row| self.get(row).integer()).collect())
     }
 
     /// The row of an integer id that has one of its own.

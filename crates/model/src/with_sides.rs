@@ -12,12 +12,20 @@ use crate::two_kinds::Side;
 pub struct WithSides<C> {
     columns: C,
     sources: u64,
+    /// Vertex of the first row.
+    first: u64,
 }
 
 impl<C: Columns> WithSides<C> {
     /// Columns of vertices of which `sources` are sources.
     pub fn new(columns: C, sources: u64) -> Self {
-        Self { columns, sources }
+        Self { columns, sources, first: 0 }
+    }
+
+    /// Columns of the vertices from one on.
+    #[must_use]
+    pub fn at(self, first: u64) -> Self {
+        Self { first, ..self }
     }
 
     fn sides(&self, name: String, vertices: impl Iterator<Item = u64>) -> Column {
@@ -34,7 +42,8 @@ impl<C: Columns> Columns for WithSides<C> {
     fn part(&self, rows: Range<usize>) -> Result<Vec<Column>, StreamError> {
         let mut all = Vec::new();
         if self.listed().is_none() {
-            all.push(self.sides("side".to_owned(), rows.start as u64..rows.end as u64));
+            let [start, end] = [rows.start, rows.end].map(|row| self.first + row as u64);
+            all.push(self.sides("side".to_owned(), start..end));
         }
         for column in self.columns.part(rows)? {
             let sides = match &column.data {
@@ -74,5 +83,7 @@ mod tests {
         let [source, target] = [Some(Side::Source), Some(Side::Target)];
         assert_eq!(part[0].data, ColumnData::Sides(vec![source, target, target]));
         assert_eq!(part[3].data, ColumnData::Sides(vec![source, None, target]));
+        let part = all.at(1).part(0..1).unwrap();
+        assert_eq!(part[0].data, ColumnData::Sides(vec![target]));
     }
 }

@@ -57,7 +57,9 @@ pub use compression::Compression;
 pub use edges::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 pub use error::OutputError;
 pub use place::Place;
-pub use table::{TableBatches, TableFormat, write_table, write_table_to};
+pub use table::{
+    TableBatches, TableFormat, TablePart, extension, write_table, write_table_part, write_table_to,
+};
 pub use target::{probe, sync_direct, write_file};
 
 /// Number of threads to write with; 0 stands for one a core.

@@ -9,10 +9,12 @@
 mod columns;
 mod lines;
 mod npy;
+mod parted;
 mod text;
 mod view;
 
 pub use self::columns::TableBatches;
+pub use self::parted::{TablePart, extension, write_table_part};
 
 use std::fmt;
 use std::io::Write;

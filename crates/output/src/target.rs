@@ -55,14 +55,29 @@ impl Target {
         Ok(Self { name, sink })
     }
 
+    /// Waits until what was written of a file is on the device. An object is there when it is
+    /// complete.
+    pub(crate) fn sync(&self) -> Result<(), OutputError> {
+        let synced = match &self.sink {
+            Sink::Draft(draft) => draft.file().sync_all(),
+            Sink::Direct(file) => sync_direct(file),
+            Sink::Upload(_) => Ok(()),
+        };
+        synced.map_err(|error| OutputError::write(&self.name, error))
+    }
+
     /// Waits until all is on the device, and gives it its name, if it was written; leaves nothing
     /// of it otherwise.
     pub(crate) fn end(self, written: Result<(), OutputError>) -> Result<(), OutputError> {
         match (written, self.sink) {
             (Ok(()), sink) => sink.commit().map_err(|error| OutputError::write(&self.name, error)),
-            (Err(error), Sink::Upload(upload)) => Err(error.leaving(upload.give_up())),
-            (failed, _) => failed,
+            (Err(error), sink) => Err(sink.give_up(error)),
         }
+    }
+
+    /// Leaves nothing of it, because of an error.
+    pub(crate) fn give_up(self, error: OutputError) -> OutputError {
+        self.sink.give_up(error)
     }
 
     /// Ends several in their order, each if those before it could be.
@@ -105,6 +120,13 @@ impl Sink {
                 Ok(Self::Draft(draft))
             }
             Place::Object(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn give_up(self, error: OutputError) -> OutputError {
+        match self {
+            Self::Upload(upload) => error.leaving(upload.give_up()),
+            Self::Draft(_) | Self::Direct(_) => error,
         }
     }
 

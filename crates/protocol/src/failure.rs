@@ -19,8 +19,10 @@ pub enum Exit {
     Stalled,
     /// The input is malformed. Exit code 65.
     BadInput,
-    /// Memory or disk does not suffice. Exit code 78.
+    /// Memory does not suffice. Exit code 78.
     Budget,
+    /// A disk is full. Exit code 74; another process would have no more room.
+    Full,
     /// The user has had enough. Exit code 130.
     Cancelled,
     /// A broken invariant. Exit code 70.

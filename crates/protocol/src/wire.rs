@@ -253,6 +253,7 @@ wire_enum!(Exit {
     8 BadInput,
     9 Budget,
     10 Cancelled,
+    11 Full,
 });
 wire_enum!(Role { 0 Primary, 1 Mirror, });
 wire_enum!(Message {

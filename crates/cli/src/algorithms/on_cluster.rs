@@ -150,14 +150,30 @@ pub(crate) struct Made<'a> {
 }
 
 /// Makes the worker of a machine, for a graph of this number, that reads this share of it.
-type MakeWorker =
-    Box<dyn Fn(Partitioning, u64, Box<dyn Input>) -> Result<Box<dyn Worker>, Failure>>;
+type MakeWorker = Box<
+    dyn Fn(Partitioning, u64, Box<dyn Input>) -> Result<Box<dyn Worker>, Failure> + Send + Sync,
+>;
 
 /// Makes what is said of a result.
-type MakeFinding = Box<dyn Fn(&Made<'_>) -> Result<Finding, Failure>>;
+type MakeFinding = Box<dyn Fn(&Made<'_>) -> Result<Finding, Failure> + Send + Sync>;
 
 /// Makes columns of vertices, each of that many bytes, with the value at that offset.
 type MakeColumns = fn(&[u8], (usize, usize)) -> Box<dyn Columns>;
+
+/// Maker of columns of vertices, as machines stored them.
+#[derive(Clone, Copy)]
+pub(crate) struct Decoder {
+    columns: MakeColumns,
+    /// Bytes of a vertex, and the place of its value.
+    sizes: (usize, usize),
+}
+
+impl Decoder {
+    /// The columns of some vertices, or a list.
+    pub(crate) fn columns(&self, vertices: &[u8]) -> Box<dyn Columns> {
+        (self.columns)(vertices, self.sizes)
+    }
+}
 
 /// Program for a cluster, without its types.
 pub(crate) struct ClusterProgram {
@@ -188,7 +204,7 @@ impl ClusterProgram {
         (vertex_bytes, edges): (u64, Edges),
         worker: MakeWorker,
         top: Top,
-        finding: impl Fn(&Ended<'_, T>) -> Result<Finding, Failure> + 'static,
+        finding: impl Fn(&Ended<'_, T>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
         Self {
             vertex_bytes,
@@ -209,7 +225,7 @@ impl ClusterProgram {
     pub(super) fn fold<P: CompiledFold>(
         program: P,
         top: Top,
-        finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + 'static,
+        finding: impl Fn(&Ended<'_, P::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
         let folded = P::kernel(Arc::new(program));
         let kernel = Kernel::Fold(folded.clone());
@@ -223,7 +239,7 @@ impl ClusterProgram {
     pub(super) fn extended<E: CompiledExtended>(
         program: E,
         top: Top,
-        finding: impl Fn(&Ended<'_, E::Total>) -> Result<Finding, Failure> + 'static,
+        finding: impl Fn(&Ended<'_, E::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
         let kernel = Kernel::Extended(E::kernel(Arc::new(program)));
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
@@ -236,7 +252,7 @@ impl ClusterProgram {
     pub(super) fn contracting<C: CompiledContraction>(
         program: C,
         top: Top,
-        finding: impl Fn(&Ended<'_, C::Total>) -> Result<Finding, Failure> + 'static,
+        finding: impl Fn(&Ended<'_, C::Total>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
         let program = Arc::new(program);
         let sizes = (size_of::<C::Value>() as u64, Edges::Contracted);
@@ -259,7 +275,7 @@ impl ClusterProgram {
     pub(super) fn triangles<I: CompiledTriangles>(
         program: I,
         top: Top,
-        finding: impl Fn(&Ended<'_, ()>) -> Result<Finding, Failure> + 'static,
+        finding: impl Fn(&Ended<'_, ()>) -> Result<Finding, Failure> + Send + Sync + 'static,
     ) -> Self {
         let kernel = I::kernel(Arc::new(program));
         let vertex_bytes = TriangleWorker::vertex_bytes(&kernel);
@@ -302,9 +318,10 @@ impl ClusterProgram {
         }
     }
 
-    /// The columns of all vertices, as machines stored them, or a list.
-    pub(crate) fn columns(&self, vertices: &[u8]) -> Box<dyn Columns> {
-        (self.columns)(vertices, (self.vertex_bytes as usize, self.value_at))
+    /// Maker of columns of vertices, as machines stored them.
+    pub(crate) fn decoder(&self) -> Decoder {
+        let sizes = (self.vertex_bytes as usize, self.value_at);
+        Decoder { columns: self.columns, sizes }
     }
 }
 

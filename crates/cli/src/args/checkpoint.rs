@@ -9,7 +9,7 @@ use welter_output::TableFormat;
 
 use super::values::parsed;
 use super::{ResourceArgs, RunOptions};
-use crate::stdout::is_stdout;
+use crate::stdout::{is_directory, is_stdout};
 
 /// Where checkpoints go.
 #[derive(Clone, Debug, Default, Args)]
@@ -66,6 +66,11 @@ impl ResumeArgs {
         self.resources.scratch.iter_mut().try_for_each(whole)?;
         self.resources.edge_cache.iter_mut().try_for_each(|cache| whole(&mut cache.directory))?;
         Ok(self)
+    }
+
+    /// Whether it names a directory for results in parts.
+    pub(crate) fn says_parts(&self) -> bool {
+        self.output.as_deref().is_some_and(is_directory)
     }
 
     /// Whether it says where results go.

@@ -39,6 +39,9 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "ALPHA", hide = true, requires = "cluster")]
     #[arg(value_parser = not_negative)]
     pub(crate) steal_bias: Option<f64>,
+    /// Blocks that lie on a second machine too
+    #[arg(long, value_name = "BLOCKS", hide = true, requires = "cluster")]
+    pub(crate) mirror: Option<MirrorArg>,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]
     #[arg(value_parser = parsed::<Seat>)]
@@ -54,6 +57,17 @@ pub(crate) enum TransportArg {
     Udp,
     /// memory that processes of one computer share
     Shared,
+}
+
+/// Blocks that lie on two machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MirrorArg {
+    /// values at checkpoints
+    Vertices,
+    /// values and edges
+    All,
+    /// no blocks
+    None,
 }
 
 /// Machines of a cluster.

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
-pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, Seat, TransportArg};
+pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, MirrorArg, Seat, TransportArg};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{ResourceArgs, RouteArg};
 pub(crate) use self::values::{
@@ -98,6 +98,9 @@ pub(crate) struct ExplainOptions {
     /// The plan of a machine of a cluster
     #[arg(long, value_name = "WHERE", hide = true, value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
+    /// Blocks that lie on a second machine too
+    #[arg(long, value_name = "BLOCKS", hide = true, requires = "cluster")]
+    pub(crate) mirror: Option<MirrorArg>,
 }
 
 /// Arguments of `info`.

@@ -65,7 +65,7 @@ impl Answer {
         session: &Session,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        let Found { table, finding, edges, machines, notes, top } = found;
+        let Found { table, finding, edges, machines, notes, top, .. } = found;
         let vertices = table.vertices.vertices();
         let figures = (vertices, edges, session.started.elapsed().as_secs_f64());
         let report = cluster_report::Report::of(algorithm, &machines, &finding, figures);

@@ -90,6 +90,9 @@ pub fn command(graph: &Graph, words: &[String]) -> Result<Vec<String>, Failure> 
 fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Failure> {
     let (algorithm, args) = understood(words).map_err(|error| usage::refusal(&error))?;
     cluster_options::check(&*algorithm, &args)?;
+    if args.checkpoint.checkpoint.is_some() {
+        return Err(unfit("--checkpoint: machines of a caller have files of their own"));
+    }
     algorithm.check(&args.input.shown())?;
     let source = Source::of(&args.input)?;
     if !source.lasts() {
@@ -154,7 +157,7 @@ pub fn machine(
             let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
             let (mut run, cut) = computers::run_of(&job)?;
             run.words = said(words, &job);
-            Ok(computers::be(&job, (&run, &cut), &seating, &session)?)
+            Ok(computers::be(&job, (&run, &cut), &seating, (&session, None))?)
         })();
         if was.is_err() {
             decline(&seating, &verdict(&was));

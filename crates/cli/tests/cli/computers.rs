@@ -33,7 +33,7 @@ pub(crate) fn ended(machines: Vec<Child>) -> Vec<Ended> {
 }
 
 /// Runs a line on `machines` machines.
-fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
+pub(crate) fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
     let port = free_port();
     let all = (0..machines).rev().map(|rank| machine(sandbox, line, (rank, machines, port)));
     let mut ended = ended(started(all.collect()));
@@ -89,6 +89,98 @@ fn computers_find_what_one_does() {
     }
     let left = sandbox.files();
     assert!(left.iter().all(|name| !name.starts_with("welter-cluster")), "{left:?}");
+}
+
+#[test]
+fn computers_go_on_after_rank_0_died() {
+    let sandbox = with_key();
+    sandbox.must("run pagerank rmat:10 --iterations 60 --tolerance 0 -q -o one.csv");
+    let line = "run pagerank rmat:10 --iterations 4000 --tolerance 0 -q -o many.csv \
+                --credentials key --checkpoint kept";
+    let stored = |rank: usize| {
+        let manifests = sandbox.path().join(format!("kept/rank-{rank}/machine/manifests"));
+        std::fs::read_dir(manifests).map_or(0, Iterator::count)
+    };
+    let port = free_port();
+    let mut all = started((0..3).map(|rank| machine(&sandbox, line, (rank, 3, port))).collect());
+    let began = Instant::now();
+    while stored(0) == 0 {
+        assert!(began.elapsed() < Duration::from_mins(2), "it begins");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    all[0].kill().unwrap();
+    let ended_by = ended(all);
+    for ended in &ended_by[1..] {
+        assert_eq!(ended.code, Some(75), "{}", ended.stderr);
+        assert!(ended.stderr.contains("`welter resume kept`"), "{}", ended.stderr);
+    }
+    // Others go on, with fewer iterations, so that there is an end to compare.
+    for rank in 0..3 {
+        let path = sandbox.path().join(format!("kept/rank-{rank}/cluster.json"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains("4000"), "{text}");
+        std::fs::write(&path, text.replace("4000", "60")).unwrap();
+    }
+    let port = free_port();
+    let resumed = (0..3).map(|rank| {
+        let mut command = sandbox.command("resume kept");
+        command.env("RANK", rank.to_string()).env("WORLD_SIZE", "3");
+        command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
+        command
+    });
+    for ended in ended(started(resumed.collect())) {
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    alike(&sandbox, ["one.csv", "many.csv"]);
+    assert!(!sandbox.path().join("kept").exists());
+}
+
+#[test]
+fn a_machine_without_its_disk_is_replaced_with_its_values() {
+    let sandbox = with_key();
+    let line = "pagerank rmat:13 --iterations 300 --tolerance 0";
+    sandbox.must(&format!("run {line} -q -o one.csv"));
+    for mirror in ["vertices", "all"] {
+        let line = format!(
+            "run {line} -q --credentials key --mirror {mirror} --scratch . -o many.csv \
+             --report r.json"
+        );
+        let port = free_port();
+        let mut all =
+            started((0..3).map(|rank| machine(&sandbox, &line, (rank, 3, port))).collect());
+        let began = Instant::now();
+        let folder = |rank: usize| {
+            let mut names = sandbox.files().into_iter();
+            let is_it = |name: &String| {
+                name.starts_with("welter-cluster") && name.ends_with(&format!("-{rank}"))
+            };
+            names.find(is_it).map(|name| sandbox.path().join(name))
+        };
+        let manifests = || {
+            let manifests = folder(0).map(|folder| folder.join("manifests"));
+            manifests.and_then(|it| std::fs::read_dir(it).ok()).map_or(0, Iterator::count)
+        };
+        while manifests() < 2 {
+            assert!(began.elapsed() < Duration::from_mins(2), "it begins");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        all[2].kill().unwrap();
+        all[2].wait().unwrap();
+        let killed = began.elapsed().as_secs_f64();
+        std::fs::remove_dir_all(folder(2).unwrap()).unwrap();
+        all[2] = machine(&sandbox, &line, (2, 3, port)).spawn().unwrap();
+        for (rank, ended) in ended(all).iter().enumerate() {
+            assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
+        }
+        alike(&sandbox, ["one.csv", "many.csv"]);
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["cluster"]["restarts"], 1);
+        // A run that begins anew has its beginning again, after the machine was killed.
+        let times = report["cluster"]["iteration_times"].as_array().unwrap();
+        assert_eq!(times[0]["iteration"], 0);
+        assert!(times[0]["seconds"].as_f64().unwrap() < killed, "{report}");
+        std::fs::remove_file(sandbox.path().join("many.csv")).unwrap();
+    }
 }
 
 #[test]

@@ -269,15 +269,22 @@ impl Folder {
         manifest: &Manifest,
         (rank, machines): (Rank, usize),
     ) -> Result<Parts, Unread> {
-        let engine = welter_protocol::placement::vertex_engine;
-        let parts = manifest.parts.iter().map(|part| (part.partition, part.chunk));
-        parts
-            .filter(|&(partition, chunk)| engine(machines, partition, chunk) == rank)
+        Self::places(manifest, (rank, machines))
             .map(|(partition, chunk)| {
                 let (_, payload) = self.read(manifest.name(partition, chunk))?;
                 Ok(((partition, chunk), payload))
             })
             .collect()
+    }
+
+    /// Chunks of the vertex sets of a checkpoint that lie with a machine, by partition and place.
+    pub(crate) fn places(
+        manifest: &Manifest,
+        (rank, machines): (Rank, usize),
+    ) -> impl Iterator<Item = (u32, u64)> {
+        let engine = welter_protocol::placement::vertex_engine;
+        let parts = manifest.parts.iter().map(|part| (part.partition, part.chunk));
+        parts.filter(move |&(partition, chunk)| engine(machines, partition, chunk) == rank)
     }
 }
 

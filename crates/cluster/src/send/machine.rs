@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::ids::Epoch as Number;
+use welter_protocol::{Payload, Rank};
 
 use super::Job;
 use super::checkpoint::Checkpoints;
@@ -148,13 +148,41 @@ impl Sending {
     /// # Errors
     /// When it has another one.
     pub(crate) fn vertices(&self, manifest: &Manifest) -> Result<Parts, ClusterError> {
+        self.of_result(manifest, Clone::clone)
+    }
+
+    /// Chunks of the result that are here.
+    pub(crate) fn places(&self, manifest: &Manifest) -> Vec<(u32, u64)> {
+        let places = |parts: &Parts| parts.iter().map(|(at, _)| *at).collect();
+        self.of_result(manifest, places).unwrap_or_default()
+    }
+
+    /// A chunk of the result.
+    pub(crate) fn chunk(
+        &self,
+        manifest: &Manifest,
+        place: (u32, u64),
+    ) -> Result<Payload, ClusterError> {
+        let find = |parts: &Parts| {
+            parts.iter().find(|(at, _)| *at == place).map(|(_, payload)| payload.clone())
+        };
+        let what = || format!("chunk {} of partition {} is not here", place.1, place.0);
+        self.of_result(manifest, find)?
+            .ok_or_else(|| ClusterError::Result { rank: self.shared.rank, what: what() })
+    }
+
+    fn of_result<T>(
+        &self,
+        manifest: &Manifest,
+        take: impl FnOnce(&Parts) -> T,
+    ) -> Result<T, ClusterError> {
         let result = lock(&self.shared.result);
         let parts = result.as_ref().filter(|(of, _)| **of == *manifest);
         let lacking = || {
             let what = "it has begun anew".to_owned();
             ClusterError::Result { rank: self.shared.rank, what }
         };
-        parts.map(|(_, parts)| parts.clone()).ok_or_else(lacking)
+        parts.map(|(_, parts)| take(parts)).ok_or_else(lacking)
     }
 }
 

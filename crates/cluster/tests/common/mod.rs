@@ -27,7 +27,7 @@ type Judge = Box<dyn Fn(&[u8], u64)>;
 /// A program on a graph, cut for a cluster.
 pub(crate) struct Job {
     pub(crate) run: Run,
-    make: Arc<dyn Fn(Rank) -> Task>,
+    make: Arc<dyn Fn(Rank) -> Task + Send + Sync>,
     judge: Judge,
 }
 

@@ -90,7 +90,7 @@ impl<'a> Rows<'a> {
     fn named(&self, vertices: &[u64]) -> ArrayRef {
         let ids = vertices
             .iter()
-            .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.vertices.get(vertex as usize)));
+            .map(|&vertex| (vertex != NO_VERTEX).then(|| self.view.named.get(vertex as usize)));
         if self.view.vertices.are_names() {
             let name = |id| if let Id::Name(name) = id { Some(name) } else { None };
             return Arc::new(ids.map(|id| id.and_then(name)).collect::<LargeStringArray>());
@@ -184,6 +184,7 @@ impl<C: Columns> TableBatches<C> {
             rows: 0,
             is_list: rows.is_none(),
             vertices: &self.table.vertices,
+            named: &self.table.vertices,
             columns: &self.table.columns,
             heads: heads.collect(),
         };

@@ -63,7 +63,7 @@ fn lines(
                 Cells::Vertices(values) if values[place] == NO_VERTEX => {
                     text.extend_from_slice(json::NULL);
                 }
-                Cells::Vertices(values) => vertex(view.vertices, values[place] as usize, text),
+                Cells::Vertices(values) => vertex(view.named, values[place] as usize, text),
             }
         }
         text.extend_from_slice(b"}\n");

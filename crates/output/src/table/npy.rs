@@ -48,7 +48,7 @@ const CHECKED_ROWS: usize = 1 << 16;
 /// Refuses ids that numpy cannot hold.
 pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
     let name = view.name;
-    let last = view.vertices.len().checked_sub(1).map(|vertex| view.vertices.get(vertex));
+    let last = view.named.len().checked_sub(1).map(|vertex| view.named.get(vertex));
     if last == Some(Id::Integer(NOBODY))
         && let Some(title) = has_nobody(view)?
     {
@@ -58,11 +58,11 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    if !view.vertices.are_names() {
+    if !view.named.are_names() {
         return Ok(());
     }
-    let names = || names(view.vertices);
-    let width = width(view.vertices);
+    let names = || names(view.named);
+    let width = width(view.named);
     if width > NAME_CHARS_MAX {
         let what = format!(
             "a name has {width} characters, expected at most {NAME_CHARS_MAX} in npy; \
@@ -70,7 +70,7 @@ pub(super) fn check(view: &View<'_>) -> Result<(), OutputError> {
         );
         return Err(OutputError::unfit(name, what));
     }
-    let padded = 4 * width as u64 * view.rows.max(view.vertices.len()) as u64;
+    let padded = 4 * width as u64 * view.rows.max(view.named.len()) as u64;
     let bytes: u64 = names().map(|name| name.len() as u64).sum();
     if padded > PADDED_BYTES_FREE && padded / PADDED_RATIO_MAX > bytes {
         let what = format!(
@@ -134,8 +134,8 @@ struct Field<'a> {
 }
 
 fn fields<'a>(view: &'a View<'_>) -> Vec<Field<'a>> {
-    let (kind, bytes) = if view.vertices.are_names() {
-        let width = width(view.vertices);
+    let (kind, bytes) = if view.named.are_names() {
+        let width = width(view.named);
         (format!("<U{width}"), 4 * width)
     } else {
         ("<u8".to_owned(), 8)
@@ -210,7 +210,7 @@ fn records(
     let first = usize::from(!view.is_list);
     for (number, cells) in columns.iter().enumerate() {
         place.offset = widths[..first + number].iter().sum();
-        match (cells, view.vertices) {
+        match (cells, view.named) {
             (Cells::Sides(sides), _) => {
                 let names = sides.iter().map(|side| side.map_or("", Side::name));
                 place.names(names, widths[first + number]);

@@ -114,7 +114,7 @@ fn lines(
                 }
                 Cells::Vertices(values) if values[place] == NO_VERTEX => {}
                 Cells::Vertices(values) => {
-                    vertex(view.vertices, values[place] as usize, separator, text);
+                    vertex(view.named, values[place] as usize, separator, text);
                 }
             }
         }

@@ -14,7 +14,10 @@ pub(super) struct View<'a> {
     pub(super) rows: usize,
     /// Whether the rows are not the vertices, so that there is no column of these.
     pub(super) is_list: bool,
+    /// Ids of the rows.
     pub(super) vertices: &'a VertexColumn,
+    /// Ids of all vertices, which columns of vertices name.
+    pub(super) named: &'a VertexColumn,
     pub(super) columns: &'a dyn Columns,
     /// The columns without their rows.
     pub(super) heads: Vec<Column>,
@@ -39,6 +42,15 @@ impl<'a> View<'a> {
         table: &'a Table<dyn Columns + '_>,
         name: &'a str,
     ) -> Result<Self, OutputError> {
+        Self::of_rows(table, &table.vertices, name)
+    }
+
+    /// Of some rows of a table, whose vertices are `named`.
+    pub(super) fn of_rows(
+        table: &'a Table<dyn Columns + '_>,
+        named: &'a VertexColumn,
+        name: &'a str,
+    ) -> Result<Self, OutputError> {
         let Table { vertices, columns } = table;
         let listed = columns.listed();
         let rows = listed.unwrap_or(vertices.len());
@@ -50,8 +62,12 @@ impl<'a> View<'a> {
                 return Err(OutputError::unfit(name, format!("two columns are named \"{title}\"")));
             }
         }
-        columns.check(rows).map_err(|what| OutputError::unfit(name, what))?;
-        let view = Self { name, rows, is_list: listed.is_some(), vertices, columns, heads };
+        // Some rows of a table may name vertices that have no row here: parts are looked at anyway.
+        if std::ptr::eq(named, vertices) {
+            columns.check(rows).map_err(|what| OutputError::unfit(name, what))?;
+        }
+        let is_list = listed.is_some();
+        let view = Self { name, rows, is_list, vertices, named, columns, heads };
         // No format is asked for a type that it has not.
         view.part(0..0)?;
         Ok(view)
@@ -77,7 +93,7 @@ impl<'a> View<'a> {
             return Err(unfit("some rows have other columns than the first".to_owned()));
         }
         let cells = part.into_iter().map(|column| {
-            column.check(count, self.vertices.len()).map_err(unfit)?;
+            column.check(count, self.named.len()).map_err(unfit)?;
             Cells::of(column).map_err(unfit)
         });
         cells.collect()
