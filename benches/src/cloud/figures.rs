@@ -87,9 +87,10 @@ fn bandwidths(
         paper: "The instance's disk is the fastest. Reads peak at requests of 64 KB and writes at \
                 1 MB; a reserved network pays more for reads than provisioned disks, for writes \
                 hardly less.",
-        notes: "A throttle of the kernel gives a device its bytes a second and takes no time for \
-                a request, so no size is too large here; small ones are limited by operations, \
-                where these are limited. A size is missing where its time was up.",
+        notes: "A throttle of the kernel gives a device its bytes of each tenth of a second and \
+                takes no time for a request. One request is outstanding, so while a large one \
+                waits for several tenths at one volume, the other volume's are lost: sizes peak \
+                at 64 KiB. Small ones are limited by operations, where these are limited.",
     })
 }
 

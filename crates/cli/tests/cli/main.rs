@@ -5,6 +5,7 @@ mod bad_input;
 mod bars;
 mod bipartite;
 mod bombs;
+mod bucket_answers;
 mod bucket_checkpoints;
 mod budgets;
 mod cases;
