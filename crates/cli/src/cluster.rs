@@ -199,13 +199,15 @@ impl Job {
     ) -> Result<send::Job, Failure> {
         let name = algorithm.entry().name;
         let cannot = |why: &str| {
-            Failure::usage(format!("--route send: {name} cannot send its updates yet: {why}"))
-                .hint("leave --route out, or take fold or spill")
+            let other = match name {
+                "bp" => ", or --messages vertex",
+                "wcc" | "mcst" | "scc" => ", or --method label-propagation",
+                _ => "",
+            };
+            Failure::usage(format!("--route send: {name} cannot send its updates so: {why}"))
+                .hint(format!("leave --route out, or take fold or spill{other}"))
         };
-        let kernel = self.program.folded.clone();
-        let kernel = kernel.ok_or_else(|| {
-            cannot("it does more with edges or their states than tell an accumulator")
-        })?;
+        let kernel = self.program.folded.clone().map_err(cannot)?;
         let (edges, reading, weighted) = (self.edges.clone(), self.reading, self.weighted);
         let members = self.members();
         let input = move |me| -> Box<dyn Input> {

@@ -3,7 +3,7 @@
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{CheckpointArgs, Cluster, ClusterArgs, ExplainOptions, RunOptions, TableArgs};
 use crate::cluster::{Job, Place};
-use crate::cluster_options::{check, unfit};
+use crate::cluster_options::{check, otherwise, unfit};
 use crate::computers::machines_of;
 use crate::failure::Failure;
 use crate::load::Source;
@@ -32,6 +32,8 @@ pub(crate) fn explain(
     cluster: &Cluster,
 ) -> Result<(), Failure> {
     let run = explained(args, cluster);
+    let other = otherwise(algorithm, &run);
+    let algorithm = other.as_deref().unwrap_or(algorithm);
     check(algorithm, &run)?;
     run.price.refuse_on_cluster()?;
     let machines = machines_of(cluster)?;

@@ -3,7 +3,7 @@
 //! Invariant: what a cluster cannot do is refused before anything is read, and never left out.
 //! Tested by `a_cluster_refuses_what_it_cannot_do`.
 
-use welter_cluster::send::{self, Transport};
+use welter_cluster::send::{self, Combine, Transport};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_objects::Location;
 use welter_protocol::config::{Copies, Route};
@@ -11,7 +11,10 @@ use welter_protocol::steal::Bias;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::refused;
-use crate::args::{CheckpointArgs, Cluster, MirrorArg, RouteArg, RunOptions, TransportArg};
+use crate::args::{
+    CheckpointArgs, Cluster, CombineArg, MirrorArg, RouteArg, RunOptions, TransportArg,
+};
+use crate::choice::FallbackReason;
 use crate::failure::Failure;
 
 /// Sub-ranges of a machine that sends messages, at most: each computation thread has a ring of
@@ -66,10 +69,22 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         }
         _ => {}
     }
+    if args.cluster.combine.is_some() && !sends {
+        return Err(unfit("--combine is of --route send"));
+    }
     match args.resources.route {
         None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
         Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
     }
+}
+
+/// The other way of an algorithm whose first one does not have the route that is forced.
+pub(crate) fn otherwise(
+    algorithm: &dyn Algorithm,
+    args: &RunOptions,
+) -> Option<Box<dyn Algorithm>> {
+    let sends = args.resources.route == Some(RouteArg::Send);
+    sends.then(|| algorithm.otherwise(FallbackReason::Route)).flatten()
 }
 
 /// Refuses checkpoints that a cluster does not make.
@@ -93,9 +108,14 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
         Some(TransportArg::Udp) => Transport::Udp,
         Some(TransportArg::Shared) => Transport::Shared,
     };
+    let combine = match args.cluster.combine {
+        None | Some(CombineArg::Auto) => Combine::Auto,
+        Some(CombineArg::Always) => Combine::Always,
+        Some(CombineArg::Never) => Combine::Never,
+    };
     // Each sub-range has two threads.
     let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
-    send::Settings { transport, sub_ranges, ..send::Settings::default() }
+    send::Settings { transport, sub_ranges, combine, ..send::Settings::default() }
 }
 
 pub(crate) fn unfit(what: impl Into<String>) -> Failure {

@@ -89,6 +89,15 @@ struct Machine {
     bytes_written: u64,
     bytes_sent: u64,
     messages_sent: u64,
+    /// Updates that these stood for, where updates are messages.
+    #[serde(skip_serializing_if = "is_zero")]
+    updates_sent: u64,
+    /// Updates that met before they were sent, to itself too.
+    #[serde(skip_serializing_if = "is_zero")]
+    updates_combined: u64,
+    /// Seconds that combining them was expected to gain.
+    #[serde(skip_serializing_if = "is_zero_seconds")]
+    seconds_saved: f64,
     /// Chunks of edges and updates that its storage engine handed out.
     chunks_served: u64,
     /// Partitions of others that it streamed a part of.
@@ -106,6 +115,16 @@ struct Seconds {
     copying: f64,
     merging: f64,
     idle: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero_seconds(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 fn seconds(nanos: Time) -> f64 {
@@ -127,6 +146,9 @@ impl From<&Activity> for Machine {
             bytes_written: activity.written_bytes,
             bytes_sent: activity.sent_bytes,
             messages_sent: activity.sent,
+            updates_sent: activity.stood_for,
+            updates_combined: activity.combined,
+            seconds_saved: seconds(activity.saved),
             chunks_served: activity.served,
             partitions_helped: activity.helped,
             help_accepted: activity.accepted,
@@ -192,8 +214,14 @@ pub(crate) fn lines(machines: &Machines) -> Vec<String> {
 fn sent(rank: usize, activity: &Activity, transport: &str) -> String {
     let Times { own, idle, .. } = activity.times;
     let all = (own + idle).max(1);
+    let combined = if activity.combined > 0 {
+        let gain = seconds(activity.saved);
+        format!(" for {} updates, combined to gain {gain:.1} s", activity.stood_for)
+    } else {
+        String::new()
+    };
     format!(
-        "machine {rank}: {:.0} % own work, {:.0} % waiting; {} in {} sent by {transport}",
+        "machine {rank}: {:.0} % own work, {:.0} % waiting; {} in {} sent by {transport}{combined}",
         100.0 * own as f64 / all as f64,
         100.0 * idle as f64 / all as f64,
         human_bytes(activity.sent_bytes),

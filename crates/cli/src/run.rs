@@ -70,6 +70,8 @@ fn on_cluster(
     args: &RunOptions,
     cluster: &Cluster,
 ) -> Result<(), Failure> {
+    let other = cluster_options::otherwise(algorithm, args);
+    let algorithm = other.as_deref().unwrap_or(algorithm);
     cluster_options::check(algorithm, args)?;
     args.price.refuse_on_cluster()?;
     algorithm.check(&args.input.shown())?;

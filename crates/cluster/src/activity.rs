@@ -32,6 +32,12 @@ pub struct Activity {
     pub sent_bytes: u64,
     /// Messages that were sent to other machines.
     pub sent: u64,
+    /// Updates that those messages stood for, on route `send`.
+    pub stood_for: u64,
+    /// Updates that were combined before they were sent, to itself too.
+    pub combined: u64,
+    /// Nanoseconds that combining them was expected to gain.
+    pub saved: u64,
     /// Chunks of edges and updates that were handed out.
     pub served: u64,
     /// Partitions of others that it streamed a part of, scatter and gather apart.
@@ -45,7 +51,7 @@ pub struct Activity {
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 14;
+const NUMBERS: usize = 17;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -82,6 +88,7 @@ impl Activity {
     fn numbers(&self) -> [u64; NUMBERS] {
         let Times { own, stolen, copying, merging, idle } = self.times;
         let Self { read_bytes, written_bytes, sent_bytes, sent, served, .. } = *self;
+        let Self { stood_for, combined, saved, .. } = *self;
         let Self { helped, accepted, declined, strangers, .. } = *self;
         [
             own,
@@ -93,6 +100,9 @@ impl Activity {
             written_bytes,
             sent_bytes,
             sent,
+            stood_for,
+            combined,
+            saved,
             served,
             helped,
             accepted,
@@ -115,7 +125,8 @@ impl Activity {
         let numbers: Option<Vec<u64>> = line.split(' ').map(|word| word.parse().ok()).collect();
         let numbers: [u64; NUMBERS] = numbers?.try_into().ok()?;
         let [own, stolen, copying, merging, idle, rest @ ..] = numbers;
-        let [read_bytes, written_bytes, sent_bytes, sent, served, rest @ ..] = rest;
+        let [read_bytes, written_bytes, sent_bytes, sent, rest @ ..] = rest;
+        let [stood_for, combined, saved, served, rest @ ..] = rest;
         let [helped, accepted, declined, strangers] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
@@ -123,6 +134,9 @@ impl Activity {
             written_bytes,
             sent_bytes,
             sent,
+            stood_for,
+            combined,
+            saved,
             served,
             helped,
             accepted,
@@ -141,12 +155,10 @@ mod tests {
         let numbers: Vec<String> = (1..=NUMBERS).map(|number| number.to_string()).collect();
         let line = numbers.join(" ");
         let activity = Activity::of_line(&line).unwrap();
-        assert_eq!((activity.line(), activity.times.sum()), (line, 15));
-        assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 10, 13));
+        assert_eq!((activity.line(), activity.times.sum()), (line.clone(), 15));
+        assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 13, 16));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
-        for wrong in
-            ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10 11 12 13 x", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"]
-        {
+        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 18")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }
     }

@@ -79,6 +79,23 @@ impl Weights {
         }
     }
 
+    /// Edges that were counted in each range.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Adds counts of another machine, as [`Self::add`], if they are of as many ranges.
+    #[must_use]
+    pub fn add_counts(&mut self, counts: &[u64]) -> bool {
+        if counts.len() != self.counts.len() {
+            return false;
+        }
+        for (count, more) in self.counts.iter_mut().zip(counts) {
+            *count = count.saturating_add(*more);
+        }
+        true
+    }
+
     /// Weights that are known beforehand: so much before each vertex that is asked for.
     pub fn of(vertices: u64, ranges: u64, before: impl Fn(u64) -> u64) -> Self {
         let mut weights = Self::within(vertices, ranges);
@@ -151,7 +168,9 @@ mod tests {
             each[random.below(3) as usize].count(vertex);
         }
         let mut sum = each.pop().unwrap();
-        each.iter().rev().for_each(|one| sum.add(one));
+        let (last, others) = each.split_last().unwrap();
+        others.iter().rev().for_each(|one| sum.add(one));
+        assert!(sum.add_counts(last.counts()) && !sum.add_counts(&[1]));
         assert_eq!(sum, all);
         assert_eq!(sum.cut(7, 1000), all.cut(7, 1000));
     }

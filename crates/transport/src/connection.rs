@@ -80,6 +80,20 @@ impl Default for Bounds {
 }
 
 impl Bounds {
+    /// Settings for rings of that many buckets at the other end: half of one is acknowledged at the
+    /// latest, so that the other half can be filled meanwhile.
+    ///
+    /// ```
+    /// use welter_transport::Bounds;
+    ///
+    /// assert_eq!([1, 8, 64].map(|buckets| Bounds::of_rings(buckets).ack_every), [1, 4, 16]);
+    /// ```
+    pub fn of_rings(buckets: usize) -> Self {
+        let usual = Self::default();
+        let half = u32::try_from(buckets / 2).unwrap_or(u32::MAX);
+        Self { ack_every: half.clamp(1, usual.ack_every), ..usual }
+    }
+
     #[cfg(test)]
     pub(crate) fn has(&self, bug: Bug) -> bool {
         self.bug == Some(bug)

@@ -105,6 +105,11 @@ impl<L: TxLane> RingGroup<L> {
         ring.more += updates - (bytes / usize::from(self.width)) as u64;
     }
 
+    /// Messages of this iteration stand for `updates` updates more than was said.
+    pub fn stand_for(&mut self, to: usize, updates: u64) {
+        self.rings[to].more += updates;
+    }
+
     /// Sends one message of any length, in linked buckets if one is too short for it. The other end
     /// puts it together with `Joined`.
     ///

@@ -187,8 +187,8 @@ pub(crate) struct ClusterProgram {
     pub(crate) worker: MakeWorker,
     /// Widths of what machines have of it, where their memory is bounded.
     pub(crate) widths: Option<Widths>,
-    /// The kernel, of a fold program.
-    pub(crate) folded: Option<FoldKernel>,
+    /// The kernel, of a fold program; of others, why their updates cannot be messages.
+    pub(crate) folded: Result<FoldKernel, &'static str>,
     /// Part of the table that is shown.
     pub(crate) top: Top,
     /// Makes the words about the result.
@@ -212,7 +212,7 @@ impl ClusterProgram {
             carries: false,
             worker,
             widths: None,
-            folded: None,
+            folded: Err("its updates are no messages to a vertex"),
             top,
             finding: Box::new(move |made| finding(&ended(made)?)),
             wanted: EdgeReading::Alike,
@@ -232,7 +232,7 @@ impl ClusterProgram {
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Fixed);
         let widths = Some(widths(&kernel));
         let made = Self::new::<P::Value, P::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { widths, folded: Some(folded), ..made }
+        Self { widths, folded: Ok(folded), ..made }
     }
 
     /// An extended program.
@@ -245,7 +245,9 @@ impl ClusterProgram {
         let sizes = (KernelWorker::vertex_bytes(&kernel), Edges::Rewritten);
         let widths = Some(widths(&kernel));
         let made = Self::new::<E::Value, E::Total>(sizes, of_kernel(kernel), top, finding);
-        Self { widths, ..made }
+        let folded = Err("an edge changes by what both its ends say, and the machine that has it \
+                          has one of them");
+        Self { widths, folded, ..made }
     }
 
     /// A program that contracts.
@@ -268,7 +270,9 @@ impl ClusterProgram {
             edge: 8 + bytes(size_of::<C::EdgeData>()),
             combines: true,
         };
-        Self { wanted: EdgeReading::BothWays, widths: Some(widths), ..made }
+        let folded = Err("its edges become edges between other vertices, which move to other \
+                          machines in each iteration");
+        Self { wanted: EdgeReading::BothWays, widths: Some(widths), folded, ..made }
     }
 
     /// A program over triangles.
@@ -286,7 +290,10 @@ impl ClusterProgram {
             Ok(Box::new(TriangleWorker::new(kernel.clone(), cut, of, input)?))
         });
         let made = Self::new::<I::Value, ()>((vertex_bytes, Edges::Fixed), worker, top, finding);
-        Self { carries: true, wanted, value_at, ..made }
+        let folded =
+            Err("it sends whole rows of neighbours along edges, and is done in one pass: \
+                          nothing is gathered vertex by vertex before all rows have come");
+        Self { carries: true, wanted, value_at, folded, ..made }
     }
 
     /// The program on a graph that has a loop at each vertex, which says whose it is.

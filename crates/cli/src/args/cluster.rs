@@ -35,6 +35,9 @@ pub(crate) struct ClusterArgs {
     /// Way of messages between machines, on route `send`
     #[arg(long, hide = true, requires = "cluster")]
     pub(crate) transport: Option<TransportArg>,
+    /// Whether updates of route `send` meet before they are sent [default: auto]
+    #[arg(long, hide = true, requires = "cluster")]
+    pub(crate) combine: Option<CombineArg>,
     /// How much machines like to be helped: 0 never, 1 as in Chaos [default: 1]
     #[arg(long, value_name = "ALPHA", hide = true, requires = "cluster")]
     #[arg(value_parser = not_negative)]
@@ -68,6 +71,17 @@ pub(crate) enum MirrorArg {
     All,
     /// no blocks
     None,
+}
+
+/// Choice of the sender of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CombineArg {
+    /// where that is expected to be cheaper
+    Auto,
+    /// always
+    Always,
+    /// never: each update is a message
+    Never,
 }
 
 /// Machines of a cluster.

@@ -15,7 +15,9 @@ use crate::failure::Failure;
 use crate::price::Prices;
 
 pub(crate) use self::checkpoint::{CheckpointArgs, ResumeArgs};
-pub(crate) use self::cluster::{Cluster, ClusterArgs, MACHINES_MAX, MirrorArg, Seat, TransportArg};
+pub(crate) use self::cluster::{
+    Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MirrorArg, Seat, TransportArg,
+};
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
 pub(crate) use self::resources::{ResourceArgs, RouteArg};
 pub(crate) use self::values::{

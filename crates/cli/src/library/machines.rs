@@ -89,6 +89,7 @@ pub fn command(graph: &Graph, words: &[String]) -> Result<Vec<String>, Failure> 
 /// The words as what is to be done.
 fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Failure> {
     let (algorithm, args) = understood(words).map_err(|error| usage::refusal(&error))?;
+    let algorithm = cluster_options::otherwise(&*algorithm, &args).unwrap_or(algorithm);
     cluster_options::check(&*algorithm, &args)?;
     if args.checkpoint.checkpoint.is_some() {
         return Err(unfit("--checkpoint: machines of a caller have files of their own"));

@@ -62,6 +62,16 @@ const CASES: &[(&str, Same)] = &[
     ("als ratings.mtx --factors 4 --iterations 3", Within(1e-6)),
 ];
 
+/// Writes the tables that cases name.
+pub(crate) fn write_tables(sandbox: &Sandbox) {
+    sandbox.write("some.csv", "id,value\n3,2\n40,7\n8,5\n");
+    sandbox.write("priors.csv", "id,a,b,c\n3,8,1,1\n40,1,9,2\n11,1,1,5\n");
+    let rating = |at| format!("{} {} {}.5", 1 + at * 5 % 8, 9 + at * 7 % 12, 1 + at * 11 % 5);
+    let ratings: Vec<String> = (0..24).map(rating).collect();
+    let head = "%%MatrixMarket matrix coordinate real general\n20 20 24";
+    sandbox.write("ratings.mtx", format!("{head}\n{}\n", ratings.join("\n")));
+}
+
 /// Fields of the rows of a table, ascending.
 pub(crate) fn rows(table: &str) -> Vec<Vec<&str>> {
     let mut rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
@@ -95,12 +105,7 @@ fn every_algorithm_has_its_answer_on_a_cluster() {
     let sandbox = Sandbox::new();
     // Parallel edges, also in the opposite direction, and loops; integers, whose sums are exact.
     let graph = "rmat:6,factor=5,weights=9";
-    sandbox.write("some.csv", "id,value\n3,2\n40,7\n8,5\n");
-    sandbox.write("priors.csv", "id,a,b,c\n3,8,1,1\n40,1,9,2\n11,1,1,5\n");
-    let rating = |at| format!("{} {} {}.5", 1 + at * 5 % 8, 9 + at * 7 % 12, 1 + at * 11 % 5);
-    let ratings: Vec<String> = (0..24).map(rating).collect();
-    let head = "%%MatrixMarket matrix coordinate real general\n20 20 24";
-    sandbox.write("ratings.mtx", format!("{head}\n{}\n", ratings.join("\n")));
+    write_tables(&sandbox);
     let clusters = ["--cluster local:2", "--cluster local:3 --route spill"];
     for (number, (words, same)) in CASES.iter().enumerate() {
         let line = format!("run {} -o -", words.replace('G', graph));

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::cluster::{Same, difference, rows};
+use crate::cluster::{Same, difference, rows, write_tables};
 use crate::sandbox::Sandbox;
 
 /// Words of `run` of all programs that fold, and what of the result is the same.
@@ -23,11 +23,21 @@ const CASES: &[(&str, Same)] = &[
     ("mis G --seed 7", Same::Bits),
     ("conductance G", Same::Bits),
     ("conductance G --weighted --direction out", Same::Bits),
+    ("cdlp G --iterations 4", Same::Bits),
+    ("kcore G", Same::Bits),
+    ("kcore G --undirected", Same::Bits),
+    ("wcc G", Same::Bits),
+    ("scc G", Same::Bits),
+    ("mcst G", Same::Rows),
+    ("mcst G --cost maximum --method label-propagation", Same::Rows),
+    ("bp G --priors-from priors.csv --states 3 --messages vertex", Same::Within(1e-9)),
+    ("als ratings.mtx --factors 16 --iterations 3", Same::Within(1e-6)),
 ];
 
 #[test]
 fn messages_have_the_answers_of_one_process() {
     let sandbox = Sandbox::new();
+    write_tables(&sandbox);
     // Parallel edges, also in the opposite direction, and loops; integers, whose sums are exact.
     let graph = "rmat:6,factor=5,weights=9";
     let lanes = ["tcp", "udp", "shared"];
@@ -47,18 +57,18 @@ fn messages_have_the_answers_of_one_process() {
             }
         }
     }
-    assert!(sandbox.files().is_empty(), "machines leave nothing");
+    let files = ["priors.csv", "ratings.mtx", "some.csv"];
+    assert_eq!(sandbox.files(), files, "machines leave nothing");
 }
 
 #[test]
 fn programs_that_cannot_send_are_refused_by_name() {
     let sandbox = Sandbox::new();
     for (line, said) in [
-        ("cdlp rmat:5 --cluster local:2 --route send", "cdlp cannot send"),
-        ("kcore rmat:5 --cluster local:2 --route send", "kcore cannot send"),
-        ("triangles rmat:5 --cluster local:2 --route send", "triangles cannot send"),
-        ("wcc rmat:5 --cluster local:2 --route send", "wcc cannot send"),
-        ("mcst rmat:5,weights=3 --cluster local:2 --route send", "mcst cannot send"),
+        ("triangles rmat:5 --cluster local:2 --route send", "rows of neighbours"),
+        ("lcc rmat:5 --cluster local:2 --route send", "rows of neighbours"),
+        ("bp rmat:5 --cluster local:2 --route send", "--messages vertex"),
+        ("wcc rmat:5 --method union-find --cluster local:2 --route send", "union-find"),
         ("pagerank rmat:5 --route send", "--route send"),
         ("pagerank rmat:5 --cluster local:2 --transport udp", "--transport"),
         ("pagerank rmat:5 --cluster local:2 --route send --checkpoint d", "--checkpoint"),
@@ -86,4 +96,36 @@ fn a_report_says_route_messages_and_bytes() {
     assert!(messages > 0 && (8 * messages..12 * messages).contains(&bytes), "{report}");
     // A run that takes longer than a second has written checkpoints, and none is read.
     assert_eq!(sum("bytes_read"), 0);
+}
+
+#[test]
+fn combined_or_singly_the_answer_is_one() {
+    let sandbox = Sandbox::new();
+    for (algorithm, same) in [
+        ("pagerank rmat:8,factor=20 --iterations 3", Same::Within(1e-12)),
+        ("wcc rmat:8,factor=20 --method label-propagation", Same::Bits),
+    ] {
+        let line = format!("run {algorithm} -q -o -");
+        let expected = sandbox.must(&line);
+        let [singly, combined] = ["never", "always"].map(|choice| {
+            let options = format!("--cluster local:2 --route send --combine {choice}");
+            let found = sandbox.must(&format!("{line} {options} --report {choice}.json"));
+            match same {
+                Same::Within(most) => assert!(difference(&found, &expected) <= most, "{choice}"),
+                _ => assert_eq!(found, expected, "{choice}"),
+            }
+            let name = format!("{choice}.json");
+            let report: Value = serde_json::from_slice(&sandbox.read(&name)).unwrap();
+            let machines = report["cluster"]["machines"].as_array().unwrap().clone();
+            ["messages_sent", "updates_sent", "updates_combined"].map(|of| {
+                machines.iter().map(|machine| machine[of].as_u64().unwrap_or(0)).sum::<u64>()
+            })
+        });
+        assert!(singly[0] == singly[1] && singly[2] == 0, "{singly:?}");
+        // Twenty edges a vertex are few messages.
+        assert!(2 * combined[0] < combined[1] && combined[2] > 0, "{combined:?}");
+        assert!(combined[1] >= singly[1], "{combined:?} for {singly:?}");
+    }
+    let refused = sandbox.run("run pagerank rmat:5 --cluster local:2 --combine always");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
 }

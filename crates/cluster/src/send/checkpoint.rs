@@ -74,7 +74,8 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    fn directory(&self) -> PathBuf {
+    /// Directory of what the machine keeps.
+    pub(super) fn directory(&self) -> PathBuf {
         self.folder.directory().join("messages")
     }
 

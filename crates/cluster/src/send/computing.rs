@@ -18,18 +18,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use welter_engine::EngineError;
-use welter_engine::chunks::{
-    Column, DecodeBuffers, FoldKernel, Kernel, Sources, VertexTotals, Vertices, apply, init,
-};
+use welter_engine::chunks::{Column, FoldKernel, Kernel, VertexTotals, Vertices, apply, init};
 use welter_protocol::partitions::Partitions;
 use welter_transport::TxLane;
 use welter_worker::Input;
 
 use super::checkpoint::{Checkpoints, Due};
-use super::edges::{Edges, cell, part_of, record};
+use super::combining::Combined;
+use super::edges::record;
 use super::error::Stop;
 use super::folding::{Count, Whole};
-use super::messages::Messages;
+use super::gathered::Gathered;
+use super::messages::{Messages, Sent};
+use super::scattering::{Scattering, failed};
 use super::seat::LOOK;
 
 /// Edges that are read of the input at a time.
@@ -37,8 +38,9 @@ const PIECE_EDGES: usize = 1 << 16;
 
 /// Next thing that a thread is to do.
 pub(super) enum Order {
-    /// An iteration after one with these totals, and a checkpoint before it.
-    Iterate(Arc<[u8]>, Option<Due>),
+    /// The iteration after this number of them, the last of which had these totals, and a
+    /// checkpoint before it.
+    Iterate(u64, Arc<[u8]>, Option<Due>),
     /// Nothing more: the values are the result.
     End,
 }
@@ -49,9 +51,10 @@ pub(super) struct Turn {
     pub(super) sub_range: usize,
     pub(super) total: Vec<u8>,
     pub(super) active: u64,
-    /// Updates that were sent, by sub-range of the cluster.
-    pub(super) sent: Vec<u64>,
+    /// Counts of what was sent, by sub-range of the cluster.
+    pub(super) sent: Sent,
     pub(super) folded: Count,
+    pub(super) combined: Combined,
     /// Nanoseconds of work and of waiting.
     pub(super) times: [u64; 2],
     /// Bytes of the checkpoint that it has written, and how long that took.
@@ -77,7 +80,7 @@ pub(super) struct Ways {
     pub(super) orders: Receiver<Order>,
     pub(super) answers: Sender<Answer>,
     pub(super) whole: Receiver<Whole>,
-    pub(super) empty: Sender<Column>,
+    pub(super) empty: Sender<Gathered>,
 }
 
 /// The thread.
@@ -88,11 +91,14 @@ pub(super) struct Computing<L> {
     place: (usize, u32),
     messages: Messages<L>,
     ways: Ways,
-    edges: Edges,
+    scattering: Scattering,
     values: Column,
     signals: Column,
     active: Vec<u8>,
-    scratch: DecodeBuffers,
+    /// Accumulators that come of groups.
+    grouped: Column,
+    /// Bytes of updates that wait for their group, at most.
+    room_bytes: u64,
     since: Instant,
     times: [u64; 2],
     checkpoints: Checkpoints,
@@ -106,7 +112,7 @@ impl<L: TxLane> Computing<L> {
         (cut, place): (Arc<Partitions>, (usize, u32)),
         messages: Messages<L>,
         ways: Ways,
-        checkpoints: Checkpoints,
+        (scattering, checkpoints, room_bytes): (Scattering, Checkpoints, u64),
     ) -> Self {
         Self {
             kernel,
@@ -114,11 +120,12 @@ impl<L: TxLane> Computing<L> {
             place,
             messages,
             ways,
-            edges: Edges::default(),
+            scattering,
             values: Column::default(),
             signals: Column::default(),
             active: Vec::new(),
-            scratch: DecodeBuffers::default(),
+            grouped: Column::default(),
+            room_bytes,
             since: Instant::now(),
             times: [0; 2],
             checkpoints,
@@ -136,9 +143,9 @@ impl<L: TxLane> Computing<L> {
         while let Ok(order) = self.ways.orders.recv() {
             self.turn(1);
             match order {
-                Order::Iterate(last, due) => {
+                Order::Iterate(iteration, last, due) => {
                     self.keep(due.as_ref())?;
-                    self.iterate(&last)?;
+                    self.iterate((iteration, &last))?;
                 }
                 Order::End => {
                     self.messages.drain()?;
@@ -207,21 +214,19 @@ impl<L: TxLane> Computing<L> {
             return Err(Stop::broken("updates before edges"));
         };
         self.messages.set_record_bytes(self.kernel.shape().record());
-        let count = edges.degrees.len();
-        for _ in 0..2 {
-            let mut accums = Column::zeroed(count * self.kernel.shape().accum);
-            Kernel::Fold(self.kernel.clone()).clear(&mut accums);
-            // The accumulator thread may have ended by now, and knows why.
-            let _ = self.ways.empty.send(accums);
-        }
-        self.edges = edges;
+        self.scattering.edges = edges;
         let first = self.cut.range(self.place.1).start;
-        let degrees = std::mem::take(&mut self.edges.degrees);
+        let degrees = std::mem::take(&mut self.scattering.edges.degrees);
+        let count = degrees.len();
         let kernel = Kernel::Fold(self.kernel.clone());
         let made = match from {
             None => init(&kernel, first, &degrees, self.vertices(count)),
             Some(iteration) => self.restored(iteration, count)?,
         };
+        for set in Gathered::sets(&self.kernel, &self.values, self.room_bytes) {
+            // The accumulator thread may have ended by now, and knows why.
+            let _ = self.ways.empty.send(set);
+        }
         self.done(made, sent, folded)
     }
 
@@ -266,60 +271,35 @@ impl<L: TxLane> Computing<L> {
         Vertices { values: &mut self.values, signals: &mut self.signals, active }
     }
 
-    fn iterate(&mut self, last: &[u8]) -> Result<(), Stop> {
-        self.scatter()?;
+    fn iterate(&mut self, (iteration, last): (u64, &[u8])) -> Result<(), Stop> {
+        self.scattering.scatter((&self.signals, &self.active), &mut self.messages)?;
         let sent = self.messages.end_iteration()?;
-        let Whole::Accumulators(mut accums, folded) = self.whole()? else {
+        let Whole::Updates(mut gathered, folded) = self.whole()? else {
             return Err(Stop::broken("edges among updates"));
         };
         let kernel = Kernel::Fold(self.kernel.clone());
-        let count = self.active.len();
-        let made = apply(&kernel, last, &accums, self.vertices(count));
-        kernel.clear(&mut accums);
+        let (count, at) = (self.active.len(), (iteration, self.place.1));
+        let mut grouped = std::mem::take(&mut self.grouped);
+        let accums = gathered.accumulators(&self.kernel, at, &self.values, &mut grouped)?;
+        let made = apply(&kernel, last, accums, self.vertices(count));
+        self.grouped = grouped;
+        gathered.clear(&self.kernel, &self.values);
         // As before.
-        let _ = self.ways.empty.send(accums);
+        let _ = self.ways.empty.send(gathered);
         self.done(made, sent, folded)
     }
 
-    /// Sends what the sources of all edges say, if they are active.
-    fn scatter(&mut self) -> Result<(), Stop> {
-        let frontier = self.kernel.shape().capabilities.frontier;
-        let parts = self.active_parts();
-        let sources =
-            Sources { signals: &self.signals[..], active: frontier.then_some(&self.active[..]) };
-        // Each begins with another destination, so that not all send to one.
-        let first = self.edges.chunks.partition_point(|chunk| chunk.target <= self.place.1);
-        let (early, late) = self.edges.chunks.split_at(first);
-        let chunks = late.iter().chain(early).filter(|chunk| chunk.sources & parts != 0);
-        for chunk in chunks {
-            let cell = cell(&self.cut, self.place.1, chunk.target);
-            let pulled = cell.open_again(&chunk.bytes)?;
-            let mut ring = self.messages.to(chunk.target as usize);
-            let sent = pulled.send(&self.kernel, sources, &mut self.scratch, &mut ring);
-            sent.map_err(|error| failed(&mut self.messages, error))?;
-        }
-        Ok(())
-    }
-
-    /// Parts of its vertices that have active ones.
-    fn active_parts(&self) -> u64 {
-        if !self.kernel.shape().capabilities.frontier {
-            return u64::MAX;
-        }
-        let count = self.active.len();
-        let active = self.active.iter().enumerate().filter(|(_, active)| **active != 0);
-        active.fold(0, |parts, (place, _)| parts | part_of(place, count))
-    }
-
     /// Says what an iteration came to.
-    fn done(&mut self, made: VertexTotals, sent: Vec<u64>, folded: Count) -> Result<(), Stop> {
+    fn done(&mut self, made: VertexTotals, sent: Sent, folded: Count) -> Result<(), Stop> {
         let frontier = self.kernel.shape().capabilities.frontier;
         let active = if frontier { made.active } else { self.active.len() as u64 };
         self.turn(0);
         let times = std::mem::take(&mut self.times);
         let kept = std::mem::take(&mut self.kept);
         let (sub_range, total) = (self.place.0, made.total);
-        self.say(Answer::Turn(Turn { sub_range, total, active, sent, folded, times, kept }))
+        let combined = self.scattering.take_combined();
+        let turn = Turn { sub_range, total, active, sent, folded, combined, times, kept };
+        self.say(Answer::Turn(turn))
     }
 
     /// Its vertices, as machines hand out results.
@@ -330,11 +310,6 @@ impl<L: TxLane> Computing<L> {
             vertices.extend_from_slice(value);
             vertices.push(*active);
         }
-        Ended { sub_range: self.place.0, vertices, edges: self.edges.count }
+        Ended { sub_range: self.place.0, vertices, edges: self.scattering.edges.count }
     }
-}
-
-/// The reason of a lane, where that is why messages could not be sent.
-fn failed<L: TxLane>(messages: &mut Messages<L>, error: EngineError) -> Stop {
-    messages.failure().map_or_else(|| error.into(), Into::into)
 }

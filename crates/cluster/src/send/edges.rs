@@ -1,4 +1,5 @@
-//! Edges of a machine in memory: those whose sources it owns, as chunks of the engine.
+//! Edges of a machine: those whose sources it owns, as chunks of the engine, in memory as far as
+//! there is room, and beyond that in a file, from which each iteration reads them.
 //!
 //! ```text
 //! message    source, relative to its sub-range (the destination of the message)
@@ -10,14 +11,20 @@
 //! its source, by the lanes by which updates go later. A chunk knows which 64ths of its sub-range
 //! have sources in it, so that one without an active source is left out.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::pod_read_unaligned;
 use welter_engine::EngineError;
-use welter_engine::chunks::{self, Column, EdgeWriter, Form};
+use welter_engine::chunks::{self, Column, EdgeWriter, Form, Pulled};
 use welter_model::stream::Edge;
 use welter_protocol::partitions::Partitions;
+use welter_store::StoreError;
 use welter_store::header::{CellId, Encoding};
+
+use super::error::Stop;
 
 /// Number of the graph in its chunks: a run has one.
 const GRAPH: u64 = 1;
@@ -54,8 +61,16 @@ pub(super) struct EdgeChunk {
     pub(super) target: u32,
     /// Parts of the sources that have edges in it.
     pub(super) sources: u64,
-    /// Its bytes.
-    pub(super) bytes: Column,
+    /// How many edges it has.
+    pub(super) edges: u64,
+    place: Bytes,
+}
+
+/// Place of the bytes of a chunk.
+enum Bytes {
+    Memory(Column),
+    /// Offset and length in the file.
+    Stored(u64, usize),
 }
 
 /// Edges of a sub-range of sources.
@@ -67,6 +82,67 @@ pub(super) struct Edges {
     pub(super) degrees: Vec<u32>,
     /// How many there are.
     pub(super) count: u64,
+    /// Chunks that memory has no room for.
+    store: Option<Store>,
+}
+
+/// A file without a name, which goes with the run.
+struct Store {
+    file: File,
+    bytes: u64,
+}
+
+impl Store {
+    /// A file in this directory.
+    fn new(directory: &Path, partition: u32) -> Result<Self, Stop> {
+        let path = directory.join(format!("edges-{partition}"));
+        let failed = |what: &'static str| {
+            let path = path.clone();
+            move |source| Stop::from(EngineError::from(StoreError::Io { what, file: path, source }))
+        };
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+        let file = file.map_err(failed("make it"))?;
+        std::fs::remove_file(&path).map_err(failed("take its name away"))?;
+        Ok(Self { file, bytes: 0 })
+    }
+
+    fn failed(what: &'static str, source: std::io::Error) -> Stop {
+        let file = "edges of a sub-range".into();
+        EngineError::from(StoreError::Io { what, file, source }).into()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<Bytes, Stop> {
+        let offset = self.bytes;
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|error| Self::failed("write", error))?;
+        self.bytes += bytes.len() as u64;
+        Ok(Bytes::Stored(offset, bytes.len()))
+    }
+}
+
+impl Edges {
+    /// Opens a chunk of this cell, which lies in memory or is read into `read`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was written.
+    pub(super) fn open<'c, 'b>(
+        &'b self,
+        chunk: &'b EdgeChunk,
+        cell: &'c chunks::Cell,
+        read: &'b mut Column,
+    ) -> Result<Pulled<'c, 'b>, Stop> {
+        match (&chunk.place, &self.store) {
+            (Bytes::Memory(bytes), _) => Ok(cell.open_again(bytes)?),
+            (Bytes::Stored(offset, length), Some(store)) => {
+                read.resize(*length);
+                let came = store.file.read_exact_at(read, *offset);
+                came.map_err(|error| Store::failed("read", error))?;
+                Ok(cell.open(read)?)
+            }
+            (Bytes::Stored(..), None) => Err(Stop::broken("edges that were written are in a file")),
+        }
+    }
 }
 
 /// Gathers the edges of a sub-range of sources as they come.
@@ -78,24 +154,37 @@ pub(super) struct Gathering {
     /// Edges of each sub-range of destinations that wait for their chunk to be full. Ends are
     /// places in the sub-ranges.
     bins: Vec<Vec<Edge>>,
-    chunk_edges: usize,
+    room: Room,
     edges: Edges,
-    failed: Option<EngineError>,
+    /// Bytes of chunks in memory.
+    held_bytes: u64,
+    failed: Option<Stop>,
+}
+
+/// Room for the edges of a sub-range.
+#[derive(Clone)]
+pub(super) struct Room {
+    /// Edges of a chunk, at most.
+    pub(super) chunk_edges: usize,
+    /// Bytes of chunks in memory, at most.
+    pub(super) memory_bytes: u64,
+    /// Directory for those beyond that.
+    pub(super) directory: PathBuf,
 }
 
 impl Gathering {
-    /// Chunks of at most `chunk_edges` of the edges that leave a sub-range.
+    /// Chunks of the edges that leave a sub-range.
     pub(super) fn new(
         cut: Arc<Partitions>,
         partition: u32,
-        (weighted, chunk_edges): (bool, usize),
+        (weighted, room): (bool, Room),
     ) -> Self {
         let range = cut.range(partition);
         let degrees = vec![0; (range.end - range.start) as usize];
         let bins = (0..cut.count()).map(|_| Vec::new()).collect();
         let writer = EdgeWriter::new(Form::usual(Encoding::Packed), weighted);
         let edges = Edges { degrees, ..Edges::default() };
-        Self { cut, partition, weighted, writer, bins, chunk_edges, edges, failed: None }
+        Self { cut, partition, weighted, writer, bins, room, edges, held_bytes: 0, failed: None }
     }
 
     /// Takes edges from these sources, relative to the sub-range.
@@ -113,49 +202,62 @@ impl Gathering {
         record_bytes(self.weighted)
     }
 
-    fn add(&mut self, place: u32, record: &[u8]) -> Result<(), EngineError> {
+    fn add(&mut self, place: u32, record: &[u8]) -> Result<(), Stop> {
         let (target, weight) = record.split_at(TARGET_BYTES);
         let target: u32 = pod_read_unaligned(target);
         let weight = if weight.is_empty() { 1.0 } else { pod_read_unaligned(weight) };
         let degree = self.edges.degrees.get_mut(place as usize);
         let (Some(degree), true) = (degree, u64::from(target) < self.cut.vertices()) else {
             let what = format!("an edge from place {place} to {target}, which there are not");
-            return Err(EngineError::Internal(what));
+            return Err(Stop::broken(what));
         };
         *degree = degree.saturating_add(1);
         self.edges.count += 1;
         let (to, target) = self.cut.place(target.into());
         let bin = &mut self.bins[to as usize];
         bin.push(Edge { source: place, target: target as u32, weight });
-        if bin.len() >= self.chunk_edges {
+        if bin.len() >= self.room.chunk_edges {
             self.close(to)?;
         }
         Ok(())
     }
 
     /// Makes a chunk of what waits for a sub-range.
-    fn close(&mut self, target: u32) -> Result<(), EngineError> {
+    fn close(&mut self, target: u32) -> Result<(), Stop> {
         let bin = std::mem::take(&mut self.bins[target as usize]);
         if bin.is_empty() {
             return Ok(());
         }
         let cell = cell(&self.cut, self.partition, target);
         let number = self.edges.chunks.len() as u32;
-        let mut bytes = Column::default();
-        bytes.extend(self.writer.write(&cell, number, &bin)?);
-        cell.open(&bytes)?;
+        let bytes = self.writer.write(&cell, number, &bin)?;
+        self.held_bytes += bytes.len() as u64;
+        let place = if self.held_bytes > self.room.memory_bytes {
+            self.held_bytes -= bytes.len() as u64;
+            let store = match &mut self.edges.store {
+                Some(store) => store,
+                none => none.insert(Store::new(&self.room.directory, self.partition)?),
+            };
+            store.append(bytes)?
+        } else {
+            let mut held = Column::default();
+            held.extend(bytes);
+            cell.open(&held)?;
+            Bytes::Memory(held)
+        };
         let vertices = self.edges.degrees.len();
         let places = bin.iter().map(|edge| edge.source as usize);
         let sources = places.fold(0, |parts, place| parts | part_of(place, vertices));
-        self.edges.chunks.push(EdgeChunk { target, sources, bytes });
+        let edges = bin.len() as u64;
+        self.edges.chunks.push(EdgeChunk { target, sources, edges, place });
         Ok(())
     }
 
     /// All edges, once the last has come.
     ///
     /// # Errors
-    /// When one was of a vertex that there is not.
-    pub(super) fn whole(mut self) -> Result<Edges, EngineError> {
+    /// When one was of a vertex that there is not, or could not be written.
+    pub(super) fn whole(mut self) -> Result<Edges, Stop> {
         if let Some(error) = self.failed {
             return Err(error);
         }

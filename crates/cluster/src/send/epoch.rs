@@ -34,16 +34,17 @@ use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
 use super::computing::{Answer, Computing, Ended, Order, Turn, Ways};
 use super::doors::Common;
-use super::edges::{Gathering, record_bytes};
+use super::edges::{Gathering, Room, record_bytes};
 use super::ending::Ending;
 use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Open, Place, Rx, Tx};
 use super::messages::Messages;
+use super::scattering::Scattering;
 use super::table::Table;
 use super::threads::{Threads, spawn};
 use super::words::{Said, Word};
-use super::{Job, Transport};
+use super::{Job, Transport, cutting};
 use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
@@ -140,11 +141,28 @@ impl Epoch<'_> {
         let cut = cut.ok_or_else(|| Stop::broken("a vertex fits"))?;
         let sub_ranges = cut.count() as usize / machines;
         let place = Place { rank: self.rank, machines, sub_ranges };
+        let cut = self.cut_by_edges(table, place, &cut)?;
         let protection = protection(self.trust, self.job.settings.transport);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
         let from = self.checkpoint(table, sub_ranges)?;
         let interval = RefCell::new(Interval::new(self.job.settings.checkpoint_every));
         Ok(Agreed { common, cut: Arc::new(cut), place, from, interval })
+    }
+
+    /// Sub-ranges with about as many edges each, as many as of these even ones.
+    fn cut_by_edges(
+        &self,
+        table: &mut Table,
+        place: Place,
+        even: &Partitions,
+    ) -> Result<Partitions, Stop> {
+        let Place { rank, machines, sub_ranges } = place;
+        let shares =
+            (0..sub_ranges).map(|thread| (thread * machines + rank, even.count() as usize));
+        let shares = shares.map(|share| (self.job.input)(share));
+        let mine = cutting::weighed(shares, self.job.vertices)?;
+        let said = self.barrier(table, mine, |words| Ok(cutting::bounds(even, words)?.end()))?;
+        cutting::cut(machines, &said)
     }
 
     /// The newest checkpoint that all machines have.
@@ -207,12 +225,16 @@ impl Epoch<'_> {
             let (whole, is_whole) = channel();
             let (empty, is_empty) = channel();
             let (order, ordered) = channel();
-            let chunks = (weighted, job.settings.chunk_edges);
+            let room = Room {
+                chunk_edges: job.settings.chunk_edges,
+                memory_bytes: job.settings.edge_bytes / place.sub_ranges as u64,
+                directory: self.checkpoints.directory(),
+            };
             let folding = Folding {
                 lanes: rx,
                 kernel: kernel.clone(),
                 sources: all,
-                edges: Gathering::new(cut.clone(), partition, chunks),
+                edges: Gathering::new(cut.clone(), partition, (weighted, room)),
                 edge_bytes,
                 empty: is_empty,
                 whole,
@@ -223,8 +245,12 @@ impl Epoch<'_> {
             let ways = Ways { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
             let messages = Messages::new(tx, &destinations, edge_bytes);
             let at = (cut.clone(), (sub_range, partition));
-            let checkpoints = self.checkpoints.clone();
-            let computing = Computing::new(kernel.clone(), at, messages, ways, checkpoints);
+            let room_bytes = job.settings.grouped_bytes / place.sub_ranges as u64;
+            let ways_to_send = (job.settings.combine, job.settings.transport);
+            let scattering =
+                Scattering::new(kernel.clone(), (cut.clone(), partition), ways_to_send);
+            let own = (scattering, self.checkpoints.clone(), room_bytes);
+            let computing = Computing::new(kernel.clone(), at, messages, ways, own);
             let begins = (edge_bytes, agreed.from.as_ref().map(|from| from.iteration));
             let input = (job.input)((partition as usize, all));
             spawn(scope, "accumulator", &answer, move || folding.run())?;
@@ -254,7 +280,7 @@ impl Epoch<'_> {
             turns.sort_by_key(|turn| turn.sub_range);
             self.note(&mut activity, (step, agreed), &turns);
             let word = turns.iter().fold(Word::default(), |word, turn| {
-                let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent);
+                let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
                 word.number(turn.folded.updates)
             });
             let said =
@@ -276,7 +302,7 @@ impl Epoch<'_> {
             let due = Due { iteration, edges, control: control[..].into() };
             let due = is_due.then_some(due);
             kept = due.as_ref().map(|due| due.iteration);
-            threads.tell(|| Order::Iterate(last.clone(), due.clone()));
+            threads.tell(|| Order::Iterate(iteration, last.clone(), due.clone()));
         }
         Err(Stop::broken("iterations end"))
     }
@@ -292,10 +318,16 @@ impl Epoch<'_> {
         let edge_bytes = record_bytes(shape.capabilities.weighted);
         let record = if step == 0 { edge_bytes } else { shape.record() };
         for turn in turns {
-            let others = turn.sent.iter().enumerate();
-            let others = others.filter(|(to, _)| to % place.machines != place.rank);
-            let sent: u64 = others.map(|(_, sent)| sent).sum();
+            let to_others = |sent: &[u64]| -> u64 {
+                let others = sent.iter().enumerate();
+                let others = others.filter(|(to, _)| to % place.machines != place.rank);
+                others.map(|(_, sent)| sent).sum()
+            };
+            let sent = to_others(&turn.sent.messages);
             activity.sent += sent;
+            activity.stood_for += to_others(&turn.sent.updates);
+            activity.combined += turn.combined.updates;
+            activity.saved += turn.combined.gain / turns.len() as u64;
             activity.written_bytes += turn.kept.0;
             activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
             activity.times.own += turn.times[0] / turns.len() as u64;

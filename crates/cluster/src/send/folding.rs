@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! iteration 0      edges       --> chunks (`edges`)
-//! iteration 1 ..   updates     --> the accumulators of the sub-range, of which there are two sets
+//! iteration 1 ..   updates     --> the accumulators of the sub-range, or what waits for them
+//!                                  (`gathered`)
 //! last buckets     of all computation threads: the set is whole, and goes to the computation
-//!                  thread of the sub-range; the other one receives
+//!                  thread of the sub-range; the other one, where there are two, receives
 //! ```
 //!
-//! Accumulators themselves go from thread to thread, so no lock is on them. Messages of the next
+//! Sets themselves go from thread to thread, so no lock is on them. Messages of the next
 //! iteration may come while others of this one are missing; of the one after that none is sent
 //! before this set was given back empty.
 //!
@@ -20,11 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-use welter_engine::chunks::{Column, FoldKernel};
+use welter_engine::chunks::FoldKernel;
 use welter_transport::{Arrived, RxLane};
 
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
+use super::gathered::Gathered;
 use super::messages::Reader;
 use super::patience::Patience;
 
@@ -40,13 +42,13 @@ pub(super) struct Count {
 /// An iteration that is whole.
 pub(super) enum Whole {
     Edges(Edges, Count),
-    Accumulators(Column, Count),
+    Updates(Gathered, Count),
 }
 
-/// A set of accumulators, and how far it is.
+/// A set of what is gathered, and how far it is.
 #[derive(Default)]
 struct Set {
-    accums: Option<Column>,
+    gathered: Option<Gathered>,
     count: Count,
     /// Threads that have sent their last bucket.
     ends: usize,
@@ -61,7 +63,7 @@ pub(super) struct Folding<R> {
     pub(super) edges: Gathering,
     pub(super) edge_bytes: usize,
     /// Sets that are empty.
-    pub(super) empty: Receiver<Column>,
+    pub(super) empty: Receiver<Gathered>,
     pub(super) whole: Sender<Whole>,
     /// Whether nothing more will come.
     pub(super) is_over: Arc<AtomicBool>,
@@ -72,7 +74,7 @@ pub(super) struct Folding<R> {
 /// State of the thread between two buckets.
 struct State<'f> {
     kernel: &'f FoldKernel,
-    empty: &'f Receiver<Column>,
+    empty: &'f Receiver<Gathered>,
     edges: Option<Gathering>,
     edge_bytes: usize,
     /// The iteration that receives, and the sets of it and of the next one.
@@ -163,13 +165,11 @@ impl State<'_> {
                 edges.take(targets, records);
                 continue;
             }
-            if set.accums.is_none() {
-                set.accums = Some(self.empty.recv().map_err(|_| Stop::Over)?);
-            }
-            let Some(accums) = &mut set.accums else { continue };
-            if !self.kernel.merge((targets, records), accums) {
-                return Err(Stop::broken("an update for a vertex of another sub-range"));
-            }
+            let gathered = match &mut set.gathered {
+                Some(gathered) => gathered,
+                none => none.insert(self.empty.recv().map_err(|_| Stop::Over)?),
+            };
+            gathered.gather(self.kernel, (targets, records))?;
         }
         Ok(())
     }
@@ -184,10 +184,10 @@ impl State<'_> {
             let edges = self.edges.take().ok_or_else(|| Stop::broken("edges again"))?;
             return Ok(Whole::Edges(edges.whole()?, set.count));
         }
-        let accums = match set.accums {
-            Some(accums) => accums,
+        let gathered = match set.gathered {
+            Some(gathered) => gathered,
             None => self.empty.recv().map_err(|_| Stop::Over)?,
         };
-        Ok(Whole::Accumulators(accums, set.count))
+        Ok(Whole::Updates(gathered, set.count))
     }
 }

@@ -202,7 +202,7 @@ fn endpoint(common: &Common, (here, peers): (End, Vec<End>), buckets: usize) -> 
         epoch: common.epoch,
         layout: Layout::ETHERNET,
         buckets,
-        bounds: Bounds::default(),
+        bounds: Bounds::of_rings(DATAGRAM_BUCKETS),
         protection: common.protection,
         secret: common.secret.clone(),
         clock: Clock::real(),

@@ -38,14 +38,27 @@ fn alignment(record_bytes: usize) -> usize {
     1 << record_bytes.trailing_zeros().min(3)
 }
 
+/// Updates that were sent, and the messages that stand for them, by ring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) updates: Vec<u64>,
+    pub(super) messages: Vec<u64>,
+}
+
+impl Sent {
+    fn none(rings: usize) -> Self {
+        Self { updates: vec![0; rings], messages: vec![0; rings] }
+    }
+}
+
 /// Rings of a thread, each with messages that are being written.
 pub(super) struct Messages<L> {
     rings: RingGroup<L>,
     record_bytes: usize,
     /// Messages in the open room of each ring.
     open: Vec<usize>,
-    /// Updates that were sent in this iteration, by ring.
-    sent: Vec<u64>,
+    /// Updates and messages that were sent in this iteration, by ring.
+    sent: Sent,
     /// Reason why nothing can be sent any more.
     failed: Option<LaneError>,
 }
@@ -58,7 +71,7 @@ impl<L: TxLane> Messages<L> {
             rings: RingGroup::new(lanes, destinations, width(record_bytes)),
             record_bytes,
             open: vec![0; count],
-            sent: vec![0; count],
+            sent: Sent::none(count),
             failed: None,
         }
     }
@@ -91,16 +104,27 @@ impl<L: TxLane> Messages<L> {
         place.keep(1)
     }
 
-    /// Ends the iteration: all that is open goes out. Updates that were sent, by ring.
+    /// Messages of a ring that were sent in this iteration.
+    pub(super) fn sent(&self, ring: usize) -> u64 {
+        self.sent.messages[ring]
+    }
+
+    /// Messages of a ring stand for `more` updates more than there are messages.
+    pub(super) fn stand_for(&mut self, ring: usize, more: u64) {
+        self.rings.stand_for(ring, more);
+        self.sent.updates[ring] += more;
+    }
+
+    /// Ends the iteration: all that is open goes out. What was sent.
     ///
     /// # Errors
     /// When a lane fails.
-    pub(super) fn end_iteration(&mut self) -> Result<Vec<u64>, LaneError> {
+    pub(super) fn end_iteration(&mut self) -> Result<Sent, LaneError> {
         for ring in 0..self.open.len() {
             self.close(ring)?;
         }
         self.rings.end_iteration()?;
-        let none = vec![0; self.sent.len()];
+        let none = Sent::none(self.open.len());
         Ok(std::mem::replace(&mut self.sent, none))
     }
 
@@ -148,8 +172,8 @@ fn width(record_bytes: usize) -> u16 {
     u16::try_from(record_bytes + TARGET_BYTES).unwrap_or(u16::MAX)
 }
 
-/// Bytes of a record, at most: a message has a width of 16 bits, and a bucket room for a few.
-pub(super) const RECORD_BYTES_MAX: usize = 1024;
+/// Bytes of a record, at most: a segment of a datagram has room for one message.
+pub(super) const RECORD_BYTES_MAX: usize = 1376;
 
 /// The place for messages to one destination.
 pub(super) struct Ring<'m, L> {
@@ -190,7 +214,8 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
     fn keep(&mut self, count: usize) -> Result<(), EngineError> {
         let Self { messages, ring } = self;
         messages.open[*ring] += count;
-        messages.sent[*ring] += count as u64;
+        messages.sent.updates[*ring] += count as u64;
+        messages.sent.messages[*ring] += count as u64;
         let room = messages.rings.room(*ring).map(|room| room.len());
         let all = match room {
             Ok(bytes) => bytes / (messages.record_bytes + TARGET_BYTES),
@@ -271,6 +296,30 @@ mod tests {
         targets.iter().copied().zip(records).collect()
     }
 
+    #[test]
+    fn combined_messages_stand_for_all_updates() {
+        // Of 10 updates each: none, some and many messages, in one bucket or several.
+        for count in [0, 1, 9, 70] {
+            let layout = Layout { segment_bytes: 208, segments: 1 };
+            let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
+            let to = [Destination::default()];
+            let mut messages = Messages::new(senders.remove(0), &to, 8);
+            (0..count).for_each(|target| messages.send(0, target, &[7; 8]).unwrap());
+            let more = 9 * u64::from(count) + 5;
+            messages.stand_for(0, more);
+            let sent = messages.end_iteration().unwrap();
+            let (mut updates, mut came) = (0, 0);
+            receivers[0]
+                .poll(&mut |bucket| {
+                    updates += bucket.header().updates;
+                    came += bucket.runs().map(|run| run.len() as u64 / 12).sum::<u64>();
+                })
+                .unwrap();
+            assert_eq!((updates, came), (u64::from(count) + more, count.into()));
+            assert_eq!((&sent.updates[..], &sent.messages[..]), (&[updates][..], &[came][..]));
+        }
+    }
+
     proptest! {
         #[test]
         fn rooms_of_any_size_give_the_messages_of_an_update_chunk(
@@ -299,7 +348,7 @@ mod tests {
             let mut messages = Messages::new(senders.remove(0), &to, width);
             let mut ring = messages.to(0);
             pulled.send(&kernel, sources, &mut DecodeBuffers::default(), &mut ring).unwrap();
-            prop_assert_eq!(messages.end_iteration().unwrap(), [edges.len() as u64]);
+            prop_assert_eq!(messages.end_iteration().unwrap().updates, [edges.len() as u64]);
             let (mut found, mut updates) = (Vec::new(), 0);
             receivers[0].poll(&mut |bucket| {
                 updates += bucket.header().updates;

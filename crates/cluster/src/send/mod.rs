@@ -13,30 +13,35 @@
 //! | `BlitzG` | here |
 //! |---|---|
 //! | scatter writes into a bucket | `messages`: a sink of the kernels over a ring group |
-//! | two accumulators a vertex, which swap | two sets of a sub-range, in `folding` |
+//! | two accumulators a vertex, which swap | two sets of a sub-range, in `gathered` |
+//! | updates that are grouped (CD) | appended, and put in runs when all have come: `gathered` |
 //! | accumulator threads | `folding` |
 //! | `last` markers, and a barrier | `folding`, `table` |
 //! | kernel-bypassing or other lower layers | `lanes`, of the crate `transport` |
 //!
-//! Programs are those that fold and whose updates may be merged: what a vertex is told is one
-//! accumulator. All vertices, accumulators and edges are in memory. The protocol of Chaos has no
+//! Programs are those that fold, groups included. All vertices, accumulators and edges are in
+//! memory. The protocol of Chaos has no
 //! part in it: hosts, credentials and results are those of the other routes, and an iteration is a
 //! loop of its own. Where a machine is lost the run continues from the last checkpoint that all
 //! machines have on their disks ([`checkpoint`]), with edges that are read again.
 
 mod audit;
 mod checkpoint;
+mod combining;
 mod computing;
+mod cutting;
 mod doors;
 mod edges;
 mod ending;
 mod epoch;
 mod error;
 mod folding;
+mod gathered;
 mod lanes;
 mod machine;
 mod messages;
 mod patience;
+mod scattering;
 mod seat;
 mod table;
 mod threads;
@@ -65,6 +70,18 @@ pub enum Transport {
     Shared,
 }
 
+/// Whether updates are combined before they are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Combine {
+    /// Where that is expected to be cheaper.
+    #[default]
+    Auto,
+    /// Always, in a program whose updates may be merged.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// Settings of route `send`.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -78,6 +95,12 @@ pub struct Settings {
     pub chunk_vertices: usize,
     /// Time between two checkpoints, at least; they take a twentieth of all time at most.
     pub checkpoint_every: Duration,
+    /// Bytes of a machine for updates that wait for their group, at most.
+    pub grouped_bytes: u64,
+    /// Bytes of a machine for edges, at most; those beyond are read from its disk.
+    pub edge_bytes: u64,
+    /// Whether updates meet before they are sent.
+    pub combine: Combine,
 }
 
 impl Default for Settings {
@@ -88,6 +111,9 @@ impl Default for Settings {
             chunk_edges: 1 << 17,
             chunk_vertices: 1 << 18,
             checkpoint_every: Duration::from_secs(1),
+            grouped_bytes: u64::MAX,
+            edge_bytes: u64::MAX,
+            combine: Combine::default(),
         }
     }
 }
@@ -98,7 +124,7 @@ pub type MakeInput = Arc<dyn Fn((usize, usize)) -> Box<dyn Input> + Send + Sync>
 /// Program and input of a machine.
 #[derive(Clone)]
 pub struct Job {
-    /// The program, whose updates may be merged.
+    /// The program.
     pub kernel: FoldKernel,
     /// Vertices of the graph.
     pub vertices: u64,
@@ -114,20 +140,15 @@ impl Job {
     /// A program on a graph of `vertices` vertices.
     ///
     /// # Errors
-    /// When updates of the program may not be merged, or are longer than messages may be.
+    /// When updates of the program are longer than messages may be.
     pub fn new(
         kernel: FoldKernel,
         vertices: u64,
         input: MakeInput,
         settings: Settings,
     ) -> Result<Self, &'static str> {
-        if !kernel.shape().capabilities.combines {
-            return Err(
-                "updates of a vertex must meet one by one, and are not merged on their way",
-            );
-        }
         if kernel.shape().record() > messages::RECORD_BYTES_MAX {
-            return Err("an accumulator is longer than a message may be");
+            return Err("an update is longer than a message may be");
         }
         Ok(Self {
             kernel,

@@ -137,6 +137,24 @@ impl FoldKernel {
     pub fn merge(&self, records: (&[u32], &[u8]), accums: &mut [u8]) -> bool {
         self.0.merge(records, accums)
     }
+
+    /// Begins accumulators from the values of their vertices, in a program whose accumulators know
+    /// whom they are of.
+    ///
+    /// # Panics
+    /// As [`Self::merge`].
+    pub fn begin(&self, values: &[u8], accums: &mut [u8]) {
+        self.0.begin(values, accums);
+    }
+
+    /// Gathers updates into accumulators at places of a column, as [`Self::merge`] does with
+    /// accumulators.
+    ///
+    /// # Panics
+    /// As [`Self::merge`].
+    pub fn gather(&self, updates: (&[u32], &[u8]), accums: &mut [u8]) -> bool {
+        seam::FoldKernel::gather(&*self.0, updates, accums)
+    }
 }
 
 fn checked(cell: UpdateKey, are_inside: bool) -> Result<(), EngineError> {

@@ -1,0 +1,104 @@
+//! Bounds of sub-ranges by edges: accumulator threads have about as much to fold as each other, and
+//! computation threads about as much to send.
+//!
+//! ```text
+//! each machine     counts the edges of its shares, at both ends, by ranges of vertices
+//! rank 0           sums, and says the bounds, which all cut by
+//! ```
+//!
+//! An edge costs a thread where it leaves, which sends its update, and one where it leads, which
+//! folds it; a vertex costs both. So the shares are read once more than edges are sent, of which
+//! hubs would else make one thread of many that all others wait for. No sub-range has more than
+//! [`WIDER`] times the vertices of an even one, so that memory is bounded too.
+//!
+//! **Invariant:** all machines cut alike. Tested by `sub_ranges_of_a_skewed_graph_have_equal_work`.
+
+use welter_protocol::partitions::Partitions;
+use welter_protocol::weights::Weights;
+use welter_worker::{Input, weigh};
+
+use super::error::Stop;
+use super::words::{Said, Word};
+
+/// Ranges of vertices whose edges are counted, at most.
+const RANGES_MAX: u64 = 1 << 14;
+
+/// Vertices of a sub-range at most, in those of an even one.
+const WIDER: u64 = 2;
+
+/// Edges that are read at a time.
+const PIECE_EDGES: usize = 1 << 16;
+
+/// Word of a machine that reads these shares.
+pub(super) fn weighed(
+    shares: impl Iterator<Item = Box<dyn Input>>,
+    vertices: u64,
+) -> Result<Word, Stop> {
+    let mut weights = Weights::within(vertices, RANGES_MAX);
+    for mut share in shares {
+        weigh(&mut *share, PIECE_EDGES, false, &mut weights)?;
+    }
+    Ok(Word::default().numbers(weights.counts()))
+}
+
+/// The answer of rank 0: the first vertex of each sub-range, and the end of the last.
+pub(super) fn bounds(even: &Partitions, words: &[Vec<u8>]) -> Result<Word, Stop> {
+    let mut weights = Weights::within(even.vertices(), RANGES_MAX);
+    for word in words {
+        if !weights.add_counts(&Said(word).numbers()?) {
+            return Err(Stop::broken("weights of another graph"));
+        }
+    }
+    Ok(Word::default().numbers(&weights.cut(even.count(), WIDER * even.width())))
+}
+
+/// Sub-ranges with these bounds, as many on each machine.
+pub(super) fn cut(machines: usize, said: &[u8]) -> Result<Partitions, Stop> {
+    let bounds = Said(said).numbers()?;
+    let ranges: Vec<_> = bounds.windows(2).map(|ends| ends[0]..ends[1]).collect();
+    let cut = Partitions::of_ranges(machines, &ranges);
+    cut.ok_or_else(|| Stop::broken("sub-ranges are in order"))
+}
+
+#[cfg(test)]
+mod tests {
+    use welter_worker::{InputEdge, Listed};
+
+    use super::*;
+
+    #[test]
+    fn sub_ranges_of_a_skewed_graph_have_equal_work() {
+        // Half of all edges lead to the first hundredth of the vertices, and leave it.
+        let (vertices, edges) = (10_000, 60_000_u64);
+        let end = |edge: u64, prime: u64| {
+            let bound = if edge.is_multiple_of(2) { vertices / 100 } else { vertices };
+            edge.wrapping_mul(prime) / 7 % bound
+        };
+        let edge = |edge| InputEdge {
+            source: end(edge, 2_654_435_761),
+            target: end(edge, 40_503),
+            weight: 1.0,
+        };
+        let edges: Vec<InputEdge> = (0..edges).map(edge).collect();
+        let even = Partitions::fitting(2, vertices, 1, vertices.div_ceil(8)).unwrap();
+        let share = |part: usize| Box::new(Listed::new(edges[part * 30_000..][..30_000].to_vec()));
+        let word =
+            |part| weighed([share(part) as Box<dyn Input>].into_iter(), vertices).unwrap().end();
+        let said = bounds(&even, &[word(0), word(1)]).unwrap().end();
+        let cut = cut(2, &said).unwrap();
+        assert_eq!((cut.count(), cut.vertices()), (8, vertices));
+        let most = |cut: &Partitions, end: &dyn Fn(&InputEdge) -> u64| {
+            let mut counts = vec![0; 8];
+            edges.iter().for_each(|edge| counts[cut.of(end(edge)) as usize] += 1);
+            counts.into_iter().max().unwrap()
+        };
+        for end in [&|edge: &InputEdge| edge.target, &|edge: &InputEdge| edge.source]
+            as [&dyn Fn(&InputEdge) -> u64; 2]
+        {
+            let (by_edges, even) = (most(&cut, end), most(&even, end));
+            assert!(by_edges < 9_500 && even > 30_000, "{by_edges} of 7,500, and {even}");
+        }
+        assert!(cut.width() <= WIDER * even.width(), "no sub-range is much wider");
+        assert!(bounds(&even, &[Word::default().numbers(&[1]).end()]).is_err());
+    }
+}

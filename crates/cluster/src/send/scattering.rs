@@ -1,0 +1,177 @@
+//! Scatter: updates along the edges of a sub-range, into messages, singly or combined.
+//!
+//! Edges lie by the sub-range that they lead to, so what is combined needs accumulators of one
+//! sub-range at a time, and those that were touched leave before the next one begins.
+
+use std::sync::Arc;
+
+use welter_engine::EngineError;
+use welter_engine::chunks::{Column, DecodeBuffers, FoldKernel, Kernel, Sources};
+use welter_protocol::partitions::Partitions;
+use welter_transport::TxLane;
+
+use super::combining::{Combined, Costs, Load};
+use super::edges::{EdgeChunk, Edges, cell, part_of};
+use super::error::Stop;
+use super::messages::Messages;
+use super::{Combine, Transport};
+
+/// Edges of a sub-range of sources, and what it takes to scatter along them.
+pub(super) struct Scattering {
+    pub(super) kernel: FoldKernel,
+    pub(super) cut: Arc<Partitions>,
+    /// The sub-range.
+    pub(super) place: u32,
+    pub(super) edges: Edges,
+    pub(super) combine: Combine,
+    pub(super) transport: Transport,
+    scratch: DecodeBuffers,
+    /// Accumulators for updates to a sub-range before they are sent; none has met any between two.
+    stripe: Column,
+    /// A chunk that was read.
+    read: Column,
+    /// Choices of this iteration.
+    combined: Combined,
+}
+
+impl Scattering {
+    /// Of edges that are yet to come.
+    pub(super) fn new(
+        kernel: FoldKernel,
+        (cut, place): (Arc<Partitions>, u32),
+        (combine, transport): (Combine, Transport),
+    ) -> Self {
+        Self {
+            kernel,
+            cut,
+            place,
+            edges: Edges::default(),
+            combine,
+            transport,
+            scratch: DecodeBuffers::default(),
+            stripe: Column::default(),
+            read: Column::default(),
+            combined: Combined::default(),
+        }
+    }
+
+    /// Choices since this was called last.
+    pub(super) fn take_combined(&mut self) -> Combined {
+        std::mem::take(&mut self.combined)
+    }
+
+    /// Sends what the sources of all edges say, if they are active.
+    pub(super) fn scatter<L: TxLane>(
+        &mut self,
+        (signals, active): (&[u8], &[u8]),
+        messages: &mut Messages<L>,
+    ) -> Result<(), Stop> {
+        let frontier = self.kernel.shape().capabilities.frontier;
+        let (parts, share) = if frontier { actives(active) } else { (u64::MAX, 1.0) };
+        let sources = Sources { signals, active: frontier.then_some(active) };
+        let chunks = std::mem::take(&mut self.edges.chunks);
+        // Each begins with another destination, so that not all send to one.
+        let first = chunks.partition_point(|chunk| chunk.target <= self.place);
+        let (early, late) = chunks.split_at(first);
+        let same = |one: &EdgeChunk, next: &EdgeChunk| one.target == next.target;
+        let mut targets = late.chunk_by(same).chain(early.chunk_by(same));
+        let done = targets.try_for_each(|chunks| {
+            let gain = self.gain(chunks, share);
+            let chunks = chunks.iter().filter(|chunk| chunk.sources & parts != 0);
+            match gain {
+                Some(gain) => {
+                    self.combined.gain += gain;
+                    self.combined(chunks, sources, messages)
+                }
+                None => self.singly(chunks, sources, messages),
+            }
+        });
+        self.edges.chunks = chunks;
+        done
+    }
+
+    /// Nanoseconds that are expected to be gained if updates along these edges, to one sub-range,
+    /// are combined. None where they are not to be.
+    fn gain(&self, chunks: &[EdgeChunk], active: f64) -> Option<u64> {
+        let (shape, target) = (self.kernel.shape(), chunks.first()?.target);
+        if !shape.capabilities.combines || self.combine == Combine::Never {
+            return None;
+        }
+        let range = self.cut.range(target);
+        let load = Load {
+            edges: chunks.iter().map(|chunk| chunk.edges).sum(),
+            vertices: range.end - range.start,
+            message_bytes: shape.record() + size_of::<u32>(),
+        };
+        let machine = |sub_range: u32| sub_range as usize % self.cut.machines();
+        let is_own = machine(target) == machine(self.place);
+        let gain = load.gain(Costs::of((!is_own).then_some(self.transport)), active);
+        (self.combine == Combine::Always || gain > 0.0).then_some(gain.max(0.0) as u64)
+    }
+
+    fn singly<'c, L: TxLane>(
+        &mut self,
+        chunks: impl Iterator<Item = &'c EdgeChunk>,
+        sources: Sources<'_, u8>,
+        messages: &mut Messages<L>,
+    ) -> Result<(), Stop> {
+        let Self { kernel, edges, scratch, read, .. } = self;
+        for chunk in chunks {
+            let cell = cell(&self.cut, self.place, chunk.target);
+            let pulled = edges.open(chunk, &cell, read)?;
+            let mut ring = messages.to(chunk.target as usize);
+            let sent = pulled.send(kernel, sources, scratch, &mut ring);
+            sent.map_err(|error| failed(messages, error))?;
+        }
+        Ok(())
+    }
+
+    fn combined<'c, L: TxLane>(
+        &mut self,
+        chunks: impl Iterator<Item = &'c EdgeChunk>,
+        sources: Sources<'_, u8>,
+        messages: &mut Messages<L>,
+    ) -> Result<(), Stop> {
+        let Self { kernel, edges, scratch, stripe, read, .. } = self;
+        let accum_bytes = kernel.shape().accum;
+        if stripe.is_empty() {
+            stripe.resize(self.cut.width() as usize * accum_bytes);
+            Kernel::Fold(kernel.clone()).clear(stripe);
+        }
+        let mut met: Option<(usize, u64)> = None;
+        for chunk in chunks {
+            let cell = cell(&self.cut, self.place, chunk.target);
+            let pulled = edges.open(chunk, &cell, read)?;
+            let vertices = (cell.targets.end - cell.targets.start) as usize;
+            let accums = &mut stripe[..vertices * accum_bytes];
+            pulled.fold(kernel, sources, accums, scratch)?;
+            let (_, updates) = met.unwrap_or_default();
+            met = Some((chunk.target as usize, updates + pulled.edges()));
+        }
+        let Some((target, updates)) = met else { return Ok(()) };
+        let range = self.cut.range(target as u32);
+        let accums = &mut stripe[..(range.end - range.start) as usize * accum_bytes];
+        let before = messages.sent(target);
+        let sent = kernel.drain(accums, &mut messages.to(target));
+        sent.map_err(|error| failed(messages, error))?;
+        let sent = messages.sent(target) - before;
+        messages.stand_for(target, updates.saturating_sub(sent));
+        self.combined.updates += updates;
+        self.combined.messages += sent;
+        Ok(())
+    }
+}
+
+/// Parts of vertices that have active ones, and the share of those that are.
+fn actives(active: &[u8]) -> (u64, f64) {
+    let all = active.len();
+    let places = active.iter().enumerate().filter(|(_, active)| **active != 0);
+    let (parts, count) = places
+        .fold((0, 0_usize), |(parts, count), (place, _)| (parts | part_of(place, all), count + 1));
+    (parts, count as f64 / all.max(1) as f64)
+}
+
+/// The reason of a lane, where that is why messages could not be sent.
+pub(super) fn failed<L: TxLane>(messages: &mut Messages<L>, error: EngineError) -> Stop {
+    messages.failure().map_or_else(|| error.into(), Into::into)
+}
