@@ -175,6 +175,9 @@ fn width(record_bytes: usize) -> u16 {
 /// Bytes of a record, at most: a segment of a datagram has room for one message.
 pub(super) const RECORD_BYTES_MAX: usize = 1376;
 
+/// Bytes of a record over datagrams, at most: a first segment of several has room for one.
+pub(super) const DATAGRAM_RECORD_BYTES_MAX: usize = 512;
+
 /// The place for messages to one destination.
 pub(super) struct Ring<'m, L> {
     messages: &'m mut Messages<L>,

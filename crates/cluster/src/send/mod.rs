@@ -150,6 +150,10 @@ impl Job {
         if kernel.shape().record() > messages::RECORD_BYTES_MAX {
             return Err("an update is longer than a message may be");
         }
+        let is_datagram = settings.transport == Transport::Udp;
+        if is_datagram && kernel.shape().record() > messages::DATAGRAM_RECORD_BYTES_MAX {
+            return Err("an update is longer than the first segment of a datagram has room for");
+        }
         Ok(Self {
             kernel,
             vertices,
