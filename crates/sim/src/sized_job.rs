@@ -29,9 +29,12 @@
 //! active ranges of a partition = min(64, vertices of it * updates / edges)
 //! ```
 //!
+//! Updates are combined in the buffers of chunks where that is asked for ([`Combining`]).
+//!
 //! On route `spill` all edges are streamed in each iteration, as in Chaos. Targets of edges are as
 //! if they did not depend on the sources.
 
+mod combining;
 mod dealer;
 mod recorded;
 
@@ -47,6 +50,7 @@ use welter_protocol::weights::Weights;
 use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Work};
 
+pub use self::combining::Combining;
 use self::dealer::{Dealer, products, shares};
 pub use self::dealer::{RMat, Spread, weights};
 pub use self::recorded::Recorded;
@@ -118,6 +122,8 @@ pub struct SizedJob {
     pub profile: Arc<Profile>,
     /// Records in a chunk of updates.
     pub update_records: u32,
+    /// How updates are combined in the buffers of chunks, if they are.
+    pub combining: Option<Combining>,
     /// How its edges lie.
     pub spread: Spread,
     /// Cores of a machine, which share the work on the input and on vertex sets.
@@ -159,7 +165,11 @@ impl Job for SizedJob {
             cut,
             vertex_bytes: self.vertex_bytes as usize,
             profile: self.profile.clone(),
-            update_records: self.update_records,
+            // Updates that a chunk stands for: as many, where none are combined.
+            chunk_updates: self.combining.map_or(self.update_records.into(), |combining| {
+                combining.of_chunk(self.update_records.into())
+            }),
+            combining: self.combining,
             cores: self.cores.max(1),
             share: share(rank + 1) - share(rank),
             left: 0,
@@ -189,7 +199,8 @@ struct SizedWorker {
     cut: Partitioning,
     vertex_bytes: usize,
     profile: Arc<Profile>,
-    update_records: u32,
+    chunk_updates: u64,
+    combining: Option<Combining>,
     cores: u64,
     /// Edges of this machine's share of the input, and how many of them are not read.
     share: u64,
@@ -212,10 +223,13 @@ impl SizedWorker {
     /// Chunks of updates that were dealt out.
     fn updates(&self, chunks: Vec<(u32, u64)>) -> Vec<Filled> {
         let size = self.profile.updates;
-        chunks
-            .into_iter()
-            .map(|(partition, records)| filled(partition, None, records, size))
-            .collect()
+        let filled = |(partition, updates): (u32, u64)| {
+            let records = self.combining.map_or(updates, |combining| combining.records(updates));
+            let combined = (updates - records) as u32;
+            let payload = size.chunk(records);
+            Filled { combined, payload, ..filled(partition, None, updates, size) }
+        };
+        chunks.into_iter().map(filled).collect()
     }
 
     /// Chunks of edges that were dealt out.
@@ -305,6 +319,7 @@ impl SizedWorker {
         }
         if self.step.phase == Phase::Gather {
             self.gathered += records;
+            self.looked_at = self.combining.map_or(records, |combining| combining.records(records));
             return Outcome::Streamed { made: 0, gathered: records, rewritten, filled };
         }
         let [edges, updates] = self.updates_of(self.step.iteration);
@@ -315,7 +330,7 @@ impl SizedWorker {
             self.gathered += made;
             return Outcome::Streamed { made: 0, gathered: 0, rewritten, filled };
         }
-        let chunks = self.dealer.deal(made, self.update_records.into());
+        let chunks = self.dealer.deal(made, self.chunk_updates);
         Outcome::Streamed { made, gathered: 0, rewritten, filled: self.updates(chunks) }
     }
 }

@@ -60,6 +60,7 @@ fn sizes(machines: usize, profile: &Profile) -> Arc<dyn Job> {
         vertex_bytes,
         profile,
         update_records,
+        combining: None,
         spread,
         cores,
         shares: OnceLock::new(),

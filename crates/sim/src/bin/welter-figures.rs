@@ -18,7 +18,7 @@ use welter_sim::figures::{
 const USAGE: &str = "\
 usage: cargo xtask experiment chaos [OPTION...]
 
-  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W4: beyond the paper;
+  --figure N    these figures alone (5 to 19, 9.3, 1: Table 1, or W1 to W5: beyond the paper;
                 several are separated by commas); else all of them
   --shrink S    on graphs whose scale is less by S than the paper's (4); 0 takes hours
   --machines M  on at most M machines, a power of two (32)

@@ -32,7 +32,7 @@ use crate::disk::device::Speed;
 use crate::job::Partitioning;
 use crate::network::Conditions;
 use crate::schedule::{MICROS, MILLIS, Schedule};
-use crate::sized_job::{Profile, RMat, Size, SizedJob, Spread, weights};
+use crate::sized_job::{Combining, Profile, RMat, Size, SizedJob, Spread, weights};
 use crate::world::World;
 
 /// Bytes of a chunk.
@@ -116,6 +116,8 @@ pub struct Setting {
     pub shrink: u32,
     /// How the graph lies on storage.
     pub layout: Layout,
+    /// Whether updates are combined in the buffers of chunks.
+    pub combines: bool,
 }
 
 impl Setting {
@@ -134,6 +136,7 @@ impl Setting {
             spread: Spread::GRAPH500,
             shrink: 0,
             layout: Layout::Chaos,
+            combines: false,
         }
     }
 
@@ -172,6 +175,19 @@ impl Setting {
     /// How edges lie over the vertices that have a number.
     fn spread(&self) -> Spread {
         if self.layout < Layout::Dense { self.spread } else { Spread::Dense(self.graph()) }
+    }
+
+    /// How updates for a partition meet, where they are combined: ends of an R-MAT graph without
+    /// holes in its ids would need other shares.
+    fn combining(&self, cut: &Partitioning) -> Option<Combining> {
+        let width = cut.partitions.width() * self.grain;
+        let low = match self.spread() {
+            Spread::RMat(low) => low,
+            Spread::Even => 0.5,
+            Spread::Dense(_) => return None,
+        };
+        let bits = width.max(1).ilog2();
+        self.combines.then_some(Combining { low, bits, grain: self.grain })
     }
 
     /// Bytes of a hundred edges on storage.
@@ -246,6 +262,7 @@ impl Setting {
             vertex_bytes: vertex,
             profile,
             update_records: self.records(update) as u32,
+            combining: self.combining(&cut),
             spread: self.spread(),
             cores: self.cores as u64,
             shares: OnceLock::new(),

@@ -3,7 +3,7 @@
 //! An iteration is what the second and the third of PageRank add to the first, so that the ingest
 //! is left out. Disks of the trillion edges have the rate that the paper measured.
 
-use super::algorithms::{Algorithm, PR};
+use super::algorithms::{Algorithm, BFS, PR, SSSP, WCC};
 use super::cluster::{Layout, Setting, Storage};
 use super::extent::Extent;
 use super::plot::{Figure, Series};
@@ -92,6 +92,48 @@ pub(super) fn weak(extent: Extent) -> Vec<Figure> {
                 without. What is left are round trips at the ends of cells, barriers, and \
                 chunks that are not spread evenly over disks, which weighs less the more there \
                 are.",
+    }]
+}
+
+/// What combining updates in the buffers of chunks changes, and what encoding edges does.
+pub(super) fn combining(extent: Extent) -> Vec<Figure> {
+    let machines = extent.most;
+    let found = [&BFS, &WCC, &SSSP, &PR].map(|algorithm| {
+        let of = |layout, combines| {
+            let setting =
+                Setting { layout, combines, ..Setting::weak(algorithm, extent, machines) };
+            let run = setting.run();
+            [run.iterating, run.bytes]
+        };
+        let plain = of(Layout::Chaos, false);
+        let others = [(Layout::Chaos, true), (Layout::Encoded, false), (Layout::Encoded, true)];
+        others.map(|(layout, combines)| {
+            let found = of(layout, combines);
+            [0, 1].map(|place| found[place] / plain[place])
+        })
+    });
+    let names = [
+        "time, combined",
+        "bytes, combined",
+        "time, edges encoded",
+        "bytes, edges encoded",
+        "time, both",
+        "bytes, both",
+    ];
+    let row = |(at, name): (usize, &'static str)| {
+        Series::new(name, found.iter().map(|one| one[at / 2][at % 2]).collect())
+    };
+    vec![Figure {
+        number: "W5",
+        title: "Combining and codecs at the most machines: by the run with neither",
+        axis: "algorithm",
+        ticks: [BFS, WCC, SSSP, PR].map(|algorithm| algorithm.name.to_owned()).into(),
+        series: names.into_iter().enumerate().map(row).collect(),
+        paper: "Chaos combines no updates, and encodes nothing.",
+        notes: "All other figures with the paper's layout have neither. Time is that of \
+                iterations, bytes are those of the whole run. Updates meet in the buffer of a \
+                chunk of 4 MiB before it is stored, as targets of R-MAT graphs are drawn; on a \
+                smaller graph more of them do, since buffers stay as they are.",
     }]
 }
 
