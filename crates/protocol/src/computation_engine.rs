@@ -456,8 +456,8 @@ impl ComputationEngine {
         }
         let Some(pulls) = task.pulls_of(pull.cell) else { return };
         match chunk {
-            Some((block, payload, [queued, service])) => {
-                self.window.measured(cx.now - pull.sent, queued, service);
+            Some((block, payload, served)) => {
+                self.window.measured(cx.now - pull.sent, served, !pulls.has_next());
                 pulls.chunk(from, (block, payload), stock.more);
             }
             None => pulls.none(cx, from),

@@ -4,8 +4,12 @@
 //! ```text
 //! phi       = 1 + R_network / R_storage                                          equation 1
 //! rho(m, k) = 1 - (1 - k / m)^m                                                  equation 2
-//! window    = ceil(phi k d), k the smallest with rho(m, k) >= 0.995, at most m
+//! window    = ceil(phi k d) + more, k the smallest with rho(m, k) >= 0.995, at most m
 //! by cells    3 windows of chunks that are asked for, at most m, and as many again that wait
+//! sets        3 windows of chunks of a vertex set, or as many as pulls if these are more
+//!
+//! more(0) = 0      more + 1        where a pull found a disk at rest, and no chunk waits here
+//!                  more - 0.005    where it did not
 //! ```
 //!
 //! `R_network` is the round trip of a pull without the time at the engine, `R_storage` the time
@@ -17,6 +21,14 @@
 //! of it waits until its signals are there. So there are more places, and a chunk that waits leaves
 //! its own ([`Places`]).
 //!
+//! Nor does it hold at the ends of phases, when few engines are at work, and in the middle disks
+//! are in use for less than it says: pulls pile up at some disks while others rest. A pull that did
+//! not wait tells so. As long as more of them than `1 - rho` do, the window grows by one with each
+//! ([`Window::measured`]). An engine that has chunks waiting is short of cores, not of pulls.
+//!
+//! **Invariant:** `0 <= more <= m - ceil(phi k d)`, and `more = 0` where the width is forced. Tested
+//! by `disks_at_rest_open_the_window`.
+//!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen
 //! uniformly among those that have not said "none"; so there are at most `m` of them. Asserted
 //! in `Pulls::ask`. (But for a directory, which says at whom.)
@@ -26,6 +38,9 @@ use crate::random::Random;
 
 /// The utilisation of a storage engine that is thought enough.
 const ENOUGH: f64 = 0.995;
+
+/// A disk was at rest that a pull waited for less than this part of its service.
+const AT_REST: Time = 10;
 
 /// Windows of chunks that are asked for, where edges lie by cells.
 const BY_CELLS: usize = 3;
@@ -92,27 +107,46 @@ pub(crate) struct Window {
     factor: usize,
     network: f64,
     storage: f64,
+    /// Pulls beside those of the equations.
+    more: f64,
 }
 
 impl Window {
     pub(crate) fn new(width: Width, machines: usize, depth: usize) -> Self {
         let factor = batch_factor(machines) * depth.max(1);
-        Self { width, machines, factor, network: 0.0, storage: 0.0 }
+        Self { width, machines, factor, network: 0.0, storage: 0.0, more: 0.0 }
     }
 
-    /// A pull took so long, of which the engine needed `service` for itself and `queued` before.
-    pub(crate) fn measured(&mut self, took: Time, queued: Time, service: Time) {
+    /// A pull took so long, of which the engine needed `service` for itself and `queued` before. It
+    /// `starves` where no chunk waited here when its own came.
+    pub(crate) fn measured(&mut self, took: Time, [queued, service]: [Time; 2], starves: bool) {
         let network = took.saturating_sub(queued + service) as f64;
         let smooth = |old: &mut f64, new: f64| {
             *old = if *old == 0.0 { new } else { *old + (new - *old) / 8.0 };
         };
         smooth(&mut self.network, network);
         smooth(&mut self.storage, service as f64);
+        if self.width == Width::Measured {
+            let found_rest = queued < service / AT_REST;
+            let step = match (found_rest, starves) {
+                (true, true) => 1.0,
+                (true, false) => 0.0,
+                (false, _) => ENOUGH - 1.0,
+            };
+            let most = self.machines.saturating_sub(self.pulls()) as f64;
+            self.more = (self.more + step).clamp(0.0, most);
+        }
     }
 
     /// How many pulls may be open.
     pub(crate) fn size(&self) -> usize {
-        self.pulls().clamp(1, self.machines)
+        (self.pulls() + self.more as usize).clamp(1, self.machines)
+    }
+
+    /// How many chunks of a vertex set may be asked for. The engine does nothing else until all are
+    /// there, so all disks should be at work on them.
+    pub(crate) fn of_sets(&self) -> usize {
+        self.places(true).asked.max(self.size())
     }
 
     /// Places for chunks, where edges lie by cells or not.
@@ -128,7 +162,8 @@ impl Window {
         Places { asked, all: 2 * asked }
     }
 
-    /// How many pulls keep storage engines busy, however many machines there are.
+    /// How many pulls keep storage engines busy by equations 1 and 2, however many machines there
+    /// are.
     fn pulls(&self) -> usize {
         match self.width {
             Width::Forced(width) => width,
@@ -162,7 +197,7 @@ mod tests {
         assert!((amplification(100.0, 100.0) - 2.0).abs() < 1e-12);
         let mut window = Window::new(Width::Measured, 32, 1);
         assert_eq!(window.size(), 10);
-        window.measured(250, 50, 100);
+        window.measured(250, [50, 100], true);
         assert_eq!(window.size(), 10);
         // Of disks that serve two or four requests at a time, as many more.
         assert_eq!(Window::new(Width::Measured, 32, 2).size(), 20);
@@ -222,13 +257,45 @@ mod tests {
     }
 
     #[test]
+    fn disks_at_rest_open_the_window() {
+        const FEW: usize = 5;
+        // (queued, whether the engine starves) -> pulls beside those of the equations
+        for (queued, starves, more) in
+            [(0, true, 1), (9, true, 1), (10, true, 0), (100, true, 0), (0, false, 0)]
+        {
+            let mut window = Window::new(Width::Measured, 32, 1);
+            window.measured(queued + 100, [queued, 100], starves);
+            assert_eq!(window.size(), FEW + more, "{queued}, {starves}");
+            assert_eq!(window.places(false).asked, FEW + more);
+            assert_eq!(window.places(true).asked, 3 * FEW, "by cells there are enough");
+            assert_eq!(window.of_sets(), 3 * FEW);
+        }
+        // One of two hundred that finds a disk at rest is as many as equation 2 allows.
+        let mut window = Window::new(Width::Measured, 32, 1);
+        (0..100).for_each(|_| window.measured(100, [0, 100], true));
+        assert_eq!((window.size(), window.of_sets()), (32, 32));
+        (0..199).for_each(|_| window.measured(200, [100, 100], true));
+        window.measured(100, [0, 100], true);
+        assert_eq!(window.size(), 32);
+        (0..=27 * 200).for_each(|_| window.measured(200, [100, 100], true));
+        assert_eq!(window.size(), FEW);
+        (0..100).for_each(|_| window.measured(200, [100, 100], true));
+        window.measured(100, [0, 100], true);
+        assert_eq!(window.size(), FEW + 1, "it is never less than none");
+        let mut forced = Window::new(Width::Forced(3), 32, 1);
+        forced.measured(100, [0, 100], true);
+        let found = (forced.size(), forced.places(true).asked, forced.of_sets());
+        assert_eq!(found, (3, 3, 3));
+    }
+
+    #[test]
     fn a_slow_network_opens_the_window() {
         let mut window = Window::new(Width::Measured, 64, 1);
-        window.measured(100, 0, 100);
+        window.measured(100, [10, 90], true);
         let near = window.size();
         assert_eq!(near, batch_factor(64));
         for _ in 0..100 {
-            window.measured(400, 0, 100);
+            window.measured(400, [10, 90], true);
         }
         assert!(window.size() >= 4 * near - 1, "{}", window.size());
     }

@@ -25,7 +25,7 @@
 //! Tested by `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work` and
 //! `cells_have_more_places_and_chunks_that_wait_leave_theirs`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
-//! may be, at most: `|asked| <= window`. Tested by `vertex_sets_are_asked_for_by_the_window`;
+//! by cells may be, at most: `|asked| <= Window::of_sets`. Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
 //! **Invariant:** a chunk is streamed only when the signals of its sources are in memory. Asserted
 //! in `ComputationEngine::stream`.
@@ -111,7 +111,7 @@ impl ComputationEngine {
         let chunks = 0..cx.config.vertex_chunks(of);
         task.unasked = chunks.map(|chunk| vertices(made, version, of, chunk)).collect();
         task.loading = task.unasked.iter().map(|name| (*name, None)).collect();
-        if task.unasked.len() > self.window.size() {
+        if task.unasked.len() > self.window.of_sets() {
             cx.counters.count(Path::SetInParts);
         }
         self.ask_for_vertices(cx);
@@ -120,7 +120,7 @@ impl ComputationEngine {
     /// Asks for as many chunks of the vertex set as the window allows.
     fn ask_for_vertices(&mut self, cx: &mut Context) {
         let Some(task) = &mut self.task else { return };
-        while task.asked < self.window.size() || cx.config.has(Bug::SetsUnbounded) {
+        while task.asked < self.window.of_sets() || cx.config.has(Bug::SetsUnbounded) {
             let Some(name) = task.unasked.pop_front() else { return };
             task.asked += 1;
             if cx.config.placement == Placement::Directory {
