@@ -7,7 +7,7 @@
 use welter_protocol::config::Edges;
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
-pub use welter_worker::{Partitioning, Worker};
+pub use welter_worker::{Held, Partitioning, Worker};
 
 /// A program on a graph, and what its result must be.
 pub trait Job: Send + Sync {

@@ -10,7 +10,7 @@ use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
-use welter_worker::{KernelWorker, Worker};
+use welter_worker::{Held, KernelWorker, Worker};
 
 /// Whether a bug is one of these workers.
 pub(crate) fn has(bug: Bug) -> bool {
@@ -134,5 +134,9 @@ impl Worker for Tampered {
 
     fn looked_at(&self) -> u64 {
         self.inner.looked_at()
+    }
+
+    fn held(&self) -> Held {
+        self.inner.held()
     }
 }

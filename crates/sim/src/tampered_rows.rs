@@ -8,7 +8,7 @@ use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
-use welter_worker::{TriangleWorker, Worker};
+use welter_worker::{Held, TriangleWorker, Worker};
 
 /// The worker of a program over triangles.
 pub(crate) struct TamperedRows {
@@ -105,5 +105,9 @@ impl Worker for TamperedRows {
 
     fn looked_at(&self) -> u64 {
         self.inner.looked_at()
+    }
+
+    fn held(&self) -> Held {
+        self.inner.held()
     }
 }

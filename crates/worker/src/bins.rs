@@ -56,6 +56,11 @@ impl Bin {
         self.count as u32
     }
 
+    /// Number of records in the buffer, and bytes of one with its target.
+    pub(crate) fn held(&self) -> (u64, u64) {
+        (self.count as u64, (size_of::<u32>() + self.width) as u64)
+    }
+
     /// Whether there are `records` records, or as many updates as can be counted.
     pub(crate) fn is_full(&self, records: u32) -> bool {
         self.waiting() >= records || self.updates >= u32::MAX.into()

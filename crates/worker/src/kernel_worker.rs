@@ -25,7 +25,7 @@ use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::partitioning::Partitioning;
 use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
-use crate::{Worker, other};
+use crate::{Held, Worker, other};
 
 /// A kernel, and what it has in memory of the partition that it works on.
 pub struct KernelWorker {
@@ -131,8 +131,6 @@ impl KernelWorker {
         accums.resize(if step.phase == Phase::Scatter { 0 } else { count * shape.accum });
         kernel.clear(accums);
         self.looked_at = own.active.len() as u64;
-        self.told.clear();
-        self.bins.iter_mut().for_each(Bin::clear);
         (self.step, self.partition) = (step, partition);
         Ok(Outcome::Opened)
     }
@@ -205,6 +203,11 @@ impl KernelWorker {
 impl Worker for KernelWorker {
     fn work(&mut self, work: &Work) -> Result<Outcome, EngineError> {
         self.looked_at = 0;
+        if matches!(work, Work::Open { .. } | Work::Ingest { first: true }) {
+            // Of an epoch that has ended, perhaps, which a split or an input would wait beside.
+            self.told.clear();
+            self.bins.iter_mut().for_each(Bin::clear);
+        }
         if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
             return Ok(outcome);
         }
@@ -226,6 +229,11 @@ impl Worker for KernelWorker {
 
     fn looked_at(&self) -> u64 {
         self.looked_at
+    }
+
+    fn held(&self) -> Held {
+        let (kept, bytes) = self.told.held();
+        Held { binned: self.bins.iter().map(|bin| u64::from(bin.waiting())).sum(), kept, bytes }
     }
 }
 

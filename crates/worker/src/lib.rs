@@ -61,6 +61,22 @@ pub trait Worker: Send {
 
     /// Number of records that the last piece of work looked at.
     fn looked_at(&self) -> u64;
+
+    /// Updates that it has in memory.
+    fn held(&self) -> Held {
+        Held::default()
+    }
+}
+
+/// Records of updates in the memory of a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Those that wait in bins until a chunk is full.
+    pub binned: u64,
+    /// Those that are kept until their partition is applied, because nothing merges them.
+    pub kept: u64,
+    /// Bytes of one that is kept, and of its target.
+    pub bytes: u64,
 }
 
 /// An error of a payload that no worker of this job makes: a peer's, and no bug of this machine.

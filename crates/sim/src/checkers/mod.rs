@@ -30,7 +30,7 @@ use welter_protocol::{Event, Outcome, Rank, Work};
 pub use self::scene::Scene;
 
 use crate::disk::Disk;
-use crate::job::Job;
+use crate::job::{Held, Job};
 
 /// All that look on.
 pub struct Checkers {
@@ -90,7 +90,7 @@ impl Checkers {
     }
 
     /// A program has done a piece of work.
-    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome) {
+    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome, held: Held) {
         let found = self.barriers.work(scene, work);
         self.note(found);
         let found = self.exactly_once.work(scene, work, outcome);
@@ -102,6 +102,8 @@ impl Checkers {
         let found = self.rows.work(scene, work, outcome);
         self.note(found);
         let found = self.shares.work(scene, work, outcome);
+        self.note(found);
+        let found = self.shares.held(scene, work, held);
         self.note(found);
     }
 

@@ -7,14 +7,22 @@
 //! degrees of a partition, as one machine tells     <= max(4 w, 8)
 //! degrees that a program is handed                 <= m * max(4 w, 8)
 //! accumulators that a program hands over           <= w (4 + bytes of one), head and padding
+//! updates that wait in bins                        <= P * records of a chunk
+//! updates that are kept until they are applied     <= those that the chunks of one partition which
+//!                                                     the machine streamed make, and those that
+//!                                                     were handed over to it
 //! ```
+//!
+//! Chunks are streamed once ([`super::exactly_once`]), so what all machines keep of a partition, of
+//! programs whose updates nothing merges (groups), are its edges at most: the share of the graph
+//! that one machine has in memory is that of the heaviest partition.
 //!
 //! A program has two vertex sets at a time, the open one and that of the cell at work. `b`: bins
 //! that may be open.
 //!
-//! Not checked: vertex sets with rows of neighbours ([`super::rows`]); updates that a program keeps
-//! until it applies because it does not combine them; degrees of all partitions together, which a
-//! machine counts while it reads; and which ranges have active vertices, a word a partition.
+//! Not checked: vertex sets with rows of neighbours ([`super::rows`]); degrees of all partitions
+//! together, which a machine counts while it reads; and which ranges have active vertices, a word a
+//! partition.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +32,7 @@ use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Rank, Work};
 
 use super::scene::Scene;
+use crate::job::Held;
 
 /// Bytes of a decision or a total, at most.
 const CONTROL_BYTES_MAX: usize = 256;
@@ -41,6 +50,10 @@ pub struct Shares {
     accums_bytes: u64,
     machines: u64,
     edges: u64,
+    /// Records that may wait in bins.
+    binned: u64,
+    /// Updates that each process may keep of the partition that it took up.
+    kept: BTreeMap<usize, u64>,
     /// Edges that were kept since a partition was taken up, and not handed out.
     waiting: BTreeMap<usize, i64>,
 }
@@ -62,6 +75,8 @@ impl Shares {
             accums_bytes: accumulator_bytes.map_or(u64::MAX, accums),
             machines: config.machines() as u64,
             edges: open.saturating_mul(chunk_records.into()),
+            binned: u64::from(config.partitions.count()) * u64::from(chunk_records),
+            kept: BTreeMap::new(),
             waiting: BTreeMap::new(),
         }
     }
@@ -123,6 +138,29 @@ impl Shares {
         Err(format!("{rank} loads a vertex set of {bytes} bytes, more than {}", self.set_bytes))
     }
 
+    /// A program that has done something has these updates in memory.
+    ///
+    /// # Errors
+    /// When they are more than the partition at work can have, or than bins have room for.
+    pub fn held(&mut self, scene: Scene, work: &Work, held: Held) -> Result<(), String> {
+        let may = self.kept.entry(scene.process).or_default();
+        match work {
+            Work::Open { .. } | Work::Ingest { first: true } => *may = 0,
+            Work::Stream { block, .. } => *may += u64::from(block.records),
+            Work::Merge(payload) => *may += payload.len() as u64 / held.bytes.max(1),
+            _ => {}
+        }
+        let rank = scene.rank;
+        if held.kept > *may {
+            return Err(format!("{rank} keeps {} updates of a partition, not {may}", held.kept));
+        }
+        if held.binned > self.binned {
+            let most = self.binned;
+            return Err(format!("{} updates wait in bins of {rank}, not {most}", held.binned));
+        }
+        Ok(())
+    }
+
     /// Accumulators that are handed over are one a vertex of a partition.
     fn accumulators(&self, rank: Rank, outcome: &Outcome) -> Result<(), String> {
         let Outcome::HandedOver(payload) = outcome else { return Ok(()) };
@@ -160,6 +198,8 @@ fn edges(filled: &[Filled]) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use welter_protocol::ids::{Block, BlockName, Bytes, Epoch, Kind, Phase, Role, Step};
+
     use super::*;
 
     /// Of two machines, and partitions of two vertices.
@@ -170,8 +210,46 @@ mod tests {
             accums_bytes: 24,
             machines: 2,
             edges: 0,
+            binned: 10,
+            kept: BTreeMap::new(),
             waiting: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn updates_of_more_than_was_streamed_are_found() {
+        let mut shares = shares();
+        let (step, epoch) = (None, Epoch::default());
+        let scene = |process| Scene { now: 0, process, rank: 3, epoch, step };
+        let mut held = |process, work: &Work, kept, binned| {
+            shares.held(scene(process), work, Held { binned, kept, bytes: 12 })
+        };
+        let name = BlockName {
+            kind: Kind::Edges,
+            role: Role::Primary,
+            epoch,
+            iteration: 0,
+            partition: 0,
+            source: None,
+            number: 0,
+        };
+        let of = |records| {
+            let block = Block::of(name, records, 1, &Payload::default());
+            Work::Stream { block, payload: Payload::default() }
+        };
+        assert_eq!(held(0, &of(5), 5, 0), Ok(()));
+        assert!(held(1, &of(5), 6, 0).is_err_and(|error| error.contains("keeps 6 updates")));
+        assert_eq!(held(0, &of(2), 7, 10), Ok(()), "of both chunks");
+        // Three updates were handed over, behind a head that is no fourth.
+        let merged = Work::Merge(payload(3 * 12 + 11));
+        assert_eq!(held(0, &merged, 10, 0), Ok(()));
+        assert!(held(0, &Work::Flush, 11, 0).is_err());
+        assert!(held(0, &Work::Flush, 0, 11).is_err_and(|error| error.contains("wait in bins")));
+        let step = Step { iteration: 0, phase: Phase::Gather };
+        let (vertices, control) = (Vec::new(), Bytes::from([]));
+        let open = Work::Open { step, partition: 0, vertices, control };
+        assert_eq!(held(0, &open, 0, 0), Ok(()));
+        assert!(held(0, &of(1), 2, 0).is_err(), "what was there before counts no more");
     }
 
     fn payload(bytes: usize) -> Payload {

@@ -56,7 +56,8 @@ impl World<'_> {
                     took += self.random.below(20 * MILLIS);
                 }
                 let scene = Scene { now, process: at, rank, epoch, step };
-                self.checkers.work(scene, &work, &outcome);
+                let held = process.worker.held();
+                self.checkers.work(scene, &work, &outcome, held);
                 let process = &mut self.processes[at];
                 let core = process.cores.iter_mut().min();
                 let done = core.map_or(now + took, |core| {
