@@ -16,8 +16,9 @@
 //! `sqrt(n / m)`, and the fullest one of many is at work when all others rest. Each machine can
 //! level what it sends itself, without a word to another: then shares differ by a chunk a machine.
 //!
-//! Chunks of a vertex set are dealt out in turn, from a machine on that a hash says: engines wait for all of one, so the fullest disk is
-//! what counts, and a hash would fill one of 32 by half more than the mean where a disk has twenty.
+//! Chunks of a vertex set are dealt out in turn, from a machine on that a hash says: engines wait
+//! for all of one, so the fullest disk is what counts, and a hash would fill one of 32 by half
+//! more than the mean where a disk has twenty.
 //!
 //! Random placement needs a network that is faster than storage. Where it is not, owner placement
 //! keeps reads local, at the price of storage that is idle when its owner is.

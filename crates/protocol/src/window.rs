@@ -26,7 +26,8 @@
 //! not wait tells so. As long as more of them than `1 - rho` do, the window grows by one with each
 //! ([`Window::measured`]). An engine that has chunks waiting is short of cores, not of pulls.
 //!
-//! **Invariant:** `0 <= more <= m - ceil(phi k d)`, and `more = 0` where the width is forced. Tested
+//! **Invariant:** `0 <= more <= m - ceil(phi k d)`, and `more = 0` where the width is forced.
+//! Tested
 //! by `disks_at_rest_open_the_window`.
 //!
 //! **Invariant:** pulls that are open at one time are open at *distinct* engines, each chosen

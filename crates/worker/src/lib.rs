@@ -71,9 +71,9 @@ pub trait Worker: Send {
 /// Records of updates in the memory of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Those that wait in bins until a chunk is full.
+    /// Records that wait in bins until a chunk is full.
     pub binned: u64,
-    /// Those that are kept until their partition is applied, because nothing merges them.
+    /// Records that are kept until their partition is applied, because nothing merges them.
     pub kept: u64,
     /// Bytes of one that is kept, and of its target.
     pub bytes: u64,

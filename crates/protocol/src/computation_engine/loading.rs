@@ -25,7 +25,8 @@
 //! Tested by `the_next_cell_is_asked_for_when_all_are_for_the_one_at_work` and
 //! `cells_have_more_places_and_chunks_that_wait_leave_theirs`.
 //! **Invariant:** chunks of a vertex set that were asked for and have not come are as many as pulls
-//! by cells may be, at most: `|asked| <= Window::of_sets`. Tested by `vertex_sets_are_asked_for_by_the_window`;
+//! by cells may be, at most: `|asked| <= Window::of_sets`.
+//! Tested by `vertex_sets_are_asked_for_by_the_window`;
 //! checked by the simulator in `Windows::effect`.
 //! **Invariant:** a chunk is streamed only when the signals of its sources are in memory. Asserted
 //! in `ComputationEngine::stream`.

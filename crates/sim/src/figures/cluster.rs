@@ -245,7 +245,6 @@ impl Setting {
         let Self { algorithm, machines, grain, layout, .. } = *self;
         let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
         let update = id + algorithm.update_bytes;
-        let vertex = algorithm.vertex_bytes;
         let edges = self.edges() / grain;
         let cut = self.cut();
         let size = |bytes| Size::of_records(bytes, 1);
@@ -259,7 +258,7 @@ impl Setting {
         let job = SizedJob {
             vertices: cut.partitions.vertices(),
             edges,
-            vertex_bytes: vertex,
+            vertex_bytes: algorithm.vertex_bytes,
             profile,
             update_records: self.records(update) as u32,
             combining: self.combining(&cut),

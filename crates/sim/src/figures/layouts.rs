@@ -95,7 +95,7 @@ pub(super) fn weak(extent: Extent) -> Vec<Figure> {
     }]
 }
 
-/// What combining updates in the buffers of chunks changes, and what encoding edges does.
+/// Runs with updates that are combined in the buffers of chunks, and with encoded edges.
 pub(super) fn combining(extent: Extent) -> Vec<Figure> {
     let machines = extent.most;
     let found = [&BFS, &WCC, &SSSP, &PR].map(|algorithm| {

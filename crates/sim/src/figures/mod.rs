@@ -4,8 +4,8 @@
 //! paper says, and where ours differ and why. A test runs the smallest one of each and asserts its
 //! claim.
 //!
-//! W1 to W5 continue from there: welter's own layout, more machines, larger graphs, updates that are
-//! combined.
+//! W1 to W5 continue from there: welter's own layout, more machines, larger graphs, updates that
+//! are combined.
 //!
 //! Figures of `BlitzG` ([`blitzg`]) are made of measurements, by another model ([`sending`]).
 //!

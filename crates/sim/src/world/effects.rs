@@ -56,8 +56,7 @@ impl World<'_> {
                     took += self.random.below(20 * MILLIS);
                 }
                 let scene = Scene { now, process: at, rank, epoch, step };
-                let held = process.worker.held();
-                self.checkers.work(scene, &work, &outcome, held);
+                self.checkers.work(scene, &work, &outcome, process.worker.held());
                 let process = &mut self.processes[at];
                 let core = process.cores.iter_mut().min();
                 let done = core.map_or(now + took, |core| {
