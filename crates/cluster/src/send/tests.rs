@@ -34,7 +34,7 @@ fn job(transport: Transport, iterations: u32) -> Job {
 }
 
 /// How a run of these jobs ends.
-fn ended(mut job: impl FnMut() -> Job + 'static) -> Result<Finished, ClusterError> {
+fn ended(mut job: impl FnMut() -> Job + Send + 'static) -> Result<Finished, ClusterError> {
     let directory = TempDir::new().unwrap();
     let it = run_of(MACHINES);
     let task = move |_| Ok(Task::from(job()));
