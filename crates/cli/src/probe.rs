@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use welter_engine::kept::{KeptGraph, is_kept};
+use welter_objects::Location;
 use welter_output::write_file;
 use welter_progress::Progress;
 use welter_store::io::IoOptions;
@@ -19,6 +20,7 @@ use measured::Measured;
 
 use crate::args::bytes;
 use crate::bars::Bars;
+use crate::elsewhere;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::number_format::seconds;
@@ -29,8 +31,8 @@ use crate::stdout::{is_stdout, print};
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Directories on the devices in question, one after the other and side by side. They keep the
-    /// rates, with which runs on a graph there, or with --scratch there, are planned
+    /// Directories on the devices in question, or URLs of folders in buckets, side by side.
+    /// Directories keep the rates, with which runs on a graph or with --scratch there are planned
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Measure all directories together, as one run that is striped over them
@@ -68,6 +70,11 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
     for file in args.html.iter().chain(args.json.iter().filter(|file| !is_stdout(file))) {
         promised.promise(file)?;
     }
+    let is_url = |directory: &PathBuf| Location::of(directory).is_some();
+    if args.together && args.directories.len() > 1 && args.directories.iter().any(is_url) {
+        let what = "--together: a bucket is measured by itself";
+        return Err(Failure::usage(what).hint("leave --together out"));
+    }
     let progress = Progress::new();
     interrupt::listen(&progress)?;
     let bars = Bars::start(&progress, args.quiet);
@@ -93,6 +100,15 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
     let time = Duration::from_secs(args.seconds);
     let options = ProbeOptions { bytes: args.bytes, time, ..ProbeOptions::default() };
     let began = Instant::now();
+    if let [url] = target
+        && let Some(remote) = elsewhere::of(url)?
+    {
+        let folder = elsewhere::trimmed(url);
+        let found = Probe::measure_elsewhere(&*remote, &folder, &options, progress);
+        let (probe, latency) = found?;
+        let (directories, took) = (target.to_vec(), began.elapsed());
+        return Ok(Measured { directories, probe, latency, took, kept: false });
+    }
     let (probe, latency) = Probe::measure(target, &options, progress)?;
     let kept = keep(target, &probe)?;
     Ok(Measured { directories: target.to_vec(), probe, latency, took: began.elapsed(), kept })
@@ -113,12 +129,14 @@ fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
 
 /// Findings about a target, for people.
 fn target_text(measured: &Measured) -> String {
-    let cache =
-        if measured.probe.direct { "past the page cache" } else { "through the page cache" };
+    let cache = measured.cache();
     let head = format!("{}: {cache}, measured in {}", measured.name(), seconds(measured.took));
     let kept =
         if measured.kept { "with the graph: its runs" } else { "there: runs with --scratch there" };
     let rates = table::of(&measured.probe, measured.latency);
+    if measured.is_elsewhere() {
+        return format!("{head}\n\n{rates}");
+    }
     format!("{head}\n\n{rates}kept {kept} are planned with that\n")
 }
 

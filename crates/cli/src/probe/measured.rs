@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use welter_objects::Location;
 use welter_store::probe::{Latency, Probe};
 
 use crate::failure::printable;
@@ -18,6 +19,20 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// Whether it is a folder of a bucket.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.directories.iter().any(|directory| Location::of(directory).is_some())
+    }
+
+    /// How it was read and written, for people.
+    pub(super) fn cache(&self) -> &'static str {
+        match self.probe.direct {
+            _ if self.is_elsewhere() => "by requests for objects",
+            true => "past the page cache",
+            false => "through the page cache",
+        }
+    }
+
     /// The target, for people.
     pub(super) fn name(&self) -> String {
         let names: Vec<String> =

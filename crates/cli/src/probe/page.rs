@@ -76,7 +76,7 @@ fn table(caption: &str, rates: &[Rate], best: Option<Rate>) -> String {
 /// Findings about one target.
 fn section(measured: &Measured) -> String {
     let probe = &measured.probe;
-    let cache = if probe.direct { "past the page cache" } else { "through the page cache" };
+    let cache = measured.cache();
     let mut html = format!("<h2>{}</h2>\n<p>Measured {cache}.</p>\n", escaped(&measured.name()));
     html.push_str("<div class=\"charts\">\n");
     html.push_str(&chart("Reading, MB/s", &axis(), &by_depth(&probe.read)));

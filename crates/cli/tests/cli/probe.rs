@@ -1,7 +1,9 @@
 //! `welter probe`: tables for people, JSON for programs, a page, and nothing left behind.
 
 use serde_json::Value;
+use welter_testing::bucket::{BucketServer, Fault};
 
+use crate::objects::{must, refused};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -108,4 +110,28 @@ fn what_cannot_be_measured_is_said() {
         assert_eq!(ended.stdout, "", "{line}");
     }
     assert_eq!(sandbox.files(), ["file"]);
+}
+
+#[test]
+fn a_bucket_is_measured_beside_a_directory() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.put("box/there/mine", "mine");
+    let before = server.paths();
+    let small = "--bytes 300KiB --seconds 1 --json out.json";
+    let text = must(&sandbox, &server, &format!("probe s3://box/there . {small}"));
+    assert!(text.starts_with("s3://box/there: by requests for objects, measured in "), "{text}");
+    assert!(text.contains("\nside by side") && text.contains("first byte: "), "{text}");
+    assert_eq!(server.paths(), before);
+    let found: Value = serde_json::from_slice(&sandbox.read("out.json")).unwrap();
+    for direction in ["read", "write"] {
+        let rates = found["targets"][0][direction].as_array().unwrap();
+        assert_eq!(rates[0]["request_bytes"], 65_536);
+        assert!(rates.iter().all(|rate| rate["bytes_per_second"].as_f64().unwrap() > 0.0));
+    }
+    let said = refused(&sandbox, &server, "probe s3://box/there . --together", 2);
+    assert!(said.contains("a bucket is measured by itself"), "{said}");
+    server.fail(|request| (request.method == "PUT").then_some(Fault::Status(403)));
+    let said = refused(&sandbox, &server, "probe s3://box/there --seconds 1", 74);
+    assert!(said.contains("s3://box/there/welter-probe-"), "{said}");
+    assert_eq!(server.paths(), before);
 }

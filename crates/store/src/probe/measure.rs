@@ -187,12 +187,7 @@ impl Bench<'_> {
             filled.volume.read_at_once(place, &mut memory)?;
             took.push(asked.elapsed());
         }
-        took.sort_unstable();
-        let at = |hundredths: usize| {
-            took.get((took.len() * hundredths / 100).min(took.len().saturating_sub(1)))
-        };
-        let [median, late] = [50, 99].map(|part| at(part).copied().unwrap_or_default());
-        Ok(Latency { median, late })
+        Ok(latency_of(took))
     }
 
     /// Options of a queue that shall really have `depth` requests at the device.
@@ -273,8 +268,18 @@ fn timed(
     Ok((moved > 0).then_some(rate))
 }
 
+/// Half of the times of some requests, and 99 of 100 of them.
+pub(super) fn latency_of(mut took: Vec<Duration>) -> Latency {
+    took.sort_unstable();
+    let at = |hundredths: usize| {
+        took.get((took.len() * hundredths / 100).min(took.len().saturating_sub(1)))
+    };
+    let [median, late] = [50, 99].map(|part| at(part).copied().unwrap_or_default());
+    Latency { median, late }
+}
+
 /// Processor time of all threads of this process, also of those that the kernel runs for it.
-fn processor_time() -> Duration {
+pub(super) fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

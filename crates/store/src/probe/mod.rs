@@ -11,17 +11,18 @@
 //! the system does that, and [`Probe::direct`] says so.
 
 mod beside;
+mod elsewhere;
 mod figures;
 mod measure;
 mod sweep;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytemuck::{Pod, Zeroable};
 use welter_progress::Progress;
 
 use crate::StoreError;
-use crate::io::IoOptions;
+use crate::io::{IoOptions, Remote};
 pub use figures::{Latency, Probe, ProbeOptions, Rate, RequestLimit};
 
 /// Kind of a sealed file that holds a probe.
@@ -49,6 +50,20 @@ impl Probe {
         progress: &Progress,
     ) -> Result<(Self, Latency), StoreError> {
         measure::measure(directories, options, progress)
+    }
+
+    /// Measures a folder of a bucket: objects of 64 KiB to 16 MiB, up to 64 at a time. Nothing is
+    /// left in it.
+    ///
+    /// # Errors
+    /// When an object cannot be put or read, and as those of [`Self::measure`].
+    pub fn measure_elsewhere(
+        remote: &dyn Remote,
+        folder: &Path,
+        options: &ProbeOptions,
+        progress: &Progress,
+    ) -> Result<(Self, Latency), StoreError> {
+        elsewhere::measure(remote, folder, options, progress)
     }
 
     /// Measures directories in about half a second, by a few ways of asking for at most
