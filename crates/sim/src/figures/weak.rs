@@ -136,10 +136,11 @@ fn bandwidth(extent: Extent, all: &Runs) -> Figure {
         ticks: extent.ticks(),
         series,
         paper: "Linear in the machines, and within 3 % of what disks can do.",
-        notes: "Linear as well, but not within 3 % of the disks: 14 % are missing on 32 machines. \
-                On graphs of the paper's own scale 8 to 10 % are, and 7 to 8 % where disks are \
-                filled evenly (W4), so that half of it is the size of our graphs and the draw of \
-                disks; the rest are the ends of phases, where engines wait (Figure 16).",
+        notes: "Linear as well, but not within 3 % of the disks: 10 % are missing on 32 \
+                machines, most of them because disks that were drawn are not equally full. On \
+                larger graphs, and where disks are filled evenly, 3.5 % are (decision 110); \
+                these are the ends of gathers, where accumulators come together, and the \
+                degrees that are told at the end of the ingest.",
     }
 }
 
@@ -183,13 +184,14 @@ fn breakdown(extent: Extent, all: &Runs) -> Figure {
         series: series.into(),
         paper: "32 machines, R-MAT 32: processing 83 % on average, copying and merging 14 %, idle \
                 below 4 %.",
-        notes: "More is idle here. Engines wait at the barrier after each phase, above all after \
-                scatter, because help is declined when too little is left (with h engines at \
-                work, less than h (h + 1) vertex sets), and stealers wait for masters at the end \
-                of gather. On larger graphs that is not much less (W4), since vertex sets grow as \
-                graphs do. Copying is less, because values of welter's programs are small, and \
-                merging, because 16 cores share it and accumulators without an update are not \
-                sent.",
+        notes: "More is idle here. Engines wait at the barrier after each phase, above all \
+                after scatter, because help is declined when too little is left (with h \
+                engines at work, less than h (h + 1) vertex sets), and stealers wait for \
+                masters at the end of gather. Disks are in use all the same (Figure 13), so \
+                that one engine more would gain nothing: a larger alpha makes copies of this \
+                time, and runs longer (decision 110). Copying is less, because values of \
+                welter's programs are small, and merging, because 16 cores share it and \
+                accumulators without an update are not sent.",
     }
 }
 
