@@ -89,7 +89,9 @@ mod tests {
         assert_eq!((cut.count(), cut.vertices()), (8, vertices));
         let most = |cut: &Partitions, end: &dyn Fn(&InputEdge) -> u64| {
             let mut counts = vec![0; 8];
-            edges.iter().for_each(|edge| counts[cut.of(end(edge)) as usize] += 1);
+            for edge in &edges {
+                counts[cut.of(end(edge)) as usize] += 1;
+            }
             counts.into_iter().max().unwrap()
         };
         for end in [&|edge: &InputEdge| edge.target, &|edge: &InputEdge| edge.source]
