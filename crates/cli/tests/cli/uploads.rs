@@ -121,7 +121,7 @@ fn what_cannot_be_written_is_refused_before_the_run() {
             "is the output and the report",
         ),
         ("run wcc e.tsv -o s3://box/r", 2, "cannot tell the format"),
-        ("run wcc e.tsv -o s3://box/r.csv/", 2, "expected the name of an object"),
+        ("run wcc e.tsv -o s3://box/r.csv/", 2, "machines of a cluster write parts"),
         ("run wcc e.tsv -o https://box.example/r.csv", 2, "nothing is written to a web server"),
         ("run wcc e.tsv -o s3://me:very@box/r.csv", 2, "without a user and a password"),
         ("convert s3://box/in.tsv -o s3://box/in.tsv", 73, "is an input and"),
