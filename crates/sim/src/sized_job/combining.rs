@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(few.of_chunk(20), 20, "more than half of a buffer are left");
         let chunk = few.of_chunk(40);
         assert_eq!((few.records(chunk), chunk > 40 * 24), (16, true), "half is never left");
-        let hubs = Combining { low: 0.76, bits: 10, grain: 1 };
+        let hubs = Combining { low: 0.9, bits: 10, grain: 1 };
         let updates = hubs.of_chunk(100);
         assert!(updates > 100 && 2 * hubs.records(updates) > 100, "{updates}");
     }
