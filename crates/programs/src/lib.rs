@@ -17,7 +17,8 @@
 //!
 //! let program = Arc::new(PageRank::<f32>::new(4, 0.85, 20, 0.0, Dangling::Spread));
 //! let kernel = CompiledFold::kernel(program);
-//! assert_eq!(kernel.shape().value, size_of::<f32>());
+//! // A rank, and what each edge takes of it.
+//! assert_eq!(kernel.shape().value, 2 * size_of::<f32>());
 //! ```
 
 mod contractions;
