@@ -8,7 +8,7 @@ use welter_progress::Progress;
 
 /// An input scan that is compiled.
 pub trait CompiledScan: InputScan + Sized {
-    /// Runs it on a graph that stays in its input, as [`count`](welter_engine::count) does.
+    /// Runs it on a graph that stays in its input, as [`count`] does.
     ///
     /// # Errors
     /// As there.
