@@ -28,7 +28,6 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         ("--checkpoint-every", checkpoint.checkpoint_every.is_some()),
         ("--checkpoint-disk", !checkpoint.checkpoint_disks.is_empty()),
         ("--threads", resources.threads.is_some()),
-        ("--edge-memory", resources.edge_memory.is_some()),
         ("--edge-cache", resources.edge_cache.is_some()),
         ("--encoding", resources.encoding.is_some()),
         ("--compression", resources.compression.is_some()),
@@ -56,7 +55,11 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         check_checkpoint(checkpoint, sends, is_ray)?;
     }
     if sends && resources.memory.is_some() {
-        return Err(unfit("--memory: edges of --route send are in memory, and not bounded yet"));
+        let what = "--memory: of --route send edges alone are bounded";
+        return Err(unfit(what).hint("say --edge-memory, with what edges may take"));
+    }
+    if !sends && resources.edge_memory.is_some() {
+        return Err(refused("--edge-memory"));
     }
     if sends && copies(args) != Copies::NONE {
         return Err(unfit("--mirror: machines of --route send keep values at barriers alone"));
@@ -115,7 +118,8 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
     };
     // Each sub-range has two threads.
     let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
-    send::Settings { transport, sub_ranges, combine, ..send::Settings::default() }
+    let edge_bytes = args.resources.edge_memory.unwrap_or(u64::MAX);
+    send::Settings { transport, sub_ranges, combine, edge_bytes, ..send::Settings::default() }
 }
 
 pub(crate) fn unfit(what: impl Into<String>) -> Failure {

@@ -45,8 +45,11 @@ fn messages_have_the_answers_of_one_process() {
         let line = format!("run {} -q -o -", words.replace('G', graph));
         let expected = sandbox.must(&line);
         let (machines, transport) = (2 + number % 3, lanes[number % lanes.len()]);
-        let line =
-            format!("{line} --cluster local:{machines} --route send --transport {transport}");
+        // Edges of every other one are read from the disk in each iteration.
+        let memory = ["", "--edge-memory 0"][number / lanes.len() % 2];
+        let line = format!(
+            "{line} --cluster local:{machines} --route send --transport {transport} {memory}"
+        );
         let found = sandbox.must(&line);
         match same {
             Same::Bits => assert_eq!(found, expected, "{line}"),
@@ -72,6 +75,8 @@ fn programs_that_cannot_send_are_refused_by_name() {
         ("pagerank rmat:5 --route send", "--route send"),
         ("pagerank rmat:5 --cluster local:2 --transport udp", "--transport"),
         ("pagerank rmat:5 --cluster local:2 --route send --checkpoint d", "--checkpoint"),
+        ("pagerank rmat:5 --cluster local:2 --route send --memory 1GiB", "say --edge-memory"),
+        ("pagerank rmat:5 --cluster local:2 --edge-memory 0", "--edge-memory"),
     ] {
         let ended = sandbox.run(&format!("run {line}"));
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);

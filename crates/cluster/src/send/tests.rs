@@ -53,6 +53,21 @@ fn run_of(machines: usize) -> Run {
 }
 
 #[test]
+fn edges_beyond_their_memory_are_read_from_the_disk() {
+    let settings = |edge_bytes| {
+        let mut job = job(Transport::Tcp, 4);
+        job.settings = Settings { edge_bytes, chunk_edges: 16, ..job.settings };
+        job
+    };
+    let [in_memory, in_part, on_disk] = [u64::MAX, 400, 0].map(|edge_bytes| {
+        let finished = ended(move || settings(edge_bytes)).unwrap();
+        (finished.manifest.records, finished.decided)
+    });
+    assert_eq!(in_memory.0, 600);
+    assert!(in_part == in_memory && on_disk == in_memory);
+}
+
+#[test]
 fn a_bucket_that_is_folded_twice_is_found() {
     for transport in [Transport::Tcp, Transport::Udp, Transport::Shared] {
         let finished = ended(move || job(transport, 4)).unwrap();
