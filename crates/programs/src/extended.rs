@@ -26,26 +26,7 @@ pub trait CompiledExtended: Extended + Send + Sized + 'static {
     fn kernel(program: Arc<Self>) -> ExtendedKernel;
 }
 
-macro_rules! compiled {
-    ($($program:ty),* $(,)?) => {$(
-        impl CompiledExtended for $program {
-            #[inline(never)]
-            fn run(
-                &self,
-                graph: &Graph,
-                workers: &Workers,
-                progress: &Progress,
-                checkpoints: Option<&Checkpoints>,
-            ) -> Result<Outcome<Self::Value, Self::Total>, EngineError> {
-                extend_resumable(graph, self, workers, progress, checkpoints)
-            }
-
-            #[inline(never)]
-            fn kernel(program: Arc<Self>) -> ExtendedKernel {
-                ExtendedKernel::of(program)
-            }
-        }
-    )*};
-}
-
-compiled!(SumProduct<2, 1>, SumProduct<3, 2>, SumProduct<4, 3>, SumProduct<8, 7>);
+compiled_on_graphs!(
+    CompiledExtended, extend_resumable, ExtendedKernel:
+    SumProduct<2, 1>, SumProduct<3, 2>, SumProduct<4, 3>, SumProduct<8, 7>
+);

@@ -33,29 +33,8 @@ pub trait CompiledFold: Program + Send + Sized + 'static {
     fn kernel(program: Arc<Self>) -> FoldKernel;
 }
 
-macro_rules! compiled {
-    ($($program:ty),* $(,)?) => {$(
-        impl CompiledFold for $program {
-            #[inline(never)]
-            fn run(
-                &self,
-                graph: &Graph,
-                workers: &Workers,
-                progress: &Progress,
-                checkpoints: Option<&Checkpoints>,
-            ) -> Result<Outcome<Self::Value, Self::Total>, EngineError> {
-                run_resumable(graph, self, workers, progress, checkpoints)
-            }
-
-            #[inline(never)]
-            fn kernel(program: Arc<Self>) -> FoldKernel {
-                FoldKernel::of(program)
-            }
-        }
-    )*};
-}
-
-compiled! {
+compiled_on_graphs! {
+    CompiledFold, run_resumable, FoldKernel:
     Als<4, 16>,
     Als<8, 46>,
     Als<16, 154>,

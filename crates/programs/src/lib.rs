@@ -21,6 +21,29 @@
 //! assert_eq!(kernel.shape().value, 2 * size_of::<f32>());
 //! ```
 
+/// Implements a trait of programs that run on a graph and have a kernel, by calls of the engine.
+macro_rules! compiled_on_graphs {
+    ($kind:ident, $run:ident, $kernel:ident: $($program:ty),* $(,)?) => {$(
+        impl $kind for $program {
+            #[inline(never)]
+            fn run(
+                &self,
+                graph: &Graph,
+                workers: &Workers,
+                progress: &Progress,
+                checkpoints: Option<&Checkpoints>,
+            ) -> Result<Outcome<Self::Value, Self::Total>, EngineError> {
+                $run(graph, self, workers, progress, checkpoints)
+            }
+
+            #[inline(never)]
+            fn kernel(program: Arc<Self>) -> $kernel {
+                $kernel::of(program)
+            }
+        }
+    )*};
+}
+
 mod contractions;
 mod extended;
 mod folds;

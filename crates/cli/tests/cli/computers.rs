@@ -32,6 +32,13 @@ pub(crate) fn ended(machines: Vec<Child>) -> Vec<Ended> {
     machines.into_iter().map(Ended::waited).collect()
 }
 
+/// Waits until machines have ended, which all do well.
+fn all_well(machines: Vec<Child>) {
+    for (rank, ended) in ended(machines).iter().enumerate() {
+        assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
+    }
+}
+
 /// Runs a line on `machines` machines.
 pub(crate) fn together(sandbox: &Sandbox, line: &str, machines: usize) -> Vec<Ended> {
     let port = free_port();
@@ -169,9 +176,7 @@ fn a_machine_without_its_disk_is_replaced_with_its_values() {
         let killed = began.elapsed().as_secs_f64();
         std::fs::remove_dir_all(folder(2).unwrap()).unwrap();
         all[2] = machine(&sandbox, &line, (2, 3, port)).spawn().unwrap();
-        for (rank, ended) in ended(all).iter().enumerate() {
-            assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
-        }
+        all_well(all);
         alike(&sandbox, ["one.csv", "many.csv"]);
         let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
         assert_eq!(report["cluster"]["restarts"], 1);
@@ -295,9 +300,7 @@ fn killed(route: &str) {
     all[2].kill().unwrap();
     all[2].wait().unwrap();
     all[2] = machine(&sandbox, &line, (2, 3, port)).spawn().unwrap();
-    for (rank, ended) in ended(all).iter().enumerate() {
-        assert_eq!(ended.code, Some(0), "{rank}: {}", ended.stderr);
-    }
+    all_well(all);
     alike(&sandbox, ["one.csv", "many.csv"]);
     let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
     assert_eq!(report["cluster"]["restarts"], 1);

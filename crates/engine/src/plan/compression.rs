@@ -20,7 +20,7 @@ use crate::machine::throughput::Throughput;
 const MARGIN: f64 = 0.95;
 
 /// Bytes of chunks that are looked at, and more up to the end of one.
-const SAMPLE_BYTES: usize = 1 << 18;
+pub(super) const SAMPLE_BYTES: usize = 1 << 18;
 
 /// A codec, and what it made of a sample of chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,10 +130,9 @@ fn fastest(sampled: &[Sampled], seconds: impl Fn(&Sampled) -> f64) -> Compressio
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FoldLayout, Layout, ProgramKind, Route, Settings, Shape, StorageMode};
+    use super::super::tests::streamed;
+    use super::super::{Route, Settings};
     use super::*;
-    use crate::machine::figures::Machine;
-    use welter_store::header::Encoding;
 
     const ZSTD: Sampled =
         Sampled { compression: Compression::Zstd, ratio: 0.8, compress: 4e-9, decompress: 1e-9 };
@@ -142,24 +141,7 @@ mod tests {
 
     /// The plan of a graph whose edges, and updates, are on a device of `rate` bytes a second.
     fn plan(rate: u64, route: Option<Route>) -> Plan {
-        let shape = Shape {
-            slots: 1 << 22,
-            edges: 1 << 26,
-            weighted: false,
-            estimated: false,
-            input_bytes: 0,
-        };
-        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
-        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
-        let settings = Settings {
-            threads: Some(2),
-            encoding: Some(Encoding::Compressed),
-            storage: StorageMode::Always { cache_bytes: 0, values: true },
-            route,
-            ..Settings::default()
-        };
-        let machine = Machine { memory_bytes: 16 << 30, ..Machine::detect() };
-        let plan = Plan::new(shape, layout, &settings, &machine).unwrap();
+        let plan = streamed(Settings { route, ..Settings::default() });
         let throughput = Throughput { read: rate, write: rate, ..Throughput::of_core() };
         // A core like that of the costs.
         Plan { throughput: Some(Throughput { core_picos: 1450, ..throughput }), ..plan }

@@ -10,15 +10,13 @@ use std::sync::OnceLock;
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 
-use super::compression::Sampled;
+use super::compression::{SAMPLE_BYTES, Sampled};
 use super::out_of_core::OutOfCore;
 use super::settings::CompressionMode;
 use super::{Forecast, Plan, Stage, Traffic};
 use crate::machine::throughput::Throughput;
 
-/// Bytes that codecs are timed on.
-const SAMPLE_BYTES: usize = 1 << 18;
-/// Of these one part in eight is there `AGAIN` bytes before, `AGAIN_BYTES` at a time.
+/// Of a sample one part in eight is there `AGAIN` bytes before, `AGAIN_BYTES` at a time.
 const AGAIN: usize = 1 << 10;
 const AGAIN_BYTES: usize = 16;
 
@@ -179,30 +177,12 @@ fn rates(compression: Compression) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FoldLayout, Layout, ProgramKind, Route, Settings, Shape, StorageMode};
+    use super::super::tests::streamed;
+    use super::super::{Route, Settings};
     use super::*;
-    use crate::machine::figures::Machine;
 
     fn plan(compression: CompressionMode, route: Option<Route>) -> Plan {
-        let shape = Shape {
-            slots: 1 << 22,
-            edges: 1 << 26,
-            weighted: false,
-            estimated: false,
-            input_bytes: 0,
-        };
-        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
-        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
-        let settings = Settings {
-            threads: Some(2),
-            encoding: Some(Encoding::Compressed),
-            storage: StorageMode::Always { cache_bytes: 0, values: true },
-            compression,
-            route,
-            ..Settings::default()
-        };
-        let machine = Machine { memory_bytes: 16 << 30, ..Machine::detect() };
-        Plan::new(shape, layout, &settings, &machine).unwrap()
+        streamed(Settings { compression, route, ..Settings::default() })
     }
 
     fn throughput(rate: u64) -> Throughput {

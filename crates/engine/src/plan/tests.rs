@@ -24,6 +24,19 @@ fn folding(value: u64, fold: FoldLayout) -> Layout {
     Layout { value, kind: ProgramKind::Fold(fold), ..Layout::kept() }
 }
 
+/// The plan of a graph of 2^26 encoded edges, of which memory keeps none.
+pub(super) fn streamed(settings: Settings) -> Plan {
+    let shape = Shape { slots: 1 << 22, edges: 1 << 26, ..SHAPE };
+    let layout = folding(4, FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() });
+    let settings = Settings {
+        threads: Some(2),
+        encoding: Some(Encoding::Compressed),
+        storage: StorageMode::Always { cache_bytes: 0, values: true },
+        ..settings
+    };
+    Plan::new(shape, layout, &settings, &MACHINE).unwrap()
+}
+
 #[test]
 fn widths_follow_the_caches() {
     let plan = Plan::new(SHAPE, layout(), &Settings::default(), &MACHINE).unwrap();
