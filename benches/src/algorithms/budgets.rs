@@ -39,7 +39,7 @@ pub(super) fn table(bench: &Bench<'_>, jobs: &[Job]) -> Table {
     }
     table.note(format!(
         "Each run is in a control group that is killed beyond its budget and {} MiB, which its \
-         code, its stacks and what the kernel keeps for it are in. Answers are held against those \
+         code, its stacks and what the kernel keeps for it are in. Answers are compared with those \
          of runs with all the memory there is. Read: by iterations, of temporary files.",
         BEYOND_BYTES / MIB
     ));

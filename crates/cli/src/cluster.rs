@@ -117,7 +117,7 @@ impl Job {
         let mut options = args.input.options(algorithm.weights(), threads);
         let mut reading = Reading::from(args.graph);
         algorithm.read(&mut options, &mut reading);
-        // A generator makes weights whether or not anybody looks at them.
+        // A generator makes weights whether or not a program looks at them.
         let weighs = algorithm.weighs() && options.weight != WeightChoice::Ignore;
         let loaded = session.load(source, options)?;
         let Numbered { edges: listed, ids, vertices } = Numbered::of(loaded.edges, loaded.ids)?;

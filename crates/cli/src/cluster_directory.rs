@@ -10,7 +10,7 @@
 //! all of them find, or another one on each.
 //!
 //! A command that dies takes its machines with it, since they see the end of a pipe. What they have
-//! stored is there: `welter resume` starts others on it, who go on with the newest manifest, as
+//! stored is there: `welter resume` starts others on it, which resume from the newest manifest, as
 //! after any crash of all machines.
 
 use std::fs::{self, File};
@@ -152,7 +152,7 @@ impl Directory {
         }
         let kept = File::open(&described_at).map_err(|error| failed(&described_at, &error))?;
         if kept.try_lock().is_err() {
-            return Err(Failure::output(format!("{name}: another process goes on with this run")));
+            return Err(Failure::output(format!("{name}: another process has resumed this run")));
         }
         let begun = Instant::now();
         while machines.iter().any(|machine| is_used(machine)) && begun.elapsed() < GOING {

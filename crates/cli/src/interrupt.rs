@@ -78,7 +78,7 @@ pub(crate) fn listen(progress: &Progress) -> Result<(), Failure> {
 }
 
 /// Whether the user wants the command to end: its exit code says so even where the work was done
-/// before anybody looked, so that a script which runs several commands ends too.
+/// before the command looked, so that a script which runs several commands ends too.
 pub(crate) fn came() -> bool {
     CAME.load(Ordering::Relaxed)
 }

@@ -1,6 +1,6 @@
 //! Names that people know algorithms by, and the algorithms that answer what they mean.
 //!
-//! `welter run louvain` ends with 2 and says what there is for communities; `welter run pagernak`
+//! `welter run louvain` ends with 2 and names the algorithms for communities; `welter run pagernak`
 //! what is spelt nearly so.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -98,7 +98,7 @@ impl Prices {
         prices
     }
 
-    /// Puts the lines of a table over what there is. An error says which line, and why.
+    /// Puts the lines of a table over the prices of before. An error says which line, and why.
     fn put(&mut self, text: &str) -> Result<(), (usize, String)> {
         for (number, line) in lines(text) {
             let wrong = |what: String| (number, what);

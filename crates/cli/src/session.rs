@@ -127,8 +127,8 @@ impl Session {
         self.process_bytes += bytes;
     }
 
-    /// Begins a session for a caller in this process, who draws progress, ends the run and says
-    /// what there is to be said.
+    /// Begins a session for a caller in this process, who draws progress, ends the run and prints
+    /// what is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
         check_scratch(&resources)?;
         if let Some(option) = resources.misplaced() {

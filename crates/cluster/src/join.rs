@@ -46,7 +46,7 @@ pub type MakeOne<'t> = Box<dyn FnMut() -> Result<Task, ClusterError> + 't>;
 pub enum Files {
     /// In a directory below this one, which goes with the run.
     Passing(PathBuf),
-    /// In this directory, which stays, for others to go on with.
+    /// In this directory, which stays, for others to resume from.
     Kept(PathBuf),
 }
 

@@ -19,7 +19,7 @@
 //! by a key that they belong to it (`credentials`).
 //!
 //! On route `send` there is no protocol, disk or link: machines are of another kind ([`send`]), and
-//! hosts, credentials and results are as ever.
+//! hosts, credentials and results are those of other routes.
 //!
 //! Not here: ids, output files and options, which are the command's.
 

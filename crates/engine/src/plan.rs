@@ -24,6 +24,12 @@
 //! | `ingest`, `forecast`, `requests`, `show` | what a plan says: of these, and to people |
 //! | `compression`, `expected` | which compression pays on a device; what it saves and costs |
 //! | `storage`, `input_scan`, `kept`, `budget_error`, `make` | how plans are made, and refused |
+//!
+//! Nothing here knows an edge, a column or a worker: owners of buffers state what these take
+//! (`footprint`), and an account adds that up.
+//!
+//! Invariant: every buffer that grows with a graph is in the account. Tested by
+//! `no_run_takes_more_than_its_plan_says`.
 
 mod account;
 mod bin_groups;

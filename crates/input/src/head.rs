@@ -1,7 +1,7 @@
 //! Headers of text formats: lines one by one from a sample, errors with their numbers, and whether
 //! what a header states can be true.
 //!
-//! Invariant: a count that a header states is checked against the size of the file before anybody
+//! Invariant: a count that a header states is checked against the size of the file before a reader
 //! relies on it. Checked in `plausible`. Tested by `stated_counts_take_no_memory`.
 
 use std::sync::atomic::{AtomicU64, Ordering};

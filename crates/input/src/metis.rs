@@ -8,7 +8,7 @@
 //! 6 1 7                       vertex 3; a blank line is a vertex without edges
 //! ```
 //!
-//! The digits of the format say what there is, from the right: weights of edges, weights of
+//! The digits of the format say which weights follow, from the right: weights of edges, weights of
 //! vertices (as many as the fourth number says, else one), sizes of vertices. Weights and sizes of
 //! vertices are skipped.
 //!

@@ -8,8 +8,8 @@
 //!
 //! Invariants: never more than one buffer is held a layer, whatever a header says; a stream that
 //! ends early is an error and not an end; a layer that grows beyond the stated ratio is refused
-//! while it is being read, before anybody keeps what it stands for; a decoder that panics is a file
-//! that is damaged. Tested by `no_end_in_gzip`,
+//! while it is being read, before a reader keeps what it stands for; a decoder that panics is a
+//! file that is damaged. Tested by `no_end_in_gzip`,
 //! `every_compression_gives_what_was_packed_and_is_refused_where_it_is_cut` and
 //! `every_layer_keeps_to_the_ratio`; checked in `Limited::read`, which catches panics.
 

@@ -3,7 +3,7 @@
 //! ```text
 //! prepare   every storage engine makes its parts of version i durable and says which they are
 //! commit    the coordinator makes a manifest durable that lists all parts: the commit point
-//! after     a copy of it lies one machine further before anybody is told; the two newest are kept
+//! after     a copy of it lies one machine further before others are told; the two newest are kept
 //! ```
 //!
 //! A checkpoint follows every `interval`-th iteration, the ingest and the end. Chaos writes one at

@@ -100,7 +100,7 @@ pub struct World<'a> {
     effects: Vec<Effect>,
     /// Faults that happened, but for those that network and disks count.
     fault_counts: FaultCounts,
-    /// The newest epoch that anybody is in, and the one in which there was work last.
+    /// The newest epoch that a machine is in, and the one in which there was work last.
     newest: Epoch,
     worked: Option<Epoch>,
     /// When the first partition of an iteration was taken up.

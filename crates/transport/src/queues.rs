@@ -146,7 +146,7 @@ impl<C: Carrier> Sender<C> {
         Self { lanes, served, waiting }
     }
 
-    /// Sends what there is, and says how many buckets.
+    /// Sends all buckets that wait, and says how many.
     ///
     /// # Errors
     /// If a lane fails.

@@ -92,10 +92,19 @@ const RETIRED: [(&str, &str); 84] = [
 
 /// Words that pages and comments do without: a sentence names the caller, the worker, the machine
 /// or the reader.
-const VAGUE: [&str; 4] = ["everybody", "nobody", "somebody", "whoever"];
+const VAGUE: [&str; 5] = ["anybody", "everybody", "nobody", "somebody", "whoever"];
 
-/// Two words that stand for a number: a sentence names the parameter or constant that says it.
-const UNNAMED: [&str; 2] = [concat!("s", "o"), "many"];
+/// Words of the longest of [`PHRASES`].
+const PHRASE_WORDS_MAX: usize = 3;
+
+/// Words in a row that pages and comments do without, and what a sentence does instead.
+const PHRASES: [(&[&str], &str); 5] = [
+    (&["as", "ever"], "say how it is"),
+    (&["go", "on", "with"], "something resumes or continues"),
+    (&["goes", "on", "with"], "something resumes or continues"),
+    (&["so", "many"], "name the number that is meant"),
+    (&["what", "there", "is"], "name what is meant"),
+];
 
 /// Identifiers in Rust that are retired words, and pages or comments that have a vague one.
 pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
@@ -110,23 +119,33 @@ fn vague(sources: &[Source]) -> impl Iterator<Item = Finding> {
         .iter()
         .filter(move |source| source.is("rs") || source.is("md") && !is_past(&source.path));
     prose.flat_map(|source| {
-        // The last word of the line before, since sentences are wrapped.
-        let mut last = String::new();
+        // The last words of the line before, since sentences are wrapped.
+        let mut last = Vec::new();
         source.numbered().filter_map(move |(line, text)| {
             let before = std::mem::take(&mut last);
             if source.is("rs") && !text.trim_start().starts_with("//") {
                 return None;
             }
             let text = text.to_lowercase();
-            let words: Vec<&str> = std::iter::once(before.as_str())
+            let words: Vec<&str> = before
+                .iter()
+                .map(String::as_str)
                 .chain(text.split(|c: char| !(c.is_alphanumeric() || c == '_')))
                 .filter(|word| !word.is_empty())
                 .collect();
-            last = words.last().map_or_else(String::new, |word| (*word).to_owned());
-            let message = if words.windows(2).any(|pair| pair == UNNAMED) {
-                format!("\"{}\": name the number that is meant", UNNAMED.join(" "))
+            let behind = words.len().saturating_sub(PHRASE_WORDS_MAX - 1);
+            last = words[behind..].iter().map(|word| (*word).to_owned()).collect();
+            // Words of the line before were looked at with that.
+            let is_new = |end: usize| end > before.len();
+            let has = |phrase: &[&str]| {
+                let mut rows = words.windows(phrase.len()).enumerate();
+                rows.any(|(at, row)| row == phrase && is_new(at + phrase.len()))
+            };
+            let message = if let Some((phrase, instead)) = PHRASES.iter().find(|(row, _)| has(row))
+            {
+                format!("\"{}\": {instead}", phrase.join(" "))
             } else {
-                let word = words.iter().find(|word| VAGUE.contains(word))?;
+                let word = words[before.len()..].iter().find(|word| VAGUE.contains(word))?;
                 format!("\"{word}\": name the one that is meant")
             };
             Some(Finding { path: source.path.clone(), line, message })
@@ -217,12 +236,26 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_a_name_are_found_where_sentences_are_wrapped() {
-        let text = "// A list of @ many.\n// Room for @\n// many.\nlet @ = many;\n// So, and many.";
-        let text = text.replace('@', UNNAMED[0]);
-        let found = check(&[source("crates/x/src/a.rs", &text), source("a.md", "As many.")]);
-        let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
-        assert_eq!(lines, [1, 3]);
+    fn phrases_are_found_where_sentences_are_wrapped() {
+        for (phrase, _) in PHRASES {
+            let ([first, rest @ ..], [.., last]) = (phrase, phrase) else { unreachable!() };
+            let (whole, rest) = (phrase.join(" "), rest.join(" "));
+            let text = format!(
+                "// A list: {whole}.\n// Room: {first}\n// {rest}.\nlet a = \"{whole}\";\n\
+                 // {last} {first}."
+            );
+            let found = check(&[source("crates/x/src/a.rs", &text), source("a.md", &rest)]);
+            let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
+            assert_eq!(lines, [1, 3], "{whole}");
+        }
+    }
+
+    #[test]
+    fn the_longest_phrase_is_known() {
+        assert_eq!(
+            PHRASES.map(|(phrase, _)| phrase.len()).into_iter().max(),
+            Some(PHRASE_WORDS_MAX)
+        );
     }
 
     #[test]

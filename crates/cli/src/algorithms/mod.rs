@@ -1,4 +1,4 @@
-//! The registry: what there is to run, said once for help, `welter algorithms` and the manual.
+//! The registry: all algorithms, said once for help, `welter algorithms` and the manual.
 //!
 //! An algorithm is one file here: its options, and the call of the engine with its program. It also
 //! has a line in [`REGISTRY`] and one in [`AlgorithmCommand`].

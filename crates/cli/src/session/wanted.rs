@@ -47,7 +47,7 @@ impl GraphRequest<'_> {
         self.ways.of(self.reading, stated_undirected)
     }
 
-    /// Whether weights are read. A generator makes some whether or not anybody looks at them.
+    /// Whether weights are read. A generator makes some whether or not a program looks at them.
     pub(crate) fn reads_weights(&self, weighted: bool) -> bool {
         weighted && self.options.weight != WeightChoice::Ignore
     }

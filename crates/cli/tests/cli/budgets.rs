@@ -250,7 +250,7 @@ fn long_runs_out_of_core_say_so() {
     for other in ["", "--edge-memory 0 -q"] {
         assert!(!said(other).contains("will follow"), "{other}");
     }
-    // Few are none that anybody would wait for.
+    // Few are none that a user would wait for.
     let few = sandbox.run("run pagerank kept --iterations 100 --edge-memory 0 --top 1");
     assert!(!few.stderr.contains("will follow"), "{}", few.stderr);
 }

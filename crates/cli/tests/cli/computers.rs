@@ -121,7 +121,7 @@ fn computers_go_on_after_rank_0_died() {
         assert_eq!(ended.code, Some(75), "{}", ended.stderr);
         assert!(ended.stderr.contains("`welter resume kept`"), "{}", ended.stderr);
     }
-    // Others go on, with fewer iterations, so that there is an end to compare.
+    // Others resume it, with fewer iterations, so that there is an end to compare.
     for rank in 0..3 {
         let path = sandbox.path().join(format!("kept/rank-{rank}/cluster.json"));
         let text = std::fs::read_to_string(&path).unwrap();

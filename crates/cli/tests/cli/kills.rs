@@ -15,8 +15,8 @@ const RUN: &str = "run pagerank graph.tsv --iterations 3 --tolerance 0 --checkpo
 /// Calls of the run, roughly: fewer would mean that they are not counted.
 const CALLS_LEAST: u32 = 50;
 
-/// Runs with this fault in the Nth call, for each N, until `is_past` the last; then looks at what
-/// there is and continues.
+/// Runs with this fault in the Nth call, for each N, until `is_past` the last; then looks at the
+/// files and continues.
 fn at_each_call(fault: &str, is_past: impl Fn(&Ended, u32) -> bool) -> u32 {
     let sandbox = Sandbox::new();
     sandbox.must("generate rmat 5 -q -o graph.tsv");

@@ -60,7 +60,7 @@ fn every_vertex_has_a_row_of_its_own() {
     assert_eq!(rows, ["0,0", "1,1", "2,2", "3,3", "4,4", "5,5", "6,6", "7,3", "8,8"]);
     let rows = first_rows(&sandbox, &format!("bfs web.txt {MANY} --source 3 --parents"), 8);
     assert_eq!(rows[2..], ["2,-1,", "3,0,3", "4,-1,", "5,-1,", "6,-1,", "7,2,4999999998"]);
-    // The sum of all ranks is 1, and 7 has the most of what there is.
+    // The sum of all ranks is 1, and 7 has most of it.
     let rows = first_rows(&sandbox, &format!("pagerank web.txt {MANY}"), 8);
     let rank = |row: &str| row.split_once(',').unwrap().1.parse::<f64>().unwrap();
     let ranks: Vec<f64> = rows.iter().map(|row| rank(row)).collect();

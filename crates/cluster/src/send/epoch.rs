@@ -468,7 +468,7 @@ impl Epoch<'_> {
 }
 
 /// Protection of buckets. On one computer connections are between processes of the user as the
-/// links are; datagrams may come from anybody, so they have seals there too.
+/// links are; datagrams may come from any process, so they have seals there too.
 fn protection(trust: &Trust, transport: Transport) -> Protection {
     match (trust, transport) {
         (Trust::Key(_), _) | (Trust::Loopback, Transport::Udp) => Protection::Sealed,

@@ -12,6 +12,8 @@
 //! one. That is the commit point (Chaos, section 6.6, has two phases because it has many machines).
 //! Signals are not kept: they follow from values.
 //!
+//! Nothing here knows a program, a plan or a schedule: columns, counts and levels come and go.
+//!
 //! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
 //! one before is kept until the next one is committed, and is resumed from when a file of the last
 //! one is not what was written · after a call that failed nothing is written any more · one process

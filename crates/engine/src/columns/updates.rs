@@ -2,7 +2,7 @@
 //!
 //! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's
 //! place is used again when all of its chunks were gathered. Where the settings say so each lies in
-//! a frame: then less is written and read, and a place takes as much room as ever.
+//! a frame: then less is written and read, and a place takes the room that it takes without one.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
 //! that were written: a place that was used before holds another turn. Checked in `Incoming::next`.

@@ -8,7 +8,7 @@
 //! ```
 //! A reader follows links without knowing, a copy that follows them is the same graph in one
 //! directory, and a file that was moved is found again where its link is made anew. The number of
-//! the graph keeps names apart; chunks say which graph they belong to, as ever.
+//! the graph keeps names apart; chunks say which graph they belong to, as they do on one disk.
 //!
 //! Invariants: a link is on the device before the file that it leads to is made, so whatever ends
 //! an ingest, all that it made is found by its directory · nothing is removed by a link but a file

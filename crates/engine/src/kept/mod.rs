@@ -15,6 +15,8 @@
 //!
 //! `docs/format.md` draws them. A generation is never changed once the manifest names it.
 //!
+//! Nothing here knows a program, a vertex's state or an iteration.
+//!
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
 //! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is
 //! padding that `check` holds to be zero · nothing is believed by its position: every file and

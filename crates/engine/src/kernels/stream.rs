@@ -90,7 +90,7 @@ pub(crate) trait StreamKernel: Sync {
     /// these.
     fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown;
 
-    /// Learns what there is to learn from all edges that are candidates.
+    /// Takes into the state all that candidates among the edges say.
     fn rest(&self, edges: Vec<[u32; 2]>);
 
     /// Finalizes vertices.

@@ -2,7 +2,7 @@
 //!
 //! A worker has an open slab for each bin group. Many bin groups take little while bins are sorted,
 //! but much in the partition: beyond the number at which both take the same nothing is gained. Only
-//! the partition has open bins too. What is sorted shall be an eighth of what there is: it keeps
+//! the partition has open bins too. What is sorted shall be an eighth of the room: it keeps
 //! chunks from memory, which are read in each iteration, and bins but once.
 
 use super::premises::Premises;

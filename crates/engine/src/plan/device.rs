@@ -2,7 +2,7 @@
 //!
 //! Invariants: what the user says of requests stays · a run that fits without what was measured
 //! also fits with it, since a plan that does not fit is made again without (checked in
-//! `Plan::new`). More requests in flight than as ever take a small share of the budget. Tested by
+//! `Plan::new`). More requests in flight than usual take a small share of the budget. Tested by
 //! `requests_follow_the_device_and_what_is_said`.
 
 use welter_store::io::{IN_FLIGHT_MOST, Requests};
@@ -16,7 +16,7 @@ use crate::machine::throughput::Throughput;
 const SLABS_LEAST: u64 = 2;
 /// and at most.
 const SLABS_MOST: u64 = 32;
-/// One part in `SHARE` of the budget may be in flight, or as much as ever.
+/// One part in `SHARE` of the budget may be in flight, or the usual number of requests.
 const SHARE: u64 = 16;
 /// Slabs that a worker writes at a time at most, where reads are cut into smaller requests.
 const WRITES_MOST: u64 = 8;
@@ -127,7 +127,7 @@ mod tests {
         let of = |said, budget| deep.requests(said, 2, budget);
         let none = Requests::default();
         assert_eq!(of(none, 1 << 30), Requests { in_flight: Some(16), ..none });
-        // As ever where the budget has no room for more.
+        // The usual ones where the budget has no room for more.
         assert_eq!(of(none, 64 * MIB), none);
         assert_eq!(of(none, 128 * MIB), Requests { in_flight: Some(8), ..none });
         let said = Requests { in_flight: Some(3), read_bytes: Some(4096), ..none };

@@ -35,8 +35,8 @@ use crate::machine::storage::{DEPTH, slabs_read};
 const WINDOW_LEAST: usize = 2;
 /// And at most, whatever would be best for the device.
 const WINDOW_MOST: usize = 32;
-/// More than as ever only as far as they take one part in `WINDOW_SHARE` of what is left for
-/// chunks.
+/// More than the usual number only as far as they take one part in `WINDOW_SHARE` of what is left
+/// for chunks.
 const WINDOW_SHARE: u64 = 4;
 
 /// The shape of a graph that is kept. All of it is exact.
@@ -198,15 +198,15 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     Ok(Plan { premises, access, throughput: None, memory })
 }
 
-/// Slabs that each worker has in flight whatever the budget: as the user says, else as ever, or
-/// fewer where these are better.
+/// Slabs that each worker has in flight whatever the budget: as the user says, else the usual
+/// number, or fewer where these are better.
 fn in_flight_always(kept: &KeptShape, premises: &Premises) -> usize {
     let requests = &premises.settings.requests;
     let best = kept.window(premises.threads as u64).min(DEPTH);
     if requests.in_flight.is_some() { slabs_read(requests) } else { best }
 }
 
-/// Takes the memory for more slabs in flight than as ever, if they are better; says how many there
+/// Takes the memory for more slabs in flight than usual, if they are better; says how many there
 /// are then, where that was measured and the user does not say how many.
 fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<usize> {
     if premises.settings.requests.in_flight.is_some() {

@@ -43,7 +43,7 @@ impl Plan {
         Ok(other.unwrap_or(plan))
     }
 
-    /// The plan whose requests are as the settings say, or as ever.
+    /// The plan whose requests are as the settings say, or of the usual size.
     fn with_requests(
         shape: Shape,
         layout: Layout,

@@ -377,7 +377,7 @@ impl Layout {
                  ranges has no place",
             ),
             Some(Route::Ranges) if self.intersects() => refused(
-                "this program holds neighbours of one vertex against those of another; on route \
+                "this program compares neighbours of one vertex with those of another; on route \
                  ranges there is no place where both could meet",
             ),
             _ if self.streams() => Ok(()),

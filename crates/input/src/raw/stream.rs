@@ -98,7 +98,7 @@ impl RawStream {
         for source in sources {
             let bytes = source.bytes().unwrap_or(0);
             check_size(source.name(), bytes, shape)?;
-            // Refuses what cannot be read before anybody relies on it.
+            // Refuses what cannot be read before the caller relies on it.
             source.file()?;
             let records = bytes / shape.record_bytes() as u64;
             let part = stream.parts;

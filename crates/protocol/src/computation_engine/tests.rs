@@ -56,7 +56,7 @@ fn work_of_a_new_epoch_waits_for_that_of_the_one_before() {
     assert_eq!(engine.worked.made, 0, "what came of the old one counts for nothing");
 }
 
-/// Messages to anybody since the last look.
+/// Messages to any machine since the last look.
 fn said(cx: &mut Context) -> Vec<Message> {
     let sent = |effect| match effect {
         Effect::Send(Envelope { message, .. }) => Some(message),

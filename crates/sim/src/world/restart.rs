@@ -36,7 +36,7 @@ impl World<'_> {
             if let Some(at) = first.current[rank] {
                 let disk = &mut first.disks[first.processes[at].disk];
                 disk.crash(self.now, &mut self.random);
-                // Only now does anybody need a manifest: till then all know what it says.
+                // Only now does a machine need a manifest: till then all know what it says.
                 if same && self.random.chance(300) && disk.rot_manifest(&mut self.random) {
                     self.checkers.disk_harmed();
                     self.excuses.lost |= self.refuses();

@@ -69,7 +69,7 @@ fn in_the_sort() {
             }
             run.join().unwrap()
         });
-        // It may have been over before anybody looked.
+        // It may have been over before the worker looked.
         assert!(is_cancelled(&came) || came.is_ok());
         ended += usize::from(is_cancelled(&came));
         drop(came);

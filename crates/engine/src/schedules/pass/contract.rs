@@ -10,7 +10,7 @@
 //! | between two components | 963 | 954 | 889 | 588 | 0 |
 //! | of these not parallel to a better one | 486 | 20 | 0.1 | 0 | 0 |
 //!
-//! So while a pass reads what there is, each worker keeps the best [`ContractedEdge`] between each
+//! So while a pass reads these edges, each worker keeps the best [`ContractedEdge`] between each
 //! two components that it meets in a [`Table`]. Tables that are full are emptied into slabs, which
 //! stay in memory or are written, and at the end all become one. What comes of that is what later
 //! passes read ([`Contracted`]), and is contracted again:

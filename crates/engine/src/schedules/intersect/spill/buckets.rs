@@ -134,7 +134,7 @@ impl<A: Pod> RowBuckets<A> {
         Ok(())
     }
 
-    /// Writes what there is for a place.
+    /// Writes all that waits for a place.
     pub(super) fn write(&mut self, place: usize, writer: &mut Writer) -> Result<(), EngineError> {
         let Open { targets, accums, updates } = &mut self.open[place];
         if targets.is_empty() {
