@@ -52,6 +52,8 @@ pub struct Settings {
     pub store_window_bytes: u64,
     /// How much machines like to be helped.
     pub bias: Bias,
+    /// Whether each machine fills all disks alike, or draws one for each chunk, as Chaos does.
+    pub fills_evenly: bool,
     /// Blocks that lie on a second machine too.
     pub copies: Copies,
     /// Decides which engine a chunk goes to, and whom a machine asks first.
@@ -76,6 +78,7 @@ impl Settings {
             bins_open_max: 64,
             store_window_bytes: 64 << 20,
             bias: Bias::PAPER,
+            fills_evenly: true,
             copies: Copies::NONE,
             seed: 1,
         }
@@ -105,7 +108,7 @@ impl Settings {
             chunk_vertices: self.chunk_vertices,
             route: self.route,
             bias: self.bias,
-            placement: Placement::Random,
+            placement: if self.fills_evenly { Placement::Even } else { Placement::Random },
             width: Width::Measured,
             depth: 4,
             vertex_sets: VertexSets::Disk,

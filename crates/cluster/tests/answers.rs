@@ -66,3 +66,27 @@ fn graphs_without_edges_and_with_few_vertices() {
         }
     }
 }
+
+#[test]
+fn disks_of_a_cluster_are_filled_evenly() {
+    let machines = 4;
+    let graph = graph(1, 300, 40_000);
+    let directory = TempDir::new().expect("there is a place for it");
+    let job = job("bfs", &graph, machines, Route::Spill);
+    let mut host = Threads::new(job.run.clone(), directory.path(), job.workers());
+    job.check(&mut host);
+    let (mut chunks, mut most) = (0, 0);
+    let mut bytes_of = |rank: usize| -> u64 {
+        let blocks = directory.path().join(format!("machine-{rank}")).join("blocks");
+        let blocks = std::fs::read_dir(&blocks).expect("machines have a folder each");
+        let blocks = blocks.map(|block| block.expect("it can be read"));
+        let edges = blocks.filter(|it| it.file_name().to_string_lossy().starts_with("edges-"));
+        let sizes = edges.map(|it| it.metadata().expect("it is there").len());
+        sizes.inspect(|bytes| (chunks, most) = (chunks + 1, (*bytes).max(most))).sum()
+    };
+    let disks: Vec<u64> = (0..machines).map(&mut bytes_of).collect();
+    // Each machine levels what it sends up to a chunk.
+    let spread = disks.iter().max().expect("four") - disks.iter().min().expect("four");
+    assert!(chunks > 200, "{chunks} chunks");
+    assert!(spread <= machines as u64 * most, "{disks:?}, chunks of up to {most}");
+}
