@@ -145,6 +145,7 @@ impl Program for Bfs {
     type Total = Reach;
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ANY_UPDATE_SUFFICES: bool = true;
@@ -295,6 +296,7 @@ impl Program for BfsTree {
     type Total = Reach;
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ANY_UPDATE_SUFFICES: bool = true;

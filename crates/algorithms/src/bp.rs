@@ -198,6 +198,7 @@ impl<const K: usize> Program for BeliefPropagation<K> {
     type Total = Beliefs<K>;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const WIDE: bool = true;
 
     #[inline(always)]

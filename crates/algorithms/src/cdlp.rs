@@ -107,6 +107,8 @@ impl Group for Cdlp {
     type Accum = Votes;
     type Total = Changed;
 
+    const DEGREES: bool = false;
+
     #[inline(always)]
     fn init(&self, vertex: Vertex) -> (Community, Changed) {
         (Community(vertex.index as u32), Changed(1))

@@ -174,6 +174,7 @@ impl<A: Amount> Program for Conductance<A> {
     type Total = Cut;
 
     const WEIGHTED: bool = A::WEIGHTED;
+    const DEGREES: bool = false;
     const WIDE: bool = true;
 
     #[inline(always)]

@@ -148,6 +148,7 @@ impl Contract for ForestContraction {
     type Total = Round;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
 
     fn init(&self, vertex: Vertex) -> (Node, Round) {
         let vertex = vertex.index as u32;

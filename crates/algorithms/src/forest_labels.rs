@@ -237,6 +237,7 @@ impl Program for ForestLabels {
     type Total = Round;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const ACCUM_FROM_VALUE: bool = true;
 

@@ -189,6 +189,7 @@ impl<const M: usize> Program for HyperBall<M> {
     type Total = Neighbourhood;
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
     const WIDE: bool = true;
     /// Not `MONOTONE`: what a ball adds to the sums depends on when it grows.
     const FRONTIER: bool = true;

@@ -156,6 +156,7 @@ impl Contract for LocalContraction {
     type Total = Turn;
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
 
     fn init(&self, vertex: Vertex) -> (Class, Turn) {
         let vertex = vertex.index as u32;

@@ -125,6 +125,7 @@ impl Program for Mis {
     type Total = Progress;
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
     /// Not `MONOTONE`: that nothing came is what lets a vertex join.
     const FRONTIER: bool = true;
 

@@ -115,6 +115,7 @@ impl<F: Float> Program for Spmv<F> {
     type Total = ();
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const WIDE: bool = true;
 
     #[inline(always)]

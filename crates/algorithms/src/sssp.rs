@@ -89,6 +89,7 @@ impl<F: Float> Program for Sssp<F> {
     type Total = ();
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ORDER_INDEPENDENT: bool = true;

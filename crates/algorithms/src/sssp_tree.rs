@@ -143,6 +143,7 @@ impl Program for SsspTree {
     type Total = ();
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ORDER_INDEPENDENT: bool = true;

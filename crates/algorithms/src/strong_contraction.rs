@@ -159,6 +159,7 @@ impl Contract for StrongContraction {
     type Total = Round;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
 
     fn init(&self, vertex: Vertex) -> (Strong, Round) {
         let at = Labelled { mark: 1, ..Labelled::open(vertex.index as u32) };

@@ -102,6 +102,7 @@ impl Program for StrongLabels {
 
     /// Weights tell the ways that edges go.
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     /// Not `MONOTONE`: that nothing came is what trims a vertex.
     const FRONTIER: bool = true;
 

@@ -251,6 +251,7 @@ impl<const K: usize, const R: usize> Extended for SumProduct<K, R> {
     type Total = Beliefs<K>;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
     const SYMMETRIC: bool = true;
 
     fn init(&self, vertex: Vertex) -> (BeliefState<K>, Beliefs<K>) {

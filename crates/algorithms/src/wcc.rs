@@ -260,6 +260,7 @@ impl Program for LabelPropagation {
     type Total = ();
 
     const WEIGHTED: bool = false;
+    const DEGREES: bool = false;
     const FRONTIER: bool = true;
     const MONOTONE: bool = true;
     const ORDER_INDEPENDENT: bool = true;

@@ -4,7 +4,8 @@
 //! ```text
 //! process     the program, stacks of threads, buffers of connections
 //! input       edges of its own that are in memory, or the part of the input at hand
-//! degrees     12 bytes a vertex of the graph: counted, on their way, and of its own partitions
+//! degrees     of the partition at hand; and of a program that looks at them 4 bytes a vertex of
+//!             the graph: counted, on their way, of its own partitions, and beyond a byte
 //! sets        values, signals and accumulators of two partitions, their chunks as they come and
 //!             go, and what helpers hand over
 //! bins        edges, and updates on route spill, that wait for their chunk to be full
@@ -55,6 +56,8 @@ pub struct Widths {
     pub edge: u64,
     /// Whether updates for one vertex are merged before they meet it.
     pub combines: bool,
+    /// Whether first values look at degrees.
+    pub degrees: bool,
 }
 
 /// Demands of a run on its machines together, as far as they differ from run to run.
@@ -198,10 +201,11 @@ impl Cut {
         let waiting = if self.by_cells() { machines } else { 0 };
         let chunks = (2 * machines + waiting + 7) * self.chunk(widths);
         let told = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
+        let degrees = if widths.degrees { self.of.vertices } else { 0 };
         let mut parts = vec![
             ("process", PROCESS_BYTES + threads * THREAD_BYTES),
             ("input", input_bytes + self.of.piece_edges as u64 * 48),
-            ("degrees", 12 * self.of.vertices),
+            ("degrees", 4 * (self.width + degrees)),
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
@@ -295,8 +299,15 @@ mod tests {
 
     use super::*;
 
-    const RANKS: Widths =
-        Widths { vertex: 17, signal: 8, accum: 8, record: 8, edge: 5, combines: true };
+    const RANKS: Widths = Widths {
+        vertex: 17,
+        signal: 8,
+        accum: 8,
+        record: 8,
+        edge: 5,
+        combines: true,
+        degrees: true,
+    };
 
     fn demand(edges: u64) -> Demand {
         Demand { edges, input_bytes: 1 << 20, widths: RANKS }
@@ -345,6 +356,17 @@ mod tests {
         assert!(none[0] < vertices[0] && vertices[0] < both[0], "disk");
         assert!(none[1] < vertices[1] && vertices[1] == both[1], "network of fixed edges");
         assert!(none[2] == vertices[2] && none[2] == both[2], "memory");
+    }
+
+    #[test]
+    fn degrees_are_counted_of_programs_that_look_at_them() {
+        let settings = settings(4, Route::Spill);
+        let [with, without] = [true, false].map(|degrees| {
+            let widths = Widths { degrees, ..RANKS };
+            settings.footprint(&Demand { widths, ..demand(1 << 20) }).unwrap().memory_bytes()
+        });
+        let (more, vertices) = (with - without, settings.vertices);
+        assert!((4 * vertices..5 * vertices).contains(&more), "{more} bytes");
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub trait Contract: Sync {
     /// Whether the weights of the input are looked at. Where they are not, these are not read.
     const WEIGHTED: bool;
 
+    /// As [`Program::DEGREES`](crate::program::Program::DEGREES).
+    const DEGREES: bool = true;
+
     /// Value before the first iteration, and what it adds to the totals that edges and `apply` see
     /// first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);

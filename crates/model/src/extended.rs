@@ -40,6 +40,9 @@ pub trait Extended: Sync {
     /// Whether the reverse of each edge must be an edge too.
     const SYMMETRIC: bool;
 
+    /// As [`Program::DEGREES`](crate::program::Program::DEGREES).
+    const DEGREES: bool = true;
+
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 

@@ -34,6 +34,9 @@ pub trait Group: Sync {
     /// As [`Program::WIDE`].
     const WIDE: bool = false;
 
+    /// As [`Program::DEGREES`].
+    const DEGREES: bool = true;
+
     /// Value before the first iteration, and what it adds to the totals that `apply` sees first.
     fn init(&self, vertex: Vertex) -> (Self::Value, Self::Total);
 
@@ -107,6 +110,7 @@ impl<G: Group> Program for Grouped<G> {
     const GROUPS: bool = true;
     const SELECTIVE: bool = G::SELECTIVE;
     const WIDE: bool = G::WIDE;
+    const DEGREES: bool = G::DEGREES;
 
     #[inline(always)]
     fn order(&self, left: &G::Update, right: &G::Update) -> Ordering {

@@ -108,7 +108,8 @@ pub struct Vertex {
     /// The last one may stand for many without edges
     /// ([`NonCompact`](crate::non_compact::NonCompact)).
     pub index: u64,
-    /// Number of edges that leave it, parallel ones and self-loops counted.
+    /// Number of edges that leave it, parallel ones and self-loops counted. Of a program that says
+    /// it does not look at them ([`Program::DEGREES`]) it may be 0.
     pub out_degree: u64,
 }
 
@@ -234,6 +235,10 @@ pub trait Program: Sync {
     /// accumulator holds one in fewer bits. Graphs with wider numbers are refused where it is not
     /// said.
     const WIDE: bool = false;
+
+    /// Whether [`Self::init`] looks at the degrees of vertices. On a cluster edges that leave a
+    /// vertex are counted for programs that do, and are 0 for others.
+    const DEGREES: bool = true;
 
     /// Whether [`Self::is_affected_by`] says no to most of what it is asked.
     const SELECTIVE: bool = false;

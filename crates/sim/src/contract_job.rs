@@ -58,6 +58,10 @@ impl<C: Contract + Send + 'static> Job for ContractJob<C> {
         Some(size_of::<C::Update>() as u64)
     }
 
+    fn looks_at_degrees(&self) -> bool {
+        C::DEGREES
+    }
+
     fn weights(&self, machines: usize, by_cells: bool) -> Weights {
         self.edges.weights(machines, by_cells)
     }

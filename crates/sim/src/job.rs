@@ -41,6 +41,11 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// Whether first values look at degrees, which machines count for them.
+    fn looks_at_degrees(&self) -> bool {
+        true
+    }
+
     /// Weights of its vertices, as machines count them that read a share of the input each.
     fn weights(&self, machines: usize, by_cells: bool) -> Weights;
 

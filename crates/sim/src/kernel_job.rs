@@ -192,13 +192,17 @@ impl Job for KernelJob {
         combines.then_some(shape.accum as u64)
     }
 
+    fn looks_at_degrees(&self) -> bool {
+        self.kernel.shape().capabilities.degrees
+    }
+
     fn weights(&self, machines: usize, by_cells: bool) -> Weights {
         self.edges.weights(machines, by_cells)
     }
 
     fn worker(&self, cut: Partitioning, rank: usize, bug: Option<Bug>) -> Box<dyn Worker> {
         let Self { kernel, edges, .. } = self;
-        let (share, partitions) = (edges.share(&cut, rank), cut.partitions.clone());
+        let share = edges.share(&cut, rank);
         let worker = |share| match KernelWorker::new(kernel.clone(), cut, edges.graph, share) {
             Ok(worker) => worker,
             Err(error) => unreachable!("numbers of vertices fit: {error}"),
@@ -206,7 +210,7 @@ impl Job for KernelJob {
         match (bug, kernel) {
             (Some(bug), Kernel::Fold(kernel)) if tampered::has(bug) => {
                 let (kernel, graph) = (kernel.clone(), edges.graph);
-                Box::new(Tampered::new(worker(share), kernel, graph, (bug, partitions)))
+                Box::new(Tampered::new(worker(share), kernel, graph, bug))
             }
             _ => Box::new(worker(share)),
         }

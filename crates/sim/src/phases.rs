@@ -93,6 +93,7 @@ impl Program for Colours {
     type Total = PhaseCounts;
 
     const WEIGHTED: bool = true;
+    const DEGREES: bool = false;
 
     fn init(&self, vertex: Vertex) -> Applied<State, PhaseCounts> {
         let vertex = vertex.index as u32;

@@ -99,6 +99,8 @@ pub struct Profile {
     pub updates: Size,
     /// Accumulators that were handed over; records are those that were touched.
     pub accumulators: Size,
+    /// Bytes that a machine tells of the degree of each vertex; 0 where the program looks at none.
+    pub degree_bytes: u64,
     /// Edges that were streamed in each iteration, and updates that they made.
     pub iterations: Vec<[u64; 2]>,
 }
@@ -273,7 +275,8 @@ impl SizedWorker {
         let degrees = (self.left == 0).then(|| {
             let rest = self.cells.rest();
             filled.extend(self.edges(rest));
-            let counts = |partition| zeros(4 * self.width(partition));
+            let bytes = self.profile.degree_bytes;
+            let counts = |partition| zeros((bytes * self.width(partition)).max(1));
             (0..self.cut.partitions.count()).map(counts).collect()
         });
         Outcome::Ingested { read, filled, degrees }

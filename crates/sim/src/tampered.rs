@@ -6,7 +6,6 @@
 use welter_engine::EngineError;
 use welter_engine::chunks::{Column, FoldKernel, UpdateKey, open_updates, write_updates};
 use welter_protocol::ids::{Phase, Step};
-use welter_protocol::partitions::Partitions;
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
@@ -23,7 +22,6 @@ pub(crate) struct Tampered {
     kernel: FoldKernel,
     graph: u64,
     bug: Bug,
-    partitions: Partitions,
     step: Step,
     partition: u32,
     /// Updates that were met of the open partition: how many, their targets and values.
@@ -32,15 +30,10 @@ pub(crate) struct Tampered {
 
 impl Tampered {
     /// A bug in a worker of this kernel, on a graph of this number.
-    pub(crate) fn new(
-        inner: KernelWorker,
-        kernel: FoldKernel,
-        graph: u64,
-        (bug, partitions): (Bug, Partitions),
-    ) -> Self {
+    pub(crate) fn new(inner: KernelWorker, kernel: FoldKernel, graph: u64, bug: Bug) -> Self {
         let step = Step { iteration: 0, phase: Phase::Ingest };
         let met = (0, Vec::new(), Column::default());
-        Self { inner, kernel, graph, bug, partitions, step, partition: 0, met }
+        Self { inner, kernel, graph, bug, step, partition: 0, met }
     }
 
     /// The name of updates for a partition in this iteration.
@@ -85,11 +78,15 @@ impl Tampered {
         write_updates(width, self.at(self.partition), (targets, accums), *count).into()
     }
 
-    /// Its own part of the degrees of all vertices that a master receives.
-    fn own(&self, partition: u32, all: &Payload) -> Payload {
-        let range = self.partitions.range(partition);
-        let [first, end] = [range.start, range.end].map(|vertex| 4 * vertex as usize);
-        all.get(first..end).unwrap_or_default().into()
+    /// Its own part of the degrees of all partitions that a master receives, each behind its
+    /// length.
+    fn own(partition: u32, mut all: &[u8]) -> Payload {
+        let mut part = &[][..];
+        for _ in 0..=partition {
+            let Some((length, rest)) = all.split_first_chunk::<4>() else { break };
+            (part, all) = rest.split_at(u32::from_le_bytes(*length) as usize);
+        }
+        part.into()
     }
 }
 
@@ -105,8 +102,7 @@ impl Worker for Tampered {
                 self.gather(payload)?;
             }
             Work::Init { partition, degrees } if self.bug == Bug::DegreesOfAll => {
-                let own = |all| self.own(*partition, all);
-                let degrees = degrees.iter().map(own).collect();
+                let degrees = degrees.iter().map(|all| Self::own(*partition, all)).collect();
                 return self.inner.work(&Work::Init { partition: *partition, degrees });
             }
             _ => {}
@@ -118,9 +114,10 @@ impl Worker for Tampered {
                 Outcome::Streamed { filled, .. } | Outcome::Flushed { filled, .. },
             ) => filled.iter_mut().try_for_each(|filled| self.spoil(filled))?,
             (Bug::DegreesOfAll, Outcome::Ingested { degrees: Some(degrees), .. }) => {
-                let all: Vec<&[u8]> = degrees.iter().map(|one| &one[..]).collect();
-                let all = Payload::from(all.concat());
-                degrees.fill(all);
+                let with_length =
+                    |one: &Payload| [&(one.len() as u32).to_le_bytes()[..], &one[..]].concat();
+                let all: Vec<Vec<u8>> = degrees.iter().map(with_length).collect();
+                degrees.fill(Payload::from(all.concat()));
             }
             (Bug::UpdatesHandedOver, Outcome::HandedOver(payload))
                 if keeps && self.kernel.shape().capabilities.combines =>

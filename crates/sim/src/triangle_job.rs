@@ -85,6 +85,10 @@ impl Job for TriangleJob {
         ))
     }
 
+    fn looks_at_degrees(&self) -> bool {
+        false
+    }
+
     fn weights(&self, machines: usize, by_cells: bool) -> Weights {
         self.edges.weights(machines, by_cells)
     }

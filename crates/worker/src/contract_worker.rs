@@ -79,7 +79,8 @@ impl<C: Contract> ContractWorker<C> {
         cut.numbers_fit(type_name::<C>(), false)?;
         Ok(Self {
             program,
-            ingest: Ingest::new(input, cut.clone(), (graph, C::WEIGHTED), (true, None)),
+            ingest: Ingest::new(input, cut.clone(), (graph, C::WEIGHTED), (true, None))
+                .looking_at(C::DEGREES),
             graph,
             edges: EdgeBins::new(ENDS_BYTES + size_of::<C::EdgeData>(), &cut),
             cut,
@@ -120,7 +121,7 @@ impl<C: Contract> ContractWorker<C> {
     }
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
-        let degrees = degrees(counts, &self.cut.partitions, partition)?;
+        let degrees = degrees(counts, (&self.cut.partitions, partition), C::DEGREES)?;
         let first = self.cut.partitions.range(partition).start;
         let vertices = degrees.iter().zip(first..);
         let made = vertices

@@ -53,9 +53,11 @@ impl Ingest {
         Self { input, counts: Counts::of_vertices(), binning, split: None }
     }
 
-    /// An ingest that counts the edges that leave partitions, not vertices.
-    pub(crate) fn of_partitions(self) -> Self {
-        Self { counts: Counts::of_partitions(), ..self }
+    /// An ingest for a program that looks at degrees, or at none: then the edges are counted that
+    /// leave partitions, not vertices.
+    pub(crate) fn looking_at(self, degrees: bool) -> Self {
+        let counts = if degrees { Counts::of_vertices() } else { Counts::of_partitions() };
+        Self { counts, ..self }
     }
 
     /// Does what is asked, if edges are to be split.

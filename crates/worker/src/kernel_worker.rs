@@ -70,7 +70,8 @@ impl KernelWorker {
         cut.numbers_fit((shape.program)(), shape.capabilities.wide)?;
         let rewrites = matches!(kernel, Kernel::Extended(_));
         let (weighted, states) = (shape.capabilities.weighted, rewrites.then_some(shape.state));
-        let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states));
+        let ingest = Ingest::new(input, cut.clone(), (graph, weighted), (rewrites, states))
+            .looking_at(shape.capabilities.degrees);
         let bins = match &kernel {
             Kernel::Fold(_) => cut.partitions.count(),
             Kernel::Extended(_) => 0,
@@ -103,7 +104,8 @@ impl KernelWorker {
 
     fn init(&mut self, partition: u32, counts: &[Payload]) -> Result<Outcome, EngineError> {
         let Self { kernel, cut, own, .. } = self;
-        let degrees = degrees(counts, &cut.partitions, partition)?;
+        let looked_at = kernel.shape().capabilities.degrees;
+        let degrees = degrees(counts, (&cut.partitions, partition), looked_at)?;
         own.begin(kernel, degrees.len());
         let first = cut.partitions.range(partition).start;
         let made = init(kernel, first, &degrees, own.columns(kernel));

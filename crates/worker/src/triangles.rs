@@ -106,7 +106,8 @@ impl TriangleWorker {
         let count = 1;
         Ok(Self {
             kernel,
-            ingest: Ingest::new(input, cut.clone(), (graph, false), (false, None)).of_partitions(),
+            ingest: Ingest::new(input, cut.clone(), (graph, false), (false, None))
+                .looking_at(false),
             graph,
             room: rows_bytes / KEY_BYTES,
             edges: 0,

@@ -269,6 +269,7 @@ impl ClusterProgram {
             record: bytes(size_of::<C::Update>()),
             edge: 8 + bytes(size_of::<C::EdgeData>()),
             combines: true,
+            degrees: C::DEGREES,
         };
         let folded = Err("its edges become edges between other vertices, which move to other \
                           machines in each iteration");
@@ -346,6 +347,7 @@ fn widths(kernel: &Kernel) -> Widths {
         record: bytes(shape.record()),
         edge: edge + if shape.capabilities.weighted { weight } else { 0 } + bytes(shape.state),
         combines: shape.capabilities.combines,
+        degrees: shape.capabilities.degrees,
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Capabilities {
     pub combines: bool,
     /// Whether numbers of vertices may have more than 32 bits.
     pub wide: bool,
+    /// Whether first values look at degrees.
+    pub degrees: bool,
 }
 
 impl KernelShape {
@@ -108,6 +110,7 @@ impl KernelShape {
                 knows_target: P::ACCUM_FROM_VALUE,
                 combines: P::COMBINABLE,
                 wide: P::WIDE,
+                degrees: P::DEGREES,
             },
         }
     }
@@ -142,6 +145,7 @@ impl KernelShape {
                 combines: false,
                 // Edges are shown with ends of 32 bits.
                 wide: false,
+                degrees: E::DEGREES,
             },
         }
     }

@@ -61,7 +61,7 @@ impl Checkers {
     ) -> Self {
         // The checker `rows` bounds vertex sets that hold rows.
         let set_bytes = rows_bytes.is_none().then(|| job.vertex_bytes());
-        let accums = job.accumulator_bytes();
+        let (accums, degrees) = (job.accumulator_bytes(), job.looks_at_degrees());
         Self {
             exactly_once: exactly_once::ExactlyOnce::default(),
             mass: mass::Mass::default(),
@@ -74,7 +74,7 @@ impl Checkers {
             windows: windows::Windows::new(config),
             bins: bins::Bins::new(config),
             rows: rows::Rows::new(config.partitions.clone(), job.vertex_bytes(), rows_bytes),
-            shares: shares::Shares::new(config, [set_bytes, accums], chunk_records),
+            shares: shares::Shares::new(config, [set_bytes, accums], chunk_records, degrees),
             failure: None,
         }
     }

@@ -21,8 +21,8 @@
 //! that may be open.
 //!
 //! Not checked: vertex sets with rows of neighbours ([`super::rows`]); degrees of all partitions
-//! together, which a machine counts while it reads; and which ranges have active vertices, a word a
-//! partition.
+//! together, which a machine counts while it reads for programs that look at them; and which ranges
+//! have active vertices, a word a partition.
 
 use std::collections::BTreeMap;
 
@@ -60,18 +60,20 @@ pub struct Shares {
 
 impl Shares {
     /// The shares of a cluster with these settings, vertices and accumulators of these widths where
-    /// they are known, and chunks of `chunk_records` edges.
+    /// they are known, and chunks of `chunk_records` edges; of a program that looks at degrees, or
+    /// at none, of which a number a partition is told.
     pub fn new(
         config: &Config,
         [vertex_bytes, accumulator_bytes]: [Option<u64>; 2],
         chunk_records: u32,
+        looks_at_degrees: bool,
     ) -> Self {
         let width = config.partitions.width();
         let accums = |bytes: u64| CHUNK_BYTES_MORE + width * (ID_BYTES + bytes);
         let open = config.bins_open_max.max(config.partitions.count().into());
         Self {
             set_bytes: vertex_bytes.map_or(u64::MAX, |bytes| width * bytes),
-            degree_bytes: (4 * width).max(8),
+            degree_bytes: if looks_at_degrees { (4 * width).max(8) } else { 8 },
             accums_bytes: accumulator_bytes.map_or(u64::MAX, accums),
             machines: config.machines() as u64,
             edges: open.saturating_mul(chunk_records.into()),

@@ -41,6 +41,9 @@ const CHUNK_BYTES: u64 = 4 << 20;
 const MEMORY_BYTES: u64 = 32 << 30;
 /// Of these what bins may take while edges are read, when nothing else is there.
 const BINS_BYTES: u64 = MEMORY_BYTES / 2;
+/// Bytes that a machine tells of the degree of each vertex. Machines have a byte, of programs that
+/// look at degrees alone (decision 131); that is newer than the figures.
+const DEGREE_BYTES: u64 = 4;
 /// Virtual nanoseconds of a second.
 const SECOND: Time = 1000 * MILLIS;
 
@@ -244,8 +247,7 @@ impl Setting {
     pub fn schedule(&self) -> Schedule {
         let Self { algorithm, machines, grain, layout, .. } = *self;
         let id = if self.wide && layout < Layout::Encoded { 8 } else { 4 };
-        let update = id + algorithm.update_bytes;
-        let edges = self.edges() / grain;
+        let (update, edges) = (id + algorithm.update_bytes, self.edges() / grain);
         let cut = self.cut();
         let size = |bytes| Size::of_records(bytes, 1);
         let parts = |&updates: &u32| [1_000_000, u64::from(updates)];
@@ -253,6 +255,7 @@ impl Setting {
             edges: self.stored(),
             updates: size(update),
             accumulators: size(algorithm.update_bytes),
+            degree_bytes: DEGREE_BYTES,
             iterations: algorithm.updates.iter().map(parts).collect(),
         });
         let job = SizedJob {

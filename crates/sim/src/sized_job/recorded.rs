@@ -67,6 +67,9 @@ struct Sums {
     edges: Chunks,
     updates: Chunks,
     accumulators: Chunks,
+    /// Bytes of degrees that were told, and vertices of which.
+    degrees: u64,
+    vertices: u64,
     iterations: Vec<[u64; 2]>,
 }
 
@@ -81,7 +84,8 @@ impl Recorded {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let [edges, updates, accumulators] =
             [sums.edges, sums.updates, sums.accumulators].map(|chunks| chunks.size());
-        Profile { edges, updates, accumulators, iterations: sums.iterations.clone() }
+        let degree_bytes = sums.degrees / sums.vertices.max(1);
+        Profile { edges, updates, accumulators, degree_bytes, iterations: sums.iterations.clone() }
     }
 }
 
@@ -130,7 +134,11 @@ impl Worker for Recorder {
             (self.step, self.gathered, self.partition) = (Some(*step), 0, *partition);
         }
         match (&outcome, work) {
-            (Outcome::Ingested { filled, .. }, _) => {
+            (Outcome::Ingested { filled, degrees, .. }, _) => {
+                if let Some(degrees) = degrees {
+                    sums.degrees += degrees.iter().map(|one| one.len() as u64).sum::<u64>();
+                    sums.vertices += self.cut.partitions.vertices();
+                }
                 for one in filled {
                     sums.edges.add(one.payload.len(), one.records.into());
                 }
