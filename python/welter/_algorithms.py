@@ -178,8 +178,8 @@ def pagerank(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -335,8 +335,8 @@ def bfs(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -495,8 +495,8 @@ def sssp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -636,8 +636,8 @@ def wcc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -789,8 +789,8 @@ def spmv(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -934,8 +934,8 @@ def hyperball(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1067,8 +1067,8 @@ def cdlp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1197,8 +1197,8 @@ def kcore(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1324,8 +1324,8 @@ def triangles(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1451,8 +1451,8 @@ def lcc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1581,8 +1581,8 @@ def mis(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1728,8 +1728,8 @@ def conductance(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -1894,8 +1894,8 @@ def bp(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -2047,8 +2047,8 @@ def als(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -2179,8 +2179,8 @@ def scc(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the
@@ -2321,8 +2321,8 @@ def mcst(
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
         caches]
-    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges
-        and updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    read_size : Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+        512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
         512KiB]
     write_size : Bytes of a write to storage, likewise
     in_flight : Requests that each thread has in flight, 1 to 256; their memory is part of the

@@ -118,9 +118,9 @@ fn sizes(
         series: series.into_iter().collect::<Result<_>>()?,
         paper: "Of 16 MB, 1 MB and 64 KB, 1 MB is the best in the cloud and 16 MB on a machine's \
                 own disks; sizes of reads and of writes apart would be better still.",
-        notes: "A request of 16 MiB is 32 of 512 KiB side by side, as many as the system makes of \
-                it anyway, which sends a device 1,280 KiB at most; one of 1 MiB is two. Throttled \
-                devices take no time for a request, as those of the figures above.",
+        notes: "A request of 16 MiB is one of the system, where slabs lie side by side, and that \
+                sends a device 1,280 KiB at most. Throttled devices take no time for a request, as \
+                those of the figures above.",
     })
 }
 

@@ -251,6 +251,20 @@ impl StoreError {
                 Self::Remote { file: file.clone(), what: what.clone(), kind: *kind }
             }
             Self::Missing { file } => Self::Missing { file: file.clone() },
+            Self::Ended { file, offset, need, have } => {
+                let (offset, need, have) = (*offset, *need, *have);
+                Self::Ended { file: file.clone(), offset, need, have }
+            }
+            Self::Full { directory } => Self::Full { directory: directory.clone() },
+            Self::Poisoned { file } => Self::Poisoned { file: file.clone() },
+            Self::Transfer { what, file, offset, bytes, source } => {
+                let source = source.raw_os_error().map_or_else(
+                    || io::Error::new(source.kind(), source.to_string()),
+                    io::Error::from_raw_os_error,
+                );
+                let (offset, bytes) = (*offset, *bytes);
+                Self::Transfer { what, file: file.clone(), offset, bytes, source }
+            }
             other => Self::Request(other.to_string()),
         }
     }

@@ -183,7 +183,7 @@ fn no_run_takes_more_than_its_plan_and_its_budget_say() {
     let requests = [
         none,
         Requests { in_flight: Some(24), ..none },
-        none,
+        Requests { read_bytes: Some(4 << 20), write_bytes: Some(2 << 20), ..none },
         Requests { read_bytes: Some(1 << 14), write_bytes: Some(1 << 16), ..none },
         Requests { in_flight: Some(1), ..none },
         Requests { write_bytes: Some(1 << 13), in_flight: Some(256), ..none },

@@ -56,8 +56,8 @@ pub(crate) struct ResourceArgs {
     #[arg(long, value_name = "BITS", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(6..=20))]
     pub(crate) block_bits: Option<u32>,
-    /// Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; of edges and
-    /// updates 512KiB, as they lie there [default: as a probe kept with the graph says, else
+    /// Bytes of a read from storage at most, a power of two from 4KiB to 64MiB; beyond
+    /// 512KiB of edges that lie side by side [default: as a probe kept with the graph says, else
     /// 512KiB]
     #[arg(long, value_name = "SIZE", help_heading = "Advanced", hide_short_help = true)]
     #[arg(value_parser = request_bytes)]

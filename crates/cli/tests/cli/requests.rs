@@ -66,6 +66,32 @@ fn reports_and_plans_say_how_storage_is_asked() {
     assert!(plan.contains("through the page cache"), "{plan}");
 }
 
+/// Slabs of a graph that was kept with large writes lie side by side, and are read so.
+#[test]
+fn neighbours_of_a_kept_graph_come_by_one_request() {
+    let sandbox = Sandbox::new();
+    sandbox.must("ingest rmat:20 -q -o usual --threads 2");
+    sandbox.must("ingest rmat:20 -q -o joined --threads 2 --write-size 4MiB --in-flight 2");
+    sandbox.must("check joined -q");
+    let run = |graph: &str, more: &str| -> (Vec<u8>, Value) {
+        let line = format!("run pagerank {graph} --iterations 4 --threads 2 --edge-memory 0 -q");
+        sandbox.must(&format!("{line} -o r.csv --report r.json {more}"));
+        (sandbox.read("r.csv"), serde_json::from_slice(&sandbox.read("r.json")).unwrap())
+    };
+    let (expected, usual) = run("usual", "");
+    let reads = |report: &Value| report["storage"]["reads"].as_u64().unwrap();
+    for (more, in_flight) in [("", 2), ("--in-flight 1", 1), ("--in-flight 3 --io cached", 3)] {
+        let (found, report) = run("joined", &format!("--read-size 4MiB {more}"));
+        assert!(found == expected, "{more}");
+        let requests = &report["plan"]["requests"];
+        assert_eq!((requests["read_bytes"].as_u64(), requests["reads_in_flight"].as_u64()), {
+            (Some(4 << 20), Some(in_flight))
+        });
+        assert_eq!(report["storage"]["bytes_read"], usual["storage"]["bytes_read"], "{more}");
+        assert!(2 * reads(&report) < reads(&usual), "{more}: {report} {usual}");
+    }
+}
+
 #[test]
 fn requests_that_no_device_is_asked_for_are_refused() {
     let sandbox = Sandbox::new();

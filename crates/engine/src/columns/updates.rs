@@ -1,8 +1,9 @@
 //! Updates that wait on storage, in update chunks (X-Stream, section 3; Chaos, section 5).
 //!
-//! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes; a slab's
-//! place is used again when all of its chunks were gathered. Where the settings say so each lies in
-//! a frame: then less is written and read, and a place takes the room that it takes without one.
+//! Chunks ([`crate::kernels::update_chunk`]) lie in slabs beside those of other stripes, and slabs
+//! in blocks, one each unless a request may be larger. A block is used again when all of its chunks
+//! were gathered. Where the settings say so each chunk lies in a frame: then less is written and
+//! read, and a block takes the room that it takes without them.
 //!
 //! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
 //! that were written: a place that was used before holds another turn. Checked in `Incoming::next`.
@@ -10,7 +11,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytemuck::{Pod, cast_slice};
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
@@ -26,18 +27,20 @@ use crate::kernels::update_chunk::{
     self, Records as ChunkRecords, SECTION, UpdateKey, chunk_bytes,
 };
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
-use crate::machine::storage::{Storage, slabs_read, slabs_written};
+use crate::machine::storage::{Storage, slabs_joined, slabs_read, slabs_written};
 use crate::machine::sync::lock;
 
 const _: () = assert!(size_of::<UpdateChunk>() as u64 == CHUNK_ENTRY_BYTES);
 
-/// Places for slabs of updates, or for shorter pieces, used again and again.
+/// Blocks for slabs of updates, or for shorter pieces, used again and again.
 pub(crate) struct Pool {
     volume: Arc<Volume>,
     io: IoOptions,
     graph: u64,
     framing: Framing,
     piece_bytes: usize,
+    /// Pieces of a block.
+    joined: usize,
     free: Mutex<Vec<Place>>,
 }
 
@@ -58,25 +61,39 @@ impl Pool {
         let framing = Framing::of_updates(&graph.plan);
         let (volume, graph) = (storage.scratch(need)?, graph.id.0);
         let (io, free) = (storage.io.clone(), Mutex::default());
-        Ok(Arc::new(Self { volume, io, graph, framing, piece_bytes, free }))
+        // Pieces are there so that places come free soon.
+        let joined = if piece_bytes < SLAB_BYTES { 1 } else { slabs_joined(&io.requests, true) };
+        Ok(Arc::new(Self { volume, io, graph, framing, piece_bytes, joined, free }))
     }
 
-    fn take(self: &Arc<Self>) -> Spot {
+    fn take(self: &Arc<Self>) -> Block {
         let free = lock(&self.free).pop();
-        let place = free.unwrap_or_else(|| self.volume.reserve(self.piece_bytes as u32));
-        Spot { place, pool: Arc::clone(self) }
+        let bytes = (self.joined * self.piece_bytes) as u32;
+        let place = free.unwrap_or_else(|| self.volume.reserve(bytes));
+        Block { place, pool: Arc::clone(self) }
     }
 }
 
-/// A slab's place, given back when it is dropped.
-struct Spot {
+/// Room for slabs, given back when it is dropped.
+struct Block {
     place: Place,
     pool: Arc<Pool>,
 }
 
-impl Drop for Spot {
+impl Drop for Block {
     fn drop(&mut self) {
         lock(&self.pool.free).push(self.place);
+    }
+}
+
+/// A slab's place. It is chosen when the slab is full, so that neighbours leave no gap.
+#[derive(Default)]
+struct Spot(OnceLock<(Place, Arc<Block>)>);
+
+impl Spot {
+    fn place(&self) -> Result<Place, EngineError> {
+        let none = || EngineError::internal("updates were looked for before they were written");
+        self.0.get().map(|(place, _)| *place).ok_or_else(none)
     }
 }
 
@@ -97,6 +114,8 @@ pub(crate) struct Writer {
     framer: Framer,
     open: Option<(Slab, Arc<Spot>)>,
     filled: usize,
+    /// The block of the next slab, and bytes of it that are taken.
+    block: Option<(Arc<Block>, usize)>,
     /// Chunks that were put since they were taken last.
     chunks: Vec<UpdateChunk>,
 }
@@ -105,7 +124,8 @@ impl Writer {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
         let queue = Queue::new(&pool.io, slabs_written(&pool.io.requests))?;
         let (pool, arena, framer) = (Arc::clone(pool), arena.clone(), Framer::default());
-        Ok(Self { pool, arena, queue, framer, open: None, filled: 0, chunks: Vec::new() })
+        let (open, block, chunks) = (None, None, Vec::new());
+        Ok(Self { pool, arena, queue, framer, open, filled: 0, block, chunks })
     }
 
     /// Records of a chunk, at most.
@@ -114,7 +134,7 @@ impl Writer {
     }
 
     /// Records of `width` bytes that the next chunk may have.
-    fn room(&self, width: usize) -> usize {
+    fn records_left(&self, width: usize) -> usize {
         let left = SLAB_BYTES - self.filled;
         if left < SLAB_BYTES / SLAB_REST as usize {
             return Self::records_max(width);
@@ -133,7 +153,7 @@ impl Writer {
     ) -> Result<u64, EngineError> {
         let (mut first, mut written) = (0, 0);
         while first < records.len() {
-            let chunk = records.part(first, self.room(records.width()));
+            let chunk = records.part(first, self.records_left(records.width()));
             let here = match updates {
                 Some(updates) if first == 0 => updates,
                 Some(_) => 0,
@@ -171,7 +191,7 @@ impl Writer {
         }
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => (self.arena.take()?, Arc::new(self.pool.take())),
+            None => (self.arena.take()?, Arc::default()),
         };
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
@@ -195,14 +215,34 @@ impl Writer {
         while self.queue.in_flight() >= depth {
             self.queue.wait()?;
         }
-        let place = Place { bytes: filled as u32, ..spot.place };
+        let (block, begin) = self.room(filled);
+        let offset = block.place.offset + begin as u64;
+        let place = Place { offset, bytes: filled as u32, ..block.place };
         slab.bytes_mut()[filled..place.rounded_bytes()].fill(0);
+        // It is set once, here.
+        let _ = spot.0.set((place, block));
         Ok(self.queue.write(&self.pool.volume, place, slab, 0)?)
+    }
+
+    /// Room for the first bytes of a slab: its block, and where that begins in it.
+    fn room(&mut self, bytes: usize) -> (Arc<Block>, usize) {
+        let rounded = bytes.next_multiple_of(ALIGN);
+        let has_room = |(block, taken): &mut (Arc<Block>, usize)| {
+            *taken + rounded <= block.place.bytes as usize
+        };
+        let last = self.block.take_if(has_room);
+        let (block, begin) = last.unwrap_or_else(|| (Arc::new(self.pool.take()), 0));
+        // A block of one slab holds no other, and comes free with it.
+        if self.pool.joined > 1 {
+            self.block = Some((Arc::clone(&block), begin + rounded));
+        }
+        (block, begin)
     }
 
     /// Waits until all is written, and hands over the chunks.
     pub(crate) fn finish(&mut self) -> Result<Vec<UpdateChunk>, EngineError> {
         self.close()?;
+        self.block = None;
         while self.queue.wait()?.is_some() {}
         Ok(std::mem::take(&mut self.chunks))
     }
@@ -363,7 +403,7 @@ impl Incoming<'_> {
         let Reader { pool, arena, queue, .. } = &mut *self.reader;
         let depth = slabs_read(&pool.io.requests);
         while self.issued < self.runs.len().min(self.number + depth) {
-            let place = pages(self.runs[self.issued]).1;
+            let place = pages(self.runs[self.issued])?.1;
             queue.read(&pool.volume, place, arena.take()?, self.issued as u64)?;
             self.arrived.push_back(None);
             self.issued += 1;
@@ -376,7 +416,7 @@ impl Incoming<'_> {
             let what = "updates were asked for and never fetched";
             return Err(EngineError::internal(what));
         };
-        self.held = Some((slab, pages(self.runs[self.number]).0));
+        self.held = Some((slab, pages(self.runs[self.number])?.0));
         Ok(())
     }
 
@@ -388,14 +428,17 @@ impl Incoming<'_> {
 
 /// The error of a run that is not what was written.
 fn damaged(pool: &Pool, run: &[UpdateChunk]) -> EngineError {
-    pool.volume.damaged(pages(run).1, "updates are not what was written").into()
+    match pages(run) {
+        Ok((_, place)) => pool.volume.damaged(place, "updates are not what was written").into(),
+        Err(error) => error,
+    }
 }
 
 /// The pages of a slab that some of its chunks lie in, and where they begin in it.
-fn pages(run: &[UpdateChunk]) -> (usize, Place) {
+fn pages(run: &[UpdateChunk]) -> Result<(usize, Place), EngineError> {
     let start = run.iter().map(|chunk| chunk.range.start).min().unwrap_or(0) / ALIGN * ALIGN;
     let end = run.iter().map(|chunk| chunk.range.end).max().unwrap_or(start);
-    let slab = run[0].spot.place;
+    let slab = run[0].spot.place()?;
     let place = Place { offset: slab.offset + start as u64, bytes: (end - start) as u32, ..slab };
-    (start, place)
+    Ok((start, place))
 }

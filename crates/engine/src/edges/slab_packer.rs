@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use welter_store::header::{CellId, Label};
+use welter_store::io::ALIGN;
 
 use crate::EngineError;
 use crate::edges::footprint::CHUNK_BYTES_MAX;
@@ -33,11 +34,23 @@ pub(crate) struct SlabPacker {
     /// Edges of the open chunk, its tiles and their sources.
     chunk: Contents,
     /// Chunks in the open slab.
-    open: Vec<(CellId, u32, Contents, Range<usize>)>,
+    open: Vec<OpenChunk>,
     placed: Vec<ChunkPlace>,
+    /// Slabs that will be written by one request.
+    together: Vec<Packed>,
     writer: Option<SlabWriter>,
     framer: Framer,
 }
+
+/// A slab that is full and has no place yet.
+struct Packed {
+    slab: Slab,
+    bytes: usize,
+    chunks: Vec<OpenChunk>,
+}
+
+/// A chunk in a slab: cell, number, contents, and its bytes there.
+type OpenChunk = (CellId, u32, Contents, Range<usize>);
 
 /// Edges of a chunk, and how they are written.
 #[derive(Clone, Default)]
@@ -56,6 +69,7 @@ impl SlabPacker {
             chunk: Contents::default(),
             open: Vec::new(),
             placed: Vec::new(),
+            together: Vec::new(),
             writer,
             framer: Framer::default(),
         })
@@ -112,12 +126,45 @@ impl SlabPacker {
             (Some(keep), Some(writer)) if !keep.stays(edges, arena) => {
                 let chunks = self.open.iter_mut().map(|(_, _, _, range)| range).collect();
                 let bytes = self.framer.frame(&keep.framing, &mut slab, chunks);
+                let joined = writer.joined();
+                if joined > 1 {
+                    let chunks = std::mem::take(&mut self.open);
+                    self.together.push(Packed { slab, bytes, chunks });
+                    return if self.together.len() == joined {
+                        self.write_together()
+                    } else {
+                        writer.leave_room(self.together.len())
+                    };
+                }
                 SlabLocation::Stored(writer.write(slab, bytes)?)
             }
             _ => SlabLocation::Memory(slab),
         };
+        let chunks = std::mem::take(&mut self.open);
+        self.place(extent, chunks);
+        Ok(())
+    }
+
+    /// Writes slabs side by side, so that they can be read by one request too.
+    fn write_together(&mut self) -> Result<(), EngineError> {
+        let (Some(writer), false) = (&mut self.writer, self.together.is_empty()) else {
+            return Ok(());
+        };
+        let all = std::mem::take(&mut self.together);
+        let bytes = all.iter().map(|packed| packed.bytes.next_multiple_of(ALIGN) as u32).sum();
+        let (slabs, chunks): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|packed| ((packed.slab, packed.bytes), packed.chunks)).unzip();
+        let places = writer.write_together(slabs.into_iter(), bytes)?;
+        for (place, chunks) in places.into_iter().zip(chunks) {
+            self.place(SlabLocation::Stored(place), chunks);
+        }
+        Ok(())
+    }
+
+    /// Notes where chunks are.
+    fn place(&mut self, extent: SlabLocation, chunks: Vec<OpenChunk>) {
         let extent = Arc::new(extent);
-        self.placed.extend(self.open.drain(..).map(|(cell, number, chunk, range)| ChunkPlace {
+        self.placed.extend(chunks.into_iter().map(|(cell, number, chunk, range)| ChunkPlace {
             cell,
             number,
             edges: chunk.edges,
@@ -127,7 +174,6 @@ impl SlabPacker {
             range,
             sound: Sound::new(true),
         }));
-        Ok(())
     }
 
     /// All chunks that were put here.
@@ -137,6 +183,7 @@ impl SlabPacker {
         arena: &Arena,
     ) -> Result<Vec<ChunkPlace>, EngineError> {
         self.close(keep, arena)?;
+        self.write_together()?;
         if let Some(writer) = &mut self.writer {
             writer.finish()?;
         }

@@ -76,7 +76,7 @@ impl KeptGraph {
         let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
         let threads = workers.threads();
         workers.each(|worker| {
-            let together = self.side_by_side();
+            let together = Self::side_by_side(&self.io);
             let depth =
                 slabs_read(&self.io.requests).max(if together > 1 { 2 * together } else { 1 });
             let mut queue = Queue::reading(&self.io, depth)?;

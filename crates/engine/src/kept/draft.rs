@@ -103,7 +103,7 @@ impl Drop for Draft {
 }
 
 /// How the temporary names of a directory begin.
-fn prefix(target: &Path) -> Option<OsString> {
+pub(super) fn prefix(target: &Path) -> Option<OsString> {
     let mut prefix = OsString::from(".");
     prefix.push(target.file_name()?);
     prefix.push(".tmp-");
@@ -111,7 +111,7 @@ fn prefix(target: &Path) -> Option<OsString> {
 }
 
 /// A lock on a directory, if no process has one and it is still there.
-fn lock(directory: &Path) -> Option<File> {
+pub(super) fn lock(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     let (held, found) = (file.metadata().ok()?, fs::symlink_metadata(directory).ok()?);
@@ -144,7 +144,7 @@ pub(super) fn clear(target: &Path) -> StaleStaging {
 }
 
 /// Whether a name is the prefix and numbers of processes and attempts.
-fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
+pub(super) fn is_temporary(name: &OsStr, prefix: &OsStr) -> bool {
     let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
     rest.is_some_and(|rest| {
         !rest.is_empty() && rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')

@@ -171,7 +171,7 @@ impl KeptGraph {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<OnceLock<Resident>>, EngineError> {
-        let together = self.side_by_side();
+        let together = Self::side_by_side(io);
         let stay = staying(plan, &directory.runs, self.manifest.edges, together);
         let bytes = stay.iter().map(|run| directory.runs[*run].place.rounded_bytes() as u64).sum();
         let phase = progress.phase("load", Unit::Bytes, Some(bytes));

@@ -178,6 +178,7 @@ impl Manifest {
             encoding: self.encoding,
             compression: self.compression,
             in_flight: None,
+            probed: false,
         }
     }
 

@@ -37,6 +37,7 @@ mod manifest;
 mod rates;
 mod remove;
 mod send;
+mod staging;
 mod stream;
 
 use std::path::{Path, PathBuf};
@@ -59,12 +60,14 @@ pub use self::leftovers::{OrphanedObjects, clear_elsewhere};
 pub use self::manifest::{KeptFile, KeptIds, Manifest};
 pub use self::remove::{remove, remove_draft};
 pub use self::send::refuse_to_replace;
+pub use self::staging::Staging;
 pub use self::stream::KeptStream;
 
 use self::directory::{Directory, Entry};
 use crate::EngineError;
 use crate::kernels::vertices::Vertices;
 use crate::machine::figures::Machine;
+use crate::machine::storage::slabs_joined;
 use crate::plan::{KeptShape, Layout, Plan, Settings};
 
 /// Name of the manifest.
@@ -162,8 +165,9 @@ impl KeptGraph {
         let elsewhere = elsewhere + self.cache_bytes(threads as u64);
         let held_bytes = settings.held_bytes + self.ids_bytes() + elsewhere;
         let settings = Settings { held_bytes, ..*settings };
-        let plan = |in_flight, settings: &Settings| {
-            let shape = KeptShape { in_flight, ..self.manifest.shape() };
+        let plan = |in_flight: Option<u64>, settings: &Settings| {
+            let probed = in_flight.is_some() && self.io.remote.is_none();
+            let shape = KeptShape { in_flight, probed, ..self.manifest.shape() };
             Plan::of_kept(&shape, layout, settings, machine)
         };
         match plan(None, &settings) {
@@ -286,8 +290,9 @@ impl KeptGraph {
     }
 
     /// Extents that are dealt to one worker, or left out, together.
-    fn side_by_side(&self) -> usize {
-        if self.io.remote.is_some() { ELSEWHERE_SIDE_BY_SIDE } else { 1 }
+    fn side_by_side(io: &IoOptions) -> usize {
+        let here = || slabs_joined(&io.requests, false);
+        if io.remote.is_some() { ELSEWHERE_SIDE_BY_SIDE } else { here() }
     }
 
     /// Whether chunks may lie in frames.

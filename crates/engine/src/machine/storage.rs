@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use welter_store::io::{IoOptions, IoTotals, Place, Queue, Requests, Volume};
+use welter_store::io::{ALIGN, IoOptions, IoTotals, Place, Queue, Requests, Volume};
 
 use crate::EngineError;
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
@@ -20,12 +20,30 @@ pub(crate) const DEPTH: usize = 4;
 
 /// Slabs that a worker reads at a time under these settings.
 pub(crate) fn slabs_read(requests: &Requests) -> usize {
-    requests.places(SLAB_BYTES, false).unwrap_or(DEPTH)
+    slabs_at_a_time(requests, false)
 }
 
 /// Slabs that a worker writes at a time under these settings.
 pub(crate) fn slabs_written(requests: &Requests) -> usize {
-    requests.places(SLAB_BYTES, true).unwrap_or(DEPTH)
+    slabs_at_a_time(requests, true)
+}
+
+/// Slabs that hold the requests in flight. Of requests that are larger than a slab there are two
+/// where no number is said: one is on its way while the slabs of another are used.
+fn slabs_at_a_time(requests: &Requests, to_write: bool) -> usize {
+    let joined = slabs_joined(requests, to_write);
+    let said = requests.places(SLAB_BYTES, to_write).map(|slabs| slabs * joined);
+    said.unwrap_or(if joined > 1 { DEPTH.max(2 * joined) } else { DEPTH })
+}
+
+/// Slabs that one request moves, if they are neighbours.
+pub(crate) fn slabs_joined(requests: &Requests, to_write: bool) -> usize {
+    requests.joined(SLAB_BYTES, to_write)
+}
+
+/// Whether the settings say how many slabs are in flight.
+pub(crate) fn says_slabs(requests: &Requests, to_write: bool) -> bool {
+    requests.in_flight.is_some() || slabs_joined(requests, to_write) > 1
 }
 
 /// How long room is waited for that files of this run may still be giving back. Blocks of a file
@@ -136,6 +154,8 @@ pub(crate) fn read_rate(
     places: &[Place],
     arena: &Arena,
 ) -> Result<u64, EngineError> {
+    // As many again are timed, however many a run has in flight.
+    let depth = depth.min(places.len() / 2).max(1);
     let mut queue = Queue::reading(io, depth)?;
     // The first ones wait for the device to wake up.
     let (warm, timed) = places.split_at(depth.min(places.len()));
@@ -165,23 +185,69 @@ pub(crate) struct SlabWriter {
     queue: Queue<Slab>,
     /// Slabs on their way at most.
     depth: usize,
+    /// Slabs that one request moves.
+    joined: usize,
+    /// Room that comes next, which belongs to this writer.
+    room: Option<Place>,
 }
 
 impl SlabWriter {
     pub(crate) fn new(volume: &Arc<Volume>, io: &IoOptions) -> Result<Self, EngineError> {
-        let depth = slabs_written(&io.requests);
-        Ok(Self { volume: Arc::clone(volume), queue: Queue::new(io, depth)?, depth })
+        let (depth, joined) = (slabs_written(&io.requests), slabs_joined(&io.requests, true));
+        let (volume, queue) = (Arc::clone(volume), Queue::new(io, depth)?);
+        Ok(Self { volume, queue, depth, joined, room: None })
     }
 
-    /// Writes the first bytes of a slab, some time.
-    pub(crate) fn write(&mut self, mut slab: Slab, bytes: usize) -> Result<Place, EngineError> {
-        while self.queue.in_flight() >= self.depth {
+    /// Writes the first bytes of a slab, some time. Where several slabs are a request there may be
+    /// holes between the places of writers.
+    pub(crate) fn write(&mut self, slab: Slab, bytes: usize) -> Result<Place, EngineError> {
+        self.leave_room(1)?;
+        let rounded = bytes.next_multiple_of(ALIGN) as u32;
+        let room = match self.room.take_if(|room| room.bytes >= rounded) {
+            Some(room) => room,
+            None if self.joined > 1 => self.volume.reserve((self.joined * SLAB_BYTES) as u32),
+            None => self.volume.reserve(rounded),
+        };
+        let (offset, left) = (room.offset + u64::from(rounded), room.bytes - rounded);
+        self.room = Some(Place { offset, bytes: left, ..room });
+        let place = Place { bytes: bytes as u32, ..room };
+        self.begin(slab, place)?;
+        Ok(place)
+    }
+
+    /// Slabs that are written at once.
+    pub(crate) fn joined(&self) -> usize {
+        self.joined
+    }
+
+    /// Waits until `slabs` slabs more may be in memory, to be written later.
+    pub(crate) fn leave_room(&mut self, slabs: usize) -> Result<(), EngineError> {
+        while self.queue.in_flight() > 0 && self.queue.in_flight() + slabs > self.depth {
             self.queue.wait()?;
         }
-        let place = self.volume.reserve(bytes as u32);
-        slab.bytes_mut()[bytes..place.rounded_bytes()].fill(0);
-        self.queue.write(&self.volume, place, slab, 0)?;
-        Ok(place)
+        Ok(())
+    }
+
+    /// Writes the first bytes of slabs side by side, some time, and says where, in their order.
+    pub(crate) fn write_together(
+        &mut self,
+        slabs: impl Iterator<Item = (Slab, usize)>,
+        bytes: u32,
+    ) -> Result<Vec<Place>, EngineError> {
+        let mut room = self.volume.reserve(bytes);
+        let mut places = Vec::new();
+        for (slab, bytes) in slabs {
+            let place = Place { bytes: bytes as u32, ..room };
+            room.offset += place.rounded_bytes() as u64;
+            self.begin(slab, place)?;
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    fn begin(&mut self, mut slab: Slab, place: Place) -> Result<(), EngineError> {
+        slab.bytes_mut()[place.bytes as usize..place.rounded_bytes()].fill(0);
+        Ok(self.queue.write(&self.volume, place, slab, 0)?)
     }
 
     /// Waits until all is written.

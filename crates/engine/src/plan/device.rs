@@ -9,7 +9,7 @@ use welter_store::io::{IN_FLIGHT_MOST, Requests};
 use welter_store::probe::{Probe, Rate};
 
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{DEPTH, says_slabs};
 use crate::machine::throughput::Throughput;
 
 /// Slabs in flight that each worker has at least,
@@ -75,7 +75,7 @@ impl Device {
         let read_bytes = said.read_bytes.or(self.read_bytes);
         let write_bytes = said.write_bytes.or(self.write_bytes);
         let requests = Requests { read_bytes, write_bytes, ..said };
-        if said.in_flight.is_some() {
+        if says_slabs(&said, false) || says_slabs(&said, true) {
             return requests;
         }
         let slab = SLAB_BYTES as u64;
@@ -131,6 +131,8 @@ mod tests {
         assert_eq!(of(none, 64 * MIB), none);
         assert_eq!(of(none, 128 * MIB), Requests { in_flight: Some(8), ..none });
         let said = Requests { in_flight: Some(3), read_bytes: Some(4096), ..none };
+        assert_eq!(of(said, 1 << 30), said);
+        let said = Requests { write_bytes: Some(1 << 20), ..none };
         assert_eq!(of(said, 1 << 30), said);
         let shallow = device(vec![rate(512 << 10, 1, 100.0)], Measured::AtStart);
         assert_eq!(shallow.requests(none, 2, 1 << 30).in_flight, Some(2));

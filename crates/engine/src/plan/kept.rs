@@ -28,7 +28,7 @@ use crate::ingest::footprint::{WORKER_BYTES, vertex_slots};
 use crate::kernels::vertices::SEGMENT_BITS;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::figures::Machine;
-use crate::machine::storage::{DEPTH, slabs_read};
+use crate::machine::storage::{DEPTH, says_slabs, slabs_read};
 
 /// Slabs in flight that each worker has at least: while one is read, another may wait for the
 /// worker to come.
@@ -64,8 +64,10 @@ pub struct KeptShape {
     pub encoding: Encoding,
     /// Compression of its chunks.
     pub compression: Compression,
-    /// Bytes of requests in flight with which its device reads best, where that was measured.
+    /// Bytes of requests in flight with which its device reads best, where that is known.
     pub in_flight: Option<u64>,
+    /// Whether a probe found that.
+    pub probed: bool,
 }
 
 impl KeptShape {
@@ -193,7 +195,8 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
     let premises = Premises { even_stripes: true, ..*premises };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
-    let storage = StoragePlan { cache_bytes, edge_states_bytes, bins: None, state, window, room };
+    let (bins, probed) = (None, kept.probed);
+    let storage = StoragePlan { cache_bytes, edge_states_bytes, bins, state, window, probed, room };
     let access = Access::Storage(storage);
     Ok(Plan { premises, access, throughput: None, memory })
 }
@@ -203,13 +206,13 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
 fn in_flight_always(kept: &KeptShape, premises: &Premises) -> usize {
     let requests = &premises.settings.requests;
     let best = kept.window(premises.threads as u64).min(DEPTH);
-    if requests.in_flight.is_some() { slabs_read(requests) } else { best }
+    if says_slabs(requests, false) { slabs_read(requests) } else { best }
 }
 
 /// Takes the memory for more slabs in flight than usual, if they are better; says how many there
 /// are then, where that was measured and the user does not say how many.
 fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<usize> {
-    if premises.settings.requests.in_flight.is_some() {
+    if says_slabs(&premises.settings.requests, false) {
         return None;
     }
     let slab = premises.account().each_worker(slabs_in_flight(1)).bytes();
@@ -294,6 +297,7 @@ mod tests {
             encoding: Encoding::Packed,
             compression: Compression::None,
             in_flight,
+            probed: in_flight.is_some(),
         }
     }
 

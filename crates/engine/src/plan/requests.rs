@@ -4,12 +4,13 @@ use super::Plan;
 use super::device::Measured;
 use super::traffic::Traffic;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::DEPTH;
+use crate::machine::storage::{slabs_joined, slabs_written};
 
 /// Requests of a run to storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequests {
-    /// Bytes of a read at most, of what lies in slabs.
+    /// Bytes of a read at most, of what lies in slabs. Of more than one slab it is if they are
+    /// neighbours.
     pub read_bytes: u64,
     /// Bytes of a write at most, likewise.
     pub write_bytes: u64,
@@ -30,7 +31,8 @@ pub struct PlannedRequests {
 impl Plan {
     /// How the device was measured that requests follow; none where the user says them all.
     fn measured(&self) -> Option<Measured> {
-        let of_graph = self.in_flight().map(|_| Measured::Probe);
+        let is_probed = self.storage().is_some_and(|storage| storage.probed);
+        let of_graph = self.in_flight().filter(|_| is_probed).map(|_| Measured::Probe);
         of_graph.or(self.premises.settings.device.map(|device| device.measured))
     }
 
@@ -38,16 +40,18 @@ impl Plan {
     pub fn requests(&self) -> Option<PlannedRequests> {
         self.storage()?;
         let requests = self.premises.settings.requests;
-        let bytes =
-            |to_write| requests.bytes(to_write).map_or(SLAB_BYTES, |most| most.min(SLAB_BYTES));
-        let [read_bytes, write_bytes] = [false, true].map(|to_write| bytes(to_write) as u64);
-        let in_flight = |usual: usize| requests.in_flight.map_or(usual as u64, u64::from);
+        let bytes = |to_write| requests.bytes(to_write).unwrap_or(SLAB_BYTES) as u64;
+        let [read_bytes, write_bytes] = [false, true].map(bytes);
+        let in_flight = |slabs: usize, to_write| {
+            let usual = slabs / slabs_joined(&requests, to_write);
+            requests.in_flight.map_or(usual as u64, u64::from)
+        };
         let Traffic { read, written } = self.traffic();
         Some(PlannedRequests {
             read_bytes,
             write_bytes,
-            reads_in_flight: in_flight(self.io_depth()),
-            writes_in_flight: in_flight(DEPTH),
+            reads_in_flight: in_flight(self.io_depth(), false),
+            writes_in_flight: in_flight(slabs_written(&requests), true),
             reads: read.div_ceil(read_bytes),
             writes: written.div_ceil(write_bytes),
             cached: requests.cached,

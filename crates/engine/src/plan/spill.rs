@@ -8,6 +8,7 @@ use super::traffic::Traffic;
 use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::kernel::BUFFER;
 use crate::machine::arena::SLAB_BYTES;
+use crate::machine::storage::slabs_joined;
 use welter_store::io::ALIGN;
 
 /// Bytes of the out-degree of a vertex.
@@ -131,7 +132,10 @@ impl SpillPlan {
         let bytes = records + self.chunks(premises) * CHUNK_FRAME_BYTES;
         // A slab is full when little is left of it, and ends with the partition.
         let full = (bytes * SLAB_REST).div_ceil((SLAB_REST - 1) * slab);
-        let slabs = full + self.partitions(premises) * premises.threads as u64;
+        let parts = self.partitions(premises) * premises.threads as u64;
+        // Slabs that one request writes lie in a block, which is used again as a whole.
+        let joined = slabs_joined(&premises.settings.requests, true) as u64;
+        let slabs = (full.div_ceil(joined) + parts) * joined;
         let turns = if self.fused && self.partitions(premises) > 1 { 2 } else { 1 };
         turns * slabs * slab
     }

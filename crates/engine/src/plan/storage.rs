@@ -187,9 +187,7 @@ pub(super) fn plan(premises: &Premises) -> Plan {
     let chunks_stored = if is_kept { 0 } else { chunks };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
     let room = room.with_edges(&premises, bins.stored, chunks_stored);
-    let bins_plan = Some(bins.plan);
-    let storage =
-        StoragePlan { cache_bytes, edge_states_bytes, bins: bins_plan, state, window: None, room };
+    let storage = StoragePlan::of_ingest(bins.plan, state, [cache_bytes, edge_states_bytes], room);
     let memory = Memory {
         held,
         input,

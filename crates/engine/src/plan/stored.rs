@@ -15,10 +15,27 @@ pub struct StoragePlan {
     pub bins: Option<BinsPlan>,
     /// Where values and signals are.
     pub state: StateAccess,
-    /// Slabs that each worker has in flight, where it was measured how many are best.
+    /// Slabs that each worker has in flight, where it is known how many are best.
     pub window: Option<usize>,
+    /// Whether a probe found that.
+    pub probed: bool,
     /// Room on storage.
     pub room: DiskUsage,
+}
+
+impl StoragePlan {
+    /// The plan of a graph that is ingested, whose device no probe of its own looked at.
+    /// `resident`: bytes of chunks that stay in memory, and of states of edges.
+    pub(super) fn of_ingest(
+        bins: BinsPlan,
+        state: StateAccess,
+        resident: [u64; 2],
+        room: DiskUsage,
+    ) -> Self {
+        let [cache_bytes, edge_states_bytes] = resident;
+        let (bins, window, probed) = (Some(bins), None, false);
+        Self { cache_bytes, edge_states_bytes, bins, state, window, probed, room }
+    }
 }
 
 /// Bins of edges that do not all stay in memory. All in bytes but numbers of bins.

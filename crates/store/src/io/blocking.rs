@@ -1,6 +1,8 @@
 //! Requests that are done by the thread that asks for them, before it continues.
 
 use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut};
+use std::sync::Arc;
 
 use super::memory::Memory;
 use super::place::Place;
@@ -61,9 +63,37 @@ pub(super) fn fetch(volume: &Volume, places: Vec<(Place, &mut [u8])>) -> Result<
 
 impl<M: Memory> Request<M> {
     /// Does it on this thread.
-    pub(super) fn run(mut self) -> Outcome<M> {
-        let result = run_to_end(&self.volume, &mut self.transfer, self.memory.bytes_mut());
+    pub(super) fn run(mut self) -> impl Iterator<Item = Outcome<M>> {
+        let result = if self.more.is_empty() {
+            run_to_end(&self.volume, &mut self.transfer, self.memory.bytes_mut())
+        } else {
+            self.run_together()
+        };
         self.ended(result)
+    }
+
+    /// Moves neighbours, which are in files of this machine.
+    fn run_together(&mut self) -> Result<(), StoreError> {
+        let volume = Arc::clone(&self.volume);
+        let Some(file) = volume.file(self.transfer.place.file) else {
+            return Err(StoreError::Request("neighbours that lie elsewhere".to_owned()));
+        };
+        loop {
+            let answer = self.transfer.step(&volume).and_then(|part| {
+                let (offset, wrote) = (self.transfer.offset(), self.transfer.wrote);
+                let slices = self.slices(part).into_iter();
+                if wrote {
+                    let slices: Vec<_> = slices.map(|slice| IoSlice::new(slice)).collect();
+                    rustix::io::pwritev(file, &slices, offset)
+                } else {
+                    let mut slices: Vec<_> = slices.map(IoSliceMut::new).collect();
+                    rustix::io::preadv(file, &mut slices, offset)
+                }
+            });
+            if self.transfer.answer(&volume, answer)? {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -78,7 +108,7 @@ impl<M> Default for Blocking<M> {
 
 impl<M: Memory> Backend<M> for Blocking<M> {
     fn submit(&mut self, request: Request<M>) -> Result<(), StoreError> {
-        self.0.push_back(request.run());
+        self.0.extend(request.run());
         Ok(())
     }
 

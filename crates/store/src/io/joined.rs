@@ -149,7 +149,7 @@ fn serve<M: Memory>(
 fn done<M: Memory>(mut run: Run<M>) -> Vec<Outcome<M>> {
     let Some(first) = run.first() else { return Vec::new() };
     if first.transfer.wrote || first.volume.remote(first.transfer.place.file).is_none() {
-        return run.into_iter().map(Request::run).collect();
+        return run.into_iter().flat_map(Request::run).collect();
     }
     let volume = Arc::clone(&first.volume);
     let places = run
@@ -158,7 +158,7 @@ fn done<M: Memory>(mut run: Run<M>) -> Vec<Outcome<M>> {
         .collect();
     let fetched = fetch(&volume, places);
     let result = || fetched.as_ref().copied().map_err(StoreError::again);
-    run.into_iter().map(|request| request.ended(result())).collect()
+    run.into_iter().flat_map(|request| request.ended(result())).collect()
 }
 
 impl<M: Memory> Backend<M> for Joined<M> {

@@ -27,9 +27,20 @@ pub struct Queue<M: Memory> {
     only_reads: bool,
     /// Places whose requests are several.
     flights: Flights<M>,
+    /// Neighbours that are one request, and wait for more of them: no longer than until the caller
+    /// has nothing else to do.
+    waiting: Option<Box<Request<RequestBuffer<M>>>>,
+    /// Places of a request at most.
+    joined_most: usize,
     /// Places that were begun and not handed back.
     places: usize,
 }
+
+/// Places of a request at most that the system takes (`UIO_MAXIOV`).
+const JOINED_MOST: usize = 1024;
+/// Requests that places of a caller are, where they are joined and no number is said: one is on its
+/// way while the places of another are used.
+const JOINED_IN_FLIGHT: usize = 2;
 
 /// More threads than this a queue has only where it is told to have as many requests in flight.
 const THREADS_MAX: usize = 16;
@@ -41,6 +52,7 @@ impl<M: Memory> Queue<M> {
     /// # Errors
     /// When `io_uring` was asked for and is refused.
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
+        let joined_most = joined_most(options, depth);
         let (depth, threads) = depths(options, depth);
         let backend: Box<dyn Backend<RequestBuffer<M>>> = match options.mode {
             _ if options.remote.is_some() => Box::new(Joined::new(depth)),
@@ -50,7 +62,7 @@ impl<M: Memory> Queue<M> {
             IoMode::Ring => Box::new(Ring::new(depth)?),
             IoMode::Blocking => Box::new(Blocking::default()),
         };
-        Ok(Self::of(backend, false))
+        Ok(Self::of(backend, false, joined_most))
     }
 
     /// A queue for reads alone: by `io_uring` where the system allows that. What has arrived is
@@ -66,12 +78,17 @@ impl<M: Memory> Queue<M> {
             IoMode::Auto if options.remote.is_none() => Ring::new(depths(options, depth).0).ok(),
             IoMode::Auto | IoMode::Ring | IoMode::Threads | IoMode::Blocking => None,
         };
-        let queue = ring.map(|ring| Self::of(Box::new(ring), true));
+        let queue = ring.map(|ring| Self::of(Box::new(ring), true, joined_most(options, depth)));
         queue.map_or_else(|| Ok(Self { only_reads: true, ..Self::new(options, depth)? }), Ok)
     }
 
-    fn of(backend: Box<dyn Backend<RequestBuffer<M>>>, only_reads: bool) -> Self {
-        Self { backend, only_reads, flights: Flights::default(), places: 0 }
+    fn of(
+        backend: Box<dyn Backend<RequestBuffer<M>>>,
+        only_reads: bool,
+        joined_most: usize,
+    ) -> Self {
+        let (flights, waiting) = (Flights::default(), None);
+        Self { backend, only_reads, flights, waiting, joined_most, places: 0 }
     }
 
     /// Begins to read `place.bytes`, rounded up, to the beginning of `memory`.
@@ -120,13 +137,65 @@ impl<M: Memory> Queue<M> {
             Some(most) if most < place.rounded_bytes() => {
                 self.begin_parts(volume, memory, (tag, place, to_write), most)?;
             }
-            _ => {
+            most => {
                 let (volume, memory) = (Arc::clone(volume), RequestBuffer::Whole(memory));
-                self.backend.submit(Request { volume, transfer, memory, tag, flight: None })?;
+                let is_here = volume.file(place.file).is_some();
+                let request = Request::new(volume, transfer, memory, tag);
+                match most.filter(|most| is_here && *most > place.rounded_bytes()) {
+                    Some(most) if self.joined_most > 1 => self.join(request, most)?,
+                    _ => self.backend.submit(request)?,
+                }
             }
         }
         self.places += 1;
         Ok(())
+    }
+
+    /// Puts a request behind those that wait, if it continues them, and begins what is complete.
+    fn join(&mut self, request: Request<RequestBuffer<M>>, most: usize) -> Result<(), StoreError> {
+        match &mut self.waiting {
+            Some(waiting) if waiting.joins(&request, most) => waiting.join(request),
+            _ => {
+                self.begin_waiting()?;
+                self.waiting = Some(Box::new(request));
+            }
+        }
+        let is_full = |waiting: &Request<_>| {
+            waiting.places() >= self.joined_most || waiting.transfer.place.rounded_bytes() >= most
+        };
+        match self.waiting.take_if(|waiting| is_full(waiting)) {
+            Some(full) => self.begin_joined(*full, 1),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins what waits.
+    fn begin_waiting(&mut self) -> Result<(), StoreError> {
+        self.waiting.take().map_or(Ok(()), |waiting| self.begin_joined(*waiting, 0))
+    }
+
+    /// Begins neighbours, of which the last `new` are not counted among the places. If they cannot
+    /// be begun all are lost, with their memory.
+    fn begin_joined(
+        &mut self,
+        request: Request<RequestBuffer<M>>,
+        new: usize,
+    ) -> Result<(), StoreError> {
+        let lost = request.places() - new;
+        self.backend.submit(request).inspect_err(|_| self.places -= lost)
+    }
+
+    /// A request that ended; what waits is begun where nothing else is left to wait for.
+    fn outcome(&mut self, wait: bool) -> Result<Option<Outcome<RequestBuffer<M>>>, StoreError> {
+        if let Some(waiting) = self.waiting.as_ref().map(|waiting| waiting.places()) {
+            if let Some(outcome) = self.backend.next(false)? {
+                return Ok(Some(outcome));
+            }
+            if wait || waiting == self.places {
+                self.begin_waiting()?;
+            }
+        }
+        self.backend.next(wait)
     }
 
     /// Begins the requests of a place, of at most `most` bytes each.
@@ -144,8 +213,8 @@ impl<M: Memory> Queue<M> {
         for ((place, _), memory) in place.parts(most).zip(parts) {
             let begun = Transfer::new(volume, place, to_write, memory.bytes());
             let begun = begun.and_then(|transfer| {
-                let (volume, flight) = (Arc::clone(volume), Some(number));
-                self.backend.submit(Request { volume, transfer, memory, tag, flight })
+                let request = Request::new(Arc::clone(volume), transfer, memory, tag);
+                self.backend.submit(Request { flight: Some(number), ..request })
             });
             if let Err(error) = begun {
                 self.flights.give_up(number, left);
@@ -180,7 +249,7 @@ impl<M: Memory> Queue<M> {
 
     /// A place that ended, and its volume.
     fn next(&mut self, wait: bool) -> Result<Option<Ended<M>>, StoreError> {
-        while let Some(Outcome { volume, flight, result }) = self.backend.next(wait)? {
+        while let Some(Outcome { volume, flight, result }) = self.outcome(wait)? {
             let ended = match flight {
                 None => Some(result.and_then(whole)),
                 // The part is gone before its place is asked for the memory.
@@ -212,6 +281,12 @@ fn whole<M>(done: Done<RequestBuffer<M>>) -> Result<Done<M>, StoreError> {
             Err(StoreError::Request(format!("{place:?}: a part of no place")))
         }
     }
+}
+
+/// Places of a request at most, for a caller that has up to `depth` of them in flight.
+fn joined_most(options: &IoOptions, depth: usize) -> usize {
+    let requests = options.requests.in_flight.map_or(JOINED_IN_FLIGHT, |said| said as usize);
+    (depth / requests.max(1)).clamp(1, JOINED_MOST)
 }
 
 /// Requests at the device at a time, and threads that do them where it is done by threads.

@@ -3,7 +3,8 @@
 //!
 //! A place of a volume is what a caller reads or writes at once, such as a slab. A request is what
 //! the device is asked for. Where nothing is said a place is one request; a smaller size cuts it
-//! into several, which are at the device side by side.
+//! into several, which are at the device side by side, and a larger one lets neighbours in a file
+//! be one, each in memory of its own.
 //!
 //! Invariant: no request is larger than its volume's settings say. Checked in [`Place::parts`].
 //! Tested by `no_request_is_larger_than_the_settings_say`.
@@ -35,6 +36,12 @@ impl Requests {
     pub fn bytes(&self, to_write: bool) -> Option<usize> {
         let bytes = if to_write { self.write_bytes } else { self.read_bytes };
         bytes.map(|bytes| (bytes as usize / ALIGN * ALIGN).max(ALIGN))
+    }
+
+    /// Places of `place_bytes` bytes that a request moves together at most, at least one: as many
+    /// as it may have bytes, if they are neighbours in their file.
+    pub fn joined(&self, place_bytes: usize, to_write: bool) -> usize {
+        self.bytes(to_write).map_or(1, |bytes| (bytes / place_bytes.max(1)).max(1))
     }
 
     /// Places of `place_bytes` bytes that hold the requests in flight, at least one, where the

@@ -1,8 +1,8 @@
 //! Requests by `io_uring`: the kernel does them and says when they are done.
 //!
 //! Invariant: the kernel knows addresses only inside memory that `flights` owns, and an entry of
-//! `flights` is emptied after the kernel's last word on it. If the ring cannot be asked any more,
-//! what is in flight is leaked rather than freed. Tested by
+//! `flights` is emptied after the kernel's last word on it, as is one of `vectors`. If the ring
+//! cannot be asked any more, what is in flight is leaked rather than freed. Tested by
 //! `a_queue_that_is_dropped_has_written_what_it_began`; checked in `Ring::drop`.
 #![expect(unsafe_code, reason = "hands addresses of memory that is owned here to the kernel")]
 
@@ -27,11 +27,29 @@ const REMINDERS: u32 = 300;
 /// Number that tells the answer to a reminder.
 const REMINDER: u64 = u64::MAX;
 
+/// A piece of memory, as the kernel takes lists of them (`struct iovec`).
+#[repr(C)]
+struct Vector {
+    begin: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: an address that is looked at by the kernel alone.
+unsafe impl Send for Vector {}
+
+impl Vector {
+    fn of(slice: &mut [u8]) -> Self {
+        Self { begin: slice.as_mut_ptr(), bytes: slice.len() }
+    }
+}
+
 /// Requests in the kernel, and those that wait for their turn.
 pub(super) struct Ring<M: Memory> {
     kernel: IoUring,
     /// Requests that the kernel works on, by the number that it was told.
     flights: Vec<Option<Request<M>>>,
+    /// Memory of the neighbours of each of them, for their next call.
+    vectors: Vec<Vec<Vector>>,
     free: Vec<usize>,
     waiting: VecDeque<Request<M>>,
     ended: VecDeque<Outcome<M>>,
@@ -49,6 +67,7 @@ impl<M: Memory> Ring<M> {
         Ok(Self {
             kernel,
             flights: (0..depth).map(|_| None).collect(),
+            vectors: (0..depth).map(|_| Vec::new()).collect(),
             free: (0..depth).rev().collect(),
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
@@ -81,7 +100,18 @@ impl<M: Memory> Ring<M> {
         let Some(file) = request.volume.file(transfer.place.file) else { return Err(Errno::BADF) };
         let file = types::Fd(file.as_raw_fd());
         let (offset, bytes) = (transfer.offset(), bytes.min(CALL_BYTES_MAX));
-        let entry: squeue::Entry = if transfer.wrote {
+        let entry: squeue::Entry = if !request.more.is_empty() {
+            let wrote = transfer.wrote;
+            let vectors = &mut self.vectors[slot];
+            vectors.clear();
+            vectors.extend(request.slices(start..start + bytes).into_iter().map(Vector::of));
+            let (first, count) = (vectors.as_ptr().cast(), vectors.len() as u32);
+            if wrote {
+                opcode::Writev::new(file, first, count).offset(offset).build()
+            } else {
+                opcode::Readv::new(file, first, count).offset(offset).build()
+            }
+        } else if transfer.wrote {
             let memory = &request.memory.bytes()[start..start + bytes];
             opcode::Write::new(file, memory.as_ptr(), bytes as u32).offset(offset).build()
         } else {
@@ -106,7 +136,7 @@ impl<M: Memory> Ring<M> {
         };
         if let Some(request) = self.flights[slot].take() {
             self.free.push(slot);
-            self.ended.push_back(request.ended(result));
+            self.ended.extend(request.ended(result));
         }
     }
 
@@ -219,6 +249,7 @@ impl<M: Memory> Drop for Ring<M> {
         while self.in_kernel() > 0 {
             if self.next(true).is_err() {
                 std::mem::forget(std::mem::take(&mut self.flights));
+                std::mem::forget(std::mem::take(&mut self.vectors));
                 return;
             }
         }

@@ -24,6 +24,7 @@ pub(super) struct Threads<M> {
     workers_max: usize,
     /// Requests that were not begun shall not be done any more.
     given_up: Arc<AtomicBool>,
+    /// Places of the requests.
     in_flight: usize,
 }
 
@@ -66,13 +67,18 @@ fn serve<M: Memory>(
             continue;
         }
         let (volume, flight) = (Arc::clone(&request.volume), request.flight);
+        let places = request.places();
         // A panic in memory of a caller must not leave the queue waiting for an answer.
-        let outcome = catch_unwind(AssertUnwindSafe(|| request.run())).unwrap_or_else(|_| {
-            let error = StoreError::Request("its memory panicked".to_owned());
-            Outcome::failed(volume, flight, error)
+        let run = AssertUnwindSafe(|| request.run().collect());
+        let outcomes: Vec<_> = catch_unwind(run).unwrap_or_else(|_| {
+            let error = || StoreError::Request("its memory panicked".to_owned());
+            let failed = || Outcome::failed(Arc::clone(&volume), flight, error());
+            std::iter::repeat_with(failed).take(places).collect()
         });
-        if answers.send(outcome).is_err() {
-            return;
+        for outcome in outcomes {
+            if answers.send(outcome).is_err() {
+                return;
+            }
         }
     }
 }
@@ -86,18 +92,21 @@ impl<M: Memory> Backend<M> for Threads<M> {
                 Err(_) if !self.workers.is_empty() => {}
                 // Where the system starts no more threads, this one does it.
                 Err(_) => {
-                    self.in_flight += 1;
-                    // The queue holds a receiver itself.
-                    let _ = self.answer.send(request.run());
+                    self.in_flight += request.places();
+                    for outcome in request.run() {
+                        // The queue holds a receiver itself.
+                        let _ = self.answer.send(outcome);
+                    }
                     return Ok(());
                 }
             }
         }
+        let places = request.places();
         let sent = self.requests.as_ref().is_some_and(|to| to.send(request).is_ok());
         if !sent {
             return Err(StoreError::Request("the threads of the queue are gone".to_owned()));
         }
-        self.in_flight += 1;
+        self.in_flight += places;
         Ok(())
     }
 

@@ -51,6 +51,11 @@ impl Transfer {
         Ok(Self { place, wrote, done: 0, stalls: 0, flip: None })
     }
 
+    /// Takes a place that begins where this one ends, rounded up.
+    pub(super) fn extend(&mut self, behind: Place) {
+        self.place.bytes = (behind.offset - self.place.offset) as u32 + behind.bytes;
+    }
+
     /// The next call to make: the part of the memory that it moves. An error is the answer to a
     /// call that fails on purpose.
     pub(super) fn step(&mut self, volume: &Volume) -> Result<Range<usize>, Errno> {
@@ -120,9 +125,14 @@ impl Transfer {
 
     /// Damages what was read, where a plan of faults says so.
     pub(super) fn damage(&self, memory: &mut [u8]) {
-        if let Some(bit) = self.flip {
-            let bit = (bit % (u64::from(self.place.bytes) * 8)) as usize;
-            memory[bit / 8] ^= 1 << (bit % 8);
+        if let Some((byte, mask)) = self.flipped() {
+            memory[byte] ^= mask;
         }
+    }
+
+    /// The byte that shall be another one than was read, and its bits that are.
+    pub(super) fn flipped(&self) -> Option<(usize, u8)> {
+        let bit = (self.flip? % (u64::from(self.place.bytes) * 8)) as usize;
+        Some((bit / 8, 1 << (bit % 8)))
     }
 }

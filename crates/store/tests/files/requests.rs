@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use welter_store::io::{Call, Fault, Faults, IoOptions, Memory, Pages, Place, Queue, Requests};
+use welter_store::StoreError;
+use welter_store::io::{
+    Call, Fault, Faults, IoOptions, Memory, Pages, Place, Queue, Requests, Volume,
+};
 
 use crate::round_trip::{run, steps};
 use crate::{all_options, content, dirty, filled, scratch_in, with_faults};
@@ -26,6 +29,200 @@ proptest! {
         for options in all_options() {
             run(&small(&options, bytes, in_flight), &steps, 2, 3);
         }
+    }
+}
+
+/// Options with requests of up to `bytes` bytes, of which two are in flight.
+fn large(options: &IoOptions, bytes: u32) -> IoOptions {
+    let (read_bytes, write_bytes) = (Some(bytes), Some(bytes));
+    let requests = Requests { read_bytes, write_bytes, ..Requests::default() };
+    IoOptions { requests, ..options.clone() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn what_was_written_together_is_read_together(
+        steps in steps(),
+        bytes in (13..27_u32).prop_map(|bits| 1 << bits),
+        in_flight in prop::option::of(1..5_u32),
+        folders in 1..3_usize,
+    ) {
+        for options in all_options() {
+            let options = large(&options, bytes);
+            let requests = Requests { in_flight, ..options.requests };
+            run(&IoOptions { requests, ..options }, &steps, folders, 12);
+        }
+    }
+}
+
+/// Eight neighbours of 5,000 bytes, and one more behind a gap.
+fn neighbours(volume: &Arc<Volume>) -> Vec<Place> {
+    let mut room = volume.reserve(20 * 8192);
+    let mut places = Vec::new();
+    for number in 0..9 {
+        room.offset += if number == 8 { 4096 } else { 0 };
+        places.push(Place { bytes: 5000, ..room });
+        room.offset += 8192;
+    }
+    places
+}
+
+/// All of them, read or written by one queue, and how each ended.
+fn moved(
+    options: &IoOptions,
+    volume: &Arc<Volume>,
+    places: &[Place],
+    to_write: bool,
+) -> Vec<Result<u64, StoreError>> {
+    let mut queue = Queue::new(options, 16).unwrap();
+    for (number, place) in places.iter().enumerate() {
+        let tag = number as u64;
+        if to_write {
+            queue.write(volume, *place, filled(*place, tag), tag).unwrap();
+        } else {
+            queue.read(volume, *place, dirty(*place), tag).unwrap();
+        }
+    }
+    assert_eq!(queue.in_flight(), places.len());
+    let mut ends = Vec::new();
+    while queue.in_flight() > 0 {
+        ends.push(queue.wait().map(|done| {
+            let done = done.unwrap();
+            assert_eq!((done.place, done.wrote), (places[done.tag as usize], to_write));
+            let bytes = &done.memory.bytes()[..done.place.bytes as usize];
+            assert!(bytes == content(done.tag, bytes.len()), "{} of {options:?}", done.tag);
+            done.tag
+        }));
+    }
+    assert!(queue.wait().unwrap().is_none());
+    ends
+}
+
+#[test]
+fn neighbours_are_one_request() {
+    for options in all_options() {
+        let folder = tempfile::tempdir().unwrap();
+        // Eight places fill one; what is behind the gap is another.
+        let options = large(&options, 8 * 8192);
+        let volume = scratch_in(folder.path(), &options);
+        let places = neighbours(&volume);
+        for to_write in [true, false] {
+            let ends = moved(&options, &volume, &places, to_write);
+            let mut tags: Vec<u64> = ends.into_iter().map(Result::unwrap).collect();
+            tags.sort_unstable();
+            assert_eq!(tags, Vec::from_iter(0..9));
+        }
+        let stats = volume.stats();
+        assert_eq!((stats.writes, stats.reads), (2, 2), "{options:?}");
+        assert_eq!((stats.bytes_written, stats.bytes_read), (9 * 8192, 9 * 8192));
+        // Places that are wanted in another order are no neighbours of those before.
+        let backwards: Vec<Place> = places[..4].iter().rev().copied().collect();
+        let mut queue = Queue::reading(&options, 16).unwrap();
+        for place in &backwards {
+            queue.read(&volume, *place, dirty(*place), 0).unwrap();
+        }
+        while queue.wait().unwrap().is_some() {}
+        assert_eq!(volume.stats().reads, 2 + 4);
+    }
+}
+
+#[test]
+fn a_caller_that_looks_for_what_has_ended_is_not_left_waiting() {
+    for options in all_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = large(&options, 1 << 20);
+        let volume = scratch_in(folder.path(), &options);
+        let places = neighbours(&volume);
+        moved(&options, &volume, &places, true);
+        let mut queue = Queue::reading(&options, 16).unwrap();
+        queue.read(&volume, places[0], dirty(places[0]), 3).unwrap();
+        let done = loop {
+            if let Some(done) = queue.try_wait().unwrap() {
+                break done;
+            }
+            std::thread::yield_now();
+        };
+        assert_eq!((done.tag, queue.in_flight()), (3, 0));
+    }
+}
+
+#[test]
+fn each_of_neighbours_fails_where_their_request_does() {
+    for options in all_options() {
+        for (call, to_write) in [(Call::Write, true), (Call::Read, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let faults = Faults::nth_of(call, 1, Fault::Errno(5));
+            let options = with_faults(&large(&options, 8 * 8192), &faults);
+            let path = folder.path().join("edges");
+            let volume = Arc::new(Volume::create(&[path], &options).unwrap());
+            let places = &neighbours(&volume)[..8];
+            if !to_write {
+                moved(&options, &volume, places, true);
+            }
+            let ends = moved(&options, &volume, places, to_write);
+            let failed: Vec<_> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
+            assert_eq!(failed.len(), places.len(), "{options:?}: {failed:?}");
+            for error in failed {
+                let said = error.to_string();
+                assert!(said.contains("edges") && said.contains("Input/output"), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn neighbours_are_continued_where_a_call_did_less() {
+    for options in all_options() {
+        for nth in 1..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let options = large(&options, 8 * 8192);
+            for call in [Call::Read, Call::Write] {
+                let options = with_faults(&options, &Faults::from(call, nth, Fault::Short));
+                let volume = scratch_in(folder.path(), &options);
+                let places = neighbours(&volume);
+                for to_write in [true, false] {
+                    let ends = moved(&options, &volume, &places, to_write);
+                    assert!(ends.iter().all(Result::is_ok), "{nth} of {options:?}: {ends:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A bit of any of the neighbours, and the end of their file before the last.
+#[test]
+fn damage_among_neighbours_is_found() {
+    for options in all_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = large(&options, 8 * 8192);
+        let path = folder.path().join("edges");
+        let volume = Volume::create(std::slice::from_ref(&path), &options);
+        let volume = Arc::new(volume.unwrap());
+        let places = &neighbours(&volume)[..8];
+        moved(&options, &volume, places, true);
+        for (bit, place) in [(0, 0), (8 * 8192 * 5 + 77, 5), (8 * (7 * 8192 + 4999) + 7, 7)] {
+            let faults = Faults::nth_of(Call::Read, 1, Fault::FlipBit(bit));
+            let bad = with_faults(&options, &faults);
+            let flipped = Volume::open(std::slice::from_ref(&path), &bad);
+            let flipped = Arc::new(flipped.unwrap());
+            let mut queue = Queue::reading(&bad, 16).unwrap();
+            for (number, place) in places.iter().enumerate() {
+                queue.read(&flipped, *place, dirty(*place), number as u64).unwrap();
+            }
+            let mut other = Vec::new();
+            while let Some(done) = queue.wait().unwrap() {
+                if done.memory.bytes()[..5000] != content(done.tag, 5000) {
+                    other.push(done.tag);
+                }
+            }
+            assert_eq!(other, [place], "bit {bit} of {options:?}");
+        }
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(7 * 8192 + 4096).unwrap();
+        let ends = moved(&options, &volume, places, false);
+        let said = |end: &Result<u64, StoreError>| matches!(end, Err(StoreError::Ended { .. }));
+        assert!(ends.len() == 8 && ends.iter().all(said), "{options:?}: {ends:?}");
     }
 }
 

@@ -17,14 +17,18 @@ fn size() -> impl Strategy<Value = Option<u32>> {
 
 fn requests() -> impl Strategy<Value = Requests> {
     let in_flight = prop::option::of(prop_oneof![1..9_u32, Just(64), Just(IN_FLIGHT_MOST)]);
-    (size(), size(), in_flight, any::<bool>()).prop_map(
+    let all = (size(), size(), in_flight, any::<bool>()).prop_map(
         |(read_bytes, write_bytes, in_flight, cached)| Requests {
             read_bytes,
             write_bytes,
             in_flight,
             cached,
         },
-    )
+    );
+    all.prop_filter("more memory than a plan has", |requests| {
+        let bytes = requests.read_bytes.max(requests.write_bytes).unwrap_or(0);
+        u64::from(requests.in_flight.unwrap_or(1)) * u64::from(bytes) <= 256 << 20
+    })
 }
 
 proptest! {
@@ -73,6 +77,30 @@ fn smaller_requests_are_more_of_them() {
     assert!(cut.1.reads > 4 * whole.1.reads, "{:?} {:?}", cut.1, whole.1);
     assert_eq!(cut.1.bytes_read, whole.1.bytes_read);
     assert!(cut.1.bytes_read / cut.1.reads <= 16 << 10);
+}
+
+#[test]
+fn larger_requests_are_fewer_of_them() {
+    let moved = |bytes, threads| {
+        let directory = folder();
+        let requests = Requests { read_bytes: bytes, write_bytes: bytes, ..Requests::default() };
+        let way = Way { requests, threads, ..Way::stored(0, &directory) };
+        let input = Box::new(edges(8 * EDGES, SLOTS, false));
+        let progress = Progress::new();
+        let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
+        let ingested = graph.storage_stats().unwrap();
+        Task::Ranks32.run(&graph, &workers, &progress).unwrap();
+        let planned = graph.plan().requests().unwrap();
+        (planned, ingested, graph.storage_stats().unwrap().since(ingested))
+    };
+    for threads in [1, 2] {
+        let (whole, joined) = (moved(None, threads), moved(Some(4 << 20), threads));
+        assert_eq!((whole.0.read_bytes, joined.0.read_bytes), (512 << 10, 4 << 20));
+        assert_eq!((joined.0.reads_in_flight, joined.0.writes_in_flight), (2, 2));
+        assert_eq!(joined.2.bytes_read, whole.2.bytes_read);
+        assert!(3 * joined.2.reads < 2 * whole.2.reads, "{:?} {:?}", joined.2, whole.2);
+        assert!(joined.1.writes < whole.1.writes, "{:?} {:?}", joined.1, whole.1);
+    }
 }
 
 #[test]
