@@ -285,6 +285,35 @@ def test_the_command_is_in_the_package(debian):
     assert os.path.basename(sys.executable)
 
 
+def test_storage_is_used_as_said_and_the_ranks_stay(tmp_path):
+    graph = welter.rmat(14)
+    expected = welter.pagerank(graph, iterations=4).to_dict()
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    states = {"checkpoint": tmp_path / "states", "checkpoint_every": 2, "checkpoint_disk": disk}
+    for options in (
+        {"compression": "zstd", "encoding": "compressed"},
+        {"read_size": "4MiB", "write_size": 1 << 20, "in_flight": 3},
+        {"read_size": "8KiB", "io": "cached"},
+        {"scratch": [tmp_path, disk], "memory": "256MiB"},
+        states,
+    ):
+        result = welter.pagerank(graph, iterations=4, edge_memory=0, **options)
+        assert result.to_dict() == expected, options
+        requests = result.report["plan"]["requests"]
+        if "in_flight" in options:
+            assert (requests["read_bytes"], requests["write_bytes"]) == (4 << 20, 1 << 20)
+            assert requests["reads_in_flight"] == 3
+        assert requests["io"] == options.get("io", "direct")
+    assert not (tmp_path / "states").exists() and not list(disk.iterdir())
+    spilled = {"route": "spill", "no_combine": True, "no_fuse": True, "vertices_in_memory": True}
+    ranks = welter.pagerank(graph, iterations=4, edge_memory=0, **spilled).to_dict()
+    assert ranks == pytest.approx(expected, rel=1e-9)
+    for wrong in ({"read_size": "2KiB"}, {"in_flight": 257}, {"io": "uncached"}):
+        with pytest.raises(welter.UsageError):
+            welter.pagerank(graph, edge_memory=0, **wrong)
+
+
 def test_reports_have_the_money_of_a_run(tmp_path):
     prices = tmp_path / "prices"
     prices.write_text("machine_hour = 3600\ncurrency = EUR\n")

@@ -38,10 +38,14 @@ pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
     // Where little is stored the device was not looked at.
     if plan.storage().is_some() && throughput.read < u64::MAX {
         let [read, write] = [throughput.read, throughput.write].map(|rate| rate as f64 / 1e9);
-        lines.push(format!(
-            "the limit is the {}; storage reads {read:.2} GB/s, and writes {write:.2}",
-            iteration.limit()
-        ));
+        // A bucket that is read alone is not written to.
+        let writes = if throughput.write < u64::MAX {
+            format!(", and writes {write:.2}")
+        } else {
+            String::new()
+        };
+        let limit = iteration.limit();
+        lines.push(format!("the limit is the {limit}; storage reads {read:.2} GB/s{writes}"));
     }
     lines.extend(codec.iter().flat_map(|codec| of_codec(codec, traffic)));
     format!("time      {}", lines.join(&format!("\n{:10}", "")))

@@ -1,12 +1,12 @@
 //! `welter ingest`, `welter check` and `welter remove`: graphs that are kept.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use welter_engine::kept::{self, Checked, KeepOptions, Manifest, OrphanedObjects, StaleStaging};
+use welter_engine::kept::{
+    self, Checked, KeepOptions, Manifest, OrphanedObjects, Staging, StaleStaging,
+};
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
 use welter_objects::Location;
@@ -135,36 +135,16 @@ pub(crate) fn keep(
     let target = elsewhere::trimmed(directory);
     let left = kept::clear_elsewhere(&remote, &target).unwrap_or_default();
     // A graph is made on this machine, and goes to the bucket as soon as it is whole.
-    let staging = Staging::new(session);
-    let (_, leftovers, mut notes) = session.keep(&wanted, &options(staging.0.clone()))?;
+    let scratch = session.resources.scratch().into_iter().next().unwrap_or_default();
+    let (staging, leftovers) = Staging::begin(&scratch)?;
+    let (_, _, mut notes) = session.keep(&wanted, &options(staging.graph()))?;
     if left.removed > 0 {
         let objects = counted(left.removed, "object", "objects");
         notes.push(format!("removed {objects} there, which an ingest left that did not end"));
     }
-    let kept = open(&staging.0)?;
+    let kept = open(&staging.graph())?;
     let manifest = kept.send(&remote, &target, &session.progress)?;
     Ok((manifest, leftovers, notes))
-}
-
-/// A directory for a graph on its way to a bucket, below that of temporary files; removed in the
-/// end.
-struct Staging(PathBuf);
-
-impl Staging {
-    fn new(session: &Session) -> Self {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("welter-graph-{}-{number}", std::process::id());
-        let folder = session.resources.scratch().into_iter().next().unwrap_or_default();
-        Self(folder.join(name))
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        // Where it was never made there is nothing to remove.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Reads a graph into a directory.

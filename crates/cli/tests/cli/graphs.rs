@@ -1,10 +1,12 @@
 //! Kept graphs that lie in a bucket: the answers are those of the directory, and faults of the
 //! store end a run or make no difference.
 
+use std::fs;
 use std::time::Duration;
 
 use welter_testing::bucket::{BucketServer, Fault};
 
+use crate::interrupt::wait_until;
 use crate::objects::{command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
@@ -246,4 +248,50 @@ fn what_a_killed_ingest_left_in_a_bucket_is_removed() {
     leave();
     must(&sandbox, &server, "remove s3://box/graph");
     assert_eq!(server.paths(), before);
+}
+
+#[test]
+fn what_a_killed_ingest_left_among_temporary_files_is_removed() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    sandbox.write("e.tsv", text(100));
+    let scratch = sandbox.path().join("scratch");
+    // Like what is left, and not of ours.
+    fs::create_dir_all(scratch.join("welter-graph-1-0")).unwrap();
+    fs::write(scratch.join("welter-graph-1-0/notes.txt"), "mine").unwrap();
+    let line = |name: &str| format!("ingest e.tsv -o s3://box/{name} --scratch scratch");
+    let on_its_way = || {
+        let mut paths = fs::read_dir(&scratch).unwrap().map(|entry| entry.unwrap().path());
+        paths.any(|path| path.join("graph/manifest").exists())
+    };
+    // Of one graph the store takes nothing.
+    server.fail(|request| {
+        let is_slow = request.method == "PUT" && request.path.contains("/slow/");
+        is_slow.then_some(Fault::Silent(Duration::from_mins(1)))
+    });
+    let mut child = command(&sandbox, &server, &line("slow")).spawn().unwrap();
+    wait_until("a whole graph", on_its_way);
+    // It is not taken for left over while its process lives,
+    let other = run(&sandbox, &server, &line("other"));
+    let was_there = on_its_way();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(other.code, Some(0), "{}", other.stderr);
+    assert!(!other.stderr.contains("which an ingest left"), "{}", other.stderr);
+    assert!(was_there && on_its_way());
+    // and is from then on.
+    let ended = run(&sandbox, &server, &line("next"));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("note: removed scratch/welter-graph-"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not all in it is of ours"), "{}", ended.stderr);
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
+    assert!(scratch.join("welter-graph-1-0/notes.txt").exists());
+}
+
+#[test]
+fn plans_say_what_is_known_of_a_bucket() {
+    let (sandbox, server) = begin();
+    let plan = must(&sandbox, &server, "explain pagerank s3://box/a/graph --edge-memory 0");
+    assert!(plan.contains("the limit is the "), "{plan}");
+    // No one probed it, and nothing is written there.
+    assert!(!plan.contains("probe found") && !plan.contains("and writes"), "{plan}");
 }
