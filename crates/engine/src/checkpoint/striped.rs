@@ -92,7 +92,10 @@ impl StripedWriter {
                 if !piece.is_empty() {
                     deal(&mut parts, &mut piece, &mut turn)?;
                 }
-                parts.into_iter().map(end).fold(Ok(()), Result::and)
+                // All of them know that they are whole before one is waited for, so that disks are
+                // waited for side by side: bytes lie in memory until a file is made durable.
+                let threads: Vec<_> = parts.into_iter().map(Part::close).collect();
+                threads.into_iter().map(joined).fold(Ok(()), Result::and)
             }
         }
     }
@@ -109,13 +112,20 @@ fn deal(parts: &mut Vec<Part>, piece: &mut Vec<u8>, turn: &mut usize) -> Result<
     // Its thread has ended, and says why.
     let part = parts.swap_remove(part);
     let path = part.path.clone();
-    end(part)?;
+    joined(part.close())?;
     Err(StoreError::Poisoned { file: path })
 }
 
-fn end(part: Part) -> Result<(), StoreError> {
-    let Part { pieces, thread, path } = part;
-    drop(pieces);
+type Thread = (JoinHandle<Result<(), StoreError>>, PathBuf);
+
+impl Part {
+    /// Says that no more pieces will come.
+    fn close(self) -> Thread {
+        (self.thread, self.path)
+    }
+}
+
+fn joined((thread, path): Thread) -> Result<(), StoreError> {
     thread.join().unwrap_or(Err(StoreError::Poisoned { file: path }))
 }
 
@@ -193,6 +203,28 @@ mod tests {
             found.chunks_mut(step / 2 + 1).for_each(|chunk| reader.read(chunk).unwrap());
             prop_assert!(found == all);
         }
+    }
+
+    #[test]
+    fn files_are_made_durable_side_by_side() {
+        let all = std::sync::Arc::new(std::sync::Barrier::new(3));
+        let part = |number: usize| {
+            let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
+            let all = std::sync::Arc::clone(&all);
+            let thread = thread::spawn(move || {
+                waiting.into_iter().for_each(drop);
+                // As if a device was slow: until all are at it.
+                all.wait();
+                Ok(())
+            });
+            Part { pieces, thread, path: number.to_string().into() }
+        };
+        let parts = (0..3).map(part).collect();
+        let writer = StripedWriter::Several { parts, piece: vec![1], turn: 0 };
+        let (ended, ends) = std::sync::mpsc::channel();
+        thread::spawn(move || ended.send(writer.commit()));
+        let patience = std::time::Duration::from_mins(1);
+        assert!(ends.recv_timeout(patience).is_ok_and(|end| end.is_ok()));
     }
 
     #[test]
