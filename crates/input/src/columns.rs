@@ -105,46 +105,48 @@ fn weight(
         WeightChoice::IfPresent => {}
     }
     let further = |place: &usize| !ends.contains(place);
-    let places = || (0..columns.len()).filter(further);
+    let places: Vec<usize> = (0..columns.len()).filter(further).collect();
     let name = |place: usize| columns[place].name.unwrap_or_default();
-    let called = |word: &str| places().find(|place| names::is_called(name(*place), word));
+    let called = |word| places.iter().copied().find(|&place| names::is_called(name(place), word));
     if let Some(place) = called("weight").or_else(|| called("weights")) {
         return Ok(Some(place));
     }
-    let numeric = |place: &usize| {
-        use Holds::{Dictionaries, Floats, Integers, Mostly, Numbers};
-        matches!(columns[*place].holds, Integers | Numbers | Floats | Mostly | Dictionaries)
-    };
-    let evident: Vec<usize> = places()
-        .filter(|place| numeric(place) || columns[*place].holds == Holds::Unknown)
-        .filter(|place| names::is_weight(name(*place)))
+    let evident: Vec<usize> = places
+        .iter()
+        .copied()
+        .filter(|&place| is_numeric(&columns[place]) || columns[place].holds == Holds::Unknown)
+        .filter(|&place| names::is_weight(name(place)))
         .collect();
-    let named = columns.iter().any(|column| column.name.is_some());
-    let several = |places: &[usize]| {
-        let listed = list(columns, places);
-        let what = format!(
-            "expected one column that can be the weight, found {listed} (--weight COLUMN says \
-             which it is, --no-weights that there is none)"
-        );
-        InputError::content(file, what)
-    };
     match evident[..] {
-        [place] => return Ok(Some(place)),
-        [] => {}
-        _ => return Err(several(&evident)),
+        [place] => Ok(Some(place)),
+        [] => weight_of_numbers(file, columns, (ends, &places), notes),
+        _ => Err(several(file, columns, &evident)),
     }
-    let ordinary = |place: &usize| {
-        !named || !(names::is_attribute(name(*place)) || names::is_index(name(*place)))
+}
+
+/// The column of the weights where no name says it, of those at `places`.
+fn weight_of_numbers(
+    file: &str,
+    columns: &[Column<'_>],
+    (ends, places): ([usize; 2], &[usize]),
+    notes: &mut Vec<String>,
+) -> Result<Option<usize>, InputError> {
+    let named = columns.iter().any(|column| column.name.is_some());
+    let name = |place: usize| columns[place].name.unwrap_or_default();
+    let ordinary = |place: usize| {
+        !named || !(names::is_attribute(name(place)) || names::is_index(name(place)))
     };
-    let numbers: Vec<usize> = places().filter(numeric).filter(ordinary).collect();
+    let numbers: Vec<usize> = places
+        .iter()
+        .copied()
+        .filter(|&place| is_numeric(&columns[place]) && ordinary(place))
+        .collect();
     match numbers[..] {
         [] => {
-            let words = |place: &usize| {
-                use Holds::{Mixed, Names, Others};
-                matches!(columns[*place].holds, Mixed | Names | Others)
-            };
-            let mut texts = places().filter(words).filter(|place| names::is_weight(name(*place)));
-            notes.extend(texts.next().map(|place| {
+            let mut texts = places
+                .iter()
+                .filter(|place| has_words(&columns[**place]) && names::is_weight(name(**place)));
+            notes.extend(texts.next().map(|&place| {
                 let column = show(columns, place);
                 format!("{column} holds texts and no numbers, and is not read as the weight")
             }));
@@ -163,8 +165,27 @@ fn weight(
             ));
             Ok(Some(place))
         }
-        _ => Err(several(&numbers)),
+        _ => Err(several(file, columns, &numbers)),
     }
+}
+
+fn is_numeric(column: &Column<'_>) -> bool {
+    use Holds::{Dictionaries, Floats, Integers, Mostly, Numbers};
+    matches!(column.holds, Integers | Numbers | Floats | Mostly | Dictionaries)
+}
+
+fn has_words(column: &Column<'_>) -> bool {
+    matches!(column.holds, Holds::Mixed | Holds::Names | Holds::Others)
+}
+
+/// The error where more than one column can be the weight.
+fn several(file: &str, columns: &[Column<'_>], places: &[usize]) -> InputError {
+    let what = format!(
+        "expected one column that can be the weight, found {} (--weight COLUMN says which it is, \
+         --no-weights that there is none)",
+        list(columns, places)
+    );
+    InputError::content(file, what)
 }
 
 /// Whether weights are to be read from a format whose columns are fixed: source, target, and the

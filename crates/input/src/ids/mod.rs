@@ -17,6 +17,7 @@ mod shards;
 pub(crate) mod sides;
 mod spilled;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::ThreadPool;
@@ -135,26 +136,40 @@ impl Gathered {
         if !directories.is_empty()
             && let Some(allowed) = memory_bytes_max
         {
-            let held = parts.iter().map(|placed| placed.part.bytes()).sum::<u64>();
-            let room = allowed.saturating_sub(held);
+            let room = allowed.saturating_sub(bytes_of(&parts));
             if !pool.install(|| memory_estimate::fits(&parts, &way, room)) {
-                let scratch = TempFiles::make(&directories)?;
-                let begun = AtomicU64::new(0);
-                let spill = |placed: Placed| {
-                    go_on(progress)?;
-                    let bytes = placed.part.bytes();
-                    let done = begun.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                    let spilled = Spilled::write(&scratch, placed)?;
-                    scratch.foresee(done, held).map(|()| spilled)
-                };
-                let spilled =
-                    pool.install(|| parts.into_par_iter().map(spill).collect::<Result<_, _>>())?;
-                return mapping(scratch, spilled).finish(way);
+                let (scratch, parts) = write(parts, &directories, pool, progress)?;
+                return mapping(scratch, parts).finish(way);
             }
         }
         let (edges, ids) = pool.install(|| listed(parts, way, progress))?;
         Ok(Finished { edges: Box::new(edges), ids, scratch_bytes: 0 })
     }
+}
+
+fn bytes_of(parts: &[Placed]) -> u64 {
+    parts.iter().map(|placed| placed.part.bytes()).sum()
+}
+
+/// Writes parts to temporary files.
+fn write(
+    parts: Vec<Placed>,
+    directories: &[PathBuf],
+    pool: &ThreadPool,
+    progress: &Progress,
+) -> Result<(TempFiles, Vec<Spilled>), InputError> {
+    let held = bytes_of(&parts);
+    let scratch = TempFiles::make(directories)?;
+    let begun = AtomicU64::new(0);
+    let spill = |placed: Placed| {
+        go_on(progress)?;
+        let bytes = placed.part.bytes();
+        let done = begun.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let spilled = Spilled::write(&scratch, placed)?;
+        scratch.foresee(done, held).map(|()| spilled)
+    };
+    let spilled: Result<Vec<_>, _> = pool.install(|| parts.into_par_iter().map(spill).collect());
+    spilled.map(|spilled| (scratch, spilled))
 }
 
 /// Maps ids of parts that are in memory.

@@ -69,17 +69,7 @@ impl Column {
                     let coded = DictionaryArray::try_new(places, Arc::clone(dictionary));
                     return Ok(Arc::new(coded.map_err(|error| general(&error))?));
                 }
-                match kind {
-                    DataType::Int8 => Ok(array::<Int8Type, _>(values, nulls, |v| v as i8)),
-                    DataType::Int16 => Ok(array::<Int16Type, _>(values, nulls, |v| v as i16)),
-                    DataType::Int32 => Ok(array::<Int32Type, _>(values, nulls, |v| v)),
-                    DataType::UInt8 => Ok(array::<UInt8Type, _>(values, nulls, |v| v as u8)),
-                    DataType::UInt16 => Ok(array::<UInt16Type, _>(values, nulls, |v| v as u16)),
-                    DataType::UInt32 => {
-                        Ok(array::<UInt32Type, _>(values, nulls, i32::cast_unsigned))
-                    }
-                    _ => narrow_decimals(values, nulls, kind),
-                }
+                integers(values, nulls, kind)
             }
             ColumnReader::Int64ColumnReader(reader) => {
                 let (values, nulls) = read(reader, level, rows, &0)?;
@@ -119,6 +109,19 @@ impl Column {
             }
             ColumnReader::Int96ColumnReader(_) => Err(unread(kind)),
         }
+    }
+}
+
+/// Integers and decimals that a column holds in 32 bits.
+fn integers(values: Vec<i32>, nulls: Option<NullBuffer>, kind: &DataType) -> Result<ArrayRef> {
+    match kind {
+        DataType::Int8 => Ok(array::<Int8Type, _>(values, nulls, |v| v as i8)),
+        DataType::Int16 => Ok(array::<Int16Type, _>(values, nulls, |v| v as i16)),
+        DataType::Int32 => Ok(array::<Int32Type, _>(values, nulls, |v| v)),
+        DataType::UInt8 => Ok(array::<UInt8Type, _>(values, nulls, |v| v as u8)),
+        DataType::UInt16 => Ok(array::<UInt16Type, _>(values, nulls, |v| v as u16)),
+        DataType::UInt32 => Ok(array::<UInt32Type, _>(values, nulls, i32::cast_unsigned)),
+        _ => narrow_decimals(values, nulls, kind),
     }
 }
 
