@@ -84,7 +84,7 @@ fn larger_requests_are_fewer_of_them() {
     let moved = |bytes, threads| {
         let directory = folder();
         let requests = Requests { read_bytes: bytes, write_bytes: bytes, ..Requests::default() };
-        let way = Way { requests, threads, ..Way::stored(0, &directory) };
+        let way = Way { threads, requests, ..Way::stored(0, &directory) };
         let input = Box::new(edges(8 * EDGES, SLOTS, false));
         let progress = Progress::new();
         let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
