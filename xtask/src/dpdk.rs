@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 /// Arguments of `cargo` that ask for the feature.
-pub(crate) const FEATURE: [&str; 2] = ["--features", "welter-transport/dpdk"];
+pub(crate) const FEATURE: [&str; 2] = ["--features", "welter/dpdk"];
 
 /// Whether the library can be built with.
 fn is_there() -> bool {

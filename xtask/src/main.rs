@@ -139,8 +139,8 @@ fn test(arguments: &[String]) -> Outcome {
         step("tests of lanes over DPDK", || match dpdk::feature()? {
             [] => Ok(()),
             feature => {
-                let test = ["test", "--workspace", "--test", "dpdk"];
-                cargo(&root).args(test).args(feature).finish()
+                let test = ["test", "--workspace", "--test", "dpdk", "--test", "cli"];
+                cargo(&root).args(test).args(feature).args(["--", "dpdk"]).finish()
             }
         })?;
     }

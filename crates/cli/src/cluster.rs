@@ -158,11 +158,12 @@ impl Job {
         let settings = settings(args, &program, (machines, vertices))?;
         let reading = program.reading(reading);
         let sends = args.resources.route == Some(RouteArg::Send);
-        let budget = args.resources.memory;
         let graph = (&*edges, &*listed, reading);
         let parts = PartsAt::of(&args.output)?;
         let (writes, held) = writing(place, parts.is_some(), &settings);
-        let plan = MachinePlan::of(settings, &program, graph, (&ids, held), budget)?;
+        let sent = sends.then(|| sending(args));
+        let plan =
+            MachinePlan::of(settings, sent, &program, graph, (&ids, held), args.resources.memory)?;
         let settings = plan.as_ref().map_or(settings, |plan| plan.settings);
         // A machine that sends messages reads several shares of all edges.
         let (edges, share) =
@@ -185,18 +186,14 @@ impl Job {
             messages: None,
             notes: loaded.notes,
         };
-        if sends {
-            job.messages = Some(job.sending(algorithm, sending(args))?);
-        }
+        job.messages = sends.then(|| job.sending(algorithm, args)).transpose()?;
         Ok(job)
     }
 
     /// The job of machines that send messages, if the program has updates that can be messages.
-    fn sending(
-        &self,
-        algorithm: &dyn Algorithm,
-        settings: send::Settings,
-    ) -> Result<send::Job, Failure> {
+    fn sending(&self, algorithm: &dyn Algorithm, args: &RunOptions) -> Result<send::Job, Failure> {
+        let planned = self.plan.as_ref().and_then(|plan| plan.sending.clone());
+        let settings = planned.unwrap_or_else(|| sending(args));
         let name = algorithm.entry().name;
         let cannot = |why: &str| {
             let other = match name {
@@ -297,6 +294,8 @@ impl Job {
                     Transport::Tcp => "tcp",
                     Transport::Udp => "udp",
                     Transport::Shared => "shared",
+                    #[cfg(feature = "dpdk")]
+                    Transport::Dpdk => "dpdk",
                 }),
                 partitions: finished.manifest.shape.partitions,
                 restarts: finished.restarts,

@@ -12,7 +12,7 @@ use welter_protocol::steal::Bias;
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::refused;
 use crate::args::{
-    CheckpointArgs, Cluster, CombineArg, MirrorArg, RouteArg, RunOptions, TransportArg,
+    CheckpointArgs, Cluster, ClusterArgs, CombineArg, MirrorArg, RouteArg, RunOptions, TransportArg,
 };
 use crate::choice::FallbackReason;
 use crate::failure::Failure;
@@ -54,24 +54,13 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         let is_ray = matches!(args.cluster.cluster, Some(Cluster::Ray(_)));
         check_checkpoint(checkpoint, sends, is_ray)?;
     }
-    if sends && resources.memory.is_some() {
-        let what = "--memory: of --route send edges alone are bounded";
-        return Err(unfit(what).hint("say --edge-memory, with what edges may take"));
-    }
     if !sends && resources.edge_memory.is_some() {
         return Err(refused("--edge-memory"));
     }
     if sends && copies(args) != Copies::NONE {
         return Err(unfit("--mirror: machines of --route send keep values at barriers alone"));
     }
-    match args.cluster.transport {
-        Some(_) if !sends => return Err(unfit("--transport is of --route send")),
-        Some(TransportArg::Shared) if !is_local => {
-            let what = "--transport shared: several computers have no memory in common";
-            return Err(Failure::usage(what).hint("take tcp or udp"));
-        }
-        _ => {}
-    }
+    check_transport(&args.cluster, sends, is_local)?;
     if args.cluster.combine.is_some() && !sends {
         return Err(unfit("--combine is of --route send"));
     }
@@ -79,6 +68,33 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         None | Some(RouteArg::Fold | RouteArg::Spill | RouteArg::Send) => Ok(()),
         Some(_) => Err(unfit("--route: a cluster has the routes fold, spill and send")),
     }
+}
+
+/// Refuses ways of messages that machines do not have.
+fn check_transport(args: &ClusterArgs, sends: bool, is_local: bool) -> Result<(), Failure> {
+    let has_card = args.dpdk_device.is_some();
+    let what = match args.transport {
+        Some(_) if !sends => return Err(unfit("--transport is of --route send")),
+        Some(TransportArg::Shared) if !is_local => {
+            "--transport shared: several computers have no memory in common"
+        }
+        Some(TransportArg::Dpdk) if cfg!(not(feature = "dpdk")) => {
+            let what = "--transport dpdk: this build does not have it";
+            let way = "take tcp, udp or shared, or build with `--features dpdk` where \
+                       `libdpdk-dev` is installed: docs/dpdk.md";
+            return Err(Failure::usage(what).hint(way));
+        }
+        Some(TransportArg::Dpdk) if !is_local && !has_card => {
+            "--transport dpdk: several computers want --dpdk-device, the card between them"
+        }
+        Some(TransportArg::Dpdk) if is_local && has_card => {
+            "--dpdk-device: processes of one computer have memory in place of a card"
+        }
+        Some(TransportArg::Dpdk) => return Ok(()),
+        _ if has_card => "--dpdk-device is of --transport dpdk",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(what).hint("take tcp or udp"))
 }
 
 /// The other way of an algorithm whose first one does not have the route that is forced.
@@ -110,6 +126,10 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
         None | Some(TransportArg::Tcp) => Transport::Tcp,
         Some(TransportArg::Udp) => Transport::Udp,
         Some(TransportArg::Shared) => Transport::Shared,
+        #[cfg(feature = "dpdk")]
+        Some(TransportArg::Dpdk) => Transport::Dpdk,
+        #[cfg(not(feature = "dpdk"))]
+        Some(TransportArg::Dpdk) => unreachable!("it is refused"),
     };
     let combine = match args.cluster.combine {
         None | Some(CombineArg::Auto) => Combine::Auto,
@@ -119,7 +139,32 @@ pub(crate) fn sending(args: &RunOptions) -> send::Settings {
     // Each sub-range has two threads.
     let sub_ranges = (cores / (2 * here)).clamp(1, SUB_RANGES_MAX);
     let edge_bytes = args.resources.edge_memory.unwrap_or(u64::MAX);
-    send::Settings { transport, sub_ranges, combine, edge_bytes, ..send::Settings::default() }
+    send::Settings {
+        transport,
+        #[cfg(feature = "dpdk")]
+        card: args.cluster.dpdk_device.as_ref().map(|device| send::Card {
+            device: device.clone(),
+            options: words(args.cluster.dpdk_options.as_deref()),
+        }),
+        sub_ranges,
+        combine,
+        edge_bytes,
+        faults: faults(),
+        ..send::Settings::default()
+    }
+}
+
+/// Faults that tests plant: builds that are shipped know of none.
+fn faults() -> Option<send::Faults> {
+    let text =
+        cfg!(debug_assertions).then(|| std::env::var("WELTER_TEST_FAULTS").ok()).flatten()?;
+    Some(send::Faults::of(&text).unwrap_or_else(|| panic!("WELTER_TEST_FAULTS={text}")))
+}
+
+/// Words of options that DPDK has.
+#[cfg(feature = "dpdk")]
+fn words(options: Option<&str>) -> Vec<String> {
+    options.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 pub(crate) fn unfit(what: impl Into<String>) -> Failure {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use welter_cluster::{Demand, Footprint, Settings, writing_bytes};
+use welter_cluster::{Demand, Footprint, Settings, Widths, send, writing_bytes};
 use welter_engine::plan::human_bytes;
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::ids::IdMap;
@@ -15,7 +15,7 @@ use welter_protocol::config::Route;
 use crate::algorithms::on_cluster::ClusterProgram;
 use crate::cluster_options::unfit;
 use crate::failure::Failure;
-use crate::number_format::grouped;
+use crate::number_format::{counted, grouped};
 
 /// Bytes of an edge that is in memory, with a weight.
 const EDGE_BYTES: u64 = 16;
@@ -31,6 +31,8 @@ const CLASS_BYTES: u64 = 320 << 20;
 pub(crate) struct MachinePlan {
     /// Settings of the cluster.
     pub(crate) settings: Settings,
+    /// Settings of messages, where machines send them.
+    pub(crate) sending: Option<send::Settings>,
     footprint: Footprint,
     /// Bytes of the process that writes the result, beside those of a machine.
     writing_bytes: u64,
@@ -43,11 +45,16 @@ impl MachinePlan {
     /// this process writes it. None where memory of machines is not bounded, which a budget wants.
     pub(crate) fn of(
         settings: Settings,
+        sending: Option<send::Settings>,
         program: &ClusterProgram,
         (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
         (ids, writes): (&IdMap, Option<u64>),
         budget: Option<u64>,
     ) -> Result<Option<Self>, Failure> {
+        if let Some(sending) = sending {
+            let (settings, graph) = ((settings, sending), (edges, listed, reading));
+            return Self::of_messages(settings, program, graph, (ids, writes), budget);
+        }
         let Some(widths) = program.widths else {
             return match budget {
                 Some(_) => Err(unfit("--memory: rows of triangles are not bounded by it yet")),
@@ -67,39 +74,76 @@ impl MachinePlan {
         }?;
         let demand = demand(budget);
         let Some(footprint) = settings.footprint(&demand) else { return Ok(None) };
-        let ids_bytes = if writes.is_some() { ids.bytes() } else { 0 };
-        let held = writes.unwrap_or(settings.vertices);
-        let writing_bytes = writing_bytes(held, &widths, ids_bytes);
-        let is_over = |budget: &u64| writes.is_some() && writing_bytes > *budget;
-        if let Some(budget) = budget.filter(is_over) {
-            return Err(refusal(budget, writing_bytes));
-        }
-        Ok(Some(Self { settings, footprint, writing_bytes, budget }))
+        let writing_bytes = writing(&settings, &widths, (ids, writes), budget)?;
+        Ok(Some(Self { settings, sending: None, footprint, writing_bytes, budget }))
     }
 
-    /// The plan for a person.
-    pub(crate) fn lines(&self) -> String {
-        let Self { settings, footprint, writing_bytes, budget } = self;
-        let parts = |parts: &[(&str, u64)]| {
-            let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
-            let parts = parts.map(|(name, bytes)| format!("{name} {}", human_bytes(*bytes)));
-            parts.collect::<Vec<_>>().join(", ")
+    /// The plan of a program whose updates are messages, likewise. None where it has none.
+    fn of_messages(
+        (settings, sending): (Settings, send::Settings),
+        program: &ClusterProgram,
+        (edges, listed, reading): (&dyn EdgeStream, &dyn EdgeStream, Reading),
+        (ids, writes): (&IdMap, Option<u64>),
+        budget: Option<u64>,
+    ) -> Result<Option<Self>, Failure> {
+        let (Ok(kernel), Some(widths)) = (&program.folded, program.widths) else { return Ok(None) };
+        let members = if program.has_members() { settings.vertices } else { 0 };
+        let demand = |budget| send::Demand {
+            kernel,
+            machines: settings.machines,
+            vertices: settings.vertices,
+            edges: reading.arcs(listed.edges()) + members,
+            edge_bytes: widths.edge,
+            // Each computation thread reads a share.
+            input_bytes: sending.sub_ranges as u64 * input_bytes(edges, listed, (reading, budget)),
         };
+        let within = |budget| sending.clone().within(budget, &demand(Some(budget)));
+        let sending = match budget {
+            Some(budget) => within(budget).map_err(|need| refusal(budget, least(need, within)))?,
+            None => sending.clone(),
+        };
+        let footprint = sending.footprint(&demand(budget));
+        let writing_bytes = writing(&settings, &widths, (ids, writes), budget)?;
+        let sending = Some(sending);
+        Ok(Some(Self { settings, sending, footprint, writing_bytes, budget }))
+    }
+
+    /// The line of how the graph is cut.
+    fn cut(&self) -> String {
+        let Self { settings, sending, .. } = self;
+        let machines = settings.machines;
+        if let Some(sending) = sending {
+            let sub_ranges = (machines * sending.sub_ranges) as u64;
+            let chunk = grouped(sending.chunk_edges as u64);
+            let sub_ranges = counted(sub_ranges, "sub-range", "sub-ranges");
+            return format!(
+                "{machines} machines, route send, {sub_ranges}, chunks of {chunk} edges"
+            );
+        }
         let route = match settings.route {
             Route::Fold => "fold",
             Route::Spill => "spill",
         };
         let partitions = settings.cut().map_or(0, |cut| cut.partitions.count());
+        let (partitions, chunk) =
+            (grouped(partitions.into()), grouped(settings.chunk_records.into()));
+        format!(
+            "{machines} machines, route {route}, {partitions} partitions, chunks of {chunk} edges"
+        )
+    }
+
+    /// The plan for a person.
+    pub(crate) fn lines(&self) -> String {
+        let Self { footprint, writing_bytes, budget, .. } = self;
+        let parts = |parts: &[(&str, u64)]| {
+            let parts = parts.iter().filter(|(_, bytes)| *bytes > 0);
+            let parts = parts.map(|(name, bytes)| format!("{name} {}", human_bytes(*bytes)));
+            parts.collect::<Vec<_>>().join(", ")
+        };
         let of = budget.map_or(String::new(), |budget| format!(" of {}", human_bytes(budget)));
         let mut text = String::new();
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "cluster   {} machines, route {route}, {} partitions, chunks of {} edges",
-            settings.machines,
-            grouped(partitions.into()),
-            grouped(settings.chunk_records.into()),
-        );
+        let _ = writeln!(text, "cluster   {}", self.cut());
         let _ = writeln!(
             text,
             "memory    {}{of} a machine\n          {}",
@@ -144,9 +188,25 @@ fn input_bytes(
     merging + at_hand(listed.edges().div_ceil(parts))
 }
 
+/// Bytes of the process that writes the result, if they are within the budget.
+fn writing(
+    settings: &Settings,
+    widths: &Widths,
+    (ids, writes): (&IdMap, Option<u64>),
+    budget: Option<u64>,
+) -> Result<u64, Failure> {
+    let ids_bytes = if writes.is_some() { ids.bytes() } else { 0 };
+    let bytes = writing_bytes(writes.unwrap_or(settings.vertices), widths, ids_bytes);
+    let is_over = |budget: &u64| writes.is_some() && bytes > *budget;
+    match budget.filter(is_over) {
+        Some(budget) => Err(refusal(budget, bytes)),
+        None => Ok(bytes),
+    }
+}
+
 /// The least budget that is enough, from one on that may be. With more memory more of the input
 /// stays there, up to a part of it.
-fn least(from: u64, within: impl Fn(u64) -> Result<Settings, u64>) -> u64 {
+fn least<T>(from: u64, within: impl Fn(u64) -> Result<T, u64>) -> u64 {
     let mut least = from;
     while let Err(need) = within(least) {
         least = need.max(least + 1);

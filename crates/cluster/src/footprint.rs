@@ -18,6 +18,8 @@
 //! until the machine fits ([`Settings::within`]): all machines come to the same, since all of it
 //! follows from numbers that they share.
 //!
+//! Machines of route `send` have figures of their own ([`crate::send`]).
+//!
 //! Not counted: the system's cache of files, and of a process that also writes the result what that
 //! takes ([`writing_bytes`]).
 
@@ -27,10 +29,10 @@ use crate::pool::pool_bytes;
 use crate::settings::Settings;
 
 /// Bytes that a process takes whatever it does.
-const PROCESS_BYTES: u64 = 12 << 20;
+pub(crate) const PROCESS_BYTES: u64 = 12 << 20;
 
 /// Bytes of a thread, and of a connection with its buffers.
-const THREAD_BYTES: u64 = 128 << 10;
+pub(crate) const THREAD_BYTES: u64 = 128 << 10;
 
 /// Bytes of an edge while it waits in a bin.
 const BINNED_BYTES: u64 = 16;

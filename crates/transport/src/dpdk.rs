@@ -17,6 +17,8 @@
 //! **Invariant:** nothing but datagrams of lanes is handed on, each to the lane of its port.
 //! Checked in `Shared::sort`.
 
+mod cables;
+mod pools;
 mod shim;
 
 use std::collections::VecDeque;
@@ -30,6 +32,7 @@ use std::time::{Duration, Instant};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 pub use crate::frames::Address;
+pub use cables::Cables;
 pub(crate) use shim::Packet;
 
 use crate::bucket::{Bucket, HEADROOM_BYTES, Layout};
@@ -37,7 +40,8 @@ use crate::datagrams::{Came, Datagrams};
 use crate::frames::{self, FRAME_HEAD_BYTES, FrameHead, IP_HEAD_BYTES};
 use crate::memory::Memory;
 use crate::spread::{KEY, Spread};
-use shim::{BURST, Facts, Pool, Port, RECEIVE_HEADROOM_BYTES, ReceiveQueue, SendQueue};
+use pools::Lent;
+use shim::{BURST, Facts, Port, RECEIVE_HEADROOM_BYTES, ReceiveQueue, SendQueue};
 
 /// Where the frame of a bucket begins in its memory.
 const FRAME_AT: usize = HEADROOM_BYTES - FRAME_HEAD_BYTES;
@@ -90,7 +94,7 @@ struct Shared {
     mac: [u8; 6],
     port: u16,
     lanes: u16,
-    pool: Pool,
+    pool: Lent,
     spread: Spread,
     keeps_queues: bool,
     receiving: Vec<Mutex<Receiving>>,
@@ -140,6 +144,11 @@ pub struct Dpdk {
     counts: DpdkCounts,
 }
 
+/// A device that stays open although its lanes have ended.
+pub struct Kept {
+    _shared: Arc<Shared>,
+}
+
 struct Peer {
     head: FrameHead,
     /// Queue to send by.
@@ -167,15 +176,12 @@ pub fn open(settings: &DeviceSettings) -> io::Result<Vec<Dpdk>> {
     shim::begin(&options)?;
     let mut device = Port::attach(&settings.device)?;
     let facts = device.facts()?;
-    let name = format!("welter {}", settings.device.split(',').next().unwrap_or_default());
     let room = RECEIVE_HEADROOM_BYTES.max(HEADROOM_BYTES) + FRAME_HEAD_BYTES + segment_bytes;
     let room = room.next_multiple_of(64).clamp(ROOM_BYTES_MIN, 65_535);
-    // Names of pools are short.
-    let name = name.get(..24).unwrap_or(&name);
-    let pool = Pool::new(name, settings.packets, room as u16)?;
+    let pool = pools::pool(settings.packets, room as u16)?;
     let queues = lanes.min(facts.receive_queues).min(facts.send_queues).max(1);
     let mtu = (IP_HEAD_BYTES + segment_bytes) as u32;
-    device.set_up(pool, queues, mtu, KEY)?;
+    device.set_up(pool.pool(), queues, mtu, KEY)?;
     started(&device, settings)?;
     Ok(lanes_over(settings, device.into_queues(), pool, facts))
 }
@@ -209,7 +215,7 @@ fn comes_up(device: &Port) -> bool {
 fn lanes_over(
     settings: &DeviceSettings,
     ends: Vec<(ReceiveQueue, SendQueue)>,
-    pool: Pool,
+    pool: Lent,
     facts: Facts,
 ) -> Vec<Dpdk> {
     let DeviceSettings { ip, port, lanes, .. } = *settings;
@@ -281,6 +287,19 @@ impl Dpdk {
         self.shared.receiving[0].lock().is_ok_and(|receiving| receiving.queue.is_up())
     }
 
+    /// The device, for as long as the other ends of its lanes may look into it.
+    pub fn kept(&self) -> Kept {
+        Kept { _shared: self.shared.clone() }
+    }
+
+    /// Whether a datagram has come.
+    pub fn has_come(&mut self) -> bool {
+        if self.arrived.is_empty() {
+            self.poll();
+        }
+        !self.arrived.is_empty()
+    }
+
     /// Counts so far.
     pub fn counts(&self) -> DpdkCounts {
         self.counts
@@ -288,9 +307,7 @@ impl Dpdk {
 
     /// The next datagram, if one has come.
     fn next(&mut self) -> Option<Datagram> {
-        if self.arrived.is_empty() {
-            self.poll();
-        }
+        self.has_come();
         self.arrived.pop_front()
     }
 
@@ -367,7 +384,7 @@ impl Shared {
 
 impl Datagrams for Dpdk {
     fn bucket(&mut self, layout: Layout) -> Bucket {
-        let packet = (layout.segments == 1).then(|| self.shared.pool.take()).flatten();
+        let packet = (layout.segments == 1).then(|| self.shared.pool.pool().take()).flatten();
         let packet = packet.filter(|packet| packet.room().1 >= HEADROOM_BYTES + layout.bytes());
         match packet {
             Some(packet) => Bucket::in_memory(Memory::packet(packet), layout),
@@ -400,7 +417,7 @@ impl Datagrams for Dpdk {
         let queue = *queue;
         for segment in image.chunks(segment_bytes) {
             // Without one there is no room, and what is left counts as lost.
-            let Some(mut packet) = self.shared.pool.take() else { break };
+            let Some(mut packet) = self.shared.pool.pool().take() else { break };
             let end = HEADROOM_BYTES + segment.len();
             let Some(frame) = packet.bytes_mut().get_mut(FRAME_AT..end) else {
                 let text = "a segment is longer than the device was opened for";

@@ -35,6 +35,13 @@ pub(crate) struct ClusterArgs {
     /// Way of messages between machines, on route `send`
     #[arg(long, hide = true, requires = "cluster")]
     pub(crate) transport: Option<TransportArg>,
+    /// Network card of --transport dpdk, as DPDK names it, with its options
+    #[arg(long, value_name = "DEVICE", hide = true, requires = "cluster")]
+    pub(crate) dpdk_device: Option<String>,
+    /// Options of DPDK itself, in place of those that suit the device
+    #[arg(long, value_name = "OPTIONS", hide = true, requires = "dpdk_device")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) dpdk_options: Option<String>,
     /// Whether updates of route `send` meet before they are sent [default: auto]
     #[arg(long, hide = true, requires = "cluster")]
     pub(crate) combine: Option<CombineArg>,
@@ -60,6 +67,8 @@ pub(crate) enum TransportArg {
     Udp,
     /// memory that processes of one computer share
     Shared,
+    /// packets past the kernel: docs/dpdk.md
+    Dpdk,
 }
 
 /// Blocks that lie on two machines.

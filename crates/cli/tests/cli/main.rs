@@ -22,6 +22,7 @@ mod computers;
 mod corpus;
 mod csv;
 mod disks;
+mod dpdk;
 mod duplicates;
 mod edge_cache;
 mod emulators;

@@ -38,6 +38,8 @@ impl Costs {
             // With seals, which datagrams always have.
             Some(Transport::Udp) => (1.59 + 1.63) / 8.0,
             Some(Transport::Shared) => (0.17 + 0.44) / 8.0,
+            #[cfg(feature = "dpdk")]
+            Some(Transport::Dpdk) => (0.58 + 0.91) / 8.0,
             None => (0.13 + 0.43) / 8.0,
         };
         Self { byte, message: 1.6, fold: 1.0, look: 0.6 }

@@ -24,7 +24,7 @@ use super::words::{Said, Word};
 const RANGES_MAX: u64 = 1 << 14;
 
 /// Vertices of a sub-range at most, in those of an even one.
-const WIDER: u64 = 2;
+pub(super) const WIDER: u64 = 2;
 
 /// Edges that are read at a time.
 const PIECE_EDGES: usize = 1 << 16;

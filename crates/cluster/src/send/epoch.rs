@@ -38,13 +38,14 @@ use super::edges::{Gathering, Room, record_bytes};
 use super::ending::Ending;
 use super::error::Stop;
 use super::folding::Folding;
-use super::lanes::{Open, Place, Rx, Tx};
+use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
 use super::messages::Messages;
+use super::place::Place;
 use super::scattering::Scattering;
 use super::table::Table;
 use super::threads::{Threads, spawn};
 use super::words::{Said, Word};
-use super::{Job, Transport, cutting};
+use super::{Job, Settings, Transport, cutting};
 use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
@@ -96,12 +97,15 @@ impl Epoch<'_> {
     /// Comes to a result with the machines at the table.
     pub(super) fn run(&self, table: &mut Table) -> Result<Finished, Stop> {
         let agreed = self.agree(table)?;
-        let (open, offer) = Open::offer(self.job.settings.transport, agreed.place, self.at)?;
-        let offers = self.offers(table, &offer)?;
         let Agreed { common, place, .. } = &agreed;
-        let (tx, rx) = open.lanes((*place, common), (&self.addresses, &offers), &self.ending)?;
+        let (at, directory) = (self.at, &self.checkpoints.directory());
+        let site = Site { at, directory, common, settings: &self.job.settings };
+        let (open, offer) = Open::offer(*place, site)?;
+        let offers = self.offers(table, &offer)?;
+        let led = open.lanes((*place, site), (&self.addresses, &offers), &self.ending)?;
+        let Led { tx, rx, kept } = led;
         let is_over = Arc::new(AtomicBool::new(false));
-        scope(|scope| {
+        let finished = scope(|scope| {
             let threads = self.start(scope, &agreed, (tx, rx), &is_over);
             let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
             if finished.is_err() {
@@ -109,7 +113,12 @@ impl Epoch<'_> {
             }
             is_over.store(true, Ordering::Release);
             finished
-        })
+        })?;
+        if !kept.is_empty() {
+            // No thread looks into a device now.
+            self.barrier(table, Word::default(), |_| Ok(Vec::new()))?;
+        }
+        Ok(finished)
     }
 
     fn barrier(
@@ -122,13 +131,16 @@ impl Epoch<'_> {
     }
 
     fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
-        let said = self.barrier(table, Word::default(), |_| {
+        let own = Word::default().number(self.job.settings.sub_ranges.max(1) as u64);
+        let said = self.barrier(table, own, |words| {
+            // No more than each has cores, and was planned, for.
+            let all = words.iter().map(|word| Said(word).number());
+            let sub_ranges = all.collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(1);
             let mut key = [0; 32];
             let filled = SystemRandom::new().fill(&mut key);
             filled.map_err(|_| Stop::broken("the system has no random numbers"))?;
             let Number { coordinator, count } = self.number;
             let epoch = u64::from(coordinator.wrapping_shl(8).wrapping_add(count));
-            let sub_ranges = self.job.settings.sub_ranges.max(1) as u64;
             Ok(Word::default().number(epoch).number(sub_ranges).bytes(&key).end())
         })?;
         let mut said = Said(&said);
@@ -142,7 +154,7 @@ impl Epoch<'_> {
         let sub_ranges = cut.count() as usize / machines;
         let place = Place { rank: self.rank, machines, sub_ranges };
         let cut = self.cut_by_edges(table, place, &cut)?;
-        let protection = protection(self.trust, self.job.settings.transport);
+        let protection = protection(self.trust, &self.job.settings);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
         let from = self.checkpoint(table, sub_ranges)?;
         let interval = RefCell::new(Interval::new(self.job.settings.checkpoint_every));
@@ -243,7 +255,8 @@ impl Epoch<'_> {
                 planted: job.planted.clone(),
             };
             let ways = Ways { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
-            let messages = Messages::new(tx, &destinations, edge_bytes);
+            let widths = (edge_bytes, short_bytes_max(&job.settings));
+            let messages = Messages::new(tx, &destinations, widths);
             let at = (cut.clone(), (sub_range, partition));
             let room_bytes = job.settings.grouped_bytes / place.sub_ranges as u64;
             let ways_to_send = (job.settings.combine, job.settings.transport);
@@ -468,10 +481,18 @@ impl Epoch<'_> {
 }
 
 /// Protection of buckets. On one computer connections are between processes of the user as the
-/// links are; datagrams may come from any process, so they have seals there too.
-fn protection(trust: &Trust, transport: Transport) -> Protection {
-    match (trust, transport) {
-        (Trust::Key(_), _) | (Trust::Loopback, Transport::Udp) => Protection::Sealed,
+/// links are; datagrams may come from any process, so they have seals there too, but for those of
+/// cables, which want the secret of the epoch.
+fn protection(trust: &Trust, settings: &Settings) -> Protection {
+    let is_datagram = match settings.transport {
+        Transport::Udp => true,
+        #[cfg(feature = "dpdk")]
+        Transport::Dpdk => settings.card.is_some(),
+        Transport::Tcp | Transport::Shared => false,
+    };
+    match trust {
+        Trust::Key(_) => Protection::Sealed,
+        Trust::Loopback if is_datagram => Protection::Sealed,
         _ => Protection::Trusted,
     }
 }

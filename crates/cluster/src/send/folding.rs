@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use welter_engine::chunks::FoldKernel;
-use welter_transport::{Arrived, RxLane};
+use welter_transport::{Arrived, Joined, RxLane};
 
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
 use super::gathered::Gathered;
-use super::messages::Reader;
+use super::messages::{Reader, width};
 use super::patience::Patience;
 
 /// Messages of an iteration that were folded.
@@ -52,6 +52,21 @@ struct Set {
     count: Count,
     /// Threads that have sent their last bucket.
     ends: usize,
+}
+
+impl Set {
+    fn gather(
+        &mut self,
+        kernel: &FoldKernel,
+        empty: &Receiver<Gathered>,
+        messages: (&[u32], &[u8]),
+    ) -> Result<(), Stop> {
+        let gathered = match &mut self.gathered {
+            Some(gathered) => gathered,
+            none => none.insert(empty.recv().map_err(|_| Stop::Over)?),
+        };
+        gathered.gather(kernel, messages)
+    }
 }
 
 /// The thread, with the lanes that lead to it.
@@ -81,6 +96,8 @@ struct State<'f> {
     iteration: u32,
     sets: [Set; 2],
     reader: Reader,
+    /// Messages of linked buckets.
+    joined: Joined,
     failed: Option<Stop>,
 }
 
@@ -95,6 +112,7 @@ impl<R: RxLane> Folding<R> {
             iteration: 0,
             sets: Default::default(),
             reader: Reader::default(),
+            joined: Joined::new(self.kernel.shape().record() + size_of::<u32>()),
             failed: None,
         };
         let mut patience = Patience::default();
@@ -145,7 +163,7 @@ impl State<'_> {
         let is_edges = header.iteration == 0;
         let shape = self.kernel.shape();
         let record_bytes = if is_edges { self.edge_bytes } else { shape.record() };
-        if usize::from(header.width) != record_bytes + size_of::<u32>() {
+        if header.width != 0 && header.width != width(record_bytes) {
             return Err(Stop::broken(format!("messages of {} bytes", header.width)));
         }
         let ahead = header.iteration.checked_sub(self.iteration);
@@ -157,6 +175,15 @@ impl State<'_> {
             ))
         })?;
         set.count.updates += header.updates;
+        if header.width == 0 {
+            let Some(message) = self.joined.add(bucket)? else { return Ok(()) };
+            if message.len() != record_bytes + size_of::<u32>() || is_edges {
+                return Err(Stop::broken(format!("a message of {} bytes", message.len())));
+            }
+            let read = self.reader.read(message, record_bytes);
+            set.count.messages += 1;
+            return set.gather(self.kernel, self.empty, read);
+        }
         for run in bucket.runs().filter(|run| !run.is_empty()) {
             let (targets, records) = self.reader.read(run, record_bytes);
             set.count.messages += targets.len() as u64;
@@ -165,11 +192,7 @@ impl State<'_> {
                 edges.take(targets, records);
                 continue;
             }
-            let gathered = match &mut set.gathered {
-                Some(gathered) => gathered,
-                none => none.insert(self.empty.recv().map_err(|_| Stop::Over)?),
-            };
-            gathered.gather(self.kernel, (targets, records))?;
+            set.gather(self.kernel, self.empty, (targets, records))?;
         }
         Ok(())
     }

@@ -13,40 +13,35 @@
 use std::fs::OpenOptions;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 
+#[cfg(feature = "dpdk")]
+use welter_transport::dpdk::Cables;
 use welter_transport::{
-    Arrived, Bounds, Bucket, Clock, End, Endpoint, EndpointSettings, LaneError, Layout, MemoryRx,
-    MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp, memory_lanes,
+    Arrived, Bounds, Bucket, Clock, Datagrams, End, Endpoint, EndpointSettings, LaneError, Layout,
+    MemoryRx, MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp,
+    memory_lanes,
 };
 
-use super::Transport;
+#[cfg(feature = "dpdk")]
+use super::cards::{self, Cards};
 use super::doors::{Common, accept, connect};
 use super::ending::Ending;
 use super::error::Stop;
+use super::faults::Faulty;
+use super::place::{BUCKETS_OF_DATAGRAMS, Place};
+use super::{Settings, Transport};
 
 /// Buckets of a ring.
-const BUCKETS: usize = 4;
+pub(super) const BUCKETS: usize = 4;
 
-/// Buckets of a ring over datagrams, which wait for an acknowledgement.
-const DATAGRAM_BUCKETS: usize = 8;
-
-/// A machine among others, each with as many sub-ranges.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) rank: usize,
-    pub(super) machines: usize,
-    pub(super) sub_ranges: usize,
-}
-
-impl Place {
-    fn all(self) -> usize {
-        self.machines * self.sub_ranges
-    }
-
-    /// Threads of a kind of other machines: machine and number.
-    fn others(self) -> impl Iterator<Item = (usize, usize)> {
-        let all = (0..self.all()).map(move |at| (at % self.machines, at / self.machines));
-        all.filter(move |&(rank, _)| rank != self.rank)
+/// Bytes of a record in a bucket of several messages, at most: a first segment has room for one.
+pub(super) fn short_bytes_max(settings: &Settings) -> usize {
+    match settings.transport {
+        Transport::Udp => 512,
+        #[cfg(feature = "dpdk")]
+        Transport::Dpdk if settings.card.is_some() => 1024,
+        _ => 15 << 10,
     }
 }
 
@@ -63,23 +58,47 @@ fn folding(place: Place, rank: usize, thread: usize) -> End {
 /// Ends that others may lead their lanes to, before these are there.
 pub(super) enum Open {
     Tcp(TcpListener),
-    Udp { computing: Vec<Udp>, folding: Vec<Udp> },
+    Udp {
+        computing: Vec<Udp>,
+        folding: Vec<Udp>,
+    },
     Shared(Vec<SharedTx>),
+    #[cfg(feature = "dpdk")]
+    Dpdk(Cards),
 }
 
+/// A place for the ends of lanes: an address for sockets of the network, a directory for others.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'s> {
+    pub(super) at: IpAddr,
+    #[cfg_attr(not(feature = "dpdk"), expect(dead_code, reason = "no lanes have files"))]
+    pub(super) directory: &'s Path,
+    pub(super) common: &'s Common,
+    pub(super) settings: &'s Settings,
+}
+
+/// Lanes of all threads of a machine.
+pub(super) struct Led {
+    pub(super) tx: Vec<Tx>,
+    pub(super) rx: Vec<Rx>,
+    /// Devices, until all machines have ended their lanes.
+    pub(super) kept: Kept,
+}
+
+#[cfg(feature = "dpdk")]
+pub(super) type Kept = Vec<welter_transport::dpdk::Kept>;
+#[cfg(not(feature = "dpdk"))]
+pub(super) type Kept = [(); 0];
+
 impl Open {
-    /// The ends of a machine at this address, and what others must know of them.
+    /// The ends of a machine at this site, and what others must know of them.
     ///
     /// # Errors
     /// When sockets or memory cannot be had.
-    pub(super) fn offer(
-        transport: Transport,
-        place: Place,
-        at: IpAddr,
-    ) -> Result<(Self, Vec<u64>), Stop> {
-        let address = SocketAddr::new(at, 0);
+    pub(super) fn offer(place: Place, site: Site<'_>) -> Result<(Self, Vec<u64>), Stop> {
+        let address = SocketAddr::new(site.at, 0);
         let bind = |_| Udp::bind(address);
-        match transport {
+        match site.settings.transport {
             Transport::Tcp => {
                 let listener = TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
@@ -107,6 +126,12 @@ impl Open {
                 }
                 Ok((Self::Shared(senders), offer))
             }
+            #[cfg(feature = "dpdk")]
+            Transport::Dpdk => {
+                let card = site.settings.card.as_ref();
+                let (cards, offer) = Cards::offer(card, place, (site.directory, site.common))?;
+                Ok((Self::Dpdk(cards), offer))
+            }
         }
     }
 
@@ -117,10 +142,13 @@ impl Open {
     /// When another machine is out of reach.
     pub(super) fn lanes(
         self,
-        (place, common): (Place, &Common),
+        (place, site): (Place, Site<'_>),
         (addresses, offers): (&[IpAddr], &[Vec<u64>]),
         ending: &Ending,
-    ) -> Result<(Vec<Tx>, Vec<Rx>), Stop> {
+    ) -> Result<Led, Stop> {
+        let common = site.common;
+        #[cfg_attr(not(feature = "dpdk"), expect(unused_mut, reason = "no lanes have devices"))]
+        let mut kept = Kept::default();
         let (away, in_reach) = match self {
             Self::Tcp(listener) => {
                 let peers = Peers { place, addresses, offers };
@@ -128,7 +156,22 @@ impl Open {
             }
             Self::Udp { computing, folding } => {
                 let peers = Peers { place, addresses, offers };
-                (peers.udp_away(computing, common), peers.udp_in(folding, common))
+                let layout = Layout::ETHERNET;
+                let away = peers.sockets(computing, place.sub_ranges);
+                let away = place.away(away, site, layout);
+                let from = place.from(peers.sockets(folding, 0), site, layout);
+                let away = away.into_iter().map(|lanes| Outward::Udp(Box::new(lanes))).collect();
+                (away, from.into_iter().map(|lanes| Inward::Udp(Box::new(lanes))).collect())
+            }
+            #[cfg(feature = "dpdk")]
+            Self::Dpdk(cards) => {
+                let layout = cards::layout(site.settings.card.as_ref());
+                let opened = cards.lanes(common, offers)?;
+                kept = opened.kept;
+                let away = place.away(opened.computing, site, layout);
+                let from = place.from(opened.folding, site, layout);
+                let away = away.into_iter().map(|lanes| Outward::Dpdk(Box::new(lanes))).collect();
+                (away, from.into_iter().map(|lanes| Inward::Dpdk(Box::new(lanes))).collect())
             }
             Self::Shared(senders) => {
                 let receivers = regions(place, offers)?;
@@ -146,7 +189,7 @@ impl Open {
         });
         let rx = received.into_iter().zip(in_reach);
         let rx = rx.map(|(own, others)| Rx { own, others, ending: ending.clone() });
-        Ok((tx.collect(), rx.collect()))
+        Ok(Led { tx: tx.collect(), rx: rx.collect(), kept })
     }
 }
 
@@ -164,45 +207,63 @@ impl Peers<'_> {
         SocketAddr::new(self.addresses[rank], port as u16)
     }
 
-    fn udp_away(&self, sockets: Vec<Udp>, common: &Common) -> Vec<Outward> {
-        let place = self.place;
-        let others = || place.others();
-        let ends: Vec<End> = others().map(|(rank, at)| folding(place, rank, at)).collect();
-        let addresses = others().map(|(rank, at)| self.address(rank, place.sub_ranges + at));
-        let addresses: Vec<SocketAddr> = addresses.collect();
-        let away = sockets.into_iter().enumerate().map(|(thread, mut socket)| {
-            socket.set_peers(addresses.clone());
-            let here = computing(place.rank, thread);
-            let settings = endpoint(common, (here, ends.clone()), DATAGRAM_BUCKETS);
-            Outward::Udp(Box::new(Endpoint::new(socket, settings)))
+    /// Sockets of threads of this machine, which know those of all others, from this one on.
+    fn sockets(&self, mut sockets: Vec<Udp>, first: usize) -> Vec<Udp> {
+        let others = self.place.others();
+        let addresses: Vec<SocketAddr> =
+            others.map(|(rank, at)| self.address(rank, first + at)).collect();
+        sockets.iter_mut().for_each(|socket| socket.set_peers(addresses.clone()));
+        sockets
+    }
+}
+
+impl Place {
+    /// Connections of computation threads with the accumulator threads of others.
+    fn away<D: Datagrams>(self, lower: Vec<D>, site: Site<'_>, layout: Layout) -> Endpoints<D> {
+        let ends: Vec<End> = self.others().map(|(rank, at)| folding(self, rank, at)).collect();
+        let away = lower.into_iter().enumerate().map(|(thread, lower)| {
+            let here = computing(self.rank, thread);
+            let lower = site.faulty(lower, here);
+            let settings = (layout, BUCKETS_OF_DATAGRAMS);
+            Endpoint::new(lower, endpoint(site.common, (here, ends.clone()), settings))
         });
         away.collect()
     }
 
-    fn udp_in(&self, sockets: Vec<Udp>, common: &Common) -> Vec<Inward> {
-        let place = self.place;
-        let others = || place.others();
-        let ends: Vec<End> = others().map(|(rank, at)| computing(rank, at)).collect();
-        let addresses = others().map(|(rank, at)| self.address(rank, at));
-        let addresses: Vec<SocketAddr> = addresses.collect();
-        let from = sockets.into_iter().enumerate().map(|(thread, mut socket)| {
-            socket.set_peers(addresses.clone());
-            let here = folding(place, place.rank, thread);
-            let settings = endpoint(common, (here, ends.clone()), 0);
-            Inward::Udp(Box::new(Endpoint::new(socket, settings)))
+    /// Connections of accumulator threads with the computation threads of others.
+    fn from<D: Datagrams>(self, lower: Vec<D>, site: Site<'_>, layout: Layout) -> Endpoints<D> {
+        let ends: Vec<End> = self.others().map(|(rank, at)| computing(rank, at)).collect();
+        let from = lower.into_iter().enumerate().map(|(thread, lower)| {
+            let here = folding(self, self.rank, thread);
+            let lower = site.faulty(lower, here);
+            Endpoint::new(lower, endpoint(site.common, (here, ends.clone()), (layout, 0)))
         });
         from.collect()
     }
 }
 
-fn endpoint(common: &Common, (here, peers): (End, Vec<End>), buckets: usize) -> EndpointSettings {
+type Endpoints<D> = Vec<Endpoint<Faulty<D>>>;
+
+impl Site<'_> {
+    /// The lower layer of an end, with the faults that tests plant.
+    fn faulty<D>(self, lower: D, (rank, lane): End) -> Faulty<D> {
+        let thread = usize::from(rank) << 16 | usize::from(lane);
+        Faulty::new(lower, self.settings.faults.as_ref(), thread)
+    }
+}
+
+fn endpoint(
+    common: &Common,
+    (here, peers): (End, Vec<End>),
+    (layout, buckets): (Layout, usize),
+) -> EndpointSettings {
     EndpointSettings {
         here,
         peers,
         epoch: common.epoch,
-        layout: Layout::ETHERNET,
+        layout,
         buckets,
-        bounds: Bounds::of_rings(DATAGRAM_BUCKETS),
+        bounds: Bounds::of_rings(BUCKETS_OF_DATAGRAMS),
         protection: common.protection,
         secret: common.secret.clone(),
         clock: Clock::real(),
@@ -275,8 +336,10 @@ fn tcp(
 /// Ways to other machines.
 enum Outward {
     Tcp(TcpTx),
-    Udp(Box<Endpoint<Udp>>),
+    Udp(Box<Endpoint<Faulty<Udp>>>),
     Shared(SharedTx),
+    #[cfg(feature = "dpdk")]
+    Dpdk(Box<Endpoint<Faulty<Cables>>>),
 }
 
 impl Outward {
@@ -285,6 +348,8 @@ impl Outward {
             Self::Tcp(lanes) => lanes,
             Self::Udp(lanes) => &mut **lanes,
             Self::Shared(lanes) => lanes,
+            #[cfg(feature = "dpdk")]
+            Self::Dpdk(lanes) => &mut **lanes,
         }
     }
 
@@ -293,6 +358,8 @@ impl Outward {
             Self::Tcp(lanes) => lanes.is_idle(),
             Self::Udp(lanes) => TxLane::is_idle(&**lanes),
             Self::Shared(lanes) => lanes.is_idle(),
+            #[cfg(feature = "dpdk")]
+            Self::Dpdk(lanes) => TxLane::is_idle(&**lanes),
         }
     }
 }
@@ -346,8 +413,10 @@ impl TxLane for Tx {
 /// Ways from other machines.
 enum Inward {
     Tcp(TcpRx),
-    Udp(Box<Endpoint<Udp>>),
+    Udp(Box<Endpoint<Faulty<Udp>>>),
     Shared(SharedRx),
+    #[cfg(feature = "dpdk")]
+    Dpdk(Box<Endpoint<Faulty<Cables>>>),
 }
 
 /// Lanes of an accumulator thread.
@@ -367,6 +436,8 @@ impl RxLane for Rx {
             Inward::Tcp(lanes) => lanes.poll(fold),
             Inward::Udp(lanes) => RxLane::poll(&mut **lanes, fold),
             Inward::Shared(lanes) => lanes.poll(fold),
+            #[cfg(feature = "dpdk")]
+            Inward::Dpdk(lanes) => RxLane::poll(&mut **lanes, fold),
         };
         others.map(|others| own + others)
     }

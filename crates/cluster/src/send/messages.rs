@@ -51,12 +51,47 @@ impl Sent {
     }
 }
 
+/// Messages that are written elsewhere before they travel in linked buckets.
+#[derive(Default)]
+struct Long {
+    targets: Vec<u32>,
+    records: Column,
+    /// One of them, as a run.
+    message: Vec<u8>,
+}
+
+/// Bytes of long messages that are written at a time.
+const LONG_BYTES: usize = 64 << 10;
+
+impl Long {
+    fn room(&mut self, most: usize, record_bytes: usize) -> (&mut [u32], &mut [u8]) {
+        let count = most.min((LONG_BYTES / record_bytes).max(1));
+        self.targets.resize(count, 0);
+        self.records.resize(count * record_bytes);
+        (&mut self.targets, &mut self.records)
+    }
+
+    /// The message of this number, as a run of one.
+    fn message(&mut self, number: usize, record_bytes: usize) -> &[u8] {
+        let (target, record) = sections(record_bytes, 1);
+        self.message.resize(target.len() + record.len(), 0);
+        self.message[target].copy_from_slice(&self.targets[number].to_ne_bytes());
+        let from = number * record_bytes;
+        self.message[record].copy_from_slice(&self.records[from..from + record_bytes]);
+        &self.message
+    }
+}
+
 /// Rings of a thread, each with messages that are being written.
 pub(super) struct Messages<L> {
     rings: RingGroup<L>,
     record_bytes: usize,
     /// Messages in the open room of each ring.
     open: Vec<usize>,
+    /// Bytes of a record at most, of which a bucket has room for one.
+    short_bytes_max: usize,
+    /// Room for messages that are longer, which travel one by one.
+    long: Option<Long>,
     /// Updates and messages that were sent in this iteration, by ring.
     sent: Sent,
     /// Reason why nothing can be sent any more.
@@ -64,12 +99,19 @@ pub(super) struct Messages<L> {
 }
 
 impl<L: TxLane> Messages<L> {
-    /// Messages with records of `record_bytes` bytes, by these lanes, one a destination.
-    pub(super) fn new(lanes: L, destinations: &[Destination], record_bytes: usize) -> Self {
+    /// Messages with records of `record_bytes` bytes, by these lanes, one a destination. Buckets
+    /// have room for one with a record of `short_bytes_max` bytes.
+    pub(super) fn new(
+        lanes: L,
+        destinations: &[Destination],
+        (record_bytes, short_bytes_max): (usize, usize),
+    ) -> Self {
         let count = destinations.len();
         Self {
             rings: RingGroup::new(lanes, destinations, width(record_bytes)),
             record_bytes,
+            short_bytes_max,
+            long: (record_bytes > short_bytes_max).then(Long::default),
             open: vec![0; count],
             sent: Sent::none(count),
             failed: None,
@@ -79,6 +121,7 @@ impl<L: TxLane> Messages<L> {
     /// Records have another width from the next iteration on.
     pub(super) fn set_record_bytes(&mut self, record_bytes: usize) {
         self.record_bytes = record_bytes;
+        self.long = (record_bytes > self.short_bytes_max).then(Long::default);
         self.rings.set_width(width(record_bytes));
     }
 
@@ -168,15 +211,13 @@ impl<L: TxLane> Messages<L> {
     }
 }
 
-fn width(record_bytes: usize) -> u16 {
+/// Width of messages in the heads of buckets.
+pub(super) fn width(record_bytes: usize) -> u16 {
     u16::try_from(record_bytes + TARGET_BYTES).unwrap_or(u16::MAX)
 }
 
-/// Bytes of a record, at most: a segment of a datagram has room for one message.
-pub(super) const RECORD_BYTES_MAX: usize = 1376;
-
-/// Bytes of a record over datagrams, at most: a first segment of several has room for one.
-pub(super) const DATAGRAM_RECORD_BYTES_MAX: usize = 512;
+/// Bytes of a record, at most.
+pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 
 /// The place for messages to one destination.
 pub(super) struct Ring<'m, L> {
@@ -195,6 +236,10 @@ impl<L: TxLane> Ring<'_, L> {
 impl<L: TxLane> Outgoing for Ring<'_, L> {
     fn room(&mut self, most: usize) -> Result<(&mut [u32], &mut [u8]), EngineError> {
         let record_bytes = self.messages.record_bytes;
+        if self.messages.long.is_some() {
+            let long = self.messages.long.get_or_insert_default();
+            return Ok(long.room(most, record_bytes));
+        }
         let first = self.messages.open[self.ring];
         // Asked for first, since a room that is handed out stays borrowed.
         if let Err(error) = self.messages.rings.room(self.ring) {
@@ -216,9 +261,15 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
 
     fn keep(&mut self, count: usize) -> Result<(), EngineError> {
         let Self { messages, ring } = self;
-        messages.open[*ring] += count;
         messages.sent.updates[*ring] += count as u64;
         messages.sent.messages[*ring] += count as u64;
+        let Messages { rings, long, record_bytes, .. } = &mut **messages;
+        if let Some(long) = long {
+            let mut sent = (0..count)
+                .map(|number| rings.send_long(*ring, long.message(number, *record_bytes)));
+            return sent.try_for_each(|sent| sent).map_err(|error| self.failed(error));
+        }
+        messages.open[*ring] += count;
         let room = messages.rings.room(*ring).map(|room| room.len());
         let all = match room {
             Ok(bytes) => bytes / (messages.record_bytes + TARGET_BYTES),
@@ -271,7 +322,7 @@ mod tests {
     use welter_engine::chunks::{Cell, DecodeBuffers, EdgeWriter, FoldKernel, Form, Sources};
     use welter_model::stream::Edge;
     use welter_store::header::{CellId, Encoding};
-    use welter_transport::{Layout, RxLane, memory_lanes};
+    use welter_transport::{Joined, Layout, RxLane, memory_lanes};
 
     use super::*;
 
@@ -306,7 +357,7 @@ mod tests {
             let layout = Layout { segment_bytes: 208, segments: 1 };
             let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
             let to = [Destination::default()];
-            let mut messages = Messages::new(senders.remove(0), &to, 8);
+            let mut messages = Messages::new(senders.remove(0), &to, (8, 64));
             (0..count).for_each(|target| messages.send(0, target, &[7; 8]).unwrap());
             let more = 9 * u64::from(count) + 5;
             messages.stand_for(0, more);
@@ -348,7 +399,7 @@ mod tests {
             let layout = Layout { segment_bytes: 16 * segment, segments };
             let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
             let to = [Destination::default()];
-            let mut messages = Messages::new(senders.remove(0), &to, width);
+            let mut messages = Messages::new(senders.remove(0), &to, (width, 64));
             let mut ring = messages.to(0);
             pulled.send(&kernel, sources, &mut DecodeBuffers::default(), &mut ring).unwrap();
             prop_assert_eq!(messages.end_iteration().unwrap().updates, [edges.len() as u64]);
@@ -363,20 +414,30 @@ mod tests {
         #[test]
         fn records_of_any_width_come_back(
             record_bytes in 1..20_usize, count in 0..200_usize, shift in 0..9_usize,
+            long in 0..2_usize,
         ) {
+            // Long ones go in linked buckets, of which the last one of the iteration is none.
+            let record_bytes = record_bytes + 500 * long;
             let layout = Layout { segment_bytes: 208, segments: 3 };
             let (mut senders, mut receivers) = memory_lanes(1, 1, 1000, layout);
             let to = [Destination::default()];
-            let mut messages = Messages::new(senders.remove(0), &to, record_bytes);
+            let mut messages = Messages::new(senders.remove(0), &to, (record_bytes, 100));
             let message = |number: usize| (number as u32, vec![number as u8; record_bytes]);
             for (target, record) in (0..count).map(message) {
                 messages.send(0, target, &record).unwrap();
             }
             messages.end_iteration().unwrap();
             let mut found = Vec::new();
+            let mut joined = Joined::new(record_bytes + TARGET_BYTES);
             receivers[0].poll(&mut |bucket| {
+                if bucket.header().width == 0 {
+                    let message = joined.add(bucket).unwrap();
+                    found.extend(message.into_iter().flat_map(|it| taken(it, record_bytes, shift)));
+                    return;
+                }
                 bucket.runs().for_each(|run| found.extend(taken(run, record_bytes, shift)));
             }).unwrap();
+            prop_assert!(joined.is_whole());
             prop_assert!(found.into_iter().eq((0..count).map(message)));
         }
     }

@@ -26,6 +26,8 @@
 //! machines have on their disks ([`checkpoint`]), with edges that are read again.
 
 mod audit;
+#[cfg(feature = "dpdk")]
+mod cards;
 mod checkpoint;
 mod combining;
 mod computing;
@@ -35,12 +37,15 @@ mod edges;
 mod ending;
 mod epoch;
 mod error;
+mod faults;
 mod folding;
+mod footprint;
 mod gathered;
 mod lanes;
 mod machine;
 mod messages;
 mod patience;
+mod place;
 mod scattering;
 mod seat;
 mod table;
@@ -56,6 +61,10 @@ use std::time::Duration;
 use welter_engine::chunks::FoldKernel;
 use welter_worker::Input;
 
+#[cfg(feature = "dpdk")]
+pub use cards::Card;
+pub use faults::Faults;
+pub use footprint::Demand;
 pub(crate) use machine::Sending;
 
 /// Lower layer of lanes between machines.
@@ -68,6 +77,9 @@ pub enum Transport {
     Udp,
     /// Memory that two processes of one computer map.
     Shared,
+    /// Packets past the kernel, between processes: of one computer, or by network cards.
+    #[cfg(feature = "dpdk")]
+    Dpdk,
 }
 
 /// Whether updates are combined before they are sent.
@@ -83,11 +95,14 @@ pub enum Combine {
 }
 
 /// Settings of route `send`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Way of buckets between machines.
     pub transport: Transport,
-    /// Sub-ranges of a machine, each with two threads. That of rank 0 counts.
+    /// Network card of [`Transport::Dpdk`]; none where machines are processes of one computer.
+    #[cfg(feature = "dpdk")]
+    pub card: Option<Card>,
+    /// Sub-ranges of a machine, each with two threads: the least of all machines counts.
     pub sub_ranges: usize,
     /// Edges in a chunk, in memory.
     pub chunk_edges: usize,
@@ -101,12 +116,16 @@ pub struct Settings {
     pub edge_bytes: u64,
     /// Whether updates meet before they are sent.
     pub combine: Combine,
+    /// Faults of datagrams, for tests.
+    pub faults: Option<Faults>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             transport: Transport::default(),
+            #[cfg(feature = "dpdk")]
+            card: None,
             sub_ranges: 1,
             chunk_edges: 1 << 17,
             chunk_vertices: 1 << 18,
@@ -114,6 +133,7 @@ impl Default for Settings {
             grouped_bytes: u64::MAX,
             edge_bytes: u64::MAX,
             combine: Combine::default(),
+            faults: None,
         }
     }
 }
@@ -149,10 +169,6 @@ impl Job {
     ) -> Result<Self, &'static str> {
         if kernel.shape().record() > messages::RECORD_BYTES_MAX {
             return Err("an update is longer than a message may be");
-        }
-        let is_datagram = settings.transport == Transport::Udp;
-        if is_datagram && kernel.shape().record() > messages::DATAGRAM_RECORD_BYTES_MAX {
-            return Err("an update is longer than the first segment of a datagram has room for");
         }
         Ok(Self {
             kernel,

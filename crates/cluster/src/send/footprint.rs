@@ -1,0 +1,274 @@
+//! Footprint of a machine that sends messages, reckoned before it starts.
+//!
+//! ```text
+//! process       the program, stacks of threads, buffers of connections
+//! input         edges of the input that are in memory, or the parts at hand
+//! vertices      values, signals and flags, degrees at the beginning, and the result at the end
+//! accumulators  two sets where updates are merged, one where accumulators begin from values
+//! combining     the stripe of each computation thread, in which updates meet before they are sent
+//! buckets       rings of all pairs of threads, and what comes in parts
+//! bins          edges that wait for their chunk to be full
+//! edges         chunks, as far as memory has room; those beyond are on the disk
+//! updates       those that wait for their group
+//! beyond        an eighth, which the allocator has beyond what it was asked for
+//! ```
+//!
+//! Of a budget, what a machine must have comes first, with bins that are halved where that helps;
+//! then updates that are grouped, for as many as come to a machine of even work and half more; the
+//! rest is for edges. Sub-ranges are by edges and at most [`WIDER`] times as wide as even ones, so
+//! that many vertices are counted.
+//!
+//! **Invariant:** a machine keeps the budget that it was planned for, or ends with 78 where more
+//! updates come than it has room for. Tested by `machines_that_send_keep_their_budget`.
+
+use welter_engine::chunks::FoldKernel;
+use welter_transport::Layout;
+
+use super::cutting::WIDER;
+use super::edges::record_bytes;
+use super::gathered::grouped_bytes;
+use super::lanes::BUCKETS;
+use super::place::BUCKETS_OF_DATAGRAMS;
+use super::{Combine, Settings, Transport};
+use crate::footprint::{Footprint, PROCESS_BYTES, THREAD_BYTES};
+
+/// Bytes of an edge in a bin.
+const BINNED_BYTES: u64 = 16;
+
+/// Edges of a chunk, at least.
+const CHUNK_EDGES_MIN: usize = 1 << 12;
+
+/// How often bins are halved at most.
+const HALVINGS: u32 = 5;
+
+/// Demands of a run on its machines together.
+#[derive(Clone, Copy)]
+pub struct Demand<'k> {
+    /// The program.
+    pub kernel: &'k FoldKernel,
+    /// Number of machines.
+    pub machines: usize,
+    /// Number of vertices.
+    pub vertices: u64,
+    /// Edges as they stream, in all.
+    pub edges: u64,
+    /// Bytes of an edge in a chunk.
+    pub edge_bytes: u64,
+    /// Bytes that reading the input takes on each machine.
+    pub input_bytes: u64,
+}
+
+impl Settings {
+    /// Settings like these, with bounds for edges and updates with which a machine keeps a budget.
+    ///
+    /// # Errors
+    /// With the least budget that would do.
+    pub fn within(self, budget: u64, demand: &Demand<'_>) -> Result<Self, u64> {
+        let sizes: Vec<(Self, u64)> = (0..=HALVINGS)
+            .map(|times| {
+                let settings = self.halved(times, demand);
+                let bytes = settings.footprint(demand).memory_bytes();
+                (settings, bytes)
+            })
+            .collect();
+        let edges = with_beyond(self.edge_bytes.min(demand.packed()));
+        let fits = |most: u64| sizes.iter().find(move |(_, bytes)| *bytes <= most);
+        let fit = [budget.saturating_sub(edges), budget / 2, budget].into_iter().find_map(fits);
+        let least = sizes.iter().map(|(_, bytes)| *bytes).min().unwrap_or(u64::MAX);
+        let (settings, bytes) = fit.ok_or(least)?;
+        // Without what the allocator has beyond it.
+        let left = (budget - bytes) / 9 * 8;
+        let for_updates = if demand.groups() { left / 2 } else { 0 };
+        Ok(Self {
+            grouped_bytes: settings.grouped_bytes + for_updates,
+            edge_bytes: (left - for_updates).min(self.edge_bytes),
+            ..settings.clone()
+        })
+    }
+
+    /// Settings with bins that were halved so often, no edges in memory, and the least room for
+    /// updates.
+    fn halved(&self, times: u32, demand: &Demand<'_>) -> Self {
+        let chunk_edges = (self.chunk_edges >> times).max(CHUNK_EDGES_MIN.min(self.chunk_edges));
+        Self { chunk_edges, grouped_bytes: demand.grouped(), edge_bytes: 0, ..self.clone() }
+    }
+
+    /// Figures of each machine.
+    pub fn footprint(&self, demand: &Demand<'_>) -> Footprint {
+        let shape = demand.kernel.shape();
+        let [value, signal, accum] = [shape.value, shape.signal, shape.accum].map(|it| it as u64);
+        let threads = self.sub_ranges as u64;
+        let vertices = demand.own_vertices(self.sub_ranges);
+        // At the end there are values, those of the result and its chunks.
+        let ends = (2 * (value + 1)).max(value + signal + 1);
+        let sets = match (shape.capabilities.combines, demand.groups()) {
+            (true, _) => 2,
+            // Accumulators that come of groups, and where groups begin.
+            (_, true) => 1 + 8_u64.div_ceil(accum.max(1)),
+            _ => 1,
+        };
+        let stripe = shape.capabilities.combines && self.combine != Combine::Never;
+        let packed = demand.packed().min(self.edge_bytes);
+        let updates = match (demand.groups(), self.grouped_bytes) {
+            (false, _) => 0,
+            (true, u64::MAX) => demand.grouped_all(),
+            (true, room) => room,
+        };
+        let mut memory = vec![
+            ("process", PROCESS_BYTES + (2 * threads + 8) * THREAD_BYTES),
+            ("input", demand.input_bytes),
+            ("vertices", vertices * (value + signal + 5 + ends)),
+            ("accumulators", vertices * sets * accum),
+            ("combining", if stripe { vertices * accum } else { 0 }),
+            ("buckets", self.bucket_bytes(demand.machines as u64)),
+            ("bins", self.bin_bytes(demand)),
+            ("edges", packed),
+            ("updates", updates),
+        ];
+        let all: u64 = memory.iter().map(|(_, bytes)| bytes).sum();
+        memory.push(("beyond", all / 8));
+        let kept = vertices * (value + signal + 1);
+        let machines = demand.machines as u64;
+        let message = (shape.record() + size_of::<u32>()) as u64;
+        let to_others =
+            u128::from(demand.own_edges()) * u128::from(machines - 1) / u128::from(machines);
+        Footprint {
+            memory,
+            disk: vec![("edges", demand.packed() - packed), ("checkpoints", 2 * kept)],
+            sent_bytes: to_others as u64 * message,
+        }
+    }
+
+    /// Bytes of the buckets of all lanes of a machine.
+    fn bucket_bytes(&self, machines: u64) -> u64 {
+        let bucket = (Layout::WHOLE.bytes() + 256) as u64;
+        let pairs = (self.sub_ranges * self.sub_ranges) as u64;
+        let [few, many] = [BUCKETS, BUCKETS_OF_DATAGRAMS].map(|count| count as u64);
+        let of_pair = match self.transport {
+            // Each connection receives into a buffer of its own.
+            Transport::Tcp => few + 1,
+            // Buckets of which parts were lost or overtaken are put together.
+            Transport::Udp => 2 * many + 1,
+            // Regions are mapped at both ends.
+            Transport::Shared => 2 * few,
+            // Rings of a cable in both directions, and packets of its pool.
+            #[cfg(feature = "dpdk")]
+            Transport::Dpdk => {
+                return bucket * few * pairs + super::cards::bytes(self, machines as usize);
+            }
+        };
+        bucket * pairs * (few + (machines - 1) * of_pair)
+    }
+
+    /// Bytes of edges that wait, and of the one chunk of each thread that is being made.
+    fn bin_bytes(&self, demand: &Demand<'_>) -> u64 {
+        let (threads, chunk) = (self.sub_ranges as u64, self.chunk_edges as u64);
+        let bins = threads * threads * demand.machines as u64;
+        let waiting = (bins * chunk).min(2 * demand.own_edges());
+        let record = record_bytes(demand.kernel.shape().capabilities.weighted) as u64 + 8;
+        waiting * BINNED_BYTES + threads * 2 * chunk * (BINNED_BYTES + record)
+    }
+}
+
+fn with_beyond(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 8)
+}
+
+impl Demand<'_> {
+    fn groups(&self) -> bool {
+        let capabilities = self.kernel.shape().capabilities;
+        !capabilities.combines && !capabilities.knows_target
+    }
+
+    fn own_edges(&self) -> u64 {
+        self.edges.div_ceil(self.machines as u64)
+    }
+
+    fn own_vertices(&self, sub_ranges: usize) -> u64 {
+        let even = self.vertices.div_ceil((self.machines * sub_ranges) as u64);
+        self.vertices.min(WIDER * even * sub_ranges as u64)
+    }
+
+    /// Bytes of the chunks of a machine.
+    fn packed(&self) -> u64 {
+        self.own_edges().saturating_mul(self.edge_bytes)
+    }
+
+    /// Bytes of the updates of an iteration, where work is even.
+    fn grouped_all(&self) -> u64 {
+        self.own_edges().saturating_mul(grouped_bytes(self.kernel.shape().update))
+    }
+
+    /// Room for updates that wait for their group, at least.
+    fn grouped(&self) -> u64 {
+        if self.groups() { self.grouped_all().saturating_mul(3) / 2 } else { u64::MAX }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use welter_algorithms::pagerank::Dangling;
+    use welter_algorithms::{Cdlp, PageRank};
+    use welter_model::group::Grouped;
+
+    use super::*;
+
+    fn kernels() -> [FoldKernel; 2] {
+        let ranks = PageRank::<f64>::new(1 << 20, 0.85, 9, 0.0, Dangling::Spread);
+        [FoldKernel::of(Arc::new(ranks)), FoldKernel::of(Arc::new(Grouped(Cdlp::new(3))))]
+    }
+
+    fn demand(kernel: &FoldKernel, machines: usize) -> Demand<'_> {
+        let (vertices, edges, input_bytes) = (1 << 20, 1 << 25, 1 << 20);
+        Demand { kernel, machines, vertices, edges, edge_bytes: 6, input_bytes }
+    }
+
+    #[test]
+    fn a_budget_is_kept_or_the_least_one_is_named() {
+        for kernel in kernels() {
+            for machines in [1, 2, 7] {
+                let demand = demand(&kernel, machines);
+                let all = Settings { sub_ranges: 2, ..Settings::default() };
+                let wanted = all.footprint(&demand).memory_bytes();
+                let least = all.clone().within(0, &demand).unwrap_err();
+                assert_eq!(all.clone().within(least - 1, &demand).unwrap_err(), least);
+                for budget in [least, least + (1 << 20), 2 * wanted.max(least)] {
+                    let found = all.clone().within(budget, &demand).unwrap();
+                    let bound = Footprint::memory_bytes(&found.footprint(&demand));
+                    assert!(bound <= budget, "{bound} of {budget}");
+                    // Edges beyond the estimate are bounded too.
+                    let extra = found.edge_bytes.saturating_sub(demand.packed());
+                    assert!(bound + extra <= budget, "{extra} beyond {bound} of {budget}");
+                }
+                let found = all.clone().within(4 * wanted.max(least), &demand).unwrap();
+                assert_eq!(found.chunk_edges, all.chunk_edges, "nothing is halved for nothing");
+                assert!(found.edge_bytes >= demand.packed(), "all edges are in memory");
+            }
+        }
+    }
+
+    #[test]
+    fn more_machines_take_less_each_and_less_is_on_disk_in_more_memory() {
+        let [kernel, grouped] = kernels();
+        let of = |machines| Settings::default().footprint(&demand(&kernel, machines));
+        let [one, two, four] = [1, 2, 4].map(of);
+        assert_eq!(one.sent_bytes, 0, "one machine has no other to send to");
+        assert!(
+            one.memory_bytes() > two.memory_bytes() && two.memory_bytes() > four.memory_bytes()
+        );
+        let demand = demand(&grouped, 2);
+        let least = Settings::default().within(0, &demand).unwrap_err();
+        let disk = [least, least + (64 << 20), least + (1 << 30)].map(|budget| {
+            let found = Settings::default().within(budget, &demand).unwrap();
+            (found.footprint(&demand).disk[0].1, found.grouped_bytes)
+        });
+        assert!(disk.is_sorted_by(|one, next| one.0 > next.0 && one.1 < next.1), "{disk:?}");
+        assert_eq!(disk[2].0, 0);
+        let edge_bytes = 1 << 20;
+        let bounded = Settings { edge_bytes, ..Settings::default() };
+        let found = bounded.within(1 << 32, &demand).unwrap();
+        assert_eq!(found.edge_bytes, edge_bytes, "what the user says is the most");
+    }
+}
