@@ -1,26 +1,17 @@
 //! Messages past the kernel (`--transport dpdk`), between processes that share memory in place of
 //! a cable: the results of a run in one process, without huge pages. Builds without the feature
-//! refuse the option, and leave these tests out, which is said; `WELTER_REQUIRE=dpdk` makes that a
-//! failure.
+//! refuse the option and have no tests but of that; `cargo xtask test` runs these with the feature,
+//! or says that it cannot, which `WELTER_REQUIRE=dpdk` makes a failure.
 
+#[cfg(feature = "dpdk")]
 use crate::cluster::write_tables;
 use crate::sandbox::Sandbox;
+#[cfg(feature = "dpdk")]
 use crate::sending::{CASES, LOSSES, answers};
 
-fn is_there() -> bool {
-    if cfg!(not(feature = "dpdk")) {
-        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
-        assert!(required.split(',').all(|it| it != "dpdk"), "WELTER_REQUIRE asks for DPDK");
-        eprintln!("SKIPPED: route send over DPDK: the feature `dpdk` is off");
-    }
-    cfg!(feature = "dpdk")
-}
-
+#[cfg(feature = "dpdk")]
 #[test]
 fn messages_over_dpdk_have_the_answers_of_one_process() {
-    if !is_there() {
-        return;
-    }
     let sandbox = Sandbox::new();
     write_tables(&sandbox);
     for (number, case) in CASES.iter().enumerate() {
@@ -32,11 +23,9 @@ fn messages_over_dpdk_have_the_answers_of_one_process() {
     assert_eq!(sandbox.files(), files, "machines leave nothing");
 }
 
+#[cfg(feature = "dpdk")]
 #[test]
 fn lost_packets_of_dpdk_change_no_answer() {
-    if !is_there() {
-        return;
-    }
     let sandbox = Sandbox::new();
     write_tables(&sandbox);
     for (number, case) in CASES.iter().enumerate() {
