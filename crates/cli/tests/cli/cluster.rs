@@ -240,7 +240,6 @@ fn a_cluster_refuses_what_it_cannot_do() {
     sandbox.write("links.tsv", "1\t2\n2\t3\n");
     for (line, said) in [
         ("pagerank rmat:5 --checkpoint d --checkpoint-every 2", "--checkpoint-every"),
-        ("pagerank rmat:5 --memory 1GiB --route send", "--memory"),
         ("triangles rmat:5 --memory 1GiB", "--memory"),
         ("pagerank rmat:5 --compression zstd", "--compression"),
         ("pagerank rmat:5 --route ranges", "routes fold, spill and send"),

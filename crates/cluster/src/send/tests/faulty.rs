@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use welter_algorithms::pagerank::Rank;
+
 use super::*;
 
 /// A run whose datagrams have these faults.
@@ -18,10 +20,13 @@ fn run_with(faults: Option<Faults>) -> Finished {
 fn lost_repeated_late_and_damaged_datagrams_change_no_answer() {
     let expected = run_with(None);
     let values = |finished: &Finished| -> Vec<f64> {
+        // A rank comes first of its vertex, and a flag last.
+        let bytes = size_of::<Rank<f64>>() + 1;
         let vertices = finished.vertices();
-        let values = vertices.chunks_exact(9).map(|it| it[..8].try_into().unwrap());
+        let values = vertices.chunks_exact(bytes).map(|it| it[..8].try_into().unwrap());
         values.map(f64::from_ne_bytes).collect()
     };
+    assert_eq!(values(&expected).len(), VERTICES as usize);
     for (seed, lost) in [(1, 0), (2, 10), (3, 200)] {
         let faults =
             Faults { seed, lost, repeated: 100, late: 100, damaged: 100, ..Faults::default() };
