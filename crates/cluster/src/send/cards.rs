@@ -215,13 +215,13 @@ pub(super) fn bytes(settings: &Settings, machines: usize) -> u64 {
     let place = Place { rank: 0, machines, sub_ranges: settings.sub_ranges };
     let peers = machines - 1;
     let packet = |layout: Layout| layout.segment_bytes + 1024;
-    let bytes = match &settings.card {
-        Some(card) => packets(place, peers) as usize * packet(layout(Some(card))),
-        None => {
-            let lanes = 2 * place.sub_ranges;
-            let packet = packet(layout(None));
-            peers * (packets(place, 1) as usize + 2 * lanes * (1 << places(place))) * packet
-        }
+    let bytes = if let Some(card) = &settings.card {
+        packets(place, peers) as usize * packet(layout(Some(card)))
+    } else {
+        let lanes = 2 * place.sub_ranges;
+        peers
+            * (packets(place, 1) as usize + 2 * lanes * (1 << places(place)))
+            * packet(layout(None))
     };
     bytes as u64
 }
@@ -237,7 +237,8 @@ fn places(place: Place) -> u32 {
 fn secret(common: &Common) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &common.key);
     let tag = hmac::sign(&key, b"cables");
-    tag.as_ref()[..10].iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16));
+    tag.as_ref()[..10].iter().flat_map(digits).flatten().collect()
 }
 
 /// The socket of a machine's cable to another one, in an epoch.

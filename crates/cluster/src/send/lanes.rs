@@ -212,7 +212,9 @@ impl Peers<'_> {
         let others = self.place.others();
         let addresses: Vec<SocketAddr> =
             others.map(|(rank, at)| self.address(rank, first + at)).collect();
-        sockets.iter_mut().for_each(|socket| socket.set_peers(addresses.clone()));
+        for socket in &mut sockets {
+            socket.set_peers(addresses.clone());
+        }
         sockets
     }
 }
