@@ -93,7 +93,8 @@ impl Gathered {
         if bytes > *room_bytes {
             let what = format!(
                 "updates are grouped where they arrive, and more came for a sub-range than its \
-                 {room_bytes} bytes of memory hold: take more machines, or --route spill"
+                 {room_bytes} bytes of memory hold: give machines more --memory, take more of \
+                 them, or --route spill"
             );
             return Err(Stop::Failed { why: Exit::Budget, what });
         }

@@ -108,7 +108,7 @@ impl<L: TxLane> Messages<L> {
     ) -> Self {
         let count = destinations.len();
         Self {
-            rings: RingGroup::new(lanes, destinations, width(record_bytes)),
+            rings: RingGroup::new(lanes, destinations, ring_width(record_bytes, short_bytes_max)),
             record_bytes,
             short_bytes_max,
             long: (record_bytes > short_bytes_max).then(Long::default),
@@ -122,7 +122,7 @@ impl<L: TxLane> Messages<L> {
     pub(super) fn set_record_bytes(&mut self, record_bytes: usize) {
         self.record_bytes = record_bytes;
         self.long = (record_bytes > self.short_bytes_max).then(Long::default);
-        self.rings.set_width(width(record_bytes));
+        self.rings.set_width(ring_width(record_bytes, self.short_bytes_max));
     }
 
     /// The place for messages to a destination.
@@ -209,6 +209,12 @@ impl<L: TxLane> Messages<L> {
         self.rings.filled(ring, count * message_bytes, count as u64);
         Ok(())
     }
+}
+
+/// Width of the short messages of rings. Where all are long there are none, and the empty bucket that
+/// ends an iteration must not name a width that its segments have no room for.
+fn ring_width(record_bytes: usize, short_bytes_max: usize) -> u16 {
+    width(if record_bytes > short_bytes_max { 0 } else { record_bytes })
 }
 
 /// Width of messages in the heads of buckets.

@@ -170,10 +170,6 @@ impl Job {
         if kernel.shape().record() > messages::RECORD_BYTES_MAX {
             return Err("an update is longer than a message may be");
         }
-        // Linked datagrams do not arrive yet.
-        if kernel.shape().record() > lanes::short_bytes_max(&settings) {
-            return Err("an update is longer than the first segment of a datagram has room for");
-        }
         Ok(Self {
             kernel,
             vertices,
