@@ -12,6 +12,7 @@
 //!   endpoint        connections over datagrams that are lost, repeated and reordered
 //!     udp               buckets of many datagrams in one call (GSO, GRO)
 //!     dpdk              past the kernel, from and into the memory of packets (a feature)
+//!     faults            datagrams that tests lose, repeat, delay or damage
 //!     arrivals          from datagrams to folded buckets
 //!     connection        numbers, acknowledgements, re-sends; pure, without clock and socket
 //!     guard             one seal on a bucket: encrypted, under a tag
@@ -51,6 +52,7 @@ mod datagrams;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
 mod endpoint;
+mod faults;
 #[cfg(any(test, feature = "dpdk"))]
 #[cfg_attr(
     not(feature = "dpdk"),
@@ -80,6 +82,7 @@ pub use bucket::{Arrived, Bucket, HEADROOM_BYTES, Layout};
 pub use connection::{Admission, Bounds, Connection, Nanos};
 pub use datagrams::{Came, Clock, Datagrams};
 pub use endpoint::{Endpoint, EndpointSettings};
+pub use faults::{Faults, Faulty};
 pub use guard::{End, Protection, Secret};
 pub use header::{Ack, HEAD_BYTES, Header, SEGMENT_HEAD_BYTES, SegmentHead};
 pub use joined::Joined;

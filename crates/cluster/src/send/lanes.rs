@@ -18,9 +18,9 @@ use std::path::Path;
 #[cfg(feature = "dpdk")]
 use welter_transport::dpdk::Cables;
 use welter_transport::{
-    Arrived, Bounds, Bucket, Clock, Datagrams, End, Endpoint, EndpointSettings, LaneError, Layout,
-    MemoryRx, MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane, Udp,
-    memory_lanes,
+    Arrived, Bounds, Bucket, Clock, Datagrams, End, Endpoint, EndpointSettings, Faulty, LaneError,
+    Layout, MemoryRx, MemoryTx, RxLane, SharedRx, SharedTx, StreamSettings, TcpRx, TcpTx, TxLane,
+    Udp, memory_lanes,
 };
 
 #[cfg(feature = "dpdk")]
@@ -28,7 +28,6 @@ use super::cards::{self, Cards};
 use super::doors::{Common, accept, connect};
 use super::ending::Ending;
 use super::error::Stop;
-use super::faults::Faulty;
 use super::place::{BUCKETS_OF_DATAGRAMS, Place};
 use super::{Settings, Transport};
 

@@ -37,7 +37,6 @@ mod edges;
 mod ending;
 mod epoch;
 mod error;
-mod faults;
 mod folding;
 mod footprint;
 mod gathered;
@@ -63,9 +62,9 @@ use welter_worker::Input;
 
 #[cfg(feature = "dpdk")]
 pub use cards::Card;
-pub use faults::Faults;
 pub use footprint::Demand;
 pub(crate) use machine::Sending;
+pub use welter_transport::Faults;
 
 /// Lower layer of lanes between machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

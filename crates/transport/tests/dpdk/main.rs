@@ -6,7 +6,6 @@
 //! `WELTER_REQUIRE=dpdk` makes a failure of it, and of `af_xdp` if it names that.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod lossy;
 #[path = "../lanes/sums.rs"]
 mod sums;
 
@@ -16,11 +15,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lossy::{Faults, Lossy};
 use sums::Case;
 use welter_transport::dpdk::{Address, DeviceSettings, Dpdk, WITHOUT_RIGHTS, open};
 use welter_transport::{
-    Bounds, Clock, End, Endpoint, EndpointSettings, Layout, Protection, Secret,
+    Bounds, Clock, End, Endpoint, EndpointSettings, Faults, Faulty, Layout, Protection, Secret,
 };
 
 const KIND: &str = "WELTER_DPDK_KIND";
@@ -37,7 +35,8 @@ const PORT: u16 = 7100;
 struct Trial {
     layout: Layout,
     protection: Protection,
-    faults: Faults,
+    /// Datagrams of 1,000 that are lost, and that come twice.
+    faults: [u64; 2],
     messages: u64,
 }
 
@@ -48,7 +47,7 @@ struct Kind {
     wants_root: bool,
 }
 
-const LOSSY: Faults = Faults { lost: 100, repeated: 50 };
+const LOSSY: [u64; 2] = [100, 50];
 
 fn kinds() -> Vec<Kind> {
     let large = Layout { segment_bytes: 16 << 10, segments: 1 };
@@ -56,7 +55,7 @@ fn kinds() -> Vec<Kind> {
     let (sealed, trusted) = (Protection::Sealed, Protection::Trusted);
     let trial =
         |layout, protection, faults, messages| Trial { layout, protection, faults, messages };
-    let none = Faults::default();
+    let none = [0, 0];
     // Once: a socket of the kernel's queue is not free again at once.
     let over_cards = || vec![trial(datagram, sealed, LOSSY, 10_000)];
     vec![
@@ -126,12 +125,12 @@ fn endpoints(
     count: u16,
     peers: u16,
     trial: Trial,
-) -> Vec<Endpoint<Lossy<Dpdk>>> {
+) -> Vec<Endpoint<Faulty<Dpdk>>> {
     let endpoint = |(mut lower, lane): (Dpdk, u16)| {
         let addresses: Vec<Address> = (0..peers).map(|lane| address(1 - machine, lane)).collect();
         lower.set_peers(&addresses);
         assert_eq!(lower.address(), address(machine, lane));
-        let seed = u64::from(machine * LANES + lane);
+        let seed = usize::from(machine * LANES + lane);
         let settings = EndpointSettings {
             here: (machine, lane),
             peers: (0..peers).map(|lane| -> End { (1 - machine, lane) }).collect(),
@@ -143,8 +142,9 @@ fn endpoints(
             secret: Secret::new([42; 32]),
             clock: Clock::real(),
         };
-        let lower = Lossy { lower, faults: trial.faults, random: seed };
-        Endpoint::new(lower, settings)
+        let [lost, repeated] = trial.faults;
+        let faults = Faults { lost, repeated, ..Faults::default() };
+        Endpoint::new(Faulty::new(lower, Some(&faults), seed), settings)
     };
     lanes.into_iter().zip(0..count).map(endpoint).collect()
 }
@@ -221,7 +221,7 @@ fn send(kind: &Kind) {
             resent += group.lanes_mut().counts().resent;
         }
         assert_eq!(in_place > 0, trial.layout.segments == 1, "{trial:?}");
-        assert!(resent > 0 || trial.faults.lost == 0, "{trial:?}");
+        assert!(resent > 0 || trial.faults[0] == 0, "{trial:?}");
         println!("sent");
     }
 }

@@ -1,12 +1,13 @@
-//! Faults of a network that tests plant below the lanes of datagrams: some are lost, repeated, late
-//! or damaged, by a seeded generator. The command has no option for them; only builds with debug
-//! assertions take them from its environment.
+//! Faults of a network that tests plant below the reliability layer: some datagrams are lost,
+//! repeated, late or damaged, by a seeded generator. The command has no option for them; only builds
+//! with debug assertions take them from its environment.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use welter_transport::{Bucket, Came, Datagrams, Layout};
+use crate::bucket::{Bucket, Layout};
+use crate::datagrams::{Came, Datagrams};
 
 /// Shares of datagrams, each of 1,000.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +47,9 @@ impl Faults {
 }
 
 /// A lower layer with faults, or without.
-pub(super) struct Faulty<D> {
-    lower: D,
+pub struct Faulty<D> {
+    /// The layer without faults.
+    pub lower: D,
     planted: Option<Box<Planted>>,
 }
 
@@ -76,7 +78,7 @@ enum Fate {
 
 impl<D> Faulty<D> {
     /// A lower layer of the thread of this number.
-    pub(super) fn new(lower: D, faults: Option<&Faults>, thread: usize) -> Self {
+    pub fn new(lower: D, faults: Option<&Faults>, thread: usize) -> Self {
         let planted = faults.map(|faults| {
             let random = faults.seed.wrapping_mul(0x9e37_79b9).wrapping_add(thread as u64);
             Box::new(Planted { faults: faults.clone(), random, late: Vec::new() })
