@@ -1,6 +1,6 @@
 //! Faults of a network that tests plant below the reliability layer: some datagrams are lost,
-//! repeated, late or damaged, by a seeded generator. The command has no option for them; only builds
-//! with debug assertions take them from its environment.
+//! repeated, late or damaged, by a seeded generator. The command has no option for them; only
+//! builds with debug assertions take them from its environment.
 
 use std::io;
 use std::sync::Arc;

@@ -211,8 +211,8 @@ impl<L: TxLane> Messages<L> {
     }
 }
 
-/// Width of the short messages of rings. Where all are long there are none, and the empty bucket that
-/// ends an iteration must not name a width that its segments have no room for.
+/// Width of the short messages of rings. Where all are long there are none, and the empty bucket
+/// that ends an iteration must not name a width that its segments have no room for.
 fn ring_width(record_bytes: usize, short_bytes_max: usize) -> u16 {
     width(if record_bytes > short_bytes_max { 0 } else { record_bytes })
 }
