@@ -83,9 +83,12 @@ impl Machine {
         if cut.route == Route::Fold && machine.edges.iter().any(|chunk| chunk.source.is_none()) {
             machine.split();
         }
-        let bytes: usize = degrees.iter().map(|counts| counts.len()).sum();
-        let sources: BTreeSet<u64> = self::edges().iter().map(|edge| edge.source).collect();
-        assert_eq!(bytes, 8 * sources.len(), "a place and a count for each source");
+        let mut leaving = vec![0_u64; machine.partitions.count() as usize];
+        for edge in self::edges() {
+            leaving[machine.partitions.of(edge.source) as usize] += 1;
+        }
+        let told: Vec<u64> = degrees.iter().map(|count| pod_read_unaligned(count)).collect();
+        assert_eq!(told, leaving, "of programs that look at no degree a number a partition");
         for partition in machine.looked_at() {
             let degrees = vec![degrees[partition as usize].clone()];
             let made = machine.ask(&Work::Init { partition, degrees });
