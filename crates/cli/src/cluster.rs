@@ -12,8 +12,8 @@ use std::sync::Arc;
 use welter_cluster::host::Finished;
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, PartWriter, Processes, Reach, Run, Settings, Share, Task, own_edges,
-    serve,
+    ClusterError, Merged, Objects, PartWriter, Processes, Reach, Run, Settings, Share, Task,
+    own_edges, serve,
 };
 use welter_engine::Machine;
 use welter_input::WeightChoice;
@@ -21,6 +21,7 @@ use welter_model::edges::{EdgeList, EdgeStream, Pair, Reading};
 use welter_model::ids::IdMap;
 use welter_model::table::{Column, Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
+use welter_objects::Traffic;
 use welter_progress::Progress;
 use welter_protocol::config::Route;
 use welter_protocol::ids::Bytes;
@@ -104,6 +105,8 @@ pub(crate) struct Job {
     /// Machines that send messages.
     messages: Option<send::Job>,
     notes: Vec<String>,
+    /// Requests that this process had made of stores when it began.
+    objects: Traffic,
 }
 
 impl Job {
@@ -185,6 +188,7 @@ impl Job {
             plan,
             messages: None,
             notes: loaded.notes,
+            objects: session.objects_before(),
         };
         job.messages = sends.then(|| job.sending(algorithm, args)).transpose()?;
         Ok(job)
@@ -238,7 +242,13 @@ impl Job {
         let words = self.words(&shared);
         let reach = Reach::default();
         let (bounds, contents) = (Settings::bounds(), self.contents);
-        Ok((Run { config, words, contents, bounds, reach }, cut))
+        let begun = self.objects;
+        let objects = Objects::new(move || {
+            let Traffic { reads, writes, bytes_received, bytes_sent } =
+                Traffic::so_far().since(begun);
+            [reads, writes, bytes_received, bytes_sent]
+        });
+        Ok((Run { config, words, contents, bounds, reach, objects }, cut))
     }
 
     /// The run in words, of which these are the command's.
@@ -301,6 +311,7 @@ impl Job {
                 restarts: finished.restarts,
                 suspicions: finished.suspicions,
                 strangers: 0,
+                is_host: false,
                 trust: "loopback",
                 iteration_times: finished.iteration_times,
             },

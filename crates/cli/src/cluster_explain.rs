@@ -35,7 +35,6 @@ pub(crate) fn explain(
     let other = otherwise(algorithm, &run);
     let algorithm = other.as_deref().unwrap_or(algorithm);
     check(algorithm, &run)?;
-    run.price.refuse_on_cluster()?;
     let machines = machines_of(cluster)?;
     let session = Session::start(run.resources.without_route())?;
     let source = Source::of(&run.input)?;
@@ -52,5 +51,7 @@ pub(crate) fn explain(
             "memory    not foreseen: rows of triangles are as many as the graph has\n".to_owned()
         }
     };
-    print(&format!("algorithm {}\n          {}\n{plan}", entry.name, entry.kind))
+    let prices = run.price.read()?;
+    let price = prices.map_or("", |_| "price     not foreseen: of a cluster no time is\n");
+    print(&format!("algorithm {}\n          {}\n{plan}{price}", entry.name, entry.kind))
 }

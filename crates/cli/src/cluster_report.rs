@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use welter_cluster::Activity;
 use welter_engine::plan::human_bytes;
+use welter_objects::Traffic;
 use welter_protocol::Time;
 use welter_protocol::times::Times;
 
@@ -14,6 +15,9 @@ use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Finding;
 use crate::argv;
 use crate::number_format::counted;
+use crate::price::{Price, Spent};
+use crate::report::ObjectFigures;
+use crate::session::Session;
 
 /// Machines of a run.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub(crate) struct Machines {
     pub(crate) strangers: u64,
     /// Proof that machines give each other.
     pub(crate) trust: &'static str,
+    /// Whether this process is the first of them.
+    pub(crate) is_host: bool,
     /// Seconds that were taken until each number of iterations was done.
     pub(crate) iteration_times: Vec<(u32, f64)>,
 }
@@ -55,6 +61,12 @@ pub(crate) struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<&'a Value>,
     seconds: f64,
+    /// Requests of stores, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objects: Option<ObjectFigures>,
+    /// Where prices were named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<Price>,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,6 +83,8 @@ struct Cluster {
     trust: &'static str,
     /// The beginning (0), and each iteration.
     iteration_times: Vec<IterationTime>,
+    /// Read and written by disks, of an edge in an iteration.
+    bytes_per_edge: f64,
     /// By rank.
     machines: Vec<Machine>,
 }
@@ -87,6 +101,9 @@ struct Machine {
     seconds: Seconds,
     bytes_read: u64,
     bytes_written: u64,
+    /// Chunks that these were.
+    reads: u64,
+    writes: u64,
     bytes_sent: u64,
     messages_sent: u64,
     /// Updates that these stood for, where updates are messages.
@@ -144,6 +161,8 @@ impl From<&Activity> for Machine {
             },
             bytes_read: activity.read_bytes,
             bytes_written: activity.written_bytes,
+            reads: activity.reads,
+            writes: activity.writes,
             bytes_sent: activity.sent_bytes,
             messages_sent: activity.sent,
             updates_sent: activity.stood_for,
@@ -157,7 +176,47 @@ impl From<&Activity> for Machine {
     }
 }
 
+impl Machines {
+    fn sum(&self, of: impl Fn(&Activity) -> u64) -> u64 {
+        self.activities.iter().map(of).sum()
+    }
+
+    /// Bytes that went to and came from disks.
+    fn bytes_moved(&self) -> u64 {
+        self.sum(|it| it.read_bytes + it.written_bytes)
+    }
+
+    /// Requests of stores that all machines and this process have made.
+    fn objects(&self, session: &Session) -> Traffic {
+        let Traffic { reads, writes, bytes_received, bytes_sent } = session.objects();
+        let own = [reads, writes, bytes_received, bytes_sent];
+        // Those of a machine that this process is are among its own.
+        let others = self.activities.iter().skip(usize::from(self.is_host));
+        let all = others.fold(own, |sums, it| [0, 1, 2, 3].map(|at| sums[at] + it.objects[at]));
+        let [reads, writes, bytes_received, bytes_sent] = all;
+        Traffic { reads, writes, bytes_received, bytes_sent }
+    }
+
+    /// The price of the run until now, where prices were named.
+    pub(crate) fn price(&self, session: &Session) -> Option<Price> {
+        let spent = Spent {
+            seconds: session.started.elapsed().as_secs_f64(),
+            others: self.activities.len().saturating_sub(1),
+            bytes_kept: [self.sum(|it| it.edge_bytes), 0],
+            requests: [self.sum(|it| it.reads), self.sum(|it| it.writes)],
+            objects: self.objects(session),
+        };
+        Some(session.prices.as_ref()?.price(&spent))
+    }
+}
+
 impl<'a> Report<'a> {
+    /// The report with requests of stores, and with the price where prices were named.
+    pub(crate) fn with_costs(self, session: &Session, machines: &Machines) -> Self {
+        let objects = ObjectFigures::of(machines.objects(session));
+        Self { objects, price: machines.price(session), ..self }
+    }
+
     /// The report of an algorithm with its numbers of vertices and edges and the seconds that it
     /// took.
     pub(crate) fn of(
@@ -187,12 +246,16 @@ impl<'a> Report<'a> {
                     .iter()
                     .map(|&(iteration, seconds)| IterationTime { iteration, seconds })
                     .collect(),
+                bytes_per_edge: machines.bytes_moved() as f64
+                    / (edges.max(1) * finding.iterations.max(1)) as f64,
                 machines: machines.activities.iter().map(Machine::from).collect(),
             },
             iterations: finding.iterations,
             note: finding.note.as_deref(),
             found: finding.found.as_ref(),
             seconds,
+            objects: None,
+            price: None,
         }
     }
 }

@@ -274,6 +274,7 @@ fn led(
         let mut found: Found = job.found(ended)?;
         found.machines.strangers = strangers;
         found.machines.trust = proof(&seating.trust);
+        found.machines.is_host = true;
         (ends.show)(algorithm, args, session, &found)
     });
     match kept {

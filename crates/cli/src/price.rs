@@ -1,8 +1,8 @@
 //! The money of a run, by a table of prices that the user may edit.
 //!
 //! ```text
-//! machine   seconds, by the hour
-//! storage   bytes of edges on disks of this machine or in a bucket, for as long as the run takes
+//! machine   seconds, by the hour, of each machine
+//! storage   bytes of edges on disks of machines or in a bucket, for as long as the run takes
 //! requests  reads and writes of disks; GET, PUT and lists of buckets, and bytes that went there
 //!           and came from there
 //! ```
@@ -42,7 +42,9 @@ pub(crate) struct Prices {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) seconds: f64,
-    /// Bytes of edges that lie on disks of this machine meanwhile, and in a bucket.
+    /// Machines beside this one, for as long.
+    pub(crate) others: usize,
+    /// Bytes of edges that lie on disks of machines meanwhile, and in a bucket.
     pub(crate) bytes_kept: [u64; 2],
     /// Reads and writes of disks.
     pub(crate) requests: [u64; 2],
@@ -55,10 +57,13 @@ pub(crate) struct Price {
     currency: String,
     /// When the prices were so.
     date: String,
+    /// Of machines.
     machine: f64,
     storage: f64,
     requests: f64,
     total: f64,
+    #[serde(skip)]
+    others: usize,
 }
 
 impl Prices {
@@ -150,12 +155,12 @@ impl Prices {
             ("object_million_writes", writes),
         ];
         let moved = [("object_gb_received", bytes_received), ("object_gb_sent", bytes_sent)];
-        let machine = self.of("machine_hour") * hours;
+        let machine = self.of("machine_hour") * hours * (1 + spent.others) as f64;
         let storage = sum(&kept, GB) * hours / MONTH_HOURS;
         let requests = sum(&requests, MILLION) + sum(&moved, GB);
         let (currency, date) = (self.currency.clone(), self.date.clone());
         let total = machine + storage + requests;
-        Price { currency, date, machine, storage, requests, total }
+        Price { currency, date, machine, storage, requests, total, others: spent.others }
     }
 
     /// Lines of `explain`: the price of ingest and of an iteration, as far as both are foreseen.
@@ -170,7 +175,8 @@ impl Prices {
                 return Spent { seconds, bytes_kept, requests, ..Spent::default() };
             }
             let objects = Traffic { reads, ..Traffic::default() };
-            Spent { seconds, bytes_kept: [0, kept], requests: [0, writes], objects }
+            let (bytes_kept, requests) = ([0, kept], [0, writes]);
+            Spent { seconds, bytes_kept, requests, objects, ..Spent::default() }
         };
         let mut lines = Vec::new();
         if ingest.seconds() > 0.0 {
@@ -191,8 +197,12 @@ impl Price {
     }
 
     fn text(&self) -> String {
-        let Self { currency, machine, storage, requests, total, .. } = self;
-        let parts = [("the machine", machine), ("storage", storage), ("requests", requests)];
+        let Self { currency, machine, storage, requests, total, others, .. } = self;
+        let machines = match others {
+            0 => "the machine".to_owned(),
+            others => format!("{} machines", others + 1),
+        };
+        let parts = [(&*machines, machine), ("storage", storage), ("requests", requests)];
         let parts: Vec<String> =
             parts.iter().map(|(what, price)| format!("{what} {}", money(**price))).collect();
         format!("{} {currency} ({})", money(*total), parts.join(", "))
@@ -200,7 +210,7 @@ impl Price {
 }
 
 /// A sum of money with four digits that say something, or cents of larger ones.
-fn money(sum: f64) -> String {
+pub(crate) fn money(sum: f64) -> String {
     if sum == 0.0 || sum >= 10.0 {
         return format!("{sum:.2}");
     }
@@ -226,7 +236,8 @@ pub(crate) fn spent(
     // Reads of a graph in a bucket are requests of objects.
     let reads = if elsewhere { 0 } else { moved.reads };
     let kept = if elsewhere { [0, bytes_kept] } else { [bytes_kept, 0] };
-    Spent { seconds, bytes_kept: kept, requests: [reads, moved.writes], objects }
+    let requests = [reads, moved.writes];
+    Spent { seconds, bytes_kept: kept, requests, objects, ..Spent::default() }
 }
 
 #[cfg(test)]
@@ -251,10 +262,10 @@ mod tests {
         };
         let requests = [10_000_000, 20_000_000];
         let bytes_kept = [36_000_000_000, 72_000_000_000];
-        let spent = Spent { seconds: 100.0, bytes_kept, requests, objects };
+        let spent = Spent { seconds: 100.0, others: 2, bytes_kept, requests, objects };
         let price = put(table).unwrap().price(&spent);
         let near = |found: f64, sum: f64| assert!((found - sum).abs() < 1e-9, "{found} {sum}");
-        near(price.machine, 0.1);
+        near(price.machine, 0.3);
         near(price.storage, 0.1 + 0.02);
         near(price.requests, 10.0 + 40.0 + 4.0 + 10.0 + 18.0 + 28.0);
         near(price.total, price.machine + price.storage + price.requests);

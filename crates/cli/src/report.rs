@@ -238,7 +238,7 @@ struct Written<'a> {
 
 /// Requests of stores.
 #[derive(Debug, Serialize)]
-struct ObjectFigures {
+pub(crate) struct ObjectFigures {
     /// For objects, and for their heads.
     reads: u64,
     /// That put, copy or list.
@@ -248,7 +248,7 @@ struct ObjectFigures {
 }
 
 impl ObjectFigures {
-    fn of(traffic: Traffic) -> Option<Self> {
+    pub(crate) fn of(traffic: Traffic) -> Option<Self> {
         let Traffic { reads, writes, bytes_received, bytes_sent } = traffic;
         (traffic != Traffic::default()).then_some(Self {
             reads,

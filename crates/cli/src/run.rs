@@ -73,7 +73,6 @@ fn on_cluster(
     let other = cluster_options::otherwise(algorithm, args);
     let algorithm = other.as_deref().unwrap_or(algorithm);
     cluster_options::check(algorithm, args)?;
-    args.price.refuse_on_cluster()?;
     algorithm.check(&args.input.shown())?;
     let ends = Ends { begin, show: show_found };
     let machines = match cluster {
@@ -93,7 +92,8 @@ fn on_cluster(
 
 /// Begins a run on a cluster, with what will be written promised.
 fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
-    let session = Session::start(args.resources.without_route())?;
+    let mut session = Session::start(args.resources.without_route())?;
+    session.prices = args.price.read()?;
     let source = Source::of(&args.input)?;
     let mut outputs = Outputs::of(&source);
     match PartsAt::of(&args.output)? {
@@ -125,7 +125,8 @@ fn show_found(
     if let Some(path) = args.output.report.as_deref() {
         let figures = (vertices, found.edges, took.as_secs_f64());
         let report =
-            cluster_report::Report::of(algorithm, &found.machines, &found.finding, figures);
+            cluster_report::Report::of(algorithm, &found.machines, &found.finding, figures)
+                .with_costs(&session, &found.machines);
         report::write_run(path, &report)?;
     }
     for note in &found.notes {
@@ -142,6 +143,9 @@ fn show_found(
         seconds(session.started.elapsed()),
         counted(found.machines.activities.len() as u64, "machine", "machines"),
     ));
+    if let Some(price) = found.machines.price(&session) {
+        session.say(&price.line());
+    }
     if let Some((at, (rows, parts))) = parts {
         let (rows, parts) = (counted(rows, "row", "rows"), counted(parts as u64, "part", "parts"));
         session.say(&wrote(at.path(), &format!("{rows} in {parts}")));

@@ -164,6 +164,11 @@ impl Session {
         Traffic::so_far().since(self.objects)
     }
 
+    /// Requests of stores that this process had made when it began.
+    pub(crate) fn objects_before(&self) -> Traffic {
+        self.objects
+    }
+
     /// Notes that were left for a caller in this process.
     pub(crate) fn said(&self) -> Vec<String> {
         let lines = |said: &Mutex<Vec<String>>| {

@@ -4,6 +4,7 @@
 //! ```text
 //! time       of its computation engine, by kinds: Figure 16 of Chaos (`welter_protocol::times`)
 //! bytes      of payloads: read from its disk, written there, and sent to others
+//! requests   reads and writes of its disk, and of stores of objects, which are paid by requests
 //! served     chunks of edges and updates that its storage engine handed out, to itself too
 //! helped     partitions of others that it streamed; asked for more than that, as a master
 //! ```
@@ -28,6 +29,14 @@ pub struct Activity {
     pub read_bytes: u64,
     /// Bytes that were written to its disk.
     pub written_bytes: u64,
+    /// Blocks that were read from its disk.
+    pub reads: u64,
+    /// Blocks that were written to its disk.
+    pub writes: u64,
+    /// Bytes of edges among those that were written: of each generation, where they are rewritten.
+    pub edge_bytes: u64,
+    /// Requests to stores of objects that read and that write, bytes that came and that went.
+    pub objects: [u64; 4],
     /// Bytes that were sent to other machines.
     pub sent_bytes: u64,
     /// Messages that were sent to other machines.
@@ -51,7 +60,7 @@ pub struct Activity {
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 17;
+const NUMBERS: usize = 24;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -61,7 +70,12 @@ impl Activity {
                 self.sent += 1;
                 self.sent_bytes += envelope.message.payload().map_or(0, |it| it.len() as u64);
             }
-            Effect::Write { payload, .. } => self.written_bytes += payload.len() as u64,
+            Effect::Write { block, payload, .. } => {
+                let bytes = payload.len() as u64;
+                self.writes += 1;
+                self.written_bytes += bytes;
+                self.edge_bytes += if block.name.kind == Kind::Edges { bytes } else { 0 };
+            }
             Effect::Read { name, .. } => {
                 self.served += u64::from(matches!(name.kind, Kind::Edges | Kind::Updates));
             }
@@ -72,6 +86,7 @@ impl Activity {
     /// Counts what has been done.
     pub(crate) fn look_at_event(&mut self, event: &Event) {
         if let Event::Read { result: Ok((_, payload)), .. } = event {
+            self.reads += 1;
             self.read_bytes += payload.len() as u64;
         }
     }
@@ -90,6 +105,8 @@ impl Activity {
         let Self { read_bytes, written_bytes, sent_bytes, sent, served, .. } = *self;
         let Self { stood_for, combined, saved, .. } = *self;
         let Self { helped, accepted, declined, strangers, .. } = *self;
+        let Self { reads, writes, edge_bytes, objects, .. } = *self;
+        let [objects_read, objects_written, bytes_came, bytes_went] = objects;
         [
             own,
             stolen,
@@ -108,6 +125,13 @@ impl Activity {
             accepted,
             declined,
             strangers,
+            reads,
+            writes,
+            edge_bytes,
+            objects_read,
+            objects_written,
+            bytes_came,
+            bytes_went,
         ]
     }
 
@@ -127,11 +151,16 @@ impl Activity {
         let [own, stolen, copying, merging, idle, rest @ ..] = numbers;
         let [read_bytes, written_bytes, sent_bytes, sent, rest @ ..] = rest;
         let [stood_for, combined, saved, served, rest @ ..] = rest;
-        let [helped, accepted, declined, strangers] = rest;
+        let [helped, accepted, declined, strangers, rest @ ..] = rest;
+        let [reads, writes, edge_bytes, objects @ ..] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
             written_bytes,
+            reads,
+            writes,
+            edge_bytes,
+            objects,
             sent_bytes,
             sent,
             stood_for,
@@ -157,8 +186,9 @@ mod tests {
         let activity = Activity::of_line(&line).unwrap();
         assert_eq!((activity.line(), activity.times.sum()), (line.clone(), 15));
         assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 13, 16));
+        assert_eq!((activity.edge_bytes, activity.objects), (20, [21, 22, 23, 24]));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
-        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 18")] {
+        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 25")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }
     }

@@ -112,7 +112,7 @@ impl Driver {
         let counts = self.links.counts();
         let strangers = counts.get(Counted::Stranger) + counts.get(Counted::Malformed);
         let activity = Activity { strangers, ..self.activity.with(times, counters) };
-        self.reports.say(Report::Did(Box::new(activity)));
+        self.reports.say_activity(activity);
     }
 
     /// Has an effect done. The failure with which the machine exits, if that was it.

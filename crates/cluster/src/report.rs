@@ -1,5 +1,6 @@
 //! The report of a machine to its host.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -37,17 +38,52 @@ pub struct Reported {
     pub report: Report,
 }
 
+/// Counts of the requests of this process to stores of objects, in the order of
+/// [`Activity::objects`]; none by default. This crate makes none, but inputs that it reads may.
+#[derive(Clone)]
+pub struct Objects(Arc<dyn Fn() -> [u64; 4] + Send + Sync>);
+
+impl Objects {
+    /// Counts that this says.
+    pub fn new(counts: impl Fn() -> [u64; 4] + Send + Sync + 'static) -> Self {
+        Self(Arc::new(counts))
+    }
+
+    fn so_far(&self) -> [u64; 4] {
+        (self.0)()
+    }
+}
+
+impl Default for Objects {
+    fn default() -> Self {
+        Self::new(|| [0; 4])
+    }
+}
+
+impl fmt::Debug for Objects {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Objects").field(&self.so_far()).finish()
+    }
+}
+
 /// A machine's way to its host.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
     pub(crate) rank: Rank,
     pub(crate) incarnation: u32,
     pub(crate) host: Sender<Reported>,
+    pub(crate) objects: Objects,
 }
 
 impl Reports {
+    /// Says what the machine did, with requests that others count for it.
+    pub(crate) fn say_activity(&self, activity: Activity) {
+        let objects = self.objects.so_far();
+        self.say(Report::Did(Box::new(Activity { objects, ..activity })));
+    }
+
     pub(crate) fn say(&self, report: Report) {
-        let Self { rank, incarnation, ref host } = *self;
+        let Self { rank, incarnation, ref host, .. } = *self;
         // A host that is gone has no use for it.
         let _ = host.send(Reported { rank, incarnation, report });
     }

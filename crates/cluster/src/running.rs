@@ -24,7 +24,7 @@ use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
 use crate::program::{Program, said};
-use crate::report::{Report, Reported, Reports};
+use crate::report::{Objects, Report, Reported, Reports};
 use crate::send::Sending;
 use crate::task::Task;
 
@@ -45,6 +45,8 @@ pub struct Run {
     pub bounds: Bounds,
     /// Where machines are, and why they trust each other.
     pub reach: Reach,
+    /// Requests of this process to stores of objects.
+    pub objects: Objects,
 }
 
 /// Where machines listen, and why they trust each other.
@@ -110,7 +112,8 @@ impl RunningMachine {
         let kind = match task {
             Task::Chunks(worker) => Kind::Protocol(Driven::start(run, me, folder, worker, host)?),
             Task::Messages(job) => {
-                let reports = Reports { rank, incarnation, host };
+                let objects = run.objects.clone();
+                let reports = Reports { rank, incarnation, host, objects };
                 let of = (run.digest(), run.config.machines());
                 let reach = (run.reach.at, run.reach.trust.clone());
                 Kind::Sending(Sending::start(of, reach, me, (folder, *job), reports)?)
@@ -225,7 +228,7 @@ impl Driven {
             disk,
             program,
             links: links.clone(),
-            reports: Reports { rank, incarnation, host },
+            reports: Reports { rank, incarnation, host, objects: run.objects.clone() },
             is_stopped: is_stopped.clone(),
             deciding: (0, 0),
             activity: Activity::default(),

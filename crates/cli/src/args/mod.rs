@@ -56,14 +56,6 @@ impl PriceArgs {
     pub(crate) fn read(&self) -> Result<Option<Prices>, Failure> {
         self.price.as_deref().map(Prices::read).transpose()
     }
-
-    /// Refuses prices of a run on a cluster, whose machines are not known to cost the same.
-    pub(crate) fn refuse_on_cluster(&self) -> Result<(), Failure> {
-        match self.price {
-            Some(_) => Err(Failure::usage("--price: a run on a cluster has no price yet")),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Where results go.

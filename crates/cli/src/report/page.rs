@@ -13,6 +13,7 @@ use crate::html::bars::{Bar, bars};
 use crate::html::chart::{Axis, Line, Point, chart};
 use crate::html::frame::{self, escaped};
 use crate::number_format::{grouped, seconds};
+use crate::price::money;
 
 /// Kinds of time of a machine, of Figure 16 of Chaos: keys in the JSON, in their order here.
 const KEYS: [&str; 5] = ["own", "stolen", "copying", "merging", "idle"];
@@ -67,6 +68,12 @@ fn table(rows: impl IntoIterator<Item = (&'static str, Option<String>)>) -> Stri
     format!("<div class=\"scroll\"><table class=\"facts\">\n{}</table></div>\n", rows.concat())
 }
 
+/// The money of a run, and of when prices are.
+fn price(price: &Value) -> Option<String> {
+    let (total, currency) = (price["total"].as_f64()?, price["currency"].as_str()?);
+    Some(format!("{} {currency}, by prices of {}", money(total), price["date"].as_str()?))
+}
+
 /// The command, and what it comes to.
 fn facts(report: &Value) -> Option<String> {
     let words: Vec<String> = report["command"].as_array()?.iter().map(text).collect();
@@ -75,7 +82,8 @@ fn facts(report: &Value) -> Option<String> {
         |name: &str| if report[name].is_u64() { count(&report[name]) } else { count(&graph[name]) };
     let route = [plan, cluster].iter().find_map(|of| of["route"].as_str()).map(str::to_owned);
     let machines = cluster["machines"].as_array().map(|all| grouped(all.len() as u64));
-    let per_edge = graph["bytes_per_edge"].as_f64().map(|bytes| format!("{bytes:.2}"));
+    let each = |of: &Value| of["bytes_per_edge"].as_f64().map(|bytes| format!("{bytes:.2}"));
+    let (storage, objects) = (&report["storage"], &report["objects"]);
     let facts = table([
         ("vertices", either("vertices")),
         ("edges", either("edges")),
@@ -87,11 +95,17 @@ fn facts(report: &Value) -> Option<String> {
         ("memory that was planned", bytes(&plan["memory_bytes"])),
         ("memory that was resident at most", bytes(&report["resident_bytes_max"])),
         ("budget of memory", bytes(&plan["budget_bytes"])),
-        ("bytes an edge", per_edge),
-        ("edges on storage", bytes(&report["storage"]["bytes_on_storage"])),
-        ("read from storage", bytes(&report["storage"]["bytes_read"])),
-        ("written to storage", bytes(&report["storage"]["bytes_written"])),
-        ("limit", report["storage"]["limit"].as_str().map(str::to_owned)),
+        ("bytes an edge", each(graph)),
+        ("edges on storage", bytes(&storage["bytes_on_storage"])),
+        ("read from storage", bytes(&storage["bytes_read"])),
+        ("written to storage", bytes(&storage["bytes_written"])),
+        ("bytes moved an edge and iteration", each(storage).or_else(|| each(cluster))),
+        ("limit", storage["limit"].as_str().map(str::to_owned)),
+        ("requests that read from stores", count(&objects["reads"])),
+        ("requests that wrote to stores", count(&objects["writes"])),
+        ("received from stores", bytes(&objects["bytes_received"])),
+        ("sent to stores", bytes(&objects["bytes_sent"])),
+        ("price", price(&report["price"])),
     ]);
     Some(format!("<p><code>{}</code></p>\n{facts}", escaped(&words.join(" "))))
 }

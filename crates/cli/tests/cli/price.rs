@@ -3,7 +3,7 @@
 use serde_json::Value;
 use welter_testing::bucket::BucketServer;
 
-use crate::objects::must;
+use crate::objects::{must, run};
 use crate::sandbox::Sandbox;
 
 const TABLE: &str = "\
@@ -36,6 +36,10 @@ fn a_run_says_its_price_and_the_report_has_it() {
     assert!((of("total") - of("machine")).abs() < 1e-12, "{report}");
     assert_eq!(report["price"]["currency"], "EUR");
     assert!(report.get("objects").is_none(), "{report}");
+    sandbox.must("run pagerank rmat:10 --iterations 2 --price prices --report r.html -q");
+    let page = String::from_utf8(sandbox.read("r.html")).unwrap();
+    let row = page.lines().find(|line| line.starts_with("<tr><th>price</th>"));
+    assert!(row.is_some_and(|row| row.contains(" EUR, by prices of 2026-11<")), "{row:?}");
     // Without prices nothing is said of money.
     let ended = sandbox.run("run pagerank rmat:10 --iterations 2 --report r.json");
     assert!(!ended.stderr.contains("by prices of"), "{}", ended.stderr);
@@ -91,7 +95,47 @@ fn tables_that_cannot_be_read_end_the_run_before_it_begins() {
             assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
         }
     }
-    sandbox.write("right", "machine_hour = 1\n");
-    let ended = sandbox.run("run pagerank rmat:10 --cluster local:2 --price right");
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+}
+
+#[test]
+fn a_run_on_machines_costs_what_all_of_them_do() {
+    let sandbox = Sandbox::new();
+    let server = BucketServer::start().unwrap();
+    sandbox.write("prices", TABLE);
+    sandbox.must("generate rmat 10 -o edges.csv");
+    server.put("box/edges.csv", sandbox.read("edges.csv"));
+    let report_of = |name: &str, input: &str| {
+        let line = format!("run pagerank {input} --iterations 2 --cluster local:2 --price prices");
+        let ended = run(&sandbox, &server, &format!("{line} -o ranks.csv --report {name}.json"));
+        assert!(ended.stderr.contains(" EUR (2 machines "), "{}", ended.stderr);
+        report(&sandbox, &format!("{name}.json"))
+    };
+    let of = |report: &Value, part: &str, name: &str| report[part][name].as_f64().unwrap();
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6 * expected);
+    let here = report_of("here", "edges.csv");
+    assert!(here.get("objects").is_none(), "{here}");
+    // A second of a machine costs one, and so time passed until the report at the latest.
+    let (machines, seconds) = (of(&here, "price", "machine"), here["seconds"].as_f64().unwrap());
+    assert!(machines > 0.0 && machines <= 2.0 * (seconds + 1.0), "{here}");
+    // Both machines, and the command, look at the object.
+    let there = report_of("there", "s3://box/edges.csv");
+    assert!(of(&there, "objects", "reads") >= 3.0, "{there}");
+    near(of(&there, "price", "requests"), of(&there, "objects", "reads"));
+    let size = sandbox.read("edges.csv").len() as f64;
+    assert!(of(&there, "objects", "bytes_received") >= 3.0 * size, "{there}");
+    // Disks by requests, and bytes of edges.
+    sandbox.write("disks", "machine_hour = 0\ndisk_gb_month = 0\ndisk_million_reads = 1000000\n");
+    let line = "run pagerank edges.csv --iterations 2 --cluster local:2 --price disks";
+    for route in ["fold", "spill"] {
+        sandbox.must(&format!("{line} --route {route} -o ranks.csv --report disks.json"));
+        let disks = report(&sandbox, "disks.json");
+        let machines = disks["cluster"]["machines"].as_array().unwrap();
+        let reads: f64 = machines.iter().map(|it| it["reads"].as_f64().unwrap()).sum();
+        assert!(reads > 2.0, "{disks}");
+        near(of(&disks, "price", "total"), reads);
+        assert!(disks["cluster"]["bytes_per_edge"].as_f64().unwrap() > 1.0, "{disks}");
+    }
+    // No time of clusters is foreseen, which a plan says.
+    let text = sandbox.must("explain pagerank edges.csv --cluster local:2 --price prices");
+    assert!(text.contains("price     not foreseen"), "{text}");
 }

@@ -59,6 +59,9 @@ pub(super) struct Turn {
     pub(super) times: [u64; 2],
     /// Bytes of the checkpoint that it has written, and how long that took.
     pub(super) kept: (u64, Duration),
+    /// Chunks of edges that lie on the disk and that were read from there, with their bytes.
+    pub(super) stored: [u64; 2],
+    pub(super) read: [u64; 2],
 }
 
 /// The result of a thread: values and flags of its vertices, and edges that left them.
@@ -294,11 +297,14 @@ impl<L: TxLane> Computing<L> {
         let frontier = self.kernel.shape().capabilities.frontier;
         let active = if frontier { made.active } else { self.active.len() as u64 };
         self.turn(0);
-        let times = std::mem::take(&mut self.times);
         let kept = std::mem::take(&mut self.kept);
-        let (sub_range, total) = (self.place.0, made.total);
+        let sub_range = self.place.0;
         let combined = self.scattering.take_combined();
-        let turn = Turn { sub_range, total, active, sent, folded, combined, times, kept };
+        let edges = &self.scattering.edges;
+        let (stored, read) = (edges.stored(), edges.take_read());
+        let (total, times) = (made.total, std::mem::take(&mut self.times));
+        let turn =
+            Turn { sub_range, total, active, sent, folded, combined, times, kept, stored, read };
         self.say(Answer::Turn(turn))
     }
 

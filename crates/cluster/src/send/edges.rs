@@ -11,6 +11,7 @@
 //! its source, by the lanes by which updates go later. A chunk knows which 64ths of its sub-range
 //! have sources in it, so that one without an active source is left out.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -84,11 +85,14 @@ pub(super) struct Edges {
     pub(super) count: u64,
     /// Chunks that memory has no room for.
     store: Option<Store>,
+    /// Reads of these, and their bytes.
+    reads: Cell<[u64; 2]>,
 }
 
 /// A file without a name, which goes with the run.
 struct Store {
     file: File,
+    chunks: u64,
     bytes: u64,
 }
 
@@ -104,7 +108,7 @@ impl Store {
         let file = options.read(true).write(true).create(true).truncate(true).open(&path);
         let file = file.map_err(failed("make it"))?;
         std::fs::remove_file(&path).map_err(failed("take its name away"))?;
-        Ok(Self { file, bytes: 0 })
+        Ok(Self { file, chunks: 0, bytes: 0 })
     }
 
     fn failed(what: &'static str, source: std::io::Error) -> Stop {
@@ -116,12 +120,23 @@ impl Store {
         let offset = self.bytes;
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| Self::failed("write", error))?;
+        self.chunks += 1;
         self.bytes += bytes.len() as u64;
         Ok(Bytes::Stored(offset, bytes.len()))
     }
 }
 
 impl Edges {
+    /// Chunks that were read from the disk since the last call, and their bytes.
+    pub(super) fn take_read(&self) -> [u64; 2] {
+        self.reads.take()
+    }
+
+    /// Chunks that lie on the disk, and their bytes.
+    pub(super) fn stored(&self) -> [u64; 2] {
+        self.store.as_ref().map_or([0; 2], |store| [store.chunks, store.bytes])
+    }
+
     /// Opens a chunk of this cell, which lies in memory or is read into `read`.
     ///
     /// # Errors
@@ -138,6 +153,8 @@ impl Edges {
                 read.resize(*length);
                 let came = store.file.read_exact_at(read, *offset);
                 came.map_err(|error| Store::failed("read", error))?;
+                let [reads, bytes] = self.reads.get();
+                self.reads.set([reads + 1, bytes + *length as u64]);
                 Ok(cell.open(read)?)
             }
             (Bytes::Stored(..), None) => Err(Stop::broken("edges that were written are in a file")),

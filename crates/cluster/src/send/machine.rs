@@ -258,7 +258,7 @@ impl Living {
         }
         let Finished { manifest, parts, activity } = finished?;
         *lock(&self.shared.result) = Some((manifest.clone(), parts));
-        self.reports.say(Report::Did(Box::new(activity)));
+        self.reports.say_activity(activity);
         self.reports.say(Report::Finished(manifest));
         while !ending.is_told() {
             table.look()?;

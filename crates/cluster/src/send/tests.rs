@@ -17,7 +17,7 @@ use welter_protocol::failure::Exit;
 
 use super::*;
 use crate::host::{Finished, run};
-use crate::{ClusterError, Reach, Run, Share, Task, Threads};
+use crate::{Activity, ClusterError, Objects, Reach, Run, Share, Task, Threads};
 
 const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
@@ -50,7 +50,7 @@ fn run_of(machines: usize) -> Run {
     let config = Arc::new(settings.config(&cut));
     let bounds = crate::Settings::bounds();
     let (words, reach) = ("pagerank".to_owned(), Reach::default());
-    Run { config, words, contents: 0, bounds, reach }
+    Run { config, words, contents: 0, bounds, reach, objects: Objects::default() }
 }
 
 #[test]
@@ -65,6 +65,11 @@ fn edges_beyond_their_memory_are_read_from_the_disk() {
     for edge_bytes in [u64::MAX, 400, 0] {
         let finished = ended(move || settings(edge_bytes)).unwrap();
         assert_eq!((finished.manifest.records, finished.decided.len()), (600, 5), "{edge_bytes}");
+        let sum = |of: fn(&Activity) -> u64| finished.activities.iter().map(of).sum::<u64>();
+        let [reads, stored] = [sum(|it| it.reads), sum(|it| it.edge_bytes)];
+        assert_eq!((reads > 0, stored > 0), (edge_bytes < u64::MAX, edge_bytes < u64::MAX));
+        // Each chunk is read in each iteration, since all vertices are active.
+        assert_eq!(sum(|it| it.read_bytes), 4 * stored, "{edge_bytes}");
     }
 }
 
