@@ -32,29 +32,39 @@ impl<P: Program> Vertices<'_, P> {
         program: &P,
         applied: impl Fn(usize, P::Value) -> Applied<P::Value, P::Total>,
     ) -> VertexTotals<P::Total> {
-        let (mut sum, mut last) = (P::Total::default(), P::Total::default());
-        let mut count = 0;
-        let mut one = |place, value: &mut P::Value, signal: &mut P::Signal| {
-            let applied = applied(place, *value);
-            *value = applied.value;
-            *signal = program.signal(&applied.value);
-            sum = sum.merge(applied.total);
-            last = applied.total;
-            applied.active
-        };
+        let mut totals =
+            VertexTotals { total: P::Total::default(), last: P::Total::default(), active: 0 };
         let columns = self.values.iter_mut().zip(self.signals).enumerate();
         if P::FRONTIER {
             for ((place, (value, signal)), flag) in columns.zip(self.active) {
-                let active = one(place, value, signal);
-                *flag = active.into();
-                count += u64::from(active);
+                *flag = totals.set(program, applied(place, *value), (value, signal)).into();
             }
         } else {
             for (place, (value, signal)) in columns {
-                one(place, value, signal);
+                totals.set(program, applied(place, *value), (value, signal));
             }
         }
-        VertexTotals { total: sum, last, active: count }
+        totals
+    }
+}
+
+impl<T: Total> VertexTotals<T> {
+    /// Sets the columns of one more vertex to its new value; whether it is active. A function of
+    /// its own that is always inlined, since a closure that is called in two places need not be:
+    /// then it is compiled without the vectors of the loop (`hyperball`, 1.11 of the time).
+    #[inline(always)]
+    fn set<P: Program<Total = T>>(
+        &mut self,
+        program: &P,
+        applied: Applied<P::Value, T>,
+        (value, signal): (&mut P::Value, &mut P::Signal),
+    ) -> bool {
+        *value = applied.value;
+        *signal = program.signal(&applied.value);
+        self.total = self.total.merge(applied.total);
+        self.last = applied.total;
+        self.active += u64::from(applied.active);
+        applied.active
     }
 }
 
