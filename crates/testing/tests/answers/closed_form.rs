@@ -69,9 +69,9 @@ fn cubes_cycles_stars_and_grids() {
     assert_eq!(by_depth(&depths(&cube, false, 5)), binomials);
     assert_eq!(by_depth(&depths(&complete(50).graph, false, 7)), [1, 49]);
     assert_eq!(by_depth(&depths(&star(3000).graph, false, 9)), [1, 1, 2999]);
-    let cycle = directed_cycle(5000).graph;
-    assert_eq!(depths(&cycle, false, 0), (0..5000).collect::<Vec<i64>>());
-    assert_eq!(by_depth(&depths(&cycle, true, 0)).len(), 2501);
+    let cycle = directed_cycle(1500).graph;
+    assert_eq!(depths(&cycle, false, 0), (0..1500).collect::<Vec<i64>>());
+    assert_eq!(by_depth(&depths(&cycle, true, 0)).len(), 751);
     let (rows, places) = (60_u32, 90_u32);
     let at = |row: u32, place: u32| row * places + place;
     let right = (0..rows).flat_map(|row| (1..places).map(move |p| [at(row, p - 1), at(row, p)]));
