@@ -57,10 +57,10 @@ const SIZES: [(u64, &str); 5] = [
 /// Bytes of reads and of writes that are asked for at a time, the last two set apart, and options.
 const REQUESTS: [(&str, [&str; 3]); 5] = [
     ("64 KiB", ["64KiB", "64KiB", "1"]),
-    ("1 MiB", ["512KiB", "512KiB", "2"]),
-    ("16 MiB", ["512KiB", "512KiB", "32"]),
-    ("128 KiB, 1 MiB", ["64KiB", "512KiB", "2"]),
-    ("1 MiB, 128 KiB", ["512KiB", "64KiB", "2"]),
+    ("1 MiB", ["1MiB", "1MiB", "1"]),
+    ("16 MiB", ["16MiB", "16MiB", "1"]),
+    ("128 KiB, 1 MiB", ["128KiB", "1MiB", "1"]),
+    ("1 MiB, 128 KiB", ["1MiB", "128KiB", "1"]),
 ];
 
 /// Bandwidth of the five storage types by size of requests, one outstanding.
@@ -118,9 +118,9 @@ fn sizes(
         series: series.into_iter().collect::<Result<_>>()?,
         paper: "Of 16 MB, 1 MB and 64 KB, 1 MB is the best in the cloud and 16 MB on a machine's \
                 own disks; sizes of reads and of writes apart would be better still.",
-        notes: "A request of 16 MiB is one of the system, where slabs lie side by side, and that \
-                sends a device 1,280 KiB at most. Throttled devices take no time for a request, as \
-                those of the figures above.",
+        notes: "One request is outstanding. One of 16 MiB is a call of the system where slabs lie \
+                side by side, which sends a device 1,280 KiB at most. Throttled devices take no \
+                time for a request, as those of the figures above.",
     })
 }
 
