@@ -161,8 +161,7 @@ impl Job {
         let settings = settings(args, &program, (machines, vertices))?;
         let reading = program.reading(reading);
         let sends = args.resources.route == Some(RouteArg::Send);
-        let graph = (&*edges, &*listed, reading);
-        let parts = PartsAt::of(&args.output)?;
+        let (graph, parts) = ((&*edges, &*listed, reading), PartsAt::of(&args.output)?);
         let (writes, held) = writing(place, parts.is_some(), &settings);
         let sent = sends.then(|| sending(args));
         let plan =

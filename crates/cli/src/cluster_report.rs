@@ -190,7 +190,7 @@ impl Machines {
     fn objects(&self, session: &Session) -> Traffic {
         let Traffic { reads, writes, bytes_received, bytes_sent } = session.objects();
         let own = [reads, writes, bytes_received, bytes_sent];
-        // Those of a machine that this process is are among its own.
+        // A process that is a machine has counted its requests already.
         let others = self.activities.iter().skip(usize::from(self.is_host));
         let all = others.fold(own, |sums, it| [0, 1, 2, 3].map(|at| sums[at] + it.objects[at]));
         let [reads, writes, bytes_received, bytes_sent] = all;

@@ -32,6 +32,7 @@ use super::gathered::Gathered;
 use super::messages::{Messages, Sent};
 use super::scattering::{Scattering, failed};
 use super::seat::LOOK;
+use crate::activity::Activity;
 
 /// Edges that are read of the input at a time.
 const PIECE_EDGES: usize = 1 << 16;
@@ -62,6 +63,18 @@ pub(super) struct Turn {
     /// Chunks of edges that lie on the disk and that were read from there, with their bytes.
     pub(super) stored: [u64; 2],
     pub(super) read: [u64; 2],
+}
+
+impl Turn {
+    /// Counts what the thread read and wrote; edges are written once, before the first turn ends.
+    pub(super) fn count_disk(&self, activity: &mut Activity, is_first: bool) {
+        let stored = if is_first { self.stored } else { [0; 2] };
+        activity.reads += self.read[0];
+        activity.read_bytes += self.read[1];
+        activity.writes += stored[0] + u64::from(self.kept.0 > 0);
+        activity.edge_bytes += stored[1];
+        activity.written_bytes += stored[1] + self.kept.0;
+    }
 }
 
 /// The result of a thread: values and flags of its vertices, and edges that left them.

@@ -341,12 +341,7 @@ impl Epoch<'_> {
             activity.stood_for += to_others(&turn.sent.updates);
             activity.combined += turn.combined.updates;
             activity.saved += turn.combined.gain / turns.len() as u64;
-            let stored = if step == 0 { turn.stored } else { [0; 2] };
-            activity.reads += turn.read[0];
-            activity.read_bytes += turn.read[1];
-            activity.writes += stored[0] + u64::from(turn.kept.0 > 0);
-            activity.edge_bytes += stored[1];
-            activity.written_bytes += stored[1] + turn.kept.0;
+            turn.count_disk(activity, step == 0);
             activity.sent_bytes += sent * (record + size_of::<u32>()) as u64;
             activity.times.own += turn.times[0] / turns.len() as u64;
             activity.times.idle += turn.times[1] / turns.len() as u64;

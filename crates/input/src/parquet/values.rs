@@ -132,7 +132,7 @@ fn read<T: Physical>(
     rows: usize,
     of_null: &T::T,
 ) -> Result<(Vec<T::T>, Option<NullBuffer>)> {
-    // As many as a batch has: a column that grows page by page is moved, and its memory touched anew.
+    // A column that grows page by page is moved, and its memory touched anew.
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::new());
     let (found, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if found != rows {
