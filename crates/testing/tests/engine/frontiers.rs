@@ -10,7 +10,7 @@ use welter_model::edges::Reading;
 use welter_progress::Progress;
 use welter_testing::executors::{Executor, Memory, Nearness, executors, judge, workers};
 use welter_testing::graph::Graph;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 
 use crate::programs::{Classes, Depth, Distance, Flicker, SmallestLabel};
 
@@ -24,7 +24,7 @@ const PLAIN: Reading = Reading {
 const UNDIRECTED: Reading = Reading { undirected: true, ..PLAIN };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn smallest_labels(graph in wide_graphs(40, 120), undirected in any::<bool>()) {

@@ -9,7 +9,7 @@ use welter_model::program::{Program, Total, Vertex};
 use welter_testing::executors::{Executor, Memory, executors};
 use welter_testing::graph::Graph;
 use welter_testing::relative_error;
-use welter_testing::strategies::{graphs, graphs_to_relabel, graphs_to_reorder};
+use welter_testing::strategies::{cases, graphs, graphs_to_relabel, graphs_to_reorder};
 
 const PLAIN: Reading = Reading {
     undirected: false,
@@ -41,7 +41,7 @@ fn in_degrees(executor: &Executor, graph: &Graph) -> Vec<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn relabelling_relabels_the_answer(
@@ -151,7 +151,7 @@ where
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn monotone_programs_take_updates_in_parts(graph in graphs(30, 60), source in 0_u64..30) {
@@ -218,7 +218,7 @@ fn relaxed<P: Program>(graph: &Graph, program: &P, turn: u64) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn edges_may_be_relaxed_in_any_order(

@@ -13,7 +13,7 @@ use welter_testing::graph::Graph;
 use welter_testing::reference::{self, Stop};
 use welter_testing::relative_error;
 use welter_testing::samples::samples;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 use welter_testing::suites::{Case, suites};
 
 /// The references sum the ranks of up to 200,000 vertices one after the other, with an error of
@@ -44,7 +44,7 @@ fn new<F: welter_algorithms::Float>(graph: &Graph, iterations: u64, tolerance: f
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn every_way_with_sinks(

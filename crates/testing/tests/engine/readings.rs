@@ -9,7 +9,7 @@ use welter_progress::Progress;
 use welter_testing::executors::{Executor, Nearness, executors, judge, workers};
 use welter_testing::graph::Graph;
 use welter_testing::reading::read_as;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 
 const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Keep, Duplicates::First, Duplicates::Minimum, Duplicates::Sum];
@@ -41,7 +41,7 @@ fn counted(executor: &Executor, graph: &Graph, reading: Reading) -> Option<(u64,
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn every_reading_is_what_a_map_says(graph in wide_graphs(12, 80), reading in readings()) {

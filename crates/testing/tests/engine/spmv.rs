@@ -8,7 +8,7 @@ use welter_model::edges::Reading;
 use welter_testing::executors::{Nearness, judge};
 use welter_testing::graph::Graph;
 use welter_testing::samples::samples;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 use welter_testing::{reference, relative_error};
 
 /// Weights that need exactly one type of storage: u8, u16, u32, f32, f64.
@@ -60,7 +60,7 @@ fn within_rounding(graph: &Graph, vector: Vector, found: &[f64], epsilon: f64) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn every_type_of_weights(graph in weighted_graphs(), seed in any::<u64>()) {

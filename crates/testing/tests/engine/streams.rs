@@ -13,7 +13,7 @@ use welter_model::stream::{self, Edge, Next, RevisitPolicy, StateView, Stream};
 use welter_model::table::ColumnData;
 use welter_testing::executors::{Executor, executors};
 use welter_testing::graph::Graph;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 
 /// Adds up the edges that end at each vertex, each as its source times its weight, but for those
 /// between two vertices with numbers of one kind.
@@ -135,7 +135,7 @@ fn judge<const WEIGHTED: bool>(graph: &Graph) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(cases(12))]
 
     // Some executors cut chunks of a few hundred edges, so that rounds have several.
     #[test]

@@ -11,7 +11,7 @@ use welter_model::table::{ColumnData, NO_VERTEX};
 use welter_testing::executors::{Executor, Nearness, executors, judge};
 use welter_testing::graph::Graph;
 use welter_testing::reading::read_as;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 
 const PLAIN: Reading = Reading {
     undirected: false,
@@ -98,7 +98,7 @@ fn column<V: Value>(values: &[V], name: &str) -> ColumnData {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn depths(

@@ -8,7 +8,7 @@ use welter_model::edges::Reading;
 use welter_testing::executors::{Nearness, judge};
 use welter_testing::graph::Graph;
 use welter_testing::relative_error;
-use welter_testing::strategies::wide_graphs;
+use welter_testing::strategies::{cases, wide_graphs};
 
 /// The plain loop adds up the ranks of up to 200,000 sinks one after the other, with an error of
 /// that many half units in the last place. The engine sums by segments and is nearer to the truth.
@@ -72,7 +72,7 @@ fn shares(proportions: &[f64], vertices: usize) -> Option<(Vec<f64>, Vec<f64>)> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn weights_and_jumps(
