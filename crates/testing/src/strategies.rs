@@ -6,8 +6,8 @@ use proptest::prelude::{Just, Strategy, any};
 use proptest::test_runner::Config;
 use proptest::{collection::vec, option};
 
-/// A number of cases of a property, or the share of it that `WELTER_CASES` states in percent: a quarter
-/// of them in continuous integration, and several times as many before a release.
+/// A number of cases of a property, or the share of it that `WELTER_CASES` states in percent: a
+/// quarter in continuous integration, and several times as many before a release.
 pub fn cases(count: u32) -> Config {
     let stated = std::env::var("WELTER_CASES").ok().and_then(|share| share.parse().ok());
     let share: u32 = stated.unwrap_or(100);
