@@ -129,7 +129,7 @@ def test_the_suite_of_networkx(tmp_path):
         assert ran.get("passed", 0) > 0, name
 
 
-#: Where not all cases are asked for (`.ci/run`), the suite above has to do: this one takes a minute.
+#: Where not all cases are asked for (`.ci/run`) the suite above has to do: this takes a minute.
 ALL_CASES = int(os.environ.get("WELTER_CASES", "100")) >= 100
 
 
