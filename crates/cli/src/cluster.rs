@@ -12,7 +12,7 @@ use std::sync::Arc;
 use welter_cluster::host::Finished;
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, Objects, PartWriter, Processes, Reach, Run, Settings, Share, Task,
+    ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run, Settings, Share, Task,
     own_edges, serve,
 };
 use welter_engine::Machine;
@@ -242,7 +242,7 @@ impl Job {
         let reach = Reach::default();
         let (bounds, contents) = (Settings::bounds(), self.contents);
         let begun = self.objects;
-        let objects = Objects::new(move || {
+        let objects = RequestCounter::new(move || {
             let Traffic { reads, writes, bytes_received, bytes_sent } =
                 Traffic::so_far().since(begun);
             [reads, writes, bytes_received, bytes_sent]

@@ -186,9 +186,9 @@ impl Machines {
         self.sum(|it| it.read_bytes + it.written_bytes)
     }
 
-    /// Requests of stores that all machines and this process have made.
-    fn objects(&self, session: &Session) -> Traffic {
-        let Traffic { reads, writes, bytes_received, bytes_sent } = session.objects();
+    /// Requests of stores that all machines have made, and this process of its `own`.
+    fn objects(&self, own: Traffic) -> Traffic {
+        let Traffic { reads, writes, bytes_received, bytes_sent } = own;
         let own = [reads, writes, bytes_received, bytes_sent];
         // A process that is a machine has counted its requests already.
         let others = self.activities.iter().skip(usize::from(self.is_host));
@@ -204,7 +204,7 @@ impl Machines {
             others: self.activities.len().saturating_sub(1),
             bytes_kept: [self.sum(|it| it.edge_bytes), 0],
             requests: [self.sum(|it| it.reads), self.sum(|it| it.writes)],
-            objects: self.objects(session),
+            objects: self.objects(session.objects()),
         };
         Some(session.prices.as_ref()?.price(&spent))
     }
@@ -213,7 +213,7 @@ impl Machines {
 impl<'a> Report<'a> {
     /// The report with requests of stores, and with the price where prices were named.
     pub(crate) fn with_costs(self, session: &Session, machines: &Machines) -> Self {
-        let objects = ObjectFigures::of(machines.objects(session));
+        let objects = ObjectFigures::of(machines.objects(session.objects()));
         Self { objects, price: machines.price(session), ..self }
     }
 
@@ -317,6 +317,32 @@ fn described(rank: usize, activity: &Activity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_that_is_the_host_counts_once() {
+        let of = |objects| Activity { objects, ..Activity::default() };
+        let machines = |is_host| Machines {
+            activities: vec![of([1, 2, 3, 4]), of([10, 20, 30, 40])],
+            route: "fold",
+            transport: None,
+            partitions: 2,
+            restarts: 0,
+            suspicions: 0,
+            strangers: 0,
+            trust: "loopback",
+            is_host,
+            iteration_times: Vec::new(),
+        };
+        let traffic = |[reads, writes, bytes_received, bytes_sent]: [u64; 4]| Traffic {
+            reads,
+            writes,
+            bytes_received,
+            bytes_sent,
+        };
+        let own = traffic([5, 6, 7, 8]);
+        assert_eq!(machines(true).objects(own), traffic([15, 26, 37, 48]));
+        assert_eq!(machines(false).objects(own), traffic([16, 28, 40, 52]));
+    }
 
     #[test]
     fn shares_are_of_the_life_of_a_machine() {

@@ -73,7 +73,7 @@ pub use merged::Merged;
 pub use parts::{PartPlace, PartWriter, Unwritten};
 pub use peers::Peers;
 pub use processes::{MakeCommand, Processes};
-pub use report::{Objects, Report, Reported};
+pub use report::{Report, Reported, RequestCounter};
 pub use running::{Reach, Run, RunningMachine};
 pub use serve::serve;
 pub use settings::Settings;

@@ -38,13 +38,13 @@ pub struct Reported {
     pub report: Report,
 }
 
-/// Counts of the requests of this process to stores of objects, in the order of
-/// [`Activity::objects`]; none by default. This crate makes none, but inputs that it reads may.
+/// Counter of the requests of this process to stores of objects, in the order of
+/// [`Activity::objects`]; zeros by default. This crate makes none, but inputs that it reads may.
 #[derive(Clone)]
-pub struct Objects(Arc<dyn Fn() -> [u64; 4] + Send + Sync>);
+pub struct RequestCounter(Arc<dyn Fn() -> [u64; 4] + Send + Sync>);
 
-impl Objects {
-    /// Counts that this says.
+impl RequestCounter {
+    /// A counter that asks this.
     pub fn new(counts: impl Fn() -> [u64; 4] + Send + Sync + 'static) -> Self {
         Self(Arc::new(counts))
     }
@@ -54,15 +54,15 @@ impl Objects {
     }
 }
 
-impl Default for Objects {
+impl Default for RequestCounter {
     fn default() -> Self {
         Self::new(|| [0; 4])
     }
 }
 
-impl fmt::Debug for Objects {
+impl fmt::Debug for RequestCounter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Objects").field(&self.so_far()).finish()
+        formatter.debug_tuple("RequestCounter").field(&self.so_far()).finish()
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Reports {
     pub(crate) rank: Rank,
     pub(crate) incarnation: u32,
     pub(crate) host: Sender<Reported>,
-    pub(crate) objects: Objects,
+    pub(crate) objects: RequestCounter,
 }
 
 impl Reports {

@@ -24,7 +24,7 @@ use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
 use crate::program::{Program, said};
-use crate::report::{Objects, Report, Reported, Reports};
+use crate::report::{Report, Reported, Reports, RequestCounter};
 use crate::send::Sending;
 use crate::task::Task;
 
@@ -46,7 +46,7 @@ pub struct Run {
     /// Where machines are, and why they trust each other.
     pub reach: Reach,
     /// Requests of this process to stores of objects.
-    pub objects: Objects,
+    pub objects: RequestCounter,
 }
 
 /// Where machines listen, and why they trust each other.

@@ -17,7 +17,7 @@ use welter_protocol::failure::Exit;
 
 use super::*;
 use crate::host::{Finished, run};
-use crate::{Activity, ClusterError, Objects, Reach, Run, Share, Task, Threads};
+use crate::{Activity, ClusterError, Reach, RequestCounter, Run, Share, Task, Threads};
 
 const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
@@ -50,7 +50,7 @@ fn run_of(machines: usize) -> Run {
     let config = Arc::new(settings.config(&cut));
     let bounds = crate::Settings::bounds();
     let (words, reach) = ("pagerank".to_owned(), Reach::default());
-    Run { config, words, contents: 0, bounds, reach, objects: Objects::default() }
+    Run { config, words, contents: 0, bounds, reach, objects: RequestCounter::default() }
 }
 
 #[test]

@@ -7,7 +7,9 @@ use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
 use welter_cluster::host::{Finished, run};
 use welter_cluster::send::{self, Transport};
-use welter_cluster::{ClusterError, Host, MakeTask, Objects, Reach, Run, Settings, Share, Task};
+use welter_cluster::{
+    ClusterError, Host, MakeTask, Reach, RequestCounter, Run, Settings, Share, Task,
+};
 use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_model::edges::{EdgeStream, Reading};
 use welter_model::program::Value;
@@ -88,7 +90,7 @@ fn settings(machines: usize, graph: &Graph, vertex_bytes: u64, route: Route) -> 
 fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     let config = Arc::new(settings.config(cut));
     let (bounds, reach) = (Settings::bounds(), Reach::default());
-    let (words, objects) = (words.to_owned(), Objects::default());
+    let (words, objects) = (words.to_owned(), RequestCounter::default());
     Run { config, words, contents: 0, bounds, reach, objects }
 }
 

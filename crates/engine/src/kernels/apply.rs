@@ -37,7 +37,9 @@ impl<P: Program> Vertices<'_, P> {
         let columns = self.values.iter_mut().zip(self.signals).enumerate();
         if P::FRONTIER {
             for ((place, (value, signal)), flag) in columns.zip(self.active) {
-                *flag = totals.set(program, applied(place, *value), (value, signal)).into();
+                let active = totals.set(program, applied(place, *value), (value, signal));
+                *flag = active.into();
+                totals.active += u64::from(active);
             }
         } else {
             for (place, (value, signal)) in columns {
@@ -49,8 +51,8 @@ impl<P: Program> Vertices<'_, P> {
 }
 
 impl<T: Total> VertexTotals<T> {
-    /// Sets the columns of one more vertex to its new value; whether it is active. A function of
-    /// its own that is always inlined, since a closure that is called in two places need not be:
+    /// Sets the columns of one more vertex to its new value; whether it is active. A function that
+    /// is always inlined, since a closure that is called in two places need not be:
     /// then it is compiled without the vectors of the loop (`hyperball`, 1.11 of the time).
     #[inline(always)]
     fn set<P: Program<Total = T>>(
@@ -63,7 +65,6 @@ impl<T: Total> VertexTotals<T> {
         *signal = program.signal(&applied.value);
         self.total = self.total.merge(applied.total);
         self.last = applied.total;
-        self.active += u64::from(applied.active);
         applied.active
     }
 }
