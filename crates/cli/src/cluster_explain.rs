@@ -52,6 +52,6 @@ pub(crate) fn explain(
         }
     };
     let prices = run.price.read()?;
-    let price = prices.map_or("", |_| "price     not foreseen: of a cluster no time is\n");
+    let price = prices.map_or("", |_| "price     not foreseen: no time of a cluster is\n");
     print(&format!("algorithm {}\n          {}\n{plan}{price}", entry.name, entry.kind))
 }
