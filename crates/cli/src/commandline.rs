@@ -33,11 +33,12 @@ Examples:
   welter generate rmat 20 -o graph.u32
 
 Exit codes:
-    0  done                        70  damaged data, or a bug in welter
-    2  wrong usage                 73  the output cannot be made
-   65  bad input (content)         74  reading or writing failed
-   66  an input is not there       75  interrupted; see `welter resume`
-  130  interrupted                 78  it does not fit the memory budget
+    0  done                        73  the output cannot be made
+    2  wrong usage                 74  reading or writing failed
+   65  bad input (content)         75  interrupted; see `welter resume`
+   66  an input is not there       77  it belongs to another user
+   70  damaged data, or a bug      78  it does not fit the memory budget
+  130  interrupted
 
 `welter help COMMAND`, or `welter COMMAND --help`, says more.";
 
@@ -66,7 +67,6 @@ pub(crate) enum Command {
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Remove a kept graph, on whatever disks it lies
-    #[command(hide = true)]
     Remove(RemoveArgs),
     /// Describe a graph: vertices, edges, ids, self-loops, parallel edges, degrees
     #[command(after_help = INFO_EXAMPLES)]
@@ -87,7 +87,6 @@ pub(crate) enum Command {
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),
     /// Make the key by which machines of a cluster know each other
-    #[command(hide = true)]
     Cluster {
         #[command(subcommand)]
         what: ClusterCommand,

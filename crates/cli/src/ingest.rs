@@ -48,7 +48,7 @@ pub(crate) struct IngestArgs {
 pub(crate) struct DiskArgs {
     /// Directory of another disk, which takes its share of the graph; may be given more than once:
     /// docs/disks.md
-    #[arg(long = "disk", value_name = "DIR", hide = true)]
+    #[arg(long = "disk", value_name = "DIR")]
     disks: Vec<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ impl DiskArgs {
 /// Arguments of `remove`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
-    /// Directory or URL of a kept graph
+    /// Directory or URL of the graph
     #[arg(value_name = "DIR", required = true)]
     directory: PathBuf,
 }

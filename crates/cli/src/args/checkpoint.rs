@@ -26,7 +26,8 @@ pub(crate) struct CheckpointArgs {
     pub(crate) checkpoint_every: Option<NonZero<u64>>,
     /// Directory of another disk, which takes its share of each checkpoint; may be given more than
     /// once: docs/disks.md
-    #[arg(long = "checkpoint-disk", value_name = "DIR", requires = "checkpoint", hide = true)]
+    #[arg(long = "checkpoint-disk", value_name = "DIR", requires = "checkpoint")]
+    #[arg(hide_short_help = true)]
     pub(crate) checkpoint_disks: Vec<PathBuf>,
 }
 

@@ -30,27 +30,27 @@ pub(crate) struct ClusterArgs {
     #[arg(default_value_t = 60)]
     pub(crate) patience: u64,
     /// Figures of all machines while they run, for Prometheus
-    #[arg(long, value_name = "ADDRESS", hide = true, requires = "cluster")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true, requires = "cluster")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Way of messages between machines, on route `send`
-    #[arg(long, hide = true, requires = "cluster")]
+    #[arg(long, hide_short_help = true, requires = "cluster")]
     pub(crate) transport: Option<TransportArg>,
     /// Network card of --transport dpdk, as DPDK names it, with its options
-    #[arg(long, value_name = "DEVICE", hide = true, requires = "cluster")]
+    #[arg(long, value_name = "DEVICE", hide_short_help = true, requires = "cluster")]
     pub(crate) dpdk_device: Option<String>,
     /// Options of DPDK itself, in place of those that suit the device
-    #[arg(long, value_name = "OPTIONS", hide = true, requires = "dpdk_device")]
+    #[arg(long, value_name = "OPTIONS", hide_short_help = true, requires = "dpdk_device")]
     #[arg(allow_hyphen_values = true)]
     pub(crate) dpdk_options: Option<String>,
     /// Whether updates of route `send` meet before they are sent [default: auto]
-    #[arg(long, hide = true, requires = "cluster")]
+    #[arg(long, hide_short_help = true, requires = "cluster")]
     pub(crate) combine: Option<CombineArg>,
     /// How much machines like to be helped: 0 never, 1 as in Chaos [default: 1]
-    #[arg(long, value_name = "ALPHA", hide = true, requires = "cluster")]
+    #[arg(long, value_name = "ALPHA", hide_short_help = true, requires = "cluster")]
     #[arg(value_parser = not_negative)]
     pub(crate) steal_bias: Option<f64>,
     /// Blocks that lie on a second machine too
-    #[arg(long, value_name = "BLOCKS", hide = true, requires = "cluster")]
+    #[arg(long, value_name = "BLOCKS", hide_short_help = true, requires = "cluster")]
     pub(crate) mirror: Option<MirrorArg>,
     /// The command is one of these machines
     #[arg(long, value_name = "MACHINE", hide = true, requires = "cluster")]

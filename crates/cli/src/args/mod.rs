@@ -47,7 +47,7 @@ pub(crate) struct RunOptions {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PriceArgs {
     /// Say the money that it takes, by the prices of this file: docs/object-stores.md
-    #[arg(long, value_name = "FILE", hide = true)]
+    #[arg(long, value_name = "FILE", help_heading = "Resources", hide_short_help = true)]
     price: Option<PathBuf>,
 }
 
@@ -90,10 +90,12 @@ pub(crate) struct ExplainOptions {
     #[command(flatten)]
     pub(crate) resources: ResourceArgs,
     /// The plan of a machine of a cluster
-    #[arg(long, value_name = "WHERE", hide = true, value_parser = parsed::<Cluster>)]
+    #[arg(long, value_name = "WHERE", help_heading = "Cluster", hide_short_help = true)]
+    #[arg(value_parser = parsed::<Cluster>)]
     pub(crate) cluster: Option<Cluster>,
     /// Blocks that lie on a second machine too
-    #[arg(long, value_name = "BLOCKS", hide = true, requires = "cluster")]
+    #[arg(long, value_name = "BLOCKS", help_heading = "Cluster", hide_short_help = true)]
+    #[arg(requires = "cluster")]
     pub(crate) mirror: Option<MirrorArg>,
 }
 
@@ -121,7 +123,7 @@ pub(crate) struct ConvertArgs {
 
 /// Where edges go.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = "Edges")]
 pub(crate) struct EdgeArgs {
     /// Write the edges here; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]

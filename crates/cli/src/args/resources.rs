@@ -38,7 +38,8 @@ pub(crate) struct ResourceArgs {
     pub(crate) edge_memory: Option<u64>,
     /// Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this machine, where
     /// later runs find them: docs/object-stores.md
-    #[arg(long, value_name = "DIR:SIZE", hide = true, value_parser = parsed::<EdgeCacheAt>)]
+    #[arg(long, value_name = "DIR:SIZE", hide_short_help = true)]
+    #[arg(value_parser = parsed::<EdgeCacheAt>)]
     pub(crate) edge_cache: Option<EdgeCacheAt>,
     /// How edges are held [default: packed where all fit in memory, else what is foreseen to be
     /// fastest]
@@ -84,7 +85,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, help_heading = "Advanced", hide_short_help = true, requires = "route")]
     pub(crate) no_fuse: bool,
     /// Vertices stay in memory, so that only updates are written (X-Stream): docs/disks.md
-    #[arg(long, hide = true, requires = "route")]
+    #[arg(long, help_heading = "Advanced", hide_short_help = true, requires = "route")]
     pub(crate) vertices_in_memory: bool,
 }
 

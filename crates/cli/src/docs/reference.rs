@@ -82,7 +82,13 @@ pub(super) fn page() -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n### {heading}\n{items}");
     }
+    text.push_str(&list(groups.iter().map(|(heading, _)| target(heading))));
     text
+}
+
+/// Where the name of a group in brackets leads.
+fn target(heading: &str) -> String {
+    format!("[{heading}]: #{}", heading.to_lowercase().replace(' ', "-"))
 }
 
 /// All commands that the page shows.
@@ -163,7 +169,7 @@ fn links(common: &[&Entry], own: &[&Entry], groups: &Groups) -> String {
         let lacks = lacks.iter().filter(|entry| own.iter().all(|own| own.name != entry.name));
         let lacks: Vec<String> = lacks.map(|entry| quoted(&entry.name)).collect();
         let named: Vec<String> = has.iter().map(|entry| quoted(&entry.name)).collect();
-        let link = format!("[{heading}](#{})", heading.to_lowercase().replace(' ', "-"));
+        let link = format!("[{heading}]");
         match (named.is_empty(), lacks.is_empty()) {
             (true, _) => {}
             (false, true) => taken.push(link),
@@ -330,9 +336,9 @@ mod tests {
             let text = section(&page, &format!("## {}", found.title()));
             for entry in &found.entries {
                 let item = format!("\n{}\n", entry.text);
-                let link = entry.heading.to_lowercase().replace(' ', "-");
-                let leads =
-                    page.matches(&item).count() == 1 && text.contains(&format!("](#{link})"));
+                let is_once = page.matches(&item).count() == 1;
+                let is_linked = text.contains(&format!("[{}]", entry.heading));
+                let leads = is_once && is_linked && page.contains(&target(&entry.heading));
                 assert!(text.contains(&item) || leads, "{}: {}", found.title(), entry.name);
             }
         }
