@@ -14,7 +14,7 @@
 //!
 //! Each file uses those below it alone, and none of them reaches back. From below: what a person
 //! says and what is known of formats (`layout`, `format`, `tables`, `options`, [`beginnings`]);
-//! parts and their places (`collect`, `scratch`, [`ids`]); sources under their layers ([`unpack`],
+//! parts and their places (`collect`, [`temp`], [`ids`]); sources under their layers ([`unpack`],
 //! [`source`]); the seam ([`reader`]) and a file a format; the choice among these (`readers`); and
 //! what puts several inputs together (`vertices`, `gathering`, `frame`).
 //!

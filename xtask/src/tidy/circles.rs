@@ -3,12 +3,15 @@
 //! A file depends on another one when a path in its code, outside of tests, leads there. A
 //! re-export is no dependency: paths are followed through it to the file that has the item, so that
 //! a facade such as `lib.rs` ties nothing together. Files that reach each other are a circle: no
-//! reader can read, test or move one of them without the others.
+//! reader can read, test or move one of them without the others. Paths in the arguments of macros
+//! and attributes count as others do, though they are but tokens there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::mem::take;
 use std::path::Path;
 
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 use syn::{Item, ItemUse, UseTree, Visibility};
 
@@ -125,6 +128,37 @@ impl Module {
         }
         self.imports.insert(name, path);
     }
+
+    /// Paths among tokens: names with two colons between them.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let (mut names, mut colons): (Vec<String>, usize) = (Vec::new(), 0);
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == ':' && !names.is_empty() => colons += 1,
+                TokenTree::Ident(name) if colons == 2 => {
+                    names.push(name.to_string());
+                    colons = 0;
+                }
+                other => {
+                    self.path(take(&mut names));
+                    colons = 0;
+                    match other {
+                        TokenTree::Ident(name) => names.push(name.to_string()),
+                        TokenTree::Group(group) => self.tokens(group.stream()),
+                        TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+                    }
+                }
+            }
+        }
+        self.path(names);
+    }
+
+    /// A path of more than one name.
+    fn path(&mut self, names: Vec<String>) {
+        if names.len() > 1 {
+            self.paths.push(names);
+        }
+    }
 }
 
 /// Whether an item is compiled for tests only.
@@ -156,12 +190,18 @@ impl<'ast> Visit<'ast> for Module {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> =
-            path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        if names.len() > 1 {
-            self.paths.push(names);
-        }
+        self.path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        self.tokens(called.tokens.clone());
+        syn::visit::visit_macro(self, called);
+    }
+
+    fn visit_meta_list(&mut self, list: &'ast syn::MetaList) {
+        self.tokens(list.tokens.clone());
+        syn::visit::visit_meta_list(self, list);
     }
 }
 
@@ -297,6 +337,19 @@ mod tests {
         assert_eq!(found(&files), []);
         let back = ("a.rs", "use crate::B; pub struct A;");
         assert_eq!(found(&[files[0], back, files[2]]).len(), 1);
+    }
+
+    #[test]
+    fn arguments_of_macros_and_attributes_count() {
+        let back = ("b.rs", "use crate::a::A; pub const B: u8 = 1;");
+        for text in
+            ["#[error(\"{}\", crate::b::B)] pub struct A;", "fn f() { g!([1, super::b::B]) }"]
+        {
+            let findings = found(&[("lib.rs", "mod a; mod b;"), ("a.rs", text), back]);
+            assert_eq!(findings.len(), 1, "{text}");
+        }
+        let other = ("a.rs", "#[error(\"{}\", b::B)] pub struct A { b: B }");
+        assert_eq!(found(&[("lib.rs", "mod a; mod b;"), other, back]), []);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Other words for what algorithms find, by which people look for them.
 
-use super::REGISTRY;
 use super::algorithm::Entry;
 
 /// By the name of the algorithm; what stands here need not be exactly what it does, but it is the
@@ -99,8 +98,8 @@ pub(crate) fn of(name: &str) -> &'static str {
     WORDS.iter().find(|(other, _)| *other == name).map_or("", |(_, words)| words)
 }
 
-/// The algorithms that a text means: those of which all its words are said, in any case.
-pub(crate) fn meant(text: &str) -> Vec<&'static Entry> {
+/// Algorithms of `all` that a text means: each of its words begins one of theirs, in any case.
+pub(crate) fn meant(text: &str, all: &'static [Entry]) -> Vec<&'static Entry> {
     let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -114,11 +113,12 @@ pub(crate) fn meant(text: &str) -> Vec<&'static Entry> {
         };
         words.iter().all(|word| begins(word))
     };
-    if words.is_empty() { Vec::new() } else { REGISTRY.iter().filter(says).collect() }
+    if words.is_empty() { Vec::new() } else { all.iter().filter(says).collect() }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::REGISTRY;
     use super::*;
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             ("flow", &[]),
             ("", &[]),
         ] {
-            let found: Vec<&str> = meant(text).iter().map(|entry| entry.name).collect();
+            let found: Vec<&str> = meant(text, REGISTRY).iter().map(|entry| entry.name).collect();
             assert_eq!(found, expected, "{text}");
         }
     }

@@ -59,7 +59,7 @@ fn told(error: &clap::Error) -> Option<String> {
 
 /// The algorithms that a name may mean.
 fn near(name: &str) -> String {
-    let meant = words::meant(name);
+    let meant = words::meant(name, REGISTRY);
     let listed: Vec<String> =
         meant.iter().map(|entry| format!("{} ({})", entry.name, entry.about)).collect();
     if listed.is_empty() {

@@ -18,6 +18,12 @@ use thiserror::Error;
 use welter_model::edges::{Batch, Pair};
 use welter_progress::FailureKind;
 
+/// Largest scale of R-MAT: 2^31 vertices have 32-bit slots.
+pub const SCALE_MAX: u32 = 31;
+
+/// Largest number of pages of a web-like graph.
+pub const PAGES_MAX: u64 = u32::MAX as u64;
+
 /// Edges in one part of a generated stream, about 8 MiB of pairs.
 const PART_EDGES: u64 = 1 << 20;
 
@@ -44,7 +50,7 @@ pub enum Weights {
 #[non_exhaustive]
 pub enum GenerateError {
     /// The scale is 0, or too large for 32-bit slots.
-    #[error("scale {0} is not between 1 and {max}", max = rmat::SCALE_MAX)]
+    #[error("scale {0} is not between 1 and {max}", max = SCALE_MAX)]
     Scale(u32),
     /// There would be no edge, or more than welter can count.
     #[error("{factor} edges a vertex on {vertices} vertices: expected 1 to {max} edges a vertex",
@@ -59,7 +65,7 @@ pub enum GenerateError {
     #[error("quadrants {0:?}: expected four probabilities that sum to 1")]
     Quadrants([f64; 4]),
     /// Too few or too many pages.
-    #[error("{0} pages: expected 2 to {max}", max = web::PAGES_MAX)]
+    #[error("{0} pages: expected 2 to {max}", max = PAGES_MAX)]
     Pages(u64),
     /// No weight fits.
     #[error("integer weights up to 0: expected a maximum of at least 1")]

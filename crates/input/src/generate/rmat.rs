@@ -14,10 +14,7 @@
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 
 use super::random::{Random, Shuffle};
-use super::{Batcher, GenerateError, PART_EDGES, Weigher, Weights, check};
-
-/// Largest scale: 2^31 vertices have 32-bit slots.
-pub const SCALE_MAX: u32 = 31;
+use super::{Batcher, GenerateError, PART_EDGES, SCALE_MAX, Weigher, Weights, check};
 
 /// Largest scale of [`Ends`].
 pub const ENDS_SCALE_MAX: u32 = 40;

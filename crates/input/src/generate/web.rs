@@ -23,10 +23,7 @@
 use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 
 use super::random::Random;
-use super::{Batcher, GenerateError, PART_EDGES, Weigher, Weights, check};
-
-/// Largest number of pages.
-pub const PAGES_MAX: u64 = u32::MAX as u64;
+use super::{Batcher, GenerateError, PAGES_MAX, PART_EDGES, Weigher, Weights, check};
 
 /// Pages that share one set of degrees.
 const BLOCK: u64 = 1 << 12;
