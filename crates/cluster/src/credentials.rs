@@ -89,7 +89,7 @@ impl Credentials {
         let wrong =
             |kind, what: String| ClusterError::Credentials { path: path.to_owned(), kind, what };
         let text = Self::fresh().ok_or_else(|| {
-            wrong(FailureKind::Budget, "the system has no random numbers".to_owned())
+            wrong(FailureKind::Storage, "the system has no random numbers".to_owned())
         })?;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))

@@ -110,7 +110,8 @@ impl ClusterError {
         match self {
             Self::Store(error) => error.kind(),
             Self::InUse(_) => FailureKind::Output,
-            Self::Address(_) | Self::Socket { .. } | Self::Start(_) => FailureKind::Budget,
+            Self::Address(_) | Self::Start(_) => FailureKind::Budget,
+            Self::Socket { .. } => FailureKind::Storage,
             Self::Failed(failure) => kind(failure.why),
             Self::Restarts { last, .. } => {
                 last.as_ref().map_or(FailureKind::Internal, |last| kind(last.why))
@@ -136,7 +137,8 @@ fn kind(why: Exit) -> FailureKind {
         Exit::Storage | Exit::Full => FailureKind::Storage,
         Exit::Fenced | Exit::Absent | Exit::Cut | Exit::Stalled => FailureKind::Resumable,
         Exit::BadInput => FailureKind::Input,
-        Exit::Budget | Exit::Reshaped => FailureKind::Budget,
+        Exit::Budget => FailureKind::Budget,
+        Exit::Reshaped => FailureKind::Usage,
         Exit::Cancelled => FailureKind::Cancelled,
         Exit::Broken => FailureKind::Internal,
         Exit::Lost => FailureKind::Damaged,

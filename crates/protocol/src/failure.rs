@@ -9,27 +9,27 @@ use crate::ids::Rank;
 pub enum Exit {
     /// Another process has taken its rank.
     Fenced,
-    /// Its storage failed. Exit code 74; the host may start another.
+    /// Its storage failed; the host may start another.
     Storage,
-    /// A machine did not come back in time. Exit code 75.
+    /// A machine did not come back in time.
     Absent,
-    /// Two machines received nothing from each other for too long. Exit code 75.
+    /// Two machines received nothing from each other for too long.
     Cut,
-    /// A disk or a program did not answer for too long. Exit code 75.
+    /// A disk or a program did not answer for too long.
     Stalled,
-    /// The input is malformed. Exit code 65.
+    /// The input is malformed.
     BadInput,
-    /// Memory does not suffice. Exit code 78.
+    /// Memory does not suffice.
     Budget,
-    /// A disk is full. Exit code 74; another process would have no more room.
+    /// A disk is full; another process would have no more room.
     Full,
-    /// The user has had enough. Exit code 130.
+    /// The user has had enough.
     Cancelled,
-    /// A broken invariant. Exit code 70.
+    /// A broken invariant.
     Broken,
-    /// Blocks are lost, with all copies. Exit code 70.
+    /// Blocks are lost, with all copies.
     Lost,
-    /// Storage is that of a cluster of another shape. Exit code 78.
+    /// Storage is that of a cluster of another shape.
     Reshaped,
 }
 

@@ -66,7 +66,7 @@ impl Place {
 /// # Errors
 /// When the system has no random numbers.
 pub fn key() -> Result<String, Failure> {
-    let none = || Failure::new(FailureKind::Budget, "the system has no random numbers");
+    let none = || Failure::new(FailureKind::Storage, "the system has no random numbers");
     Credentials::fresh().ok_or_else(none)
 }
 
