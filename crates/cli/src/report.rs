@@ -40,9 +40,7 @@ pub(crate) struct Report {
     /// Of algorithms whose iterations meet all edges.
     #[serde(skip_serializing_if = "Option::is_none")]
     times: Option<Compared>,
-    /// Where chunks are on storage.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    storage: Option<StorageFigures>,
+    storage: StorageFigures,
     /// Where a disk of this machine keeps a part of a graph that lies elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     edge_cache: Option<CacheFigures>,
@@ -161,7 +159,7 @@ impl From<CheckpointStats> for CheckpointFigures {
     }
 }
 
-/// Figures of what iterations moved to and from storage.
+/// Figures of what iterations moved to and from storage: nothing, where all is in memory.
 #[derive(Debug, Serialize)]
 struct StorageFigures {
     /// Of edges.
@@ -191,14 +189,13 @@ fn is_plain(parallel: &[Option<u64>]) -> bool {
 }
 
 impl StorageFigures {
-    fn of(graph: &Graph, iterations: u64, session: &Session) -> Option<Self> {
-        graph.plan().storage()?;
+    fn of(graph: &Graph, iterations: u64, session: &Session) -> Self {
         let stats = session.moved();
         let waited = stats.waited.as_secs_f64() / graph.plan().premises.threads as f64;
         let phases = session.progress.finished().into_iter();
         let run = phases.filter(|phase| matches!(phase.name, "iterate" | "pass"));
         let seconds: f64 = run.map(|phase| phase.elapsed.as_secs_f64()).sum();
-        Some(Self {
+        Self {
             bytes_on_storage: graph.stored_bytes(),
             bytes_written: stats.bytes_written,
             bytes_read: stats.bytes_read,
@@ -210,7 +207,7 @@ impl StorageFigures {
             limit: if waited > seconds * WAITING { "storage" } else { "processor" },
             edges_left: session.left().iter().map(|left| left.edges).collect(),
             edges_parallel: session.left().iter().map(|left| left.parallel).collect(),
-        })
+        }
     }
 }
 
@@ -330,7 +327,10 @@ impl Report {
 
     /// A line on what was read from storage, if anything was.
     pub(crate) fn storage_line(&self) -> Option<String> {
-        let storage = self.storage.as_ref().filter(|storage| storage.bytes_on_storage > 0)?;
+        let storage = &self.storage;
+        if storage.bytes_on_storage == 0 {
+            return None;
+        }
         let left = storage.edges_left.last().map_or(String::new(), |last| {
             let times = counted(storage.edges_left.len() as u64, "time", "times");
             let parallel: u64 = storage.edges_parallel.iter().flatten().sum();
@@ -377,7 +377,7 @@ impl Report {
 
     /// The price of the run until now, where prices were named.
     pub(crate) fn price(&self, session: &Session) -> Option<Price> {
-        let kept = self.storage.as_ref().map_or(0, |storage| storage.bytes_on_storage);
+        let kept = self.storage.bytes_on_storage;
         let took = (session.started.elapsed().as_secs_f64(), kept);
         let objects = (session.objects(), self.lies_elsewhere);
         Some(session.prices.as_ref()?.price(&spent(took, session.moved(), objects)))

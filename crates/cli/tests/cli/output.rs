@@ -102,6 +102,11 @@ fn a_report_tells_plan_and_phases() {
     let bytes = sandbox.read("graph.tsv").len() as u64;
     assert!(read["done"].as_u64().unwrap() > bytes / 2 && read["bytes"].is_u64());
     assert!(report["resident_bytes_max"].as_u64().unwrap() > 1 << 20);
+    let storage = &report["storage"];
+    assert_eq!(
+        (storage["bytes_per_edge"].as_f64(), storage["reads"].as_u64()),
+        (Some(0.0), Some(0))
+    );
 }
 
 #[test]
