@@ -142,3 +142,38 @@ def test_a_graph_that_is_not_there_is_an_error(store: type[Store]) -> None:
     with pytest.raises(welter.WelterError, match="s3://box/none: no such object"):
         welter.pagerank("s3://box/none")
     assert store.objects == {}
+
+
+def test_edges_and_checkpoints_lie_in_a_bucket(store: type[Store], tmp_path: Path) -> None:
+    edges = "".join(f"{place % 97},{place * place % 89}\n" for place in range(3000))
+    (tmp_path / "edges.csv").write_text(edges)
+    store.objects["/box/in/edges.csv"] = edges.encode()
+    expected = welter.pagerank(tmp_path / "edges.csv", iterations=6).to_numpy()["rank"]
+    ranks = welter.pagerank(
+        "s3://box/in/*.csv", iterations=6, checkpoint="s3://box/ranks", checkpoint_every=2
+    )
+    assert (ranks.to_numpy()["rank"] == expected).all()
+    put = [asked for asked in store.asked if asked.startswith("PUT /box/ranks/")]
+    assert len(put) > 2, store.asked
+    # A checkpoint goes when the results are there.
+    assert not any(name.startswith("/box/ranks/") for name in store.objects)
+
+
+def test_a_graph_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:
+    sources = [place % 997 for place in range(50_000)]
+    targets = [place * place % 9973 for place in range(50_000)]
+    held = welter.from_numpy(sources, targets)
+    sizes = {}
+    for name, options in {
+        "packed": {"encoding": "packed", "compression": "none"},
+        "zstd": {"encoding": "packed", "compression": "zstd", "write_size": "64KiB"},
+        "lz4": {"encoding": "packed", "compression": "lz4", "in_flight": 2, "io": "cached"},
+    }.items():
+        kept = tmp_path / name
+        held.save(kept, **options)
+        sizes[name] = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
+        expected, found = (welter.pagerank(graph).to_numpy()["rank"] for graph in (held, kept))
+        assert (expected == found).all(), name
+    assert sizes["zstd"] < sizes["packed"] and sizes["lz4"] != sizes["packed"], sizes
+    with pytest.raises(welter.UsageError, match="compression"):
+        held.save(tmp_path / "no", compression="best")

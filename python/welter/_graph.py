@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -149,12 +149,19 @@ class Graph:
         threads: int | None = None,
         scratch: Path | Sequence[Path] | None = None,
         disk: Path | Sequence[Path] | None = None,
+        encoding: Literal["packed", "short", "compressed"] | None = None,
+        compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
+        write_size: int | str | None = None,
+        in_flight: int | None = None,
+        io: Literal["direct", "cached"] | None = None,
         progress: bool | None = None,
     ) -> None:
-        """Keeps the graph in a directory, which must not be there yet; see :func:`open`.
+        """Keeps the graph in a directory or bucket, which must not have one yet; see :func:`open`.
 
         ``disk`` names directories of other disks, each of which takes its share of the edges;
-        :func:`remove` removes a graph from all of them.
+        :func:`remove` removes a graph from all of them. ``encoding`` and ``compression`` say how
+        edges are kept, ``write_size`` (bytes), ``in_flight`` (requests of a thread) and ``io`` how
+        they are written, each as :func:`pagerank` takes it.
 
         >>> import welter, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +173,17 @@ class Graph:
         if self._nodes is not None:
             what = "the vertices are objects of Python, which no directory holds"
             raise UsageError(what, hint=_as_strings(self._nodes))
-        options = {"memory": memory, "threads": threads, "scratch": scratch, "disk": disk}
+        options = {
+            "memory": memory,
+            "threads": threads,
+            "scratch": scratch,
+            "disk": disk,
+            "encoding": encoding,
+            "compression": compression,
+            "write_size": write_size,
+            "in_flight": in_flight,
+            "io": io,
+        }
         with ticking(progress) as tick:
             self._graph.keep(os.fspath(directory), words(options), tick)
 
