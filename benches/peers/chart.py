@@ -4,7 +4,7 @@
 
 Each program reads the file and runs PageRank (10 iterations), a breadth-first search and weakly
 connected components, in a process of its own each time, in turns; medians are shown. Answers are
-held against each other. Programs that are not installed are left out, and said; those that take
+compared with each other. Programs that are not installed are left out, and said; those that take
 longer than the patience run once.
 """
 

@@ -116,7 +116,7 @@ def test_wrong_options_are_told_in_the_words_of_python(graph):
     assert caught.value.code == 2
     with pytest.raises(ValueError, match='dangling="x": expected one of spread, networkx, drop'):
         welter.pagerank(graph, dangling="x")
-    with pytest.raises(welter.UsageError, match="must be told the vertex to begin at"):
+    with pytest.raises(welter.UsageError, match="needs the vertex to begin at"):
         welter.bfs(graph)
     with pytest.raises(welter.InputError, match='source="nobody": the graph has no vertex'):
         welter.bfs(graph, source="nobody")

@@ -26,7 +26,7 @@ pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
         Round::Iteration => vec![format!("about {took} an iteration at most")],
         Round::OnePass => vec![format!("about {took} for the pass over them")],
         Round::Pass => vec![
-            format!("about {took} a pass over all edges, more where many of them are news"),
+            format!("about {took} a pass over all edges, more where many of them change a value"),
             "how many passes there will be, and what later ones read, is not known".to_owned(),
         ],
         Round::Rows => vec![

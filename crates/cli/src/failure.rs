@@ -257,8 +257,8 @@ fn hint(error: &InputError) -> Option<&'static str> {
 pub(crate) const REPORT: &str = "this is a bug in welter; please report it, with the command";
 
 /// Why a run ends whose threads the system did not all start.
-pub(crate) const NO_THREAD: &str = "the system starts no more threads, of which it allows users \
-                                    and groups so many; take fewer --threads";
+pub(crate) const NO_THREAD: &str = "the system starts no more threads, whose number it limits by \
+                                    user and control group; take fewer --threads";
 
 /// Whether a panic is that of a thread which the system did not start: the library has no other way
 /// to say so of threads that share what the caller has.

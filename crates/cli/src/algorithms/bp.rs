@@ -35,13 +35,13 @@ pub(super) const ENTRY: Entry = Entry {
         "               * belief(u)[i] / m(v, u)[i], of the iteration before",
         "psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere",
         "The sum-product algorithm: exact on trees, after as many iterations as the longest path",
-        "has edges. With --messages vertex a vertex tells all neighbours the same, what they said",
-        "themselves included: no state on edges, and beliefs that are surer than they should be.",
+        "has edges. With --messages vertex a vertex sends all neighbours one message, in which theirs",
+        "count too: no state on edges, and beliefs that are surer than they should be.",
     ],
     kind: "extended, or fold with --messages vertex; reads all edges once an iteration, and \
            rewrites their messages",
-    weights: "an edge counts as so many, and makes no state more than 2^126 times as likely; 1 \
-              where edges have none",
+    weights: "an edge counts as often as its weight says, and makes no state more than 2^126 times \
+              as likely; 1 where edges have none",
     columns: "vertex, belief_1, belief_2 and so on (f64 each; they add up to 1)",
     source: "Chaos, Table 1; Pearl (1988); Kang, Chau and Faloutsos (2011)",
     examples: "\
@@ -352,7 +352,7 @@ impl Algorithm for Options {
         }
         tables::check(&self.priors_from, "the table of priors", inputs)?;
         if self.damping >= 1.0 {
-            return Err(Failure::usage("--damping must be below 1, or nothing would be told"));
+            return Err(Failure::usage("--damping must be below 1, or messages would be empty"));
         }
         if self.messages == MessagesOf::Vertex && self.damping > 0.0 {
             let what = "--damping is for messages of edges, which --messages vertex does without";

@@ -27,7 +27,7 @@ impl SourceArgs {
     /// Refuses to begin nowhere. `inputs`: what the graph is read from.
     pub(super) fn check(&self, algorithm: &str, inputs: &[String]) -> Result<(), Failure> {
         if self.source.is_empty() && self.sources_from.is_empty() {
-            let what = format!("{algorithm} must be told the vertex to begin at");
+            let what = format!("{algorithm} needs the vertex to begin at");
             let hint = "say its id with --source ID, or list many with --sources-from FILE";
             return Err(Failure::usage(what).hint(hint));
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::cgroup::{Group, skipped};
 use crate::sandbox::{Ended, Sandbox};
 
-/// Every algorithm, with what it must be told.
+/// Every algorithm, with what it needs.
 const ALGORITHMS: [&str; 16] = [
     "pagerank --iterations 3",
     "pagerank --weighted --iterations 3",

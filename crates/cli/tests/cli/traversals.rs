@@ -93,7 +93,7 @@ fn sources_are_said_or_listed() {
 fn a_source_that_is_missing_or_no_vertex_is_an_error() {
     let sandbox = roads();
     for algorithm in ["bfs", "sssp"] {
-        let told = ["must be told the vertex to begin at", "--source ID", "--sources-from FILE"];
+        let told = ["needs the vertex to begin at", "--source ID", "--sources-from FILE"];
         failed(&sandbox, &format!("run {algorithm} roads.csv -o out.csv"), 2, &told);
         let line = format!("run {algorithm} roads.csv --source nowhere -o out.csv");
         failed(&sandbox, &line, 65, &["--source nowhere: the graph has no vertex of this id"]);

@@ -278,7 +278,7 @@ pub(super) fn come(
                 return Err(Stop::absent(format!("machine 0 ({address}): {error}")));
             }
             None if since.elapsed() > patience => {
-                return Err(Stop::absent("nobody says where machine 0 is"));
+                return Err(Stop::absent("the address of machine 0 is not known"));
             }
             _ => sleep(LOOK / 5),
         }

@@ -74,7 +74,7 @@ impl SkewedBins<'_> {
         memory: &'m mut Option<Slab>,
     ) -> Result<&'m Slab, EngineError> {
         let Some(source) = self.source else {
-            let what = "binned edges are on storage, and nobody knows where";
+            let what = "binned edges are on storage at no known place";
             return Err(EngineError::internal(what));
         };
         let mut slab = match memory.take() {

@@ -130,7 +130,7 @@ impl Groups {
                 for (((accum, value), &degree), &cursor) in own {
                     let (end, found) = (start + degree as usize, cursor as usize);
                     if found > end {
-                        let what = "a vertex of so many edges gets no more updates";
+                        let what = "a vertex gets more updates than it has edges";
                         return Err(EngineError::Invariant(what));
                     }
                     *accum = program.group(value, &mut updates[start..found], table);
