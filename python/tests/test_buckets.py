@@ -54,7 +54,10 @@ class Store(BaseHTTPRequestHandler):
                          b"</CompleteMultipartUploadResult>")
         elif self.command == "DELETE":
             self.uploads.pop("1", None)
+            self.objects.pop(url.path, None)
             self._answer(204)
+        elif "list-type" in query:
+            self._list(url.path.rstrip("/") + "/", query.get("prefix", [""])[0])
         elif self.command in ("GET", "HEAD"):
             self._read(url.path)
         elif self.headers.get("If-None-Match") == "*" and url.path in self.objects:
@@ -62,6 +65,16 @@ class Store(BaseHTTPRequestHandler):
         else:
             self.objects[url.path] = body
             self._answer(200, ETag='"whole"')
+
+    def _list(self, bucket: str, prefix: str) -> None:
+        about = "<LastModified>2026-11-26T12:00:00.000Z</LastModified><ETag>whole</ETag>"
+        items = "".join(
+            f"<Contents><Key>{name.removeprefix(bucket)}</Key>{about}<Size>{len(body)}</Size>"
+            "</Contents>"
+            for name, body in sorted(self.objects.items())
+            if name.startswith(bucket + prefix)
+        )
+        self._answer(200, f"<ListBucketResult>{items}</ListBucketResult>".encode())
 
     def _read(self, path: str) -> None:
         if path not in self.objects:
@@ -167,13 +180,13 @@ def test_a_graph_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:
     for name, options in {
         "packed": {"encoding": "packed", "compression": "none"},
         "zstd": {"encoding": "packed", "compression": "zstd", "write_size": "64KiB"},
-        "lz4": {"encoding": "packed", "compression": "lz4", "in_flight": 2, "io": "cached"},
+        "lz4": {"encoding": "compressed", "compression": "lz4", "in_flight": 2, "io": "cached"},
     }.items():
         kept = tmp_path / name
         held.save(kept, **options)
         sizes[name] = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
         expected, found = (welter.pagerank(graph).to_numpy()["rank"] for graph in (held, kept))
         assert (expected == found).all(), name
-    assert sizes["zstd"] < sizes["packed"] and sizes["lz4"] != sizes["packed"], sizes
+    assert max(sizes["zstd"], sizes["lz4"]) < sizes["packed"], sizes
     with pytest.raises(welter.UsageError, match="compression"):
         held.save(tmp_path / "no", compression="best")

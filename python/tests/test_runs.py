@@ -195,6 +195,7 @@ def test_every_option_of_reading_has_its_parameter():
     elsewhere = {"output", "quiet", "help"}
     elsewhere |= {"edge-memory", "encoding", "compression", "stripe-bits", "block-bits", "route"}
     elsewhere |= {"read-size", "write-size", "in-flight", "io", "no-combine", "no-fuse"}
+    elsewhere |= {"disk", "edge-cache", "vertices-in-memory"}
     for option in options - elsewhere:
         name = merged.get(option, option).replace("-", "_")
         assert name in names, option

@@ -137,7 +137,8 @@ impl Graph {
 
     /// The facts of the graph.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let known = self.graph.facts().map_err(|failure| raised(py, &failure))?;
+        // Sizes of files may have to be asked for, of a store that Python serves, say.
+        let known = py.detach(|| self.graph.facts()).map_err(|failure| raised(py, &failure))?;
         let library::Facts { name, edges, vertices, weighted, undirected, names, .. } = known;
         let facts = PyDict::new(py);
         facts.set_item("name", name)?;
