@@ -35,8 +35,8 @@ pub(super) const ENTRY: Entry = Entry {
         "               * belief(u)[i] / m(v, u)[i], of the iteration before",
         "psi(i, j)    = COUPLING where i = j, (1 - COUPLING) / (STATES - 1) elsewhere",
         "The sum-product algorithm: exact on trees, after as many iterations as the longest path",
-        "has edges. With --messages vertex a vertex sends all neighbours one message, in which theirs",
-        "count too: no state on edges, and beliefs that are surer than they should be.",
+        "has edges. With --messages vertex a vertex sends all neighbours one message, in which",
+        "theirs count too: no state on edges, and beliefs that are surer than they should be.",
     ],
     kind: "extended, or fold with --messages vertex; reads all edges once an iteration, and \
            rewrites their messages",
