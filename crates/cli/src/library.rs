@@ -238,7 +238,7 @@ impl Graph {
                 }
                 return self.run_lasting(words, progress);
             }
-            let cached = self.source.cached(&resources)?;
+            let cached = self.source.read_by(&resources)?;
             let source = cached.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
             session.frames = tables;

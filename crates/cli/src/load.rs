@@ -76,20 +76,28 @@ impl Source {
         }
     }
 
-    /// As [`Self::of`], read through what is kept of it on this machine, where that is wanted.
+    /// As [`Self::of`], read as the resources say.
     pub(crate) fn with(args: &InputArgs, resources: &ResourceArgs) -> Result<Self, Failure> {
         let source = Self::of(args)?;
-        Ok(source.cached(resources)?.unwrap_or(source))
+        Ok(source.read_by(resources)?.unwrap_or(source))
     }
 
-    /// The source read through what is kept of it on this machine, where that is wanted.
-    pub(crate) fn cached(&self, resources: &ResourceArgs) -> Result<Option<Self>, Failure> {
-        let Some(cache) = &resources.edge_cache else { return Ok(None) };
-        let Self::Kept(name, kept) = self else {
-            let what = "--edge-cache: only graphs that are kept in a bucket are kept here too";
-            return Err(Failure::usage(what).hint("ingest it, or leave --edge-cache out"));
-        };
-        Ok(Some(Self::Kept(name.clone(), Box::new(kept::cached(kept, cache)?))))
+    /// The source as the resources say that it is read, if they do: by requests of their sizes, and
+    /// through what is kept of it on this machine.
+    pub(crate) fn read_by(&self, resources: &ResourceArgs) -> Result<Option<Self>, Failure> {
+        let (requests, cache) = (resources.requests(), resources.edge_cache.as_ref());
+        match self {
+            Self::Kept(name, kept) if self.lies_elsewhere() || cache.is_some() => {
+                let kept = kept.as_ref().clone().asked_by(requests);
+                let kept = cache.map_or_else(|| Ok(kept.clone()), |it| kept::cached(&kept, it))?;
+                Ok(Some(Self::Kept(name.clone(), Box::new(kept))))
+            }
+            _ if cache.is_some() => {
+                let what = "--edge-cache: only graphs that are kept in a bucket are kept here too";
+                Err(Failure::usage(what).hint("ingest it, or leave --edge-cache out"))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Whether it is a graph that lies in a bucket.

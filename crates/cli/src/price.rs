@@ -167,23 +167,22 @@ impl Prices {
     /// `elsewhere`: whether the graph lies in a bucket.
     pub(crate) fn lines(&self, plan: &Plan, pace: &Throughput, elsewhere: bool) -> String {
         let Expected { forecast: Forecast { ingest, iteration }, codec, .. } = plan.expected(pace);
-        let requests = plan.requests().map_or([0; 2], |requests| [requests.reads, requests.writes]);
+        let requests = plan.requests();
+        let writes = requests.map_or(0, |requests| requests.writes);
+        let reads = requests.map_or(0, |requests| requests.reads.count);
+        let here = requests.and_then(|requests| requests.temporary).map_or(0, |reads| reads.count);
         let kept = plan.stored_bytes_expected(codec.as_ref());
-        let spent = |seconds, [reads, writes]: [u64; 2]| {
-            if !elsewhere {
-                let (bytes_kept, requests) = ([kept, 0], [reads, writes]);
-                return Spent { seconds, bytes_kept, requests, ..Spent::default() };
-            }
-            let objects = Traffic { reads, ..Traffic::default() };
-            let (bytes_kept, requests) = ([0, kept], [0, writes]);
-            Spent { seconds, bytes_kept, requests, objects, ..Spent::default() }
-        };
+        let bytes_kept = if elsewhere { [0, kept] } else { [kept, 0] };
+        let spent = |seconds| Spent { seconds, bytes_kept, ..Spent::default() };
         let mut lines = Vec::new();
         if ingest.seconds() > 0.0 {
-            let price = self.price(&spent(ingest.seconds(), [0; 2]));
+            let price = self.price(&spent(ingest.seconds()));
             lines.push(format!("{} to bin and sort the edges", price.text()));
         }
-        let price = self.price(&spent(iteration.seconds(), requests));
+        let requests = if elsewhere { [here, writes] } else { [reads, writes] };
+        let objects = Traffic { reads: if elsewhere { reads } else { 0 }, ..Traffic::default() };
+        let price = Spent { requests, objects, ..spent(iteration.seconds()) };
+        let price = self.price(&price);
         lines.push(format!("{} an iteration", price.text()));
         lines.push(format!("by prices of {}", self.date));
         format!("\nprice     {}", lines.join(&format!("\n{:10}", "")))
@@ -233,10 +232,9 @@ pub(crate) fn spent(
     moved: VolumeStats,
     (objects, elsewhere): (Traffic, bool),
 ) -> Spent {
-    // Reads of a graph in a bucket are requests of objects.
-    let reads = if elsewhere { 0 } else { moved.reads };
     let kept = if elsewhere { [0, bytes_kept] } else { [bytes_kept, 0] };
-    let requests = [reads, moved.writes];
+    // Reads of a graph in a bucket are requests of objects, which count there.
+    let requests = [moved.reads - moved.fetches, moved.writes];
     Spent { seconds, bytes_kept: kept, requests, objects, ..Spent::default() }
 }
 

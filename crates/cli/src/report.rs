@@ -113,12 +113,17 @@ struct PlanFigures {
 /// How storage is asked for what it has.
 #[derive(Debug, Serialize)]
 struct RequestFigures {
-    /// Bytes of a read at most.
+    /// Bytes of a read at most; of edges, where these lie in a bucket.
     read_bytes: u64,
     write_bytes: u64,
     /// Of each thread.
     reads_in_flight: u64,
     writes_in_flight: u64,
+    /// Bytes of a read of temporary files, where edges lie in a bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temporary_read_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temporary_reads_in_flight: Option<u64>,
     io: &'static str,
     /// How the device was measured that they follow, if they do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,10 +133,12 @@ struct RequestFigures {
 impl From<PlannedRequests> for RequestFigures {
     fn from(planned: PlannedRequests) -> Self {
         Self {
-            read_bytes: planned.read_bytes,
+            read_bytes: planned.reads.bytes,
             write_bytes: planned.write_bytes,
-            reads_in_flight: planned.reads_in_flight,
+            reads_in_flight: planned.reads.in_flight,
             writes_in_flight: planned.writes_in_flight,
+            temporary_read_bytes: planned.temporary.map(|reads| reads.bytes),
+            temporary_reads_in_flight: planned.temporary.map(|reads| reads.in_flight),
             io: if planned.cached { "cached" } else { "direct" },
             measured: planned.measured.map(|by| match by {
                 Measured::Probe => "probe",
@@ -168,6 +175,7 @@ struct StorageFigures {
     bytes_read: u64,
     /// Both, of an edge in an iteration or a pass.
     bytes_per_edge: f64,
+    /// Requests, of edges in a bucket too; those of a disk in front of it are in `edge_cache`.
     reads: u64,
     writes: u64,
     /// Seconds that each thread waited for it, on average.

@@ -77,7 +77,7 @@ pub use self::out_of_core::{OutOfCore, StateAccess};
 pub use self::premises::Premises;
 pub use self::program::{FoldLayout, FrontierKind, InputScanCost, Layout, ProgramKind, Updates};
 pub use self::ranges::RangesPlan;
-pub use self::requests::PlannedRequests;
+pub use self::requests::{PlannedReads, PlannedRequests};
 pub use self::settings::{CompressionMode, FrontierMode, IndexMode, Route, Settings, StorageMode};
 pub use self::shape::Shape;
 pub use self::spill::SpillPlan;
@@ -244,12 +244,15 @@ impl Plan {
             0
         };
         let state = self.state_traffic();
-        let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
         let both = values + self.edge_states_stored();
-        Traffic {
-            read: self.edge_passes() * chunks + both + state.read,
-            written: both + state.written,
-        }
+        Traffic { read: self.traffic_of_edges() + both + state.read, written: both + state.written }
+    }
+
+    /// Bytes of edges among those that it reads.
+    fn traffic_of_edges(&self) -> u64 {
+        let Some(storage) = self.storage() else { return 0 };
+        let chunks = self.memory.chunks_stored.saturating_sub(storage.cache_bytes);
+        self.edge_passes() * chunks
     }
 
     /// Bytes that such an iteration moves of a state that is streamed.

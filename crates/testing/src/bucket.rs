@@ -71,6 +71,8 @@ struct State {
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
+    /// Requests that are not answered yet, and the most of them at any time.
+    busy: [usize; 2],
     faults: Option<Box<Faults>>,
     versions: u64,
     /// Whether answers have no entity tags.
@@ -171,6 +173,14 @@ impl BucketServer {
         std::mem::take(&mut lock(&self.state).requests)
     }
 
+    /// The most requests that waited for their answers at any time, which is forgotten then.
+    pub fn take_most_at_once(&self) -> usize {
+        let mut state = lock(&self.state);
+        let [now, most] = state.busy;
+        state.busy[1] = now;
+        most
+    }
+
     /// Answers without entity tags from now on.
     pub fn forget_tags(&self) {
         lock(&self.state).untagged = true;
@@ -193,6 +203,8 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
     while let Some(request) = Request::read(&mut reader)? {
         let fault = {
             let mut state = lock(state);
+            let [now, most] = state.busy;
+            state.busy = [now + 1, most.max(now + 1)];
             state.requests.push(Request { body: Vec::new(), ..request.clone() });
             state.faults.as_mut().and_then(|faults| faults(&request))
         };
@@ -203,6 +215,8 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
         if let Some(Fault::Late(time)) = fault {
             thread::sleep(time);
         }
+        // A client that has its answer may ask again at once.
+        lock(state).busy[0] -= 1;
         if !answer.write(connection, request.method == "HEAD")? {
             return Ok(());
         }

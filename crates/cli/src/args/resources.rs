@@ -251,7 +251,7 @@ impl ResourceArgs {
     }
 
     /// How storage is asked for what it has, as far as the user says.
-    fn requests(&self) -> Requests {
+    pub(crate) fn requests(&self) -> Requests {
         Requests {
             read_bytes: self.read_size,
             write_bytes: self.write_size,

@@ -2,8 +2,10 @@
 //! store end a run or make no difference.
 
 use std::fs;
+use std::ops::Range;
 use std::time::Duration;
 
+use serde_json::Value;
 use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::interrupt::wait_until;
@@ -92,6 +94,134 @@ fn neighbours_come_by_one_request() {
     // One opens it, and each iteration asks once for all of it.
     assert!((2..=6).contains(&asked.len()), "{asked:?}");
     assert!(asked.iter().skip(1).all(|request| request.if_match.is_some()));
+}
+
+/// Ranges of the objects of chunks that were asked for, without those by which they were opened,
+/// and all other ranges.
+fn ranges(server: &BucketServer) -> [Vec<Range<u64>>; 2] {
+    let mut ranges = [Vec::new(), Vec::new()];
+    for request in server.take_requests() {
+        let is_of_chunks = request.path.contains("/edges-");
+        let Some(range) = request.range.filter(|range| *range != (0..1)) else { continue };
+        ranges[usize::from(!is_of_chunks)].push(range);
+    }
+    ranges
+}
+
+/// A graph in a bucket whose stripes are of some megabytes.
+fn wide_stripes() -> (Sandbox, BucketServer) {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    let line = "ingest rmat:18 -q -o s3://box/graph --stripe-bits 24 --encoding packed --threads 1";
+    must(&sandbox, &server, line);
+    (sandbox, server)
+}
+
+fn bytes(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}
+
+#[test]
+fn sizes_that_are_stated_are_those_of_requests() {
+    let (sandbox, server) = wide_stripes();
+    let run = "run pagerank s3://box/graph --iterations 2 --edge-memory 0 -q --threads 1";
+    let read = |more: &str| {
+        server.take_requests();
+        must(&sandbox, &server, &format!("{run} -o r.csv --report r.json {more}"));
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        let [chunks, others] = ranges(&server);
+        (sandbox.read("r.csv"), report, chunks, others)
+    };
+    let (expected, _, usual, _) = read("");
+    let all: u64 = usual.iter().map(bytes).sum();
+    assert!(usual.iter().map(bytes).max() > Some(3 << 19), "{usual:?}");
+    for (size, stated) in [("4KiB", 4 << 10), ("64KiB", 64 << 10), ("1MiB", 1 << 20)] {
+        let (found, report, chunks, others) = read(&format!("--read-size {size}"));
+        assert!(found == expected, "{size}");
+        let too_large = chunks.iter().chain(&others).find(|range| bytes(range) > stated);
+        assert_eq!(too_large, None, "{size}");
+        // Of neighbours as many as fit, each of up to 512 KiB.
+        let least = if stated > 512 << 10 { stated - (512 << 10) } else { stated };
+        let whole = chunks.iter().filter(|range| bytes(range) >= least).count();
+        assert!(2 * whole > chunks.len(), "{size}: {whole} of {}", chunks.len());
+        assert!(chunks.iter().map(bytes).sum::<u64>() <= all + (all >> 4), "{size}");
+        assert_eq!(report["plan"]["requests"]["read_bytes"], stated, "{size}");
+    }
+    let (found, report, _, _) = read("--read-size 64MiB");
+    assert!(found == expected);
+    assert_eq!(report["plan"]["requests"]["read_bytes"], 64 << 20);
+    // In memory, too, and larger than what was measured best.
+    let load = |more: &str| {
+        server.take_requests();
+        let run = "run pagerank s3://box/graph --iterations 2 -q --threads 1";
+        must(&sandbox, &server, &format!("{run} {more}"));
+        ranges(&server)
+    };
+    let largest = |of: &[Range<u64>]| of.iter().map(bytes).max().unwrap();
+    let [chunks, others] = load("--read-size 32KiB");
+    assert!(chunks.len() > 100, "{chunks:?}");
+    assert!(largest(&chunks) <= 32 << 10 && largest(&others) <= 32 << 10, "{chunks:?} {others:?}");
+    let [usual, large] = ["", "--read-size 64MiB"].map(|more| load(more)[0].clone());
+    assert!(largest(&usual) <= 8 << 20, "{usual:?}");
+    assert!(largest(&large) > 12 << 20, "{large:?}");
+}
+
+#[test]
+fn numbers_that_are_stated_are_those_of_requests_in_flight() {
+    let (sandbox, server) = wide_stripes();
+    let at_once = |number: usize, more: &str| {
+        server.take_most_at_once();
+        // The first ones are slow, so that others are begun meanwhile.
+        let mut slow = 2 * number;
+        server.fail(move |request| {
+            let is_of_chunks = request.path.contains("/edges-") && request.range != Some(0..1);
+            slow -= usize::from(is_of_chunks && slow > 0);
+            let long = if slow > 0 { 700 } else { 2 };
+            is_of_chunks.then_some(Fault::Silent(Duration::from_millis(long)))
+        });
+        let run = "run pagerank s3://box/graph --iterations 2 --edge-memory 0 -q --report r.json";
+        must(&sandbox, &server, &format!("{run} --in-flight {number} {more}"));
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        assert_eq!(report["plan"]["requests"]["reads_in_flight"], number);
+        server.take_most_at_once()
+    };
+    assert_eq!(at_once(1, "--threads 1"), 1);
+    assert_eq!(at_once(3, "--threads 1 --read-size 128KiB"), 3);
+    assert_eq!(at_once(40, "--threads 1 --read-size 16KiB"), 40);
+    // As many as what comes next has neighbours of 512 KiB.
+    let all = at_once(24, "--threads 1");
+    assert!((6..=24).contains(&all), "{all}");
+    // Of each thread.
+    let both = at_once(2, "--threads 2 --read-size 64KiB");
+    assert!((2..=4).contains(&both), "{both}");
+}
+
+/// No request is counted twice, nor is a place taken for one.
+#[test]
+fn reports_have_the_requests_that_the_store_saw() {
+    let (sandbox, server) = begin();
+    sandbox.write("prices", "machine_hour = 0\ndisk_million_reads = 1000000\n");
+    for more in ["", "--read-size 4KiB", "--read-size 64KiB --in-flight 24"] {
+        server.take_requests();
+        let line = "run pagerank s3://box/a/graph --iterations 3 --edge-memory 0 -q --threads 2";
+        must(&sandbox, &server, &format!("{line} --report r.json --price prices {more}"));
+        let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+        let [chunks, _] = ranges(&server);
+        let seen = chunks.len() as u64;
+        assert_eq!(report["storage"]["reads"], seen, "{more}: {report}");
+        let read = report["storage"]["bytes_read"].as_u64().unwrap();
+        assert_eq!(read, chunks.iter().map(bytes).sum::<u64>(), "{more}");
+        // Heads, columns and the manifest are asked for too.
+        assert!(report["objects"]["reads"].as_u64() > Some(seen), "{more}");
+        // Reads of a disk cost one each here, and there are none.
+        let objects = report["objects"]["reads"].as_f64().unwrap() * 0.4e-6;
+        let price = report["price"]["requests"].as_f64().unwrap();
+        assert!(price < objects + 1e-3, "{more}: {price}");
+    }
+    let explain = "explain pagerank s3://box/a/graph --edge-memory 0 --threads 1 --memory 1GiB";
+    let plan = must(&sandbox, &server, explain);
+    assert!(plan.contains(" 8.00 MiB  a read of edges at most, 2 at a time a thread"), "{plan}");
+    let plan = must(&sandbox, &server, &format!("{explain} --read-size 16KiB --in-flight 9"));
+    assert!(plan.contains(" 16.0 KiB  a read of edges at most, 9 at a time a thread"), "{plan}");
 }
 
 #[test]

@@ -5,12 +5,9 @@ use std::sync::Arc;
 
 use welter_store::StoreError;
 use welter_store::edge_cache::{Cached, EdgeCache, EdgeCacheStats};
-use welter_store::io::IoOptions;
+use welter_store::io::{IoOptions, Requests};
 
 use super::KeptGraph;
-
-/// Ranges that a worker reads at a time from elsewhere, at most.
-const READERS: u64 = 8;
 
 impl KeptGraph {
     /// Reads its files through a cache of at most `bytes` bytes in a directory. A graph that lies
@@ -49,8 +46,9 @@ impl KeptGraph {
         self.cache.as_ref().map(|cache| cache.file())
     }
 
-    /// Bytes of memory that its cache takes where `threads` threads read.
-    pub(super) fn cache_bytes(&self, threads: u64) -> u64 {
-        self.cache.as_ref().map_or(0, |cache| cache.memory_bytes(threads * READERS))
+    /// Bytes of memory that its cache takes where `threads` threads read by such requests.
+    pub(super) fn cache_bytes(&self, threads: u64, requests: &Requests) -> u64 {
+        let readers = threads * requests.elsewhere(1).in_flight as u64;
+        self.cache.as_ref().map_or(0, |cache| cache.memory_bytes(readers))
     }
 }

@@ -181,7 +181,9 @@ impl KeptGraph {
         workers.each(|worker| {
             // Chunks that stay as they are read are in the plan, however many are on their way.
             let wide = together > 1 && !self.is_framed();
-            let depth = if wide { 2 * together } else { slabs_read(&io.requests) };
+            let requests = io.requests.in_flight.filter(|_| io.remote.is_some()).unwrap_or(2);
+            let usual = slabs_read(&io.requests);
+            let depth = if wide { usual.max(requests as usize * together) } else { usual };
             let mut queue = Queue::reading(io, depth)?;
             let mut scratch = DecodeBuffers::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;

@@ -179,6 +179,7 @@ impl Manifest {
             compression: self.compression,
             in_flight: None,
             probed: false,
+            elsewhere: false,
         }
     }
 

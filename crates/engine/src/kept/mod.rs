@@ -50,7 +50,7 @@ use welter_store::chunk::Chunk;
 use welter_store::edge_cache::EdgeCache;
 use welter_store::frame::Compression;
 use welter_store::header::{CellId, Label};
-use welter_store::io::{IoOptions, Volume};
+use welter_store::io::{IoOptions, RemoteRequests, Requests, Volume};
 use welter_store::sealed::SealedReader;
 
 pub use self::check::Checked;
@@ -89,6 +89,11 @@ const NAMES: (&str, [u8; 8]) = ("ids", *b"NAMES   ");
 /// Bytes of memory that reading from elsewhere takes beside slabs: what is read of columns at a
 /// time, and what connections hold.
 const ELSEWHERE_BYTES: u64 = 16 << 20;
+/// Connections of a worker that are among these bytes; each of more takes as much as its answers
+/// have, within bounds.
+const CONNECTIONS: u64 = 8;
+const CONNECTION_BYTES_LEAST: u64 = 64 << 10;
+const CONNECTION_BYTES_MOST: u64 = 512 << 10;
 /// Bytes of requests in flight, by all workers, where latency is that of a network.
 const ELSEWHERE_IN_FLIGHT: u64 = 128 << 20;
 /// Extents that are dealt out side by side there, so that they come by one request.
@@ -160,14 +165,15 @@ impl KeptGraph {
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Plan, EngineError> {
-        let elsewhere = if self.io.remote.is_some() { ELSEWHERE_BYTES } else { 0 };
-        let threads = settings.threads.unwrap_or(machine.cores);
-        let elsewhere = elsewhere + self.cache_bytes(threads as u64);
+        let threads = settings.threads.unwrap_or(machine.cores) as u64;
+        let connections = self.connection_bytes(threads, &settings.requests);
+        let elsewhere = connections + self.cache_bytes(threads, &settings.requests);
         let held_bytes = settings.held_bytes + self.ids_bytes() + elsewhere;
         let settings = Settings { held_bytes, ..*settings };
         let plan = |in_flight: Option<u64>, settings: &Settings| {
-            let probed = in_flight.is_some() && self.io.remote.is_none();
-            let shape = KeptShape { in_flight, probed, ..self.manifest.shape() };
+            let elsewhere = self.io.remote.is_some();
+            let probed = in_flight.is_some() && !elsewhere;
+            let shape = KeptShape { in_flight, probed, elsewhere, ..self.manifest.shape() };
             Plan::of_kept(&shape, layout, settings, machine)
         };
         match plan(None, &settings) {
@@ -177,6 +183,23 @@ impl KeptGraph {
                 plan(in_flight, &Settings { requests, ..settings })
             }
         }
+    }
+
+    /// Bytes of memory that reading from elsewhere takes beside slabs and a cache.
+    fn connection_bytes(&self, threads: u64, requests: &Requests) -> u64 {
+        if self.io.remote.is_none() {
+            return 0;
+        }
+        let RemoteRequests { bytes, in_flight, .. } = requests.elsewhere(1);
+        let more = threads * (in_flight as u64).saturating_sub(CONNECTIONS);
+        ELSEWHERE_BYTES + more * bytes.clamp(CONNECTION_BYTES_LEAST, CONNECTION_BYTES_MOST)
+    }
+
+    /// Its files will be read by requests like these.
+    #[must_use]
+    pub fn asked_by(mut self, requests: Requests) -> Self {
+        self.io.requests = requests;
+        self
     }
 
     fn folder(&self) -> PathBuf {
@@ -291,8 +314,8 @@ impl KeptGraph {
 
     /// Extents that are dealt to one worker, or left out, together.
     fn side_by_side(io: &IoOptions) -> usize {
-        let here = || slabs_joined(&io.requests, false);
-        if io.remote.is_some() { ELSEWHERE_SIDE_BY_SIDE } else { here() }
+        let stated = io.remote.is_none() || io.requests.read_bytes.is_some();
+        if stated { slabs_joined(&io.requests, false) } else { ELSEWHERE_SIDE_BY_SIDE }
     }
 
     /// Whether chunks may lie in frames.

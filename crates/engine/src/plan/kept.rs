@@ -7,6 +7,7 @@
 
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
+use welter_store::io::Requests;
 
 use super::budget_error::refused;
 use super::disk_usage::DiskUsage;
@@ -68,6 +69,8 @@ pub struct KeptShape {
     pub in_flight: Option<u64>,
     /// Whether a probe found that.
     pub probed: bool,
+    /// Whether it lies elsewhere, such as in a bucket.
+    pub elsewhere: bool,
 }
 
 impl KeptShape {
@@ -195,9 +198,17 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
     let premises = Premises { even_stripes: true, ..*premises };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
-    let (bins, probed) = (None, kept.probed);
-    let storage = StoragePlan { cache_bytes, edge_states_bytes, bins, state, window, probed, room };
-    let access = Access::Storage(storage);
+    let (bins, probed, elsewhere) = (None, kept.probed, kept.elsewhere);
+    let access = Access::Storage(StoragePlan {
+        cache_bytes,
+        edge_states_bytes,
+        bins,
+        state,
+        window,
+        probed,
+        elsewhere,
+        room,
+    });
     Ok(Plan { premises, access, throughput: None, memory })
 }
 
@@ -210,17 +221,22 @@ fn in_flight_always(kept: &KeptShape, premises: &Premises) -> usize {
 }
 
 /// Takes the memory for more slabs in flight than usual, if they are better; says how many there
-/// are then, where that was measured and the user does not say how many.
+/// are then, where that was measured and the user does not say how many. Of what lies elsewhere
+/// either the size or the number of requests may be stated: the window is what is best then, and
+/// the other one follows.
 fn widen(memory: &mut Memory, kept: &KeptShape, premises: &Premises) -> Option<usize> {
-    if says_slabs(&premises.settings.requests, false) {
+    let Requests { read_bytes, in_flight, .. } = premises.settings.requests;
+    let says_both = read_bytes.is_some() && in_flight.is_some();
+    if says_both || (says_slabs(&premises.settings.requests, false) && !kept.elsewhere) {
         return None;
     }
     let slab = premises.account().each_worker(slabs_in_flight(1)).bytes();
     let best = kept.window(premises.threads as u64);
+    let always = in_flight_always(kept, premises);
     let spare = premises.budget_bytes.saturating_sub(memory.peak()) / WINDOW_SHARE;
-    let more = (best.saturating_sub(DEPTH)).min((spare / slab) as usize);
+    let more = best.saturating_sub(always).min((spare / slab) as usize);
     memory.workers += more as u64 * slab;
-    kept.in_flight.map(|_| best.min(DEPTH) + more)
+    kept.in_flight.map(|_| always + more)
 }
 
 /// The memory of a run with a number of bytes of chunks in memory, and values where it is said.
@@ -298,6 +314,7 @@ mod tests {
             compression: Compression::None,
             in_flight,
             probed: in_flight.is_some(),
+            elsewhere: false,
         }
     }
 

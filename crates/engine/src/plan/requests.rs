@@ -4,23 +4,34 @@ use super::Plan;
 use super::device::Measured;
 use super::traffic::Traffic;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::{slabs_joined, slabs_written};
+use crate::machine::storage::{slabs_joined, slabs_read, slabs_written};
+
+/// Reads of one kind of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedReads {
+    /// Bytes of a read at most. Of more than one slab it is if they are neighbours.
+    pub bytes: u64,
+    /// Reads that each worker has in flight.
+    pub in_flight: u64,
+    /// Reads of an iteration in which all vertices are active, at most, if all are that large.
+    pub count: u64,
+}
 
 /// Requests of a run to storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRequests {
-    /// Bytes of a read at most, of what lies in slabs. Of more than one slab it is if they are
-    /// neighbours.
-    pub read_bytes: u64,
-    /// Bytes of a write at most, likewise.
+    /// Reads of what lies in slabs: of edges, and of temporary files where these lie on storage of
+    /// the same kind.
+    pub reads: PlannedReads,
+    /// Reads of temporary files, of a run that has any while its edges lie elsewhere.
+    pub temporary: Option<PlannedReads>,
+    /// Whether edges lie elsewhere, such as in a bucket.
+    pub elsewhere: bool,
+    /// Bytes of a write at most, of what lies in slabs; more than one as for reads.
     pub write_bytes: u64,
-    /// Reads that each worker has in flight.
-    pub reads_in_flight: u64,
-    /// Writes that it has.
+    /// Writes that each worker has in flight.
     pub writes_in_flight: u64,
-    /// Reads of an iteration in which all vertices are active, at most, if all are that large.
-    pub reads: u64,
-    /// Its writes.
+    /// Writes of an iteration in which all vertices are active, at most, if all are that large.
     pub writes: u64,
     /// Whether the page cache stands between, as the user says.
     pub cached: bool,
@@ -38,7 +49,7 @@ impl Plan {
 
     /// Requests of the run to storage; `None` where it needs none.
     pub fn requests(&self) -> Option<PlannedRequests> {
-        self.storage()?;
+        let storage = self.storage()?;
         let requests = self.premises.settings.requests;
         let bytes = |to_write| requests.bytes(to_write).unwrap_or(SLAB_BYTES) as u64;
         let [read_bytes, write_bytes] = [false, true].map(bytes);
@@ -47,12 +58,27 @@ impl Plan {
             requests.in_flight.map_or(usual as u64, u64::from)
         };
         let Traffic { read, written } = self.traffic();
+        let here = |bytes: u64, slabs| PlannedReads {
+            bytes: read_bytes,
+            in_flight: in_flight(slabs, false),
+            count: bytes.div_ceil(read_bytes),
+        };
+        let (reads, temporary) = if storage.elsewhere {
+            let depth = self.io_depth();
+            let (bytes, in_flight) = requests.elsewhere(depth).of_places(depth, SLAB_BYTES as u64);
+            let edges = self.traffic_of_edges();
+            let reads = PlannedReads { bytes, in_flight, count: edges.div_ceil(bytes) };
+            let others = read.saturating_sub(edges);
+            (reads, (others > 0).then(|| here(others, slabs_read(&requests))))
+        } else {
+            (here(read, self.io_depth()), None)
+        };
         Some(PlannedRequests {
-            read_bytes,
+            reads,
+            temporary,
+            elsewhere: storage.elsewhere,
             write_bytes,
-            reads_in_flight: in_flight(self.io_depth(), false),
             writes_in_flight: in_flight(slabs_written(&requests), true),
-            reads: read.div_ceil(read_bytes),
             writes: written.div_ceil(write_bytes),
             cached: requests.cached,
             measured: self.measured(),

@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::out_of_core::{OutOfCore, StateAccess};
 use super::premises::Premises;
 use super::ranges::RangesPlan;
-use super::requests::PlannedRequests;
+use super::requests::{PlannedReads, PlannedRequests};
 use super::settings::{CompressionMode, FrontierMode};
 use super::spill::SpillPlan;
 use super::stored::StoragePlan;
@@ -103,16 +103,24 @@ impl Plan {
     /// Shows how storage is asked for what it has.
     fn show_requests(&self, lines: &mut String) -> fmt::Result {
         let Some(requests) = self.requests() else { return Ok(()) };
-        let PlannedRequests { read_bytes, write_bytes, reads, writes, .. } = requests;
+        let PlannedRequests { reads, temporary, elsewhere, write_bytes, writes, .. } = requests;
         let found = match requests.measured {
             Some(Measured::Probe) => ", after what the probe found",
             Some(Measured::AtStart) => ", after a short look",
             None => "",
         };
-        for (head, bytes, what, count, in_flight, found) in [
-            ("requests", read_bytes, "read", reads, requests.reads_in_flight, found),
-            ("", write_bytes, "write", writes, requests.writes_in_flight, ""),
-        ] {
+        let writes = PlannedReads {
+            bytes: write_bytes,
+            in_flight: requests.writes_in_flight,
+            count: writes,
+        };
+        let read = if elsewhere { "read of edges" } else { "read" };
+        // Nothing is written where edges lie.
+        let written = (!elsewhere || writes.count > 0).then_some(("", writes, "write", ""));
+        let temporary = temporary.map(|reads| ("", reads, "read of temporary files", ""));
+        let lines_of = [("requests", reads, read, found)].into_iter().chain(temporary);
+        for (head, requests, what, found) in lines_of.chain(written) {
+            let PlannedReads { bytes, in_flight, count } = requests;
             let (bytes, count) = (human_bytes(bytes), grouped(count));
             let times = format!("{in_flight} at a time a thread, {count} an iteration");
             writeln!(lines, "{head:<9} {bytes:>10}  a {what} at most, {times}{found}")?;

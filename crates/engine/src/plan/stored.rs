@@ -19,6 +19,8 @@ pub struct StoragePlan {
     pub window: Option<usize>,
     /// Whether a probe found that.
     pub probed: bool,
+    /// Whether edges lie elsewhere, such as in a bucket.
+    pub elsewhere: bool,
     /// Room on storage.
     pub room: DiskUsage,
 }
@@ -33,8 +35,8 @@ impl StoragePlan {
         room: DiskUsage,
     ) -> Self {
         let [cache_bytes, edge_states_bytes] = resident;
-        let (bins, window, probed) = (Some(bins), None, false);
-        Self { cache_bytes, edge_states_bytes, bins, state, window, probed, room }
+        let (bins, window, probed, elsewhere) = (Some(bins), None, false, false);
+        Self { cache_bytes, edge_states_bytes, bins, state, window, probed, elsewhere, room }
     }
 }
 

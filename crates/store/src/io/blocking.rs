@@ -52,12 +52,10 @@ pub(super) fn fetch(volume: &Volume, places: Vec<(Place, &mut [u8])>) -> Result<
     else {
         return Err(StoreError::Request("a file of this machine, asked for elsewhere".to_owned()));
     };
-    let moved: Vec<usize> = places.iter().map(|(place, _)| place.bytes as usize).collect();
     let (mut memory, range) = Scattered::new(places);
+    let bytes = range.end - range.start;
     remote.read(path, range, &mut |bytes| memory.take(bytes))?;
-    for bytes in moved {
-        volume.counters().moved(bytes, false);
-    }
+    volume.counters().fetched(bytes);
     Ok(())
 }
 

@@ -8,10 +8,13 @@
 //! with 8 MiB, while a place is half a megabyte at most. So places wait for their neighbours until
 //! half of what the queue may have in flight is one run, or as much as a request may hold, or the
 //! next is no neighbour; and no longer than until the caller has nothing else to do. The other half
-//! is on its way meanwhile.
+//! is on its way meanwhile. Where the settings state a size a run is as large as that, and where
+//! they state a number of requests this is how many are on their way ([`RemoteRequests`]).
 //!
-//! Invariant: no place waits while its caller does. Checked in `Joined::next`. Tested by
-//! `neighbours_come_by_one_request_and_gaps_are_left_out`.
+//! Invariants: no place waits while its caller does · no run is larger than the settings say, nor
+//! are more of them on their way. Checked in `Joined::next`, `Joined::goes_on` and
+//! `Joined::begin`. Tested by `neighbours_come_by_one_request_and_gaps_are_left_out` and
+//! `sizes_and_numbers_that_are_stated_are_those_of_the_store`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +25,9 @@ use std::thread::{Builder, JoinHandle};
 use super::blocking::fetch;
 use super::memory::Memory;
 use super::remote::joins;
+use super::remote_requests::RemoteRequests;
 use super::request::{Backend, Outcome, Request};
 use crate::StoreError;
-
-/// Threads of a queue at most: each waits for a network most of the time.
-const WORKERS_MAX: usize = 8;
 
 /// Places that were asked for together.
 type Run<M> = Vec<Request<M>>;
@@ -37,8 +38,8 @@ pub(super) struct Joined<M> {
     run: Run<M>,
     /// Begin and end of these in their file.
     range: (u64, u64),
-    /// Places of a run at most.
-    most: usize,
+    /// How large runs are, and how many are on their way. A thread does one at a time.
+    most: RemoteRequests,
     /// `None` once the queue is dropped.
     runs: Option<Sender<Run<M>>>,
     taken_from: Arc<Mutex<Receiver<Run<M>>>>,
@@ -52,14 +53,14 @@ pub(super) struct Joined<M> {
 }
 
 impl<M: Memory> Joined<M> {
-    /// For up to `depth` places in flight.
-    pub(super) fn new(depth: usize) -> Self {
+    /// For requests like these.
+    pub(super) fn new(most: RemoteRequests) -> Self {
         let (runs, taken_from) = channel();
         let (answer, answers) = channel();
         Self {
             run: Vec::new(),
             range: (0, 0),
-            most: (depth / 2).max(1),
+            most,
             runs: Some(runs),
             taken_from: Arc::new(Mutex::new(taken_from)),
             answers,
@@ -79,7 +80,7 @@ impl<M: Memory> Joined<M> {
         Arc::ptr_eq(&first.volume, &request.volume)
             && is_read(first)
             && is_read(request)
-            && joins(self.range, first.transfer.place.file, request.transfer.place)
+            && joins(self.range, first.transfer.place.file, request.transfer.place, self.most.bytes)
     }
 
     /// Hands the run to a thread.
@@ -89,7 +90,7 @@ impl<M: Memory> Joined<M> {
             return Ok(());
         }
         let places = run.len();
-        if self.workers.len() < WORKERS_MAX.min(self.in_flight + 1) {
+        if self.workers.len() < self.most.in_flight.min(self.in_flight + 1) {
             let (runs, answers) = (Arc::clone(&self.taken_from), self.answer.clone());
             let given_up = Arc::clone(&self.given_up);
             let work = move || serve(&runs, &answers, &given_up);
@@ -170,7 +171,8 @@ impl<M: Memory> Backend<M> for Joined<M> {
         let from = if self.run.is_empty() { place.offset } else { self.range.0 };
         self.range = (from, place.offset + u64::from(place.bytes));
         self.run.push(request);
-        if self.run.len() >= self.most { self.begin() } else { Ok(()) }
+        let is_full = self.run.len() >= self.most.places || self.range.1 - from >= self.most.bytes;
+        if is_full { self.begin() } else { Ok(()) }
     }
 
     fn next(&mut self, wait: bool) -> Result<Option<Outcome<M>>, StoreError> {

@@ -53,9 +53,9 @@ impl<M: Memory> Queue<M> {
     /// When `io_uring` was asked for and is refused.
     pub fn new(options: &IoOptions, depth: usize) -> Result<Self, StoreError> {
         let joined_most = joined_most(options, depth);
-        let (depth, threads) = depths(options, depth);
+        let (all, (depth, threads)) = (depth, depths(options, depth));
         let backend: Box<dyn Backend<RequestBuffer<M>>> = match options.mode {
-            _ if options.remote.is_some() => Box::new(Joined::new(depth)),
+            _ if options.remote.is_some() => Box::new(Joined::new(options.requests.elsewhere(all))),
             // Writes that make a file longer are done by threads that the kernel starts for a ring,
             // and on a guest with Linux 6.18 two processes waited for ever for one of them.
             IoMode::Auto | IoMode::Threads => Box::new(Threads::new(threads)),

@@ -113,15 +113,14 @@ pub trait RemoteWriter: Write + Send {
     fn complete(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// Bytes of neighbours that are asked for at once, at most: what object stores are quickest with.
-pub const JOINED_BYTES: u64 = 8 << 20;
 /// Bytes between two places that are sooner read than asked for apart.
 pub(super) const GAP_BYTES: u64 = 128 << 10;
 
-/// Whether a place may be asked for together with those before, which are `from..to` of a file.
-pub(super) fn joins((from, to): (u64, u64), file: u16, next: Place) -> bool {
+/// Whether a place may be asked for together with those before, which are `from..to` of a file, by
+/// a request of at most `most` bytes.
+pub(super) fn joins((from, to): (u64, u64), file: u16, next: Place, most: u64) -> bool {
     let end = next.offset + u64::from(next.bytes);
-    next.file == file && (to..=to + GAP_BYTES).contains(&next.offset) && end - from <= JOINED_BYTES
+    next.file == file && (to..=to + GAP_BYTES).contains(&next.offset) && end - from <= most
 }
 
 /// Memory of several places, in their order, that the bytes of one range go to.

@@ -15,6 +15,8 @@ pub struct VolumeStats {
     pub reads: u64,
     /// Writes that finished well.
     pub writes: u64,
+    /// Those of the reads that were of files that lie elsewhere.
+    pub fetches: u64,
     /// Time that threads spent in [`Queue::wait`](super::Queue::wait), added up, on requests of
     /// this volume.
     pub waited: Duration,
@@ -29,6 +31,7 @@ impl VolumeStats {
             bytes_written: self.bytes_written - earlier.bytes_written,
             reads: self.reads - earlier.reads,
             writes: self.writes - earlier.writes,
+            fetches: self.fetches - earlier.fetches,
             waited: self.waited.saturating_sub(earlier.waited),
         }
     }
@@ -53,6 +56,7 @@ pub(crate) struct Counters {
     bytes_written: AtomicU64,
     reads: AtomicU64,
     writes: AtomicU64,
+    fetches: AtomicU64,
     waited_nanos: AtomicU64,
     /// Where the same is counted once more.
     totals: Option<IoTotals>,
@@ -76,6 +80,15 @@ impl Counters {
         moved.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Notes a range of a file that lies elsewhere, with the gaps in it.
+    pub(crate) fn fetched(&self, bytes: u64) {
+        self.moved(bytes as usize, false);
+        let all = self.totals.iter().map(|IoTotals(all)| &all.fetches);
+        all.chain([&self.fetches]).for_each(|fetches| {
+            fetches.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+
     pub(crate) fn waited(&self, time: Duration) {
         if let Some(IoTotals(all)) = &self.totals {
             all.waited(time);
@@ -90,6 +103,7 @@ impl Counters {
             bytes_written: of(&self.bytes_written),
             reads: of(&self.reads),
             writes: of(&self.writes),
+            fetches: of(&self.fetches),
             waited: Duration::from_nanos(of(&self.waited_nanos)),
         }
     }

@@ -1,6 +1,7 @@
 //! Reading a sealed file: all of it, in pieces, or from its middle.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,8 +22,17 @@ enum Source {
     Here(File),
     /// In memory, all of it.
     Held(Vec<u8>),
-    /// With bytes that were asked for and where they begin.
-    Elsewhere(Arc<dyn Remote>, u64, Vec<u8>),
+    Elsewhere(Ahead),
+}
+
+/// A file elsewhere, with bytes of it that were asked for and where they begin.
+#[derive(Debug)]
+struct Ahead {
+    remote: Arc<dyn Remote>,
+    begin: u64,
+    bytes: Vec<u8>,
+    /// Bytes of a request at most.
+    most: u64,
 }
 
 /// A sealed file that is being read.
@@ -63,7 +73,10 @@ impl SealedReader {
     /// As [`Self::open`].
     pub fn open_in(io: &IoOptions, path: &Path, kind: [u8; 8]) -> Result<Self, StoreError> {
         match &io.remote {
-            Some(remote) => Self::open_elsewhere(remote, path, kind),
+            Some(remote) => {
+                let most = io.requests.bytes(false).map_or(AHEAD_BYTES, |bytes| bytes as u64);
+                Self::ahead(remote, path, kind, most)
+            }
             None => Self::open(path, kind, io.faults.as_ref()),
         }
     }
@@ -77,9 +90,19 @@ impl SealedReader {
         path: &Path,
         kind: [u8; 8],
     ) -> Result<Self, StoreError> {
-        let bytes = remote.bytes(path)?;
-        let source = Source::Elsewhere(Arc::clone(remote), 0, Vec::new());
-        Self::of(source, bytes, path, kind, None)
+        Self::ahead(remote, path, kind, AHEAD_BYTES)
+    }
+
+    /// A file that lies elsewhere and is read by requests of at most `most` bytes.
+    fn ahead(
+        remote: &Arc<dyn Remote>,
+        path: &Path,
+        kind: [u8; 8],
+        most: u64,
+    ) -> Result<Self, StoreError> {
+        let all = remote.bytes(path)?;
+        let ahead = Ahead { remote: Arc::clone(remote), begin: 0, bytes: Vec::new(), most };
+        Self::of(Source::Elsewhere(ahead), all, path, kind, None)
     }
 
     /// As [`Self::open`], of a file of which all bytes are in memory already.
@@ -225,7 +248,7 @@ impl SealedReader {
         self.file.read(&self.path, offset, &mut self.block, (all, self.faults.as_ref()))?;
         let (block, sum) = self.block.split_at(bytes);
         if self.header.sum_of_block(number, block).to_le_bytes() != sum {
-            if let Source::Elsewhere(remote, ..) = &self.file {
+            if let Source::Elsewhere(Ahead { remote, .. }) = &self.file {
                 remote.distrust(&self.path, offset..offset + self.block.len() as u64);
             }
             let what = format!("the checksum of its block {number} is wrong");
@@ -245,7 +268,7 @@ impl Source {
         bytes: &mut [u8],
         (all, faults): (u64, Option<&Arc<Faults>>),
     ) -> Result<(), StoreError> {
-        let (remote, begin, ahead) = match self {
+        let ahead = match self {
             Self::Here(file) => return read_exact(file, path, offset, bytes, faults),
             Self::Held(all) => {
                 let there = usize::try_from(offset).ok().and_then(|begin| all.get(begin..));
@@ -260,30 +283,44 @@ impl Source {
                 bytes.copy_from_slice(there);
                 return Ok(());
             }
-            Self::Elsewhere(remote, begin, ahead) => (remote, begin, ahead),
+            Self::Elsewhere(ahead) => ahead,
         };
         let end = offset + bytes.len() as u64;
-        if offset < *begin || end > *begin + ahead.len() as u64 {
+        if offset < ahead.begin || end > ahead.begin + ahead.bytes.len() as u64 {
             if end > all {
                 let (file, need) = (path.to_owned(), bytes.len() as u64);
                 let have = all.saturating_sub(offset);
                 return Err(StoreError::Ended { file, offset, need, have });
             }
-            let to = all.min(offset + AHEAD_BYTES);
-            ahead.clear();
-            ahead.reserve_exact((to - offset) as usize);
-            *begin = offset;
-            remote.read(path, offset..to, &mut |more| ahead.extend_from_slice(more))?;
+            let more = ahead.most.min(AHEAD_BYTES).max(bytes.len() as u64);
+            ahead.fetch(path, offset..all.min(offset + more))?;
         }
-        let from = (offset - *begin) as usize;
-        let have = ahead.len() as u64;
-        let there = ahead.get(from..from + bytes.len()).ok_or_else(|| StoreError::Ended {
+        let from = (offset - ahead.begin) as usize;
+        let have = ahead.bytes.len() as u64;
+        let there = ahead.bytes.get(from..from + bytes.len()).ok_or_else(|| StoreError::Ended {
             file: path.to_owned(),
             offset,
             need: bytes.len() as u64,
             have,
         })?;
         bytes.copy_from_slice(there);
+        Ok(())
+    }
+}
+
+impl Ahead {
+    /// Asks for the bytes of a range, in place of those that were asked for before.
+    fn fetch(&mut self, path: &Path, range: Range<u64>) -> Result<(), StoreError> {
+        let Self { remote, begin, bytes, most } = self;
+        bytes.clear();
+        bytes.reserve_exact((range.end - range.start) as usize);
+        *begin = range.start;
+        let mut from = range.start;
+        while from < range.end {
+            let to = range.end.min(from + *most);
+            remote.read(path, from..to, &mut |more| bytes.extend_from_slice(more))?;
+            from = to;
+        }
         Ok(())
     }
 }

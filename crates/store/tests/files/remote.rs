@@ -1,9 +1,12 @@
 //! Files that lie elsewhere: neighbours come by one request, and errors reach each of them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use welter_progress::FailureKind;
-use welter_store::io::{IoOptions, JOINED_BYTES, Memory, Pages, Place, Queue, Remote, Volume};
+use welter_store::io::{
+    IoOptions, JOINED_BYTES, Memory, Pages, Place, Queue, Remote, Requests, Volume,
+};
 
 use crate::known::{Known, byte};
 
@@ -60,7 +63,73 @@ fn neighbours_come_by_one_request_and_gaps_are_left_out() {
             1 << 30..(1 << 30) + 8192
         ]
     );
-    assert_eq!(volume.stats().reads, places.len() as u64);
+    let bytes: u64 = asked.iter().map(|range| range.end - range.start).sum();
+    let stats = volume.stats();
+    assert_eq!((stats.reads, stats.fetches, stats.bytes_read), (4, 4, bytes));
+}
+
+/// Reads neighbours with these settings, `depth` at a time; says what was asked for, and how much
+/// at once.
+fn read_with(
+    requests: Requests,
+    depth: usize,
+    (places, gate): (u64, usize),
+) -> (Vec<Range<u64>>, usize) {
+    let known = Arc::new(Known { gate, ..Known::default() });
+    let remote: Arc<dyn Remote> = known.clone();
+    let io = IoOptions { remote: Some(remote), requests, ..IoOptions::default() };
+    let volume = Arc::new(Volume::open(&[AWAY.into()], &io).unwrap());
+    let mut queue = Queue::reading(&io, depth).unwrap();
+    let mut next = 0;
+    loop {
+        if next < places && queue.in_flight() < depth {
+            let memory = Pages::zeroed(PLACE as usize).unwrap();
+            queue.read(&volume, place(next * PLACE, PLACE as u32), memory, next).unwrap();
+            next += 1;
+            continue;
+        }
+        let Some(done) = queue.wait().unwrap() else { break };
+        // Looked at in part: bytes of a whole request are compared elsewhere.
+        for at in [0, 4095, 4096, PLACE - 1] {
+            let found = done.memory.bytes()[at as usize];
+            assert_eq!(found, byte(AWAY.as_ref(), done.place.offset + at), "{:?}", done.place);
+        }
+    }
+    let mut asked: Vec<_> = known.asked.lock().unwrap().drain(..).map(|(_, range)| range).collect();
+    asked.sort_by_key(|range| range.start);
+    assert_eq!(volume.stats().reads, asked.len() as u64);
+    let most = known.at_once.lock().unwrap()[1];
+    (asked, most)
+}
+
+#[test]
+fn sizes_and_numbers_that_are_stated_are_those_of_the_store() {
+    const KIB: u64 = 1 << 10;
+    for (read_bytes, in_flight, depth, places) in [
+        (Some(4 * KIB), Some(1), 1, 1),
+        (Some(4 * KIB), Some(256), 2, 4),
+        (Some(64 * KIB), Some(24), 3, 12),
+        (Some(512 * KIB), Some(5), 5, 15),
+        (Some(1024 * KIB), Some(3), 6, 18),
+        (Some(16_384 * KIB), Some(2), 64, 128),
+        (Some(65_536 * KIB), Some(1), 128, 128),
+        (None, Some(1), 8, 16),
+        (None, Some(40), 40, 80),
+    ] {
+        let said = read_bytes.map(|bytes| bytes as u32);
+        let requests = Requests { read_bytes: said, in_flight, ..Requests::default() };
+        let number = in_flight.unwrap() as usize;
+        let (asked, most) = read_with(requests, depth, (places, number));
+        let size = read_bytes.unwrap_or((depth as u64 * PLACE / number as u64).max(PLACE));
+        let expected: Vec<_> =
+            (0..places * PLACE).step_by(size as usize).map(|from| from..from + size).collect();
+        assert_eq!(asked, expected, "{requests:?}");
+        assert_eq!(most, number, "{requests:?}");
+    }
+    // Where nothing is stated, what was measured best: half of what may be in flight, up to 8 MiB.
+    let (asked, most) = read_with(Requests::default(), 64, (64, 2));
+    assert!(asked.iter().all(|range| range.end - range.start == JOINED_BYTES), "{asked:?}");
+    assert!((2..=4).contains(&most), "{most}");
 }
 
 #[test]

@@ -72,8 +72,8 @@ fn smaller_requests_are_more_of_them() {
         (planned, graph.storage_stats().unwrap())
     };
     let (whole, cut) = (moved(None), moved(Some(1 << 14)));
-    assert_eq!((whole.0.read_bytes, cut.0.read_bytes), (512 << 10, 16 << 10));
-    assert!(cut.0.reads > 20 * whole.0.reads, "{:?} {:?}", cut.0, whole.0);
+    assert_eq!((whole.0.reads.bytes, cut.0.reads.bytes), (512 << 10, 16 << 10));
+    assert!(cut.0.reads.count > 20 * whole.0.reads.count, "{:?} {:?}", cut.0, whole.0);
     assert!(cut.1.reads > 4 * whole.1.reads, "{:?} {:?}", cut.1, whole.1);
     assert_eq!(cut.1.bytes_read, whole.1.bytes_read);
     assert!(cut.1.bytes_read / cut.1.reads <= 16 << 10);
@@ -95,8 +95,8 @@ fn larger_requests_are_fewer_of_them() {
     };
     for threads in [1, 2] {
         let (whole, joined) = (moved(None, threads), moved(Some(4 << 20), threads));
-        assert_eq!((whole.0.read_bytes, joined.0.read_bytes), (512 << 10, 4 << 20));
-        assert_eq!((joined.0.reads_in_flight, joined.0.writes_in_flight), (2, 2));
+        assert_eq!((whole.0.reads.bytes, joined.0.reads.bytes), (512 << 10, 4 << 20));
+        assert_eq!((joined.0.reads.in_flight, joined.0.writes_in_flight), (2, 2));
         assert_eq!(joined.2.bytes_read, whole.2.bytes_read);
         assert!(3 * joined.2.reads < 2 * whole.2.reads, "{:?} {:?}", joined.2, whole.2);
         assert!(joined.1.writes < whole.1.writes, "{:?} {:?}", joined.1, whole.1);
