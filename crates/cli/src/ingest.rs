@@ -9,7 +9,7 @@ use welter_engine::kept::{
 };
 use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
 use welter_input::ReadOptions;
-use welter_objects::Location;
+use welter_objects::{Location, Upload};
 use welter_store::StoreError;
 use welter_store::io::{IoOptions, Remote};
 
@@ -107,6 +107,15 @@ pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
         .hint("name another directory, or remove this one first"))
 }
 
+/// Bytes of memory that sending a graph takes, with those of its files that are read for that.
+const SENT_BYTES: u64 = Upload::MEMORY_BYTES + (2 << 20);
+
+/// Bytes of memory that a graph takes on its way to where it is kept, if that is a bucket: once it
+/// is whole, and nothing of it is in memory any more.
+pub(crate) fn sent_bytes(directory: &Path) -> u64 {
+    if Location::of(directory).is_some() { SENT_BYTES } else { 0 }
+}
+
 /// Keeps a graph in a directory; also says what a person should know about how it was read.
 pub(crate) fn keep(
     source: &Source,
@@ -150,6 +159,7 @@ pub(crate) fn keep(
 /// Reads a graph into a directory.
 pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
+    session.needs(sent_bytes(&args.output));
     let source = Source::with(&args.input, &args.resources)?;
     refuse_to_replace(&args.output)?;
     args.disks.refuse_for(&args.output)?;

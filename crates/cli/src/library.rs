@@ -207,7 +207,7 @@ impl Graph {
             let session = Session::within(resources, progress)?;
             let mut options = input.options(weights.choice(), session.resources.threads);
             vertices.put(&mut options);
-            session.limit(&mut options);
+            session.limit(&Source::Files(Vec::new()), &mut options);
             let held = InMemoryEdges::read(edges, &options, progress)?;
             let source = Source::InMemoryEdges(Arc::new(held));
             let files = table_files(input.vertex_tables().cloned());
@@ -287,7 +287,8 @@ impl Graph {
     ) -> Result<Vec<String>, Failure> {
         panics::wanted(progress, || {
             let KeepWords { disks, resources } = parsed(words)?;
-            let session = Session::within(resources, progress)?;
+            let mut session = Session::within(resources, progress)?;
+            session.needs(ingest::sent_bytes(directory));
             ingest::refuse_to_replace(directory)?;
             disks.refuse_for(directory)?;
             // Columns were chosen when it was read.

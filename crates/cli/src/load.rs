@@ -105,6 +105,16 @@ impl Source {
         matches!(self, Self::Kept(_, kept) if kept.io().remote.is_some())
     }
 
+    /// Whether bytes of it, or of tables of its vertices, are on their way from a bucket or a web
+    /// server while it is read. A kept graph has plans of its own for that.
+    pub(crate) fn arrives(&self, options: &ReadOptions) -> bool {
+        let tables = &options.vertex_tables;
+        let mut tables = tables.files.iter().chain(&tables.target_files).map(Path::new);
+        let is_elsewhere = |path: &Path| Location::of(path).is_some();
+        let edges = matches!(self, Self::Files(names) if names.iter().any(|it| is_elsewhere(it)));
+        edges || tables.any(is_elsewhere)
+    }
+
     /// Names of the files that it is read from, with those that are read beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         match self {

@@ -67,6 +67,8 @@ pub(crate) struct Session {
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
+    /// Bytes beside these that it takes when nothing of a plan is in memory any more.
+    least_bytes: u64,
     bars: Option<Bars>,
     /// Notes for a person meanwhile, where standard error is not read.
     said: Option<Mutex<Vec<String>>>,
@@ -127,6 +129,12 @@ impl Session {
         self.process_bytes += bytes;
     }
 
+    /// Takes `bytes` bytes once nothing of its plans is in memory any more: budgets with less are
+    /// refused.
+    pub(crate) fn needs(&mut self, bytes: u64) {
+        self.least_bytes = self.least_bytes.max(bytes);
+    }
+
     /// Begins a session for a caller in this process, who draws progress, ends the run and prints
     /// what is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
@@ -153,6 +161,7 @@ impl Session {
             looked: Cell::new(None),
             machine: Machine::detect(),
             process_bytes: WITHIN_BYTES,
+            least_bytes: 0,
             bars: None,
             said: Some(Mutex::default()),
         })
@@ -285,7 +294,7 @@ impl Session {
         let shape = wanted.shape(&*edges, reading);
         let plan = plan::within(self.budget(), |budget| {
             let settings = kept::settings(&self.settings(wanted, ids.bytes(), budget));
-            Plan::new(shape, wanted.layout, &settings, &self.machine)
+            self.granted(Plan::new(shape, wanted.layout, &settings, &self.machine), budget)
         })?;
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         let (manifest, leftovers) =
@@ -355,7 +364,7 @@ impl Session {
         source: &Source,
         mut options: ReadOptions,
     ) -> Result<Loaded, Failure> {
-        self.limit(&mut options);
+        self.limit(source, &mut options);
         let loaded = source.load(&options, &self.progress)?;
         welter_engine::trim();
         Ok(loaded)

@@ -98,7 +98,7 @@ impl Reader for Arrow {
 fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
     match source.bytes() {
         Some(bytes) if source.is_plain() => {
-            let ahead = stored::ahead(options.limits.memory_bytes_max);
+            let ahead = stored::ahead(&options.limits);
             Ok(Feed::File { file: source.file()?.onward(0..bytes, ahead), at: 0, bytes })
         }
         _ => Ok(Feed::Unpacked(Box::new(source.unpack(&options.limits)?))),

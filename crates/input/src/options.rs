@@ -137,9 +137,18 @@ pub struct Limits {
     /// files beyond that, and ids and what maps them take the rest, or all of it once edges are on
     /// files.
     pub memory_bytes_max: Option<u64>,
+    /// Bytes of memory that inputs which are objects of a bucket may take while they are on their
+    /// way, of all threads, beside those of edges and ids; `None` leaves it to a share of the
+    /// latter. No less is taken than [`Self::OBJECT_BYTES_LEAST`] a thread.
+    pub object_bytes_max: Option<u64>,
     /// Bytes of files that the system can be expected to keep in its cache from one reading to the
     /// next; `None` sets no limit. Larger raw inputs are read past it.
     pub cache_bytes_max: Option<u64>,
+}
+
+impl Limits {
+    /// Bytes on their way from a bucket that a thread takes at least.
+    pub const OBJECT_BYTES_LEAST: u64 = 640 << 10;
 }
 
 impl Default for Limits {
@@ -150,6 +159,7 @@ impl Default for Limits {
             zstd_window_log_max: 27,
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,
+            object_bytes_max: None,
             cache_bytes_max: None,
         }
     }

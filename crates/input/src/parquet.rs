@@ -63,7 +63,7 @@ impl Reader for Parquet {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let stored = Stored::open(source, &context.options.limits)?;
+        let stored = Stored::open(source, context.options)?;
         let read = read(source.name(), source.path_columns(), stored.clone(), context, collector);
         stored.told(read)
     }
@@ -90,7 +90,7 @@ impl Reader for Parquet {
 
 /// Opens a source for a look.
 fn open<'a>(source: &'a Source, options: &ReadOptions) -> Result<Opened<'a, Stored>, InputError> {
-    let stored = Stored::open(source, &options.limits)?;
+    let stored = Stored::open(source, options)?;
     stored.told(Opened::new(source.name(), source.path_columns(), stored.clone(), options))
 }
 

@@ -130,7 +130,7 @@ impl Reader for Raw {
             return Ok(None);
         }
         let mut stream = RawStream::open(sources, shape(&sources[0], context.options)?)?;
-        stream.set_cache(context.options.limits.cache_bytes_max);
+        stream.set_limits(&context.options.limits, context.options.thread_count());
         if stream.edges() == 0 {
             return Ok(None);
         }

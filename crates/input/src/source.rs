@@ -123,7 +123,7 @@ impl Source {
         let kept = head.len();
         if let Some(wanted) = layers::wanted(&head, path) {
             head.clear();
-            let onward = file.onward(0..wanted, stored::ahead(None).surely());
+            let onward = file.onward(0..wanted, stored::ahead(&Limits::default()).surely());
             let taken = onward.take(wanted.max(kept as u64)).read_to_end(&mut head);
             taken.map_err(|error| InputError::io(&name, "read", error))?;
         }
@@ -272,7 +272,7 @@ impl Source {
     /// When it cannot be opened, or is a pipe that was read already.
     pub fn unpack(&self, limits: &Limits) -> Result<Unpacked, InputError> {
         let stored: Bytes = if let Some(bytes) = self.bytes {
-            let (file, ahead) = (self.reopened()?, stored::ahead(limits.memory_bytes_max));
+            let (file, ahead) = (self.reopened()?, stored::ahead(limits));
             match self.layers.first() {
                 Some(Layer::Zip(member)) => {
                     let end = member.start.saturating_add(member.packed);

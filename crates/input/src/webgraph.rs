@@ -116,7 +116,7 @@ impl Reader for WebGraph {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let Opened { properties, name, file, bytes } = Opened::new(source, context.options)?;
-        let ahead = stored::ahead(context.options.limits.memory_bytes_max);
+        let ahead = stored::ahead(&context.options.limits);
         let mut file = file.onward(0..bytes, ahead);
         context.phase.set_total(source.bytes().unwrap_or(0) + bytes);
         let fill = |buffer: &mut [u8]| loop {

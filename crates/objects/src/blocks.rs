@@ -13,10 +13,14 @@ use bytes::{Bytes, BytesMut};
 use crate::error::ObjectError;
 use crate::object::Object;
 
-/// Bytes of a block.
+/// Bytes of a block, where there is memory for some.
 const BLOCK_BYTES: u64 = 4 << 20;
+/// And where there is little.
+const BLOCK_BYTES_MIN: u64 = 64 << 10;
 /// Blocks that are kept at least.
 const BLOCKS_MIN: usize = 4;
+/// Blocks that a reader may have in its hands beside, with what its connection holds.
+const HELD: u64 = 2;
 
 /// An object that threads read at any place. Copies share their blocks.
 #[derive(Clone, Debug)]
@@ -28,6 +32,7 @@ struct Shared {
     /// Blocks by number, the one that was used last at the end.
     kept: Mutex<Vec<(u64, Block)>>,
     most: usize,
+    block_bytes: u64,
     /// The first error of all.
     fault: OnceLock<ObjectError>,
 }
@@ -36,13 +41,20 @@ struct Shared {
 type Block = Arc<OnceLock<Result<Bytes, ObjectError>>>;
 
 impl Blocks {
-    /// Blocks of an object, as many as this memory allows and four at least.
-    pub fn new(object: &Object, memory_bytes: u64) -> Self {
-        let most = usize::try_from(memory_bytes / BLOCK_BYTES).unwrap_or(usize::MAX);
+    /// Blocks of an object for a number of readers at a time, as many as this memory allows and
+    /// four at least. Where it is little they are smaller.
+    pub fn new(object: &Object, memory_bytes: u64, readers: usize) -> Self {
+        let held = HELD * readers as u64;
+        let block_bytes = memory_bytes / (held + BLOCKS_MIN as u64);
+        // Powers of two, so that blocks of several readings are the same.
+        let block_bytes = (1 << block_bytes.max(1).ilog2()).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES);
+        let most = (memory_bytes / block_bytes).saturating_sub(held);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).max(BLOCKS_MIN);
         Self(Arc::new(Shared {
             object: object.clone(),
             kept: Mutex::default(),
-            most: most.max(BLOCKS_MIN),
+            most,
+            block_bytes,
             fault: OnceLock::new(),
         }))
     }
@@ -79,10 +91,11 @@ impl Blocks {
     /// # Errors
     /// Of the store, as an [`ObjectError`] within.
     pub fn piece_at(&self, offset: u64) -> io::Result<Bytes> {
-        let number = offset / BLOCK_BYTES;
+        let bytes = self.0.block_bytes;
+        let number = offset / bytes;
         let block = self.block(number);
-        let start = number * BLOCK_BYTES;
-        let end = self.0.object.bytes().min(start + BLOCK_BYTES);
+        let start = number * bytes;
+        let end = self.0.object.bytes().min(start + bytes);
         if offset >= end {
             return Ok(Bytes::new());
         }

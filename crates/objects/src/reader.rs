@@ -26,6 +26,8 @@ use crate::runtime;
 const FIRST_BYTES: u64 = 1 << 20;
 /// Bytes of the smallest range.
 const RANGE_BYTES_MIN: u64 = 64 << 10;
+/// Bytes that a connection may hold of an answer.
+const CONNECTION_BYTES: u64 = 512 << 10;
 /// Ranges that may be in flight.
 const RANGES: u64 = 4;
 
@@ -42,6 +44,16 @@ impl Ahead {
     /// As far as this memory allows, in bytes; four whole ranges at most.
     pub fn within(memory_bytes: u64) -> Self {
         Self { bytes: memory_bytes.min(RANGES * RANGE_BYTES), sure: false }
+    }
+
+    /// As far as this memory allows, in bytes, for all that a reader has: ranges in flight, the one
+    /// that is looked at, and what connections hold of answers. It takes 576 KiB at least.
+    pub fn in_memory(memory_bytes: u64) -> Self {
+        let beside = memory_bytes.saturating_sub(RANGES * CONNECTION_BYTES) / (RANGES + 1);
+        // Of small ranges a connection holds no more than one.
+        let range = beside.max(memory_bytes / (2 * RANGES + 1));
+        let range = range.clamp(RANGE_BYTES_MIN, RANGE_BYTES);
+        Self { bytes: RANGES * range, sure: false }
     }
 
     /// And all of it is wanted.

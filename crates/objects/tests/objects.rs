@@ -67,7 +67,7 @@ fn bytes_are_those_of_the_object_however_they_are_read() {
     for memory in [0, 4 << 20, 64 << 20] {
         assert!(whole(&object, memory).unwrap() == expected, "{memory}");
     }
-    let blocks = Blocks::new(&object, 0);
+    let blocks = Blocks::new(&object, 0, 1);
     for (start, end) in [(0, 8), (4_194_300, 4_194_310), (10_999_992, 11_000_000), (5, 11_000_000)]
     {
         let read = blocks.read(start..end).unwrap();
@@ -118,7 +118,7 @@ fn blocks_are_asked_for_once() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(5_000_000));
     server.take_requests();
-    let blocks = Blocks::new(&object, 1 << 30);
+    let blocks = Blocks::new(&object, 1 << 30, 2);
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let blocks = blocks.clone();
@@ -208,7 +208,7 @@ fn a_reader_that_is_not_wanted_any_more_ends_at_once() {
     fail_first(&server, usize::MAX, Fault::Silent(Duration::from_hours(1)));
     object.stop_when(|| true);
     assert_eq!(refused(&object).kind(), ObjectErrorKind::Stopped);
-    let error = Blocks::new(&object, 0).read(5000..6000).unwrap_err();
+    let error = Blocks::new(&object, 0, 1).read(5000..6000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);
     let error = object.read_at(&mut [0; 8], 5000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);

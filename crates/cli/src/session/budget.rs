@@ -8,7 +8,7 @@
 use welter_engine::EngineError;
 use welter_engine::kept::KeptGraph;
 use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
-use welter_input::{Estimate, IdKind, ReadOptions};
+use welter_input::{Estimate, IdKind, Limits, ReadOptions};
 use welter_model::edges::Duplicates;
 
 use super::fit::{Fit, fit};
@@ -22,6 +22,13 @@ const READER_BYTES: u64 = 2 << 20;
 const READERS: usize = 4;
 const READERS_LEAST: usize = 16;
 
+/// Share of the budget that an input may take while it is on its way from a bucket, as one part in
+/// this number, and bytes at most.
+const ARRIVING_SHARE: u64 = 16;
+const ARRIVING_MOST: u64 = 256 << 20;
+/// Objects that are looked at side by side.
+const LOOKS: u64 = 8;
+
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
 /// and fewer; what is decided with it is decided again once the graph is read.
 const FACTOR_GUESS: u64 = 8;
@@ -31,7 +38,7 @@ impl Session {
     ///
     /// A run that certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &GraphRequest<'_>) -> Result<Option<Forecast>, Failure> {
-        let mut estimate = wanted.source.estimate(&wanted.options)?;
+        let mut estimate = wanted.source.estimate(&self.for_a_look(wanted))?;
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));
         estimate.undirected = Some(reading.undirected);
         if let Source::Kept(_, kept) = wanted.source
@@ -84,7 +91,8 @@ impl Session {
     /// Names a budget that is enough where distinct ids take too much, which are counted by then.
     pub(super) fn with_enough(&self, failure: Failure, wanted: &GraphRequest<'_>) -> Failure {
         let Some((count, bytes)) = failure.ids() else { return failure };
-        let Ok(estimate) = wanted.source.estimate(&wanted.options) else { return failure };
+        let looked = wanted.source.estimate(&self.for_a_look(wanted));
+        let Ok(estimate) = looked else { return failure };
         let edges = estimate.edges.unwrap_or(count);
         let Enough { edges, .. } = Enough::of(&estimate, edges.max(count / 2));
         let shape = |budget| Shape {
@@ -96,7 +104,8 @@ impl Session {
         };
         let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
         // Memory that maps ids is taken before the rest, and gone by then.
-        let mapping = bytes + bytes / 2 + readers + self.process_bytes;
+        let arriving = self.arriving_bytes(wanted.source, &wanted.options, u64::MAX);
+        let mapping = bytes + bytes / 2 + readers + self.process_bytes + arriving;
         let need = match self.plan(wanted, bytes, shape) {
             Err(EngineError::Budget { need, .. }) => need.max(mapping),
             _ => mapping,
@@ -115,12 +124,31 @@ impl Session {
         threads.min((READERS * self.machine.cores).max(READERS_LEAST))
     }
 
+    /// Bytes of memory that an input takes while it is on its way from a bucket, of a budget.
+    fn arriving_bytes(&self, source: &Source, options: &ReadOptions, budget: u64) -> u64 {
+        if !source.arrives(options) {
+            return 0;
+        }
+        let least = self.readers(options.thread_count()) as u64 * Limits::OBJECT_BYTES_LEAST;
+        (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
+    }
+
+    /// How an input is looked at before it is read: several objects at a time.
+    fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
+        let mut options = wanted.options.clone();
+        let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
+        options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
+        options
+    }
+
     /// Says what of the machine reading may take.
-    pub(crate) fn limit(&self, options: &mut ReadOptions) {
+    pub(crate) fn limit(&self, source: &Source, options: &mut ReadOptions) {
         let budget = self.budget();
         options.threads = self.readers(options.thread_count());
         // Buffers of readers beside parts of the input.
-        let buffers = self.reading_bytes(options.threads, budget);
+        let arriving = self.arriving_bytes(source, options, budget);
+        options.limits.object_bytes_max = (arriving > 0).then_some(arriving);
+        let buffers = self.reading_bytes(options.threads, budget) + arriving;
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());
         options.limits.cache_bytes_max = Some(left);
@@ -171,7 +199,26 @@ impl Session {
             pays && !merged && self.checkpoints.is_none()
         });
         let layout = Layout { input_scan, ..wanted.layout };
-        Plan::new(shape, layout, &settings, &self.machine)
+        self.granted(Plan::new(shape, layout, &settings, &self.machine), budget)
+    }
+
+    /// The plan, where the budget is also enough for what comes after it.
+    pub(super) fn granted(
+        &self,
+        plan: Result<Plan, EngineError>,
+        budget: u64,
+    ) -> Result<Plan, EngineError> {
+        let after = self.process_bytes + self.least_bytes;
+        match plan {
+            Err(EngineError::Budget { need, budget, advice }) => {
+                Err(EngineError::Budget { need: need.max(after), budget, advice })
+            }
+            Ok(_) if self.least_bytes > 0 && budget < after => {
+                // What is to be done about it is said where it is known what would be enough.
+                Err(EngineError::Budget { need: after, budget, advice: String::new() })
+            }
+            plan => plan,
+        }
     }
 
     pub(super) fn settings(
@@ -182,7 +229,8 @@ impl Session {
     ) -> Settings {
         Settings {
             memory_bytes: Some(budget),
-            process_bytes: self.process_bytes,
+            process_bytes: self.process_bytes
+                + self.arriving_bytes(wanted.source, &wanted.options, budget),
             frontier: wanted.frontier,
             index: wanted.index,
             device: self.device(),

@@ -10,7 +10,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use welter_testing::bucket::{BucketServer, Fault};
+
 use crate::cgroup::{Group, skipped};
+use crate::objects::{command as bucket_command, refused};
 use crate::sandbox::{Ended, Sandbox};
 
 /// Every algorithm, with what it needs.
@@ -157,7 +160,11 @@ fn the_budget_that_a_refusal_names_is_enough() {
 
 /// The most anonymous memory that a command had, bytes.
 fn anonymous_peak(sandbox: &Sandbox, line: &str) -> u64 {
-    let mut child = sandbox.command(line).spawn().unwrap();
+    peak_of(sandbox.command(line), line)
+}
+
+fn peak_of(mut command: Command, line: &str) -> u64 {
+    let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
@@ -192,6 +199,69 @@ fn every_kind_of_input_keeps_its_budget() {
     let sandbox = inputs(16);
     for input in INPUTS {
         keeps(&sandbox, &format!("pagerank --iterations 2 {input}"), 64);
+    }
+}
+
+/// A bucket that keeps what it has.
+struct Filled {
+    sandbox: Sandbox,
+    server: BucketServer,
+}
+
+impl Filled {
+    fn with(inputs: &[&str]) -> Self {
+        let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+        sandbox.must("generate rmat 18 --weights 255 -q -o g.u32f32");
+        for input in inputs {
+            if *input != "g.u32f32" {
+                sandbox.must(&format!("convert g.u32f32 -q -o {input}"));
+            }
+            server.put(&format!("box/{input}"), sandbox.read(input));
+        }
+        Self { sandbox, server }
+    }
+
+    fn keeps(&self, line: &str, budget: &str, bytes: u64) {
+        let line = format!("{line} --memory {budget}");
+        let peak = peak_of(bucket_command(&self.sandbox, &self.server, &line), &line);
+        assert!(peak <= bytes, "{line}: {} KiB", peak >> 10);
+    }
+
+    /// A budget that is refused names one that is enough, which is kept.
+    fn keeps_what_is_named(&self, line: &str, refused_mib: u64) {
+        let tried = format!("{line} --memory {refused_mib}MiB");
+        let stderr = refused(&self.sandbox, &self.server, &tried, 78);
+        let budget = named(&stderr);
+        let mib: f64 = budget.strip_suffix("MiB").unwrap().parse().unwrap();
+        self.keeps(line, budget, (mib * f64::from(1 << 20)) as u64);
+    }
+}
+
+/// Bytes on their way are in the plan: 8 MiB a thread of raw records, and blocks of Parquet files,
+/// were not.
+#[test]
+fn inputs_in_buckets_keep_their_budget() {
+    let filled = Filled::with(&INPUTS[..4]);
+    for (input, mib) in [("g.u32f32", 16), ("g.tsv", 24), ("g.tsv.gz", 24), ("g.parquet", 32)] {
+        let line = format!("run wcc s3://box/{input} --threads 2 -q --top 1");
+        filled.keeps(&line, &format!("{mib}MiB"), mib << 20);
+    }
+}
+
+/// Parts of objects on their way there are in the plan, as are requests of a run from there and
+/// their connections.
+#[test]
+fn graphs_in_buckets_keep_their_budget() {
+    let filled = Filled::with(&["g.u32f32"]);
+    // Parts fill the memory that they may have.
+    filled.server.fail(|request| {
+        let is_part = request.query.contains_key("partNumber");
+        is_part.then_some(Fault::Silent(Duration::from_millis(300)))
+    });
+    filled.keeps_what_is_named("ingest g.u32f32 -q -o s3://box/graph --threads 2", 64);
+    for more in ["", "--read-size 16KiB --in-flight 64", "--read-size 4MiB --in-flight 2"] {
+        let line = "run pagerank s3://box/graph --iterations 2 --threads 2 -q --top 1";
+        filled.keeps_what_is_named(&format!("{line} {more}"), 1);
     }
 }
 

@@ -11,7 +11,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use welter_objects::Blocks;
 
 use crate::error::InputError;
-use crate::options::Limits;
+use crate::options::{Limits, ReadOptions};
 use crate::source::Source;
 use crate::source::stored::StoredBytes;
 
@@ -43,12 +43,17 @@ pub(super) struct Onward {
 }
 
 impl Stored {
-    pub(super) fn open(source: &Source, limits: &Limits) -> std::result::Result<Self, InputError> {
-        let memory = limits.memory_bytes_max.unwrap_or(u64::MAX) / BLOCKS_SHARE;
+    pub(super) fn open(
+        source: &Source,
+        options: &ReadOptions,
+    ) -> std::result::Result<Self, InputError> {
+        let Limits { memory_bytes_max, object_bytes_max, .. } = options.limits;
+        let share = || memory_bytes_max.unwrap_or(u64::MAX) / BLOCKS_SHARE;
+        let memory = object_bytes_max.unwrap_or_else(share).min(BLOCKS_BYTES_MAX);
         let at = match source.file()? {
             StoredBytes::File(file) => At::File(file),
             StoredBytes::Object(object) => {
-                At::Object(Blocks::new(&object, memory.min(BLOCKS_BYTES_MAX)))
+                At::Object(Blocks::new(&object, memory, options.thread_count()))
             }
         };
         Ok(Self { at, bytes: source.bytes().unwrap_or(0) })

@@ -13,13 +13,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use welter_model::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
+use welter_objects::Ahead;
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
 use crate::error::InputError;
+use crate::options::Limits;
 use crate::reader::Context;
 use crate::source::Source;
-use crate::source::stored::Whereabouts;
+use crate::source::stored::{self, Whereabouts};
 
 /// Bytes of a part.
 const PART_BYTES: u64 = 16 << 20;
@@ -39,6 +41,8 @@ pub(super) struct RawStream {
     /// Parts that are read through the system's cache: the first ones. For the others it is of no
     /// use.
     cached: AtomicUsize,
+    /// How far ahead each thread asks for an object.
+    ahead: Ahead,
 }
 
 /// A file, opened when one of its parts is read: there may be more files than a process may open.
@@ -94,6 +98,7 @@ impl RawStream {
             ends: Ends::Unknown,
             look: None,
             cached: AtomicUsize::new(usize::MAX),
+            ahead: stored::ahead_of_each(&Limits::default(), 1),
         };
         for source in sources {
             let bytes = source.bytes().unwrap_or(0);
@@ -110,8 +115,11 @@ impl RawStream {
         Ok(stream)
     }
 
-    /// Reads files of more than `most` bytes in all past the system's cache.
-    pub(super) fn set_cache(&mut self, most: Option<u64>) {
+    /// Reads files that are larger in all than the system's cache past that, and objects no further
+    /// ahead than `threads` threads may.
+    pub(super) fn set_limits(&mut self, limits: &Limits, threads: usize) {
+        let most = limits.cache_bytes_max;
+        self.ahead = stored::ahead_of_each(limits, threads);
         let bytes = self.edges * self.shape.record_bytes() as u64;
         if most.is_some_and(|most| bytes > most) {
             self.cached = AtomicUsize::new(0);
@@ -208,7 +216,14 @@ impl RawStream {
         };
         let bytes = records.start * record..records.end * record;
         let past_cache = part >= self.cached.load(Ordering::Relaxed);
-        window::batches((name, at), bytes, record as usize, past_cache, window, &mut show)
+        window::batches(
+            (name, at, self.ahead),
+            bytes,
+            record as usize,
+            past_cache,
+            window,
+            &mut show,
+        )
     }
 
     /// Refuses ids at or above the number of slots.

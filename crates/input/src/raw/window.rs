@@ -61,7 +61,7 @@ impl Direct {
 /// Shows a range of a file, of whole records of `record` bytes, to `visit`: batches and their
 /// offsets, until it answers `false`.
 pub(super) fn batches(
-    (name, at): (&str, &Whereabouts),
+    (name, at, ahead): (&str, &Whereabouts, Ahead),
     range: Range<u64>,
     record: usize,
     past_cache: bool,
@@ -71,7 +71,7 @@ pub(super) fn batches(
     let path = match at {
         Whereabouts::File(path) => path.as_path(),
         Whereabouts::Object(object) => {
-            return of_object(name, object, range, record, reused, visit);
+            return of_object((name, ahead), object, range, record, reused, visit);
         }
     };
     if past_cache {
@@ -97,14 +97,15 @@ pub(super) fn batches(
 
 /// Reads records of an object.
 fn of_object(
-    name: &str,
+    (name, ahead): (&str, Ahead),
     object: &Object,
     range: Range<u64>,
     record: usize,
     reused: &mut Reused,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
-    let mut reader = object.reader(range.clone(), Ahead::within(AHEAD_BYTES).surely());
+    let ahead = Ahead::within(ahead.bytes.min(AHEAD_BYTES)).surely();
+    let mut reader = object.reader(range.clone(), ahead);
     in_order(name, range, record, reused, visit, |batch, _| reader.read_exact(batch))
 }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use welter_objects::{Ahead, Bucket, Location, Object, ObjectErrorKind, Reader};
 
 use crate::error::InputError;
+use crate::options::Limits;
 
 /// Share of the memory that what is asked for ahead may take, as one part in this number.
 const AHEAD_SHARE: u64 = 16;
@@ -79,9 +80,16 @@ pub(crate) fn open(location: &Location, head_bytes: u64) -> Result<Object, Input
     })
 }
 
-/// How far ahead objects are asked for where this much memory may be used.
-pub(crate) fn ahead(memory_bytes_max: Option<u64>) -> Ahead {
-    Ahead::within(memory_bytes_max.unwrap_or(u64::MAX) / AHEAD_SHARE)
+/// How far ahead an object is asked for by the one reader that it has.
+pub(crate) fn ahead(limits: &Limits) -> Ahead {
+    let share = || Ahead::within(limits.memory_bytes_max.unwrap_or(u64::MAX) / AHEAD_SHARE);
+    limits.object_bytes_max.map_or_else(share, Ahead::in_memory)
+}
+
+/// How far ahead each of `threads` readers asks at most, if that is limited.
+pub(crate) fn ahead_of_each(limits: &Limits, threads: usize) -> Ahead {
+    let all = limits.object_bytes_max.unwrap_or(u64::MAX);
+    Ahead::in_memory(all / threads.max(1) as u64)
 }
 
 impl StoredBytes {

@@ -14,9 +14,10 @@ use super::parse::{self, Fault};
 use super::rows::{RowIds, Rows};
 use crate::collect::Collector;
 use crate::error::InputError;
+use crate::options::Limits;
 use crate::reader::Context;
 use crate::source::Source;
-use crate::source::stored::{Onward, StoredBytes};
+use crate::source::stored::{self, Onward, StoredBytes};
 
 /// Text that is read at once; half of a common second-level cache.
 const READ_BYTES: usize = 512 << 10;
@@ -51,28 +52,26 @@ pub(super) struct Grain {
     pub(super) part_bytes: u64,
     /// Text read at once.
     pub(super) read_bytes: usize,
+    /// How far ahead each thread may ask for its part of an object.
+    pub(super) ahead: Ahead,
 }
 
 impl Grain {
     /// Several parts a thread, within the sizes that are good for what comes after, and small
     /// beside the memory that may be used: a part may take nearly three times as much as its text.
-    pub(super) fn of(
-        bytes: u64,
-        threads: usize,
-        memory_bytes_max: Option<u64>,
-        rows: &Rows,
-    ) -> Self {
+    pub(super) fn of(bytes: u64, threads: usize, limits: &Limits, rows: &Rows) -> Self {
         let names = matches!(rows.ids, RowIds::Names(_));
         let good = if names { NAMES_BYTES_MAX } else { PART_BYTES_MAX };
-        let memory = memory_bytes_max.unwrap_or(u64::MAX) / MEMORY_SHARE;
+        let memory = limits.memory_bytes_max.unwrap_or(u64::MAX) / MEMORY_SHARE;
         let most = (bytes / 4).min(memory) / threads as u64;
         let part_bytes = most.clamp(PART_BYTES_MIN, good);
-        Self { part_bytes, read_bytes: READ_BYTES }
+        let ahead = stored::ahead_of_each(limits, threads);
+        Self { part_bytes, read_bytes: READ_BYTES, ahead }
     }
 
     /// How far ahead each thread asks for its part of an object.
     fn ahead(self) -> Ahead {
-        Ahead::within(self.part_bytes / 2).surely()
+        Ahead::within(self.ahead.bytes.min(self.part_bytes / 2)).surely()
     }
 }
 

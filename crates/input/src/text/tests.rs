@@ -2,6 +2,7 @@
 //! case for each rule about what a row is.
 
 use proptest::prelude::*;
+use welter_objects::Ahead;
 
 use super::file::Grain;
 use super::in_memory::parse;
@@ -349,7 +350,7 @@ proptest! {
         let text = lines.concat();
         let options = ReadOptions { threads, ..options };
         let expected = parse(text.as_bytes(), &options, true);
-        let grain = Grain { part_bytes, read_bytes };
+        let grain = Grain { part_bytes, read_bytes, ahead: Ahead::within(part_bytes) };
         for compress in [false, true] {
             let found = through_file(text.as_bytes(), &options, grain, compress);
             match (&expected, found) {

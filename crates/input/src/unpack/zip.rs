@@ -96,7 +96,7 @@ impl Read for Checked {
 /// the archive is damaged.
 pub(crate) fn only(file: &StoredBytes, bytes: u64) -> io::Result<(Member, String)> {
     let (count, start) = directory(file, bytes)?;
-    let mut headers = BufReader::new(file.onward(start..bytes, stored::ahead(None)));
+    let mut headers = BufReader::new(file.onward(start..bytes, stored::ahead(&Limits::default())));
     let mut found: Option<(Entry, String)> = None;
     for _ in 0..count {
         let (entry, name) = Entry::next(&mut headers)?;
