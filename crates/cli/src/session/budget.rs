@@ -214,7 +214,7 @@ impl Session {
                 Err(EngineError::Budget { need: need.max(after), budget, advice })
             }
             Ok(_) if self.least_bytes > 0 && budget < after => {
-                // What is to be done about it is said where it is known what would be enough.
+                // Advice is given where it is known what would be enough.
                 Err(EngineError::Budget { need: after, budget, advice: String::new() })
             }
             plan => plan,

@@ -15,7 +15,7 @@ pub struct VolumeStats {
     pub reads: u64,
     /// Writes that finished well.
     pub writes: u64,
-    /// Those of the reads that were of files that lie elsewhere.
+    /// Reads among these of files that lie elsewhere.
     pub fetches: u64,
     /// Time that threads spent in [`Queue::wait`](super::Queue::wait), added up, on requests of
     /// this volume.
