@@ -67,6 +67,9 @@ def main() -> int:
     place = package(module, folder)
     environ = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
     line = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *sys.argv[3:]]
+    if len(sys.argv) == 3:
+        # Most of the time is the interpreter's, which is on one core.
+        line += ["-n", "2", "--dist", "worksteal"]
     if HOSTS:
         # Hosts leave sockets and files to the end of the process, of which Python warns.
         line += ["-W", "default", *(f"python/tests/test_{host}.py" for host in HOSTS)]

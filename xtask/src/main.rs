@@ -131,21 +131,16 @@ fn root() -> PathBuf {
     root
 }
 
-/// Unit, integration and doc tests of the workspace, then the tests of the Python scripts.
+/// Unit, integration and doc tests of the workspace, those of lanes over DPDK among them where the
+/// library is and all are run, then the tests of the Python scripts.
 fn test(arguments: &[String]) -> Outcome {
     let root = root();
     let of_one_package = arguments.iter().any(|a| a == "-p" || a.starts_with("--package"));
     let scope: &[&str] = if of_one_package { &[] } else { &["--workspace"] };
-    step("tests", || cargo(&root).arg("test").args(scope).args(arguments).finish())?;
-    if arguments.is_empty() {
-        step("tests of lanes over DPDK", || match dpdk::feature()? {
-            [] => Ok(()),
-            feature => {
-                let test = ["test", "--workspace", "--test", "dpdk", "--test", "cli"];
-                cargo(&root).args(test).args(feature).args(["--", "dpdk"]).finish()
-            }
-        })?;
-    }
+    step("tests", || {
+        let feature: &[&str] = if arguments.is_empty() { dpdk::feature()? } else { &[] };
+        cargo(&root).arg("test").args(scope).args(feature).args(arguments).finish()
+    })?;
     step("tests of the example scripts", || {
         command(&root, "python3").arg("examples/test_make_debian_depends.py").finish()
     })
