@@ -57,7 +57,7 @@ pub(crate) enum Word {
     Part { partition: u32, chunk: u64, payload: Payload },
     /// A chunk of the result is written, in this number of rows.
     Rows { partition: u32, chunk: u64, rows: u64 },
-    /// All chunks were said.
+    /// End of the list of chunks.
     PartsEnd,
     /// It could not write or name a part of the result: the kind of that failure, and the reason.
     Unwritten(FailureKind, String),
@@ -187,7 +187,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Its line.
+    /// Line of the word.
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Peer(rank, address) => format!("peer {rank} {address}\n"),

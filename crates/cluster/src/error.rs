@@ -36,7 +36,7 @@ pub enum ClusterError {
     /// A machine of another computer did not come.
     #[error("machine {rank} has not come within {seconds} s")]
     Absent {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
         /// Time that was waited.
         seconds: u64,
@@ -44,7 +44,7 @@ pub enum ClusterError {
     /// A machine of another computer cannot take part.
     #[error("machine {rank}: {what}")]
     Declined {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
         /// Kind of its failure.
         kind: FailureKind,
@@ -54,7 +54,7 @@ pub enum ClusterError {
     /// Rank 0 cannot be reached.
     #[error("machine 0 ({first}) is out of reach for {seconds} s: {source}")]
     OutOfReach {
-        /// Where it should be.
+        /// Address at which it should be.
         first: String,
         /// Time that was waited.
         seconds: u64,
@@ -78,9 +78,9 @@ pub enum ClusterError {
     /// A machine ended more often than it is started again.
     #[error("machine {rank} has ended {times} times{}", reason(last.as_ref()))]
     Restarts {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
-        /// How often.
+        /// Number of times that it has ended.
         times: u32,
         /// Reason that it gave.
         last: Option<Failure>,
@@ -91,13 +91,13 @@ pub enum ClusterError {
     /// A process does not answer.
     #[error("machine {rank}: its process does not say what it was asked for")]
     Silent {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
     },
     /// The result was committed, and a disk does not have it any more.
     #[error("machine {rank}: a chunk of the result cannot be read: {what}")]
     Result {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
         /// The reason.
         what: String,

@@ -48,9 +48,9 @@ const HALVINGS: u32 = 8;
 pub struct Widths {
     /// A vertex, as machines store it.
     pub vertex: u64,
-    /// Its signal.
+    /// Bytes of a signal.
     pub signal: u64,
-    /// Its accumulator.
+    /// Bytes of an accumulator.
     pub accum: u64,
     /// An update that waits.
     pub record: u64,

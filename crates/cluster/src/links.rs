@@ -98,7 +98,7 @@ impl Links {
         Ok(Self { outgoing, incoming, counts, trust })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.incoming.address()
     }

@@ -50,7 +50,7 @@ const KINDS: [FailureKind; 11] = [
 /// Place of a machine among those of several computers.
 #[derive(Clone, Debug)]
 pub struct Seating {
-    /// Its rank.
+    /// Rank of the machine.
     pub rank: Rank,
     /// How many machines there are.
     pub machines: usize,

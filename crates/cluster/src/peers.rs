@@ -146,7 +146,7 @@ impl Peers {
         })
     }
 
-    /// Where it listens.
+    /// Address at which the machine listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -34,7 +34,7 @@ pub struct Settings {
     pub vertex_bytes: u64,
     /// Bytes of the vertex set of a partition, at most.
     pub set_bytes_max: u64,
-    /// Where updates wait.
+    /// Place where updates wait.
     pub route: Route,
     /// Treatment of edges while they stream.
     pub edges: Edges,

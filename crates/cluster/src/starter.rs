@@ -14,9 +14,9 @@ use crate::report::Reported;
 /// A process that was started.
 #[derive(Clone, Copy, Debug)]
 pub struct Started {
-    /// Its incarnation.
+    /// Incarnation of the process.
     pub incarnation: u32,
-    /// Where it listens.
+    /// Address at which the process listens.
     pub address: SocketAddr,
 }
 

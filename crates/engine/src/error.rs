@@ -131,7 +131,7 @@ pub enum EngineError {
         need: u64,
         /// Bytes that are free.
         free: u64,
-        /// Where.
+        /// Directories that were tried.
         directories: Vec<PathBuf>,
     },
     /// A checkpoint is of another graph or program than the run that shall continue from it.

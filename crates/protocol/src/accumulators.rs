@@ -51,13 +51,13 @@ struct Stealer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Help {
-    /// It streams, as far as the master knows.
+    /// The stealer streams, as far as the master knows.
     Streaming,
-    /// It has found nothing left to stream.
+    /// The stealer has found nothing left to stream.
     Ended,
-    /// It was asked for its accumulators.
+    /// The stealer was asked for its accumulators.
     Asked,
-    /// Its accumulators are here.
+    /// Its accumulators have arrived at the master.
     HandedOver,
 }
 

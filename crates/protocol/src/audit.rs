@@ -43,7 +43,7 @@ use crate::ids::Block;
 /// A set of blocks, as their number and the sum of their identities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How many.
+    /// Number of blocks.
     pub count: u64,
     /// The sum, which wraps.
     pub hash: u64,
@@ -100,7 +100,7 @@ pub struct Served {
     pub handed: Sum,
     /// Chunks that had no active source.
     pub inactive: Sum,
-    /// All chunks.
+    /// Chunks of the step, handed out or not.
     pub all: Sum,
 }
 

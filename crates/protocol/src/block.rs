@@ -35,7 +35,7 @@ pub enum Damage {
     Missing,
     /// Bytes are missing, or not those that were written.
     Torn,
-    /// It is another block.
+    /// Another block lies at its place.
     Misplaced,
 }
 

@@ -38,9 +38,9 @@ const MAGIC: &[u8; 8] = b"wltrmnf3";
 /// A chunk of a vertex set in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CheckpointShard {
-    /// Its partition.
+    /// Partition of the vertex set.
     pub partition: u32,
-    /// Its place in it.
+    /// Place of the chunk in the vertex set.
     pub chunk: u64,
     /// Bytes.
     pub bytes: u32,
@@ -51,9 +51,9 @@ pub struct CheckpointShard {
 /// Updates that were scattered when a checkpoint was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scattered {
-    /// In which epoch.
+    /// Epoch in which they were scattered.
     pub epoch: Epoch,
-    /// How many.
+    /// Number of updates.
     pub updates: u64,
     /// The chunks of each machine.
     pub chunks: Vec<Sum>,
@@ -100,7 +100,7 @@ impl Manifest {
         (self.committed, self.version, self.scattered.is_some())
     }
 
-    /// Which values it names.
+    /// Epoch and version of the values that the manifest names.
     pub fn state(&self) -> (Epoch, u32) {
         (self.made, self.version)
     }

@@ -7,7 +7,7 @@ use crate::planted::{ARE_PLANTED, Bug};
 use crate::steal::Bias;
 use crate::window::Width;
 
-/// Where updates wait.
+/// Place where updates wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Route {
@@ -33,7 +33,7 @@ pub enum Handover {
 /// Order in which a storage engine hands out the chunks of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sets {
-    /// Any.
+    /// Any order.
     Bags,
     /// Order in which they were stored, as of a file with a pointer that advances and is reset when
     /// a step begins (Chaos, section 7). Chunks without an active source are passed over.
@@ -43,9 +43,9 @@ pub enum Sets {
 /// Place where the chunks of a vertex set are read, by the machine that stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VertexSets {
-    /// Its disk.
+    /// The disk of the machine that stores them.
     Disk,
-    /// Its memory, where they stay: they are written to its disk all the same.
+    /// Memory of that machine, where they stay: they are written to its disk all the same.
     Memory,
 }
 
@@ -98,13 +98,13 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Of nothing.
+    /// No copies.
     pub const NONE: Self = Self { vertices: false, edges: false };
-    /// Of checkpoints.
+    /// Copies of checkpoints.
     pub const VERTICES: Self = Self { vertices: true, edges: false };
-    /// Of edges.
+    /// Copies of edges.
     pub const EDGES: Self = Self { vertices: false, edges: true };
-    /// Of both.
+    /// Copies of both.
     pub const BOTH: Self = Self { vertices: true, edges: true };
 }
 
@@ -124,19 +124,19 @@ pub struct Timing {
 /// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How vertices are cut, and among how many machines.
+    /// Partitions of the vertices, and the number of machines.
     pub partitions: Partitions,
     /// Bytes of a vertex in memory, as the steal criterion counts them.
     pub vertex_bytes: u64,
     /// Vertices in a chunk of a vertex set.
     pub chunk_vertices: u64,
-    /// Where updates wait.
+    /// Place where updates wait.
     pub route: Route,
-    /// How much masters like to be helped.
+    /// Bias of masters towards help.
     pub bias: Bias,
-    /// Where chunks go.
+    /// Rule by which chunks get their machines.
     pub placement: Placement,
-    /// How many pulls are open.
+    /// Number of pulls that are open at a time.
     pub width: Width,
     /// Requests that a storage engine has with its disk at a time.
     pub depth: usize,

@@ -11,7 +11,7 @@ macro_rules! paths {
             $($(#[$doc])* $path,)*
         }
 
-        /// All paths.
+        /// Paths in the order of their declaration.
         pub const PATHS: &[Path] = &[$(Path::$path,)*];
     };
 }
@@ -167,7 +167,7 @@ impl Counters {
         self.0[path as usize] += 1;
     }
 
-    /// How often.
+    /// Number of times that a path was taken.
     pub fn get(&self, path: Path) -> u64 {
         self.0[path as usize]
     }

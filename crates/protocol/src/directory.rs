@@ -37,11 +37,11 @@ pub(crate) enum Query {
     Place(BlockName),
     /// Which engine has a chunk of this cell, but for those that have said "none"?
     Find {
-        /// In which step.
+        /// Step of the question.
         step: Step,
-        /// Of what.
+        /// Cell of the chunk.
         cell: Cell,
-        /// Not these.
+        /// Engines that have said "none".
         none: Vec<Rank>,
     },
 }

@@ -116,7 +116,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All of a partition.
+    /// Cell of all sources of a partition.
     pub fn all(partition: u32) -> Self {
         Self { partition, source: None }
     }

@@ -18,11 +18,11 @@ use crate::work::{Outcome, Work};
 pub struct Envelope {
     /// Sender.
     pub from: Rank,
-    /// Which process that is.
+    /// Incarnation of the sender: which of its processes this is.
     pub from_incarnation: u32,
-    /// Whom it is for.
+    /// Receiver.
     pub to: Rank,
-    /// Which process that is; 0 where the sender does not know.
+    /// Incarnation of the receiver; 0 where the sender does not know.
     pub to_incarnation: u32,
     /// The epoch of the sender.
     pub epoch: Epoch,
@@ -44,27 +44,27 @@ pub enum Message {
     },
     /// The coordinator begins an epoch. Repeated.
     Summon,
-    /// The answer: the sender has left its old epoch.
+    /// Answer to that: the sender has left its old epoch.
     Join {
         /// Encoded manifests that it keeps.
         manifests: Vec<Bytes>,
     },
     /// A sign of life.
     Ping,
-    /// Another. Also carries acknowledgements.
+    /// Answer to that, which carries acknowledgements too.
     Pong,
-    /// Go back to a checkpoint, or to nothing.
+    /// Order to go back to a checkpoint, or to nothing.
     Install(Box<Install>),
-    /// The answer.
+    /// Answer to that.
     Installed {
         /// Kinds of blocks that the manifest places here, and that cannot be had.
         lost: Lost,
         /// Chunks of edges and updates here, by cell, where there is a directory.
         chunk_sets: Vec<(Kind, Cell, u64)>,
     },
-    /// Send what you have of mine, or what I mirror of yours.
+    /// Request for what the receiver has of the sender, or the sender mirrors of the receiver.
     Fetch {
-        /// In which role the asked one has it.
+        /// Role in which the receiver has the blocks.
         role: Role,
         /// Blocks that the sender has.
         have: Vec<BlockName>,
@@ -73,71 +73,72 @@ pub enum Message {
     Copied {
         /// Name and sums of the block, as it was read.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the block.
         payload: Payload,
     },
-    /// All that could be read was sent.
+    /// End of copies: all that could be read was sent.
     CopiesEnd {
-        /// In which role they were read.
+        /// Role in which they were read.
         role: Role,
-        /// How many.
+        /// Number of copies.
         count: u64,
     },
     /// A step begins.
     Begin(Begin),
     /// The computation engine of the sender has done all it can in a step.
     Arrive {
-        /// Which.
+        /// Step that ends for the sender.
         step: Step,
         /// Sums of its step.
         worked: Worked,
         /// Partitions that it made or applied.
         made: Vec<Made>,
     },
-    /// All have arrived: say what was served, and make it durable if this is a checkpoint.
+    /// End of a step at all machines: the receiver tells what it served, and makes it durable at a
+    /// checkpoint.
     Close {
-        /// Which step.
+        /// Step that ends.
         step: Step,
         /// Whether vertices (and after an ingest, edges) must be durable.
         checkpoint: bool,
     },
-    /// The answer.
+    /// Answer to that.
     Closed {
-        /// Which step.
+        /// Step that ends.
         step: Step,
         /// Sums of chunks that were served.
         served: Served,
         /// Parts of the checkpoint that are durable here.
         parts: Vec<CheckpointShard>,
-        /// All edges here.
+        /// Edges that the sender stores.
         edges: Sum,
-        /// All updates of this iteration here.
+        /// Updates of this iteration that the sender stores.
         updates: Sum,
     },
-    /// Keep a copy of a manifest.
+    /// Order to keep a copy of a manifest.
     MirrorManifest(Bytes),
-    /// It is durable.
+    /// Answer: the copy of the manifest is durable.
     ManifestMirrored,
     /// The result is committed; nothing more will come.
     Finish(Arc<Manifest>),
-    /// Keep a block.
+    /// Order to store a block.
     Store {
         /// Name and sums of the block.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the block.
         payload: Payload,
     },
-    /// It is kept.
+    /// Answer: the block is stored.
     Stored(BlockName),
-    /// Any chunk, please.
+    /// Request for any chunk of a cell.
     Pull(Pull),
-    /// Here is one. It is no one else's now.
+    /// Answer to a pull: a chunk, which no other machine gets in this step.
     Chunk {
         /// Request that this answers.
         pull: Pull,
         /// Name and sums of the block.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the block.
         payload: Payload,
         /// Time that it waited for others.
         queued: Time,
@@ -146,20 +147,20 @@ pub enum Message {
         /// Stock that is left.
         stock: Stock,
     },
-    /// There is none any more.
+    /// Answer to a pull: no chunk is left.
     NoChunk {
         /// Request that this answers.
         pull: Pull,
         /// Stock that is left of other cells.
         stock: Stock,
     },
-    /// A named block, please: vertices, or accumulators.
+    /// Request for a named block: vertices, or accumulators.
     Get(BlockName),
-    /// Here it is.
+    /// Answer to that: the block.
     Got {
-        /// Its name.
+        /// Name of the block.
         name: BlockName,
-        /// Its bytes.
+        /// Bytes of the block.
         payload: Payload,
     },
     /// How many edges leave each vertex, as far as the sender has read them.
@@ -172,83 +173,83 @@ pub enum Message {
     /// Question where a chunk is to be stored, or, of vertices, lies. (To a central directory, as
     /// all below.)
     Place(BlockName),
-    /// There.
+    /// Answer: the engine of the chunk.
     Placed {
-        /// Which chunk.
+        /// Name of the chunk.
         name: BlockName,
-        /// At whom.
+        /// Engine that stores it.
         engine: Rank,
     },
     /// Question to a directory: which engine has a chunk?
     Find {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// Of what.
+        /// Cell of the chunk.
         cell: Cell,
-        /// Not these.
+        /// Engines that have said that they have none.
         none: Vec<Rank>,
     },
-    /// A machine, or none.
+    /// Answer to that: an engine, or none.
     Found {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// Of what.
+        /// Cell of the chunk.
         cell: Cell,
         /// Engine that has one, if any does.
         engine: Option<Rank>,
     },
-    /// Shall I help?
+    /// Proposal to help with a partition.
     Propose {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// With which partition.
+        /// Partition to help with.
         partition: u32,
     },
-    /// The answer.
+    /// Answer to a proposal.
     Proposed {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// With which partition.
+        /// Partition to help with.
         partition: u32,
-        /// Whether.
+        /// Whether help is accepted.
         accepted: bool,
     },
     /// The sender helped with a partition, and no engine has anything left of it.
     Ended {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// With which partition.
+        /// Partition to help with.
         partition: u32,
     },
     /// The sender has failed, and can do no more. Repeated.
     Fail(Failure),
     /// The run ends with this. Repeated.
     Abort(Failure),
-    /// The sender has received that.
+    /// Answer to that: the sender has received it.
     Aborting,
-    /// The master has done its own part: your accumulators, please.
+    /// Request of a master that has done its own part, for the accumulators of the stealer.
     Collect {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// Of which partition.
+        /// Partition of the accumulators.
         partition: u32,
     },
-    /// Here they are.
+    /// Answer to that: the accumulators.
     Accumulators {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// Of which partition.
+        /// Partition of the accumulators.
         partition: u32,
-        /// Them.
+        /// Bytes of the accumulators.
         payload: Payload,
     },
     /// Accumulators are on storage (an ablation).
     Parked {
-        /// In which step.
+        /// Step of the sender.
         step: Step,
-        /// As what.
+        /// Name of the block.
         name: BlockName,
-        /// At whom.
+        /// Engine that stores it.
         engine: Rank,
     },
 }
@@ -268,14 +269,14 @@ impl Message {
     }
 }
 
-/// Where a new epoch begins.
+/// State in which a new epoch begins.
 #[derive(Clone, Debug)]
 pub struct Install {
     /// Incarnations of all ranks.
     pub roster: Vec<u32>,
     /// The checkpoint to go back to.
     pub manifest: Option<Arc<Manifest>>,
-    /// One before, to be kept too.
+    /// Checkpoint before that one, which is kept too.
     pub previous: Option<Arc<Manifest>>,
 }
 
@@ -293,7 +294,7 @@ pub struct Lost {
 /// The beginning of a step.
 #[derive(Clone, Debug)]
 pub struct Begin {
-    /// Which.
+    /// Step that begins.
     pub step: Step,
     /// Decision of the program after the last iteration.
     pub control: Bytes,
@@ -301,7 +302,7 @@ pub struct Begin {
     pub made: Epoch,
     /// The edges that it reads.
     pub generation: Generation,
-    /// Whether it rewrites them.
+    /// Whether the step rewrites its edges.
     pub rewrites: bool,
     /// Edges are read again; vertices are there.
     pub edges_only: bool,
@@ -321,9 +322,9 @@ impl Begin {
 /// Request of a computation engine to a storage engine: never *which* chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
-    /// In which step. (The epoch is on the envelope.)
+    /// Step of the sender. (The epoch is on the envelope.)
     pub step: Step,
-    /// Of what.
+    /// Cell of the chunk.
     pub cell: Cell,
     /// Iterations that made the edges which it streams ([`Generation`]): the step may not have
     /// begun where this comes.
@@ -352,18 +353,18 @@ pub struct Stock {
 /// Outcome of a partition, as all must know before the next step.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// Which.
+    /// Partition that was made or applied.
     pub partition: u32,
-    /// Its total.
+    /// Total of the partition.
     pub total: Bytes,
-    /// Which of its 64 ranges have active vertices.
+    /// Ranges of the partition, of 64, that have active vertices.
     pub active: u64,
 }
 
 /// Event that a machine receives.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// It has started, and this is on its storage. Always the first.
+    /// Start of the machine, with what is on its storage. Always the first.
     Start {
         /// Blocks whose headers are whole.
         blocks: Vec<Block>,
@@ -376,21 +377,21 @@ pub enum Event {
     Message(Envelope),
     /// A block was read.
     Read {
-        /// From the effect.
+        /// Token of the effect.
         token: u64,
-        /// Its header and bytes.
+        /// Header and bytes of the block.
         result: Result<(Block, Payload), Damage>,
     },
     /// Something was written, or is durable now.
     Written {
-        /// From the effect.
+        /// Token of the effect.
         token: u64,
-        /// Whether it worked.
+        /// Whether the system did it.
         ok: bool,
     },
     /// Something was looked up in the central directory.
     Consulted {
-        /// From the effect.
+        /// Token of the effect.
         token: u64,
     },
     /// The machine cannot continue: bad input, too small a budget, or the user has had enough.
@@ -402,7 +403,7 @@ pub enum Event {
     },
     /// The program has done what was asked.
     Done {
-        /// From the effect.
+        /// Token of the effect.
         token: u64,
         /// Result of the work.
         outcome: Outcome,
@@ -421,38 +422,38 @@ pub enum Effect {
     Send(Envelope),
     /// Read a block.
     Read {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
-        /// Which.
+        /// Name of the block.
         name: BlockName,
     },
     /// Write a block. It need not be durable.
     Write {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
         /// Name and sums of the block.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the block.
         payload: Payload,
     },
     /// Make blocks durable that were written, and their names. One that was deleted since is left
     /// out.
     Sync {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
-        /// Which.
+        /// Names of the blocks.
         names: Vec<BlockName>,
     },
     /// Keep a manifest, durably and as a whole or not at all.
     Persist {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
         /// The manifest.
         manifest: Arc<Manifest>,
     },
     /// Look something up in the central directory, where there is one: all that takes is time.
     Consult {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
     },
     /// Forget a manifest.
@@ -461,7 +462,7 @@ pub enum Effect {
     Delete(BlockName),
     /// Let the program do something.
     Work {
-        /// For the answer.
+        /// Token of the answer.
         token: u64,
         /// In which epoch.
         epoch: Epoch,

@@ -113,7 +113,7 @@ impl Partitions {
         Self { width, bounds: Some(bounds.into()), ..self }
     }
 
-    /// How many there are.
+    /// Number of partitions.
     pub fn count(&self) -> u32 {
         self.count
     }

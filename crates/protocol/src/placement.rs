@@ -129,7 +129,7 @@ pub fn mirror(machines: usize, rank: Rank) -> Rank {
     (rank + 1) % machines
 }
 
-/// Whose mirror `rank` keeps.
+/// Machine of which `rank` keeps the mirror.
 pub fn mirrored(machines: usize, rank: Rank) -> Rank {
     (rank + machines - 1) % machines
 }

@@ -46,7 +46,7 @@ use crate::steal::Remaining;
 /// Blocks, cursors and requests.
 #[derive(Default)]
 pub(crate) struct StorageEngine {
-    /// All that is there.
+    /// Blocks that are stored, by name.
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     sets: BTreeMap<ChunkSetKey, ChunkSet>,
     service: Service,

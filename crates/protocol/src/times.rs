@@ -50,7 +50,7 @@ impl Times {
         }
     }
 
-    /// All of it.
+    /// Sum of all kinds of time.
     pub fn sum(&self) -> Time {
         self.own + self.stolen + self.copying + self.merging + self.idle
     }
@@ -61,7 +61,7 @@ impl Times {
 pub(crate) struct Clock {
     times: Times,
     spent: Spent,
-    /// None before it began.
+    /// Begin of the present kind; none before the first.
     since: Option<Time>,
 }
 

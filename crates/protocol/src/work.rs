@@ -45,7 +45,7 @@ pub struct Filled {
     pub records: u32,
     /// How many of these were merged into the records of others.
     pub combined: u32,
-    /// Which sources are there.
+    /// Ranges of sources that it has edges of, a bit each.
     pub sources: u64,
     /// The bytes.
     pub payload: Payload,
@@ -61,9 +61,9 @@ pub enum Rewritten {
     InPlace(Payload),
     /// Edges that were binned anew, or dropped.
     Moved {
-        /// How many were binned.
+        /// Number of edges that were binned.
         kept: u64,
-        /// How many were not.
+        /// Number of edges that were dropped.
         dropped: u64,
         /// Buffers that are full.
         filled: Vec<Filled>,
@@ -76,21 +76,21 @@ pub enum Rewritten {
 pub enum Work {
     /// Read a piece of this machine's share of the input; the first where `first`.
     Ingest {
-        /// Whether to begin anew.
+        /// Whether the input is read from its beginning.
         first: bool,
     },
     /// Make the first values of a partition from the degrees that all machines counted.
     Init {
-        /// Which.
+        /// Partition of the vertices.
         partition: u32,
         /// Counts, one a machine.
         degrees: Vec<Payload>,
     },
     /// Take up a partition: make signals (but on route `fold`) and empty accumulators.
     Open {
-        /// In which step.
+        /// Step that the work is of.
         step: Step,
-        /// Which.
+        /// Partition of the vertices.
         partition: u32,
         /// Chunks of its vertex set, in order; none for a stealer on route `fold`, who does not
         /// apply, unless edges see both their ends.
@@ -101,16 +101,16 @@ pub enum Work {
     /// Make signals of a source partition: edges of this cell of the open partition come next
     /// (route `fold`, or where edges see both their ends).
     Turn {
-        /// Which.
+        /// Partition of the sources.
         source: u32,
         /// Chunks of its vertex set, in order.
         vertices: Vec<Payload>,
     },
     /// Scatter, gather or fold a chunk.
     Stream {
-        /// Which.
+        /// Name and sums of the chunk.
         block: Block,
-        /// Its bytes.
+        /// Bytes of the chunk.
         payload: Payload,
     },
     /// Hand out what is left in buffers.

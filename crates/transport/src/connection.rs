@@ -103,7 +103,7 @@ impl Bounds {
 /// Whether a number that came is to be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is new.
+    /// A number that has not come before.
     New,
     /// It came before: its acknowledgement may be lost.
     Repeated,

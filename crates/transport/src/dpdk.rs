@@ -262,7 +262,7 @@ fn lanes_over(
 }
 
 impl Dpdk {
-    /// Where this lane is.
+    /// Address of this lane.
     pub fn address(&self) -> Address {
         let Shared { mac, ip, port, .. } = *self.shared;
         Address { mac, ip, port: port + self.lane }

@@ -39,7 +39,7 @@ pub trait RxLane {
     fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError>;
 }
 
-/// Why a lane ends.
+/// Reason for which a lane ends.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaneError {
@@ -53,7 +53,7 @@ pub enum LaneError {
         rank: u16,
         /// Lane.
         lane: u16,
-        /// How long.
+        /// Silence, in milliseconds.
         millis: u64,
     },
     /// Bytes on a stream are no bucket, or not the next one, or their tag is wrong.

@@ -12,7 +12,7 @@
 use crate::bucket::Bucket;
 use crate::lane::{LaneError, TxLane};
 
-/// Where a ring leads.
+/// Destination of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Destination {
     /// Machine.

@@ -36,9 +36,9 @@ pub(crate) fn in_zone(number: u64) -> (u32, u32) {
 pub struct Partitioning {
     /// Streaming partitions.
     pub partitions: Partitions,
-    /// Where updates wait.
+    /// Place where updates wait.
     pub route: Route,
-    /// How edges are written.
+    /// Encoding in which edges are written.
     pub encoding: Encoding,
     /// Records in a chunk of edges or updates.
     pub chunk_records: u32,

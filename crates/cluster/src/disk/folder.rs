@@ -66,7 +66,7 @@ impl Folder {
         Ok(Self { directory: directory.to_owned(), faults, pool, _lock: lock })
     }
 
-    /// Where it is.
+    /// Directory of the folder.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -245,7 +245,7 @@ impl Folder {
         self.directory.join("manifests").join(format!("{epoch}-{version}{scattered}"))
     }
 
-    /// Where a block lies.
+    /// File of a block.
     fn place(&self, name: &BlockName) -> PathBuf {
         let BlockName { kind, epoch, iteration, partition, source, number, .. } = name;
         let role = if name.role == Role::Mirror { "mirror-" } else { "" };

@@ -39,7 +39,7 @@ impl Counts {
         self.0[event as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it happened.
+    /// Number of times that it happened.
     pub fn get(&self, event: Counted) -> u64 {
         self.0[event as usize].load(Ordering::Relaxed)
     }

@@ -20,7 +20,7 @@ use welter_protocol::{Rank, wire};
 
 const MAGIC: &[u8; 8] = b"wltrlink";
 
-/// Of the handshake.
+/// Version of the handshake.
 const VERSION: u32 = 1;
 
 const HELLO_BYTES: usize = 48;
@@ -40,7 +40,7 @@ pub(crate) struct Hello {
 /// Why a peer is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It speaks another version.
+    /// Another version of the protocol.
     Version = 1,
     /// It has another configuration, program or graph.
     Run = 2,

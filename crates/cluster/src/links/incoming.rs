@@ -81,7 +81,7 @@ impl Incoming {
         Ok(Self { shared, address, thread })
     }
 
-    /// Where it listens.
+    /// Address at which it listens.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

@@ -51,7 +51,7 @@ impl Costs {
 pub(super) struct Load {
     /// Edges to it.
     pub(super) edges: u64,
-    /// Its vertices.
+    /// Vertices of the sub-range.
     pub(super) vertices: u64,
     /// Bytes of a message.
     pub(super) message_bytes: usize,

@@ -81,7 +81,7 @@ pub(super) struct Edges {
     pub(super) chunks: Vec<EdgeChunk>,
     /// Edges that leave each source.
     pub(super) degrees: Vec<u32>,
-    /// How many there are.
+    /// Number of edges.
     pub(super) count: u64,
     /// Chunks that memory has no room for.
     store: Option<Store>,

@@ -87,7 +87,7 @@ impl Entrance {
         Ok(Self { address, arrivals, is_closed, thread: Some(thread) })
     }
 
-    /// Where it is.
+    /// Address of the table.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

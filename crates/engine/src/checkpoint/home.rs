@@ -32,7 +32,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of the file of a manifest at most.
 const FILE_BYTES_MAX: u64 = BYTES_MAX + (1 << 20);
 
-/// Where checkpoints are kept.
+/// Place of the checkpoints of a run.
 #[derive(Debug)]
 pub(super) enum Home {
     /// In a directory, which is locked for as long.

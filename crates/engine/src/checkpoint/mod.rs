@@ -78,7 +78,7 @@ pub struct CheckpointOptions {
     pub directory: PathBuf,
     /// Directories of other disks, each of which takes a share of each checkpoint.
     pub disks: Vec<PathBuf>,
-    /// How often.
+    /// Interval at which checkpoints are written.
     pub every: Every,
     /// Number of the run, that all files bear; random where nothing is said, which is for tests
     /// only.

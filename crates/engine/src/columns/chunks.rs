@@ -55,7 +55,7 @@ pub use crate::kernels::update_chunk::{Records, UpdateKey};
 pub struct Cell {
     /// Number of the graph, the same in all its chunks.
     pub graph: u64,
-    /// Its name.
+    /// Name of the cell.
     pub id: CellId,
     /// Vertices of the source partition.
     pub sources: Range<u64>,

@@ -20,7 +20,7 @@ pub enum Mode {
 /// An iteration of a program with a frontier, or of a long run many that were done in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationStats {
-    /// How edges were found.
+    /// Mode in which edges were found.
     pub mode: Mode,
     /// Vertices that scattered.
     pub active: u64,

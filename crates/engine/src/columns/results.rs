@@ -113,7 +113,7 @@ impl<V: Pod + Send> Values<V> {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether the column has no values.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

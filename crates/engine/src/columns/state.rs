@@ -56,7 +56,7 @@ pub(crate) struct StripeSlice<'a> {
 /// All parts, the largest first, and the columns that are read meanwhile.
 pub(crate) struct StripeSlices<'a> {
     pub(crate) stripes: Vec<StripeSlice<'a>>,
-    /// Where values are opened.
+    /// Place at which values are opened.
     pub(crate) values: ColumnPlace<'a>,
     pub(crate) signals: &'a [u8],
     pub(crate) active: &'a [u8],

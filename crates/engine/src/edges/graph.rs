@@ -68,7 +68,7 @@ pub(crate) struct Stored {
 
 /// The edges to one range of destinations.
 pub(crate) struct Stripe {
-    /// Its destinations.
+    /// Destinations of the stripe.
     pub(crate) vertices: Range<u64>,
     /// The segments of slots that these are.
     pub(crate) segments: Range<usize>,
@@ -197,7 +197,7 @@ impl Graph {
         self.stored.as_ref().map(|stored| stored.volume.stats())
     }
 
-    /// How it was made.
+    /// Plan by which the graph was made.
     pub fn plan(&self) -> &Plan {
         &self.used().plan
     }

@@ -49,9 +49,9 @@ pub(crate) struct ReadAhead<'g> {
 
 /// A run of chunks that are read at once.
 struct ChunkRun {
-    /// Where their slab is.
+    /// Place of their slab on storage.
     stored: Place,
-    /// Their bytes in there.
+    /// Bytes of the slab that are theirs.
     range: Range<usize>,
     slab: Option<Slab>,
 }

@@ -51,7 +51,7 @@ pub(crate) struct ChunkPlace {
     pub(crate) sources: Range<u64>,
     /// Where it lies, together with the chunks before and after it.
     pub(crate) extent: Arc<SlabLocation>,
-    /// Its bytes in there.
+    /// Bytes of the slab that are the chunk's.
     pub(crate) range: Range<usize>,
     /// Whether its edges are known to lead to vertices.
     pub(crate) sound: Sound,

@@ -234,7 +234,7 @@ impl<R: Record> TileWriter<R> {
     }
 }
 
-/// Where tiles are made.
+/// Buffers in which tiles are made.
 struct TileBuffers<'a> {
     keys: &'a mut [u32],
     weights: &'a mut Vec<f64>,

@@ -79,7 +79,7 @@ impl Draft {
         Err(failed(io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Where its files go.
+    /// Directory of its files.
     pub(super) fn path(&self) -> &Path {
         &self.temporary
     }

@@ -57,7 +57,7 @@ impl Staging {
         Err(StoreError::Create { file: scratch.join(PREFIX), source })
     }
 
-    /// Where the graph goes.
+    /// Directory that the graph goes to.
     pub fn graph(&self) -> PathBuf {
         self.directory.join(GRAPH)
     }

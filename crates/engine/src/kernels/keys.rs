@@ -59,7 +59,7 @@ impl<'k> Keys<'k> {
         Err(last)
     }
 
-    /// Some of them.
+    /// A range of the keys.
     #[inline(always)]
     pub(crate) fn part(self, places: std::ops::Range<usize>) -> Self {
         Self { all: &self.all[places], ..self }

@@ -19,7 +19,7 @@ pub(crate) struct Line(pub(crate) [u8; LINE_BYTES]);
 
 /// An edge that is sorted: source and destination in one ordered key, and its weight.
 pub(crate) trait Record: Pod + Send + Sync + Debug {
-    /// Whether records carry weights.
+    /// True where records carry weights.
     const WEIGHTED: bool;
     /// A record. `weight` is dropped by records without.
     fn new(key: u64, weight: f64) -> Self;

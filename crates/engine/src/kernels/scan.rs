@@ -16,7 +16,7 @@ use crate::kernels::shape::ScanShape;
 
 /// Vertices whose results are made.
 pub(crate) struct SlotResults<'a> {
-    /// Their slots.
+    /// Slots of the vertices.
     pub(crate) slots: &'a [u32],
     pub(crate) values: &'a mut [u8],
     pub(crate) total: &'a mut [u8],

@@ -67,7 +67,7 @@ impl Workers {
         Self { storage: Some(storage), ..self }
     }
 
-    /// Where that is.
+    /// Storage of temporary files.
     pub fn storage(&self) -> Option<&Storage> {
         self.storage.as_ref()
     }

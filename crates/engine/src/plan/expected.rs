@@ -23,7 +23,7 @@ const AGAIN_BYTES: usize = 16;
 /// A codec that is expected to be used on storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpectedCodec {
-    /// Which one.
+    /// The codec.
     pub compression: Compression,
     /// Bytes of edges that are stored for each one.
     pub edges: f64,

@@ -152,7 +152,7 @@ pub enum FrontierMode {
     /// By the number of edges that leave active vertices.
     #[default]
     Auto,
-    /// All stripes are folded.
+    /// Every iteration folds all stripes.
     Dense,
     /// Active vertices are looked up, by one thread or by all as their edges are few or many.
     Sparse,

@@ -33,7 +33,7 @@ pub struct Shape {
     pub slots: u64,
     /// Edges as they will be stored: both arcs of an undirected one.
     pub edges: u64,
-    /// Whether weights are stored.
+    /// True where weights are stored.
     pub weighted: bool,
     /// Whether `edges` or `slots` are estimates.
     pub estimated: bool,

@@ -26,7 +26,7 @@ pub(crate) const REST_BYTES: u64 = 64;
 /// Edges that are read instead of the graph, or of an older generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// How many.
+    /// Number of edges.
     pub edges: u64,
     /// Of contracted ones, edges that were still candidates and are not among these, because better
     /// ones lie between the same two components; `None` where edges are as they were.

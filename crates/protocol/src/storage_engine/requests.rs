@@ -23,7 +23,7 @@ pub(super) struct Request {
 
 /// Request to a storage engine.
 pub(super) enum RequestKind {
-    /// Any chunk.
+    /// A pull: any chunk of a cell.
     Chunk(Pull),
     /// The chunk that was picked.
     Read(Pull, Block),

@@ -250,7 +250,7 @@ fn known(shape: &KernelShape, sources: &Sources<'_, u8>) -> usize {
     flags.min(sources.signals.len() / shape.signal)
 }
 
-/// Some of the sources.
+/// A range of the sources.
 fn part<'a>(
     shape: &KernelShape,
     sources: &Sources<'a, u8>,

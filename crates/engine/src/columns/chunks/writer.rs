@@ -18,7 +18,7 @@ use crate::kernels::record::{Record, Weighted};
 /// How edges are cut into tiles, and how these are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// How keys are written.
+    /// Encoding of the keys.
     pub encoding: Encoding,
     /// Sources of a block, as a power of two.
     pub block_bits: u32,

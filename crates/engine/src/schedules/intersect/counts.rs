@@ -29,7 +29,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// All zero.
+    /// Counts of zero.
     pub(super) fn new(ranks: usize) -> Result<Self, EngineError> {
         Ok(Self { low: Buffer::zeroed(ranks)?, high: Mutex::default() })
     }
@@ -49,7 +49,7 @@ impl Counts {
         *lock(&self.high).entry(rank).or_default() += high;
     }
 
-    /// All that was added.
+    /// Sum of what was added for a rank.
     pub(super) fn of(&self, rank: usize) -> u64 {
         let high = lock(&self.high).get(&rank).copied().unwrap_or(0);
         (high << 32) + u64::from(self.low[rank].load(Relaxed))

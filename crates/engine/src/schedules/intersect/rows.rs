@@ -154,7 +154,7 @@ impl<'r> Row<'r> {
         Self { entries, words: &rest[..(*words as usize).min(rest.len())] }
     }
 
-    /// Its words.
+    /// Words of the row.
     #[inline(always)]
     pub(super) fn words<const DIRECTED: bool>(
         &self,

@@ -84,7 +84,7 @@ pub(super) fn is_worthwhile(graph: &Graph, share: Share, again: RevisitPolicy) -
 pub(super) struct Reads<'g> {
     /// Its edges, contracted or not.
     pub(super) edges: u64,
-    /// Their bytes.
+    /// Bytes of the edges.
     pub(super) bytes: u64,
     /// Where edges go that do not fit in memory, if what is read is on storage too.
     pub(super) storage: Option<&'g Storage>,

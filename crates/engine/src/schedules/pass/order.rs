@@ -14,9 +14,9 @@ const FEW_EDGES: f64 = 2.25;
 pub(super) enum Share {
     /// Edges of the first few sources.
     Few,
-    /// All but these.
+    /// Chunks of the other sources.
     Others,
-    /// All.
+    /// Every chunk.
     All,
 }
 
