@@ -68,6 +68,14 @@ pub enum InputError {
         /// Text of what was expected and what was found.
         what: String,
     },
+    /// A file became another one while it was read.
+    #[error("{file}: {what}")]
+    Changed {
+        /// Name of the file as it was given.
+        file: String,
+        /// Text of what it was and what it is.
+        what: String,
+    },
     /// Files that are fine each but do not go together, or that hold no edge at all.
     #[error("{what}")]
     Inputs {
@@ -203,6 +211,7 @@ impl InputError {
             Self::ScratchDamaged { .. } => FailureKind::Damaged,
             Self::ScratchMade { .. } => FailureKind::Output,
             Self::Io { .. }
+            | Self::Changed { .. }
             | Self::ScratchFull { .. }
             | Self::ScratchShort { .. }
             | Self::TempFiles { .. } => FailureKind::Storage,
@@ -232,7 +241,8 @@ impl InputError {
             ObjectErrorKind::Address => Self::Options { what: fault.to_string() },
             ObjectErrorKind::Missing => Self::Missing { file, what },
             ObjectErrorKind::Stopped => Self::Cancelled,
-            ObjectErrorKind::Changed | ObjectErrorKind::Unsupported => Self::Content { file, what },
+            ObjectErrorKind::Changed => Self::Changed { file, what },
+            ObjectErrorKind::Unsupported => Self::Content { file, what },
             _ => Self::Io { file, action, source: io::Error::other(what) },
         }
     }

@@ -134,6 +134,11 @@ pub(crate) fn has_no_upload(error: &object_store::Error) -> bool {
     text(error).contains("<Code>NoSuchUpload</Code>")
 }
 
+/// Whether no answer came to a request, which may have arrived all the same.
+pub(crate) fn has_no_answer(error: &object_store::Error) -> bool {
+    transport(error).is_some() && !text(error).contains("status code: ")
+}
+
 /// The fault of an object that an error of reading or writing carries, if it does, also where a
 /// decoder has put it into an error of its own.
 pub fn fault(error: &io::Error) -> Option<&ObjectError> {

@@ -10,11 +10,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use object_store::http::HttpBuilder;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzure, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::{HttpBuilder, HttpStore};
+use object_store::{BackoffConfig, ClientOptions, Error, ObjectStore, RetryConfig};
 
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::http::Connections;
@@ -72,49 +72,11 @@ impl Settings {
 
     /// The store that a location lies in.
     pub(crate) fn connect(&self, location: &Location) -> Result<Arc<dyn ObjectStore>, ObjectError> {
-        let connections = || Connections { silence: self.silence };
-        let (bucket, root) = (location.bucket(), format!("{}/", location.root()));
-        let client = self.client(location);
-        let store: Result<Arc<dyn ObjectStore>, object_store::Error> = match location.scheme {
-            Scheme::S3 => {
-                let builder = AmazonS3Builder::new().with_client_options(client);
-                let builder = builder.with_http_connector(connections());
-                let builder = builder.with_retry(self.retries());
-                self.keyed::<AmazonS3ConfigKey>("AWS_")
-                    .fold(builder, |builder, (key, value)| builder.with_config(key, value))
-                    .with_bucket_name(bucket)
-                    // Not all that speak its protocol know how to remove several at once.
-                    .with_disable_bulk_delete(true)
-                    .build()
-                    .map(|store| Arc::new(store) as _)
-            }
-            Scheme::Azure => {
-                let builder = MicrosoftAzureBuilder::new().with_client_options(client);
-                let builder = builder.with_http_connector(connections());
-                let builder = builder.with_retry(self.retries());
-                self.keyed::<AzureConfigKey>("AZURE_")
-                    .fold(builder, |builder, (key, value)| builder.with_config(key, value))
-                    .with_url(root)
-                    .build()
-                    .map(|store| Arc::new(store) as _)
-            }
-            Scheme::Google => {
-                let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
-                let builder = builder.with_http_connector(connections());
-                let builder = builder.with_retry(self.retries());
-                self.keyed::<GoogleConfigKey>("GOOGLE_")
-                    .fold(builder, |builder, (key, value)| builder.with_config(key, value))
-                    .with_bucket_name(bucket)
-                    .build()
-                    .map(|store| Arc::new(store) as _)
-            }
-            Scheme::Web => HttpBuilder::new()
-                .with_url(root)
-                .with_client_options(client)
-                .with_http_connector(connections())
-                .with_retry(self.retries())
-                .build()
-                .map(|store| Arc::new(store) as _),
+        let store = match location.scheme {
+            Scheme::S3 => self.s3(location).map(|store| Arc::new(store) as _),
+            Scheme::Azure => self.azure(location).map(|store| Arc::new(store) as _),
+            Scheme::Google => self.google(location).map(|store| Arc::new(store) as _),
+            Scheme::Web => self.web(location).map(|store| Arc::new(store) as _),
         };
         // The text might repeat a value of the environment.
         store.map_err(|_| {
@@ -127,6 +89,50 @@ impl Settings {
             };
             ObjectError::new(location.root(), ObjectErrorKind::Address, what)
         })
+    }
+
+    /// A bucket of S3.
+    pub(crate) fn s3(&self, location: &Location) -> Result<AmazonS3, Error> {
+        let builder = AmazonS3Builder::new().with_client_options(self.client(location));
+        let builder = builder.with_http_connector(self.connections()).with_retry(self.retries());
+        self.keyed::<AmazonS3ConfigKey>("AWS_")
+            .fold(builder, |builder, (key, value)| builder.with_config(key, value))
+            .with_bucket_name(location.bucket())
+            // Not all that speak its protocol know how to remove several at once.
+            .with_disable_bulk_delete(true)
+            .build()
+    }
+
+    /// A container of Azure.
+    pub(crate) fn azure(&self, location: &Location) -> Result<MicrosoftAzure, Error> {
+        let builder = MicrosoftAzureBuilder::new().with_client_options(self.client(location));
+        let builder = builder.with_http_connector(self.connections()).with_retry(self.retries());
+        self.keyed::<AzureConfigKey>("AZURE_")
+            .fold(builder, |builder, (key, value)| builder.with_config(key, value))
+            .with_url(format!("{}/", location.root()))
+            .build()
+    }
+
+    fn google(&self, location: &Location) -> Result<GoogleCloudStorage, Error> {
+        let builder = GoogleCloudStorageBuilder::new().with_client_options(self.client(location));
+        let builder = builder.with_http_connector(self.connections()).with_retry(self.retries());
+        self.keyed::<GoogleConfigKey>("GOOGLE_")
+            .fold(builder, |builder, (key, value)| builder.with_config(key, value))
+            .with_bucket_name(location.bucket())
+            .build()
+    }
+
+    fn web(&self, location: &Location) -> Result<HttpStore, Error> {
+        HttpBuilder::new()
+            .with_url(format!("{}/", location.root()))
+            .with_client_options(self.client(location))
+            .with_http_connector(self.connections())
+            .with_retry(self.retries())
+            .build()
+    }
+
+    fn connections(&self) -> Connections {
+        Connections { silence: self.silence }
     }
 
     /// The variables that begin so and that a store knows.

@@ -14,7 +14,8 @@
 //! Invariants: no more than [`Upload::MEMORY_BYTES`] are in memory of an object below 54 GiB, and
 //! no more than two parts beyond · each upload carries a mark of its own, so an answer that was
 //! lost is no failure where the object is there with that mark. Checked in `send_off` and
-//! `settled`. Tested by `parts_on_their_way_are_few` and `an_answer_that_is_lost_is_no_failure`.
+//! `settled`. Tested by `parts_on_their_way_are_few`, `an_answer_that_is_lost_is_no_failure` and
+//! `an_answer_to_a_conditional_put_that_is_lost_is_no_failure`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -29,7 +30,7 @@ use object_store::{
 };
 use tokio::task::JoinHandle;
 
-use crate::error::{ObjectError, ObjectErrorKind};
+use crate::error::{ObjectError, ObjectErrorKind, has_no_answer};
 use crate::location::{Location, Scheme};
 use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
@@ -41,6 +42,8 @@ const PART_BYTES: usize = 8 << 20;
 const PARTS_OF_A_SIZE: usize = 1000;
 /// Times that the size of parts is doubled at most.
 const DOUBLED_MAX: usize = 9;
+/// Times that an object is put on a condition at most, where no answer comes.
+const CONDITIONAL_PUTS: usize = 3;
 /// Bytes of parts on their way; a part that is larger goes alone.
 const FLYING_BYTES: usize = 32 << 20;
 
@@ -195,9 +198,21 @@ impl Upload {
         let mode = self.mode.clone();
         let options = PutOptions { mode, attributes: self.attributes(), ..PutOptions::default() };
         let bytes = Bytes::from(std::mem::take(&mut self.filling));
-        match self.wait(self.store.put_opts(&self.path, bytes.into(), options))? {
-            Ok(put) => Ok(put.into()),
-            Err(error) => self.settled(&error),
+        // A request that no one answered may arrive yet. On a condition it is made again, so that
+        // the one that comes late finds another object than it wants.
+        let is_conditional = !matches!(self.mode, PutMode::Overwrite);
+        let mut more = if is_conditional { CONDITIONAL_PUTS } else { 1 };
+        loop {
+            more -= 1;
+            let put = self.store.put_opts(&self.path, bytes.clone().into(), options.clone());
+            let error = match self.wait(put)? {
+                Ok(put) => return Ok(put.into()),
+                Err(error) => error,
+            };
+            match self.settled(&error) {
+                Err(_) if more > 0 && has_no_answer(&error) => {}
+                settled => return settled,
+            }
         }
     }
 
@@ -238,8 +253,11 @@ impl Upload {
                     Err(failed)
                 }
             }
-            Err(Error::NotFound { .. } | Error::PermissionDenied { .. }) => Err(failed),
-            Err(_) => Err(failed.and("whether it is there all the same could not be asked")),
+            Err(Error::NotFound { .. }) => Err(failed),
+            Err(Error::PermissionDenied { .. }) if !is_conditional => Err(failed),
+            // A condition that does not hold may be that of a second try.
+            Err(_) => Err(ObjectError::of_writing(&self.name, error)
+                .and("whether it is there all the same could not be asked")),
         }
     }
 

@@ -248,6 +248,7 @@ fn web_servers_are_read_with_and_without_entity_tags() {
     let server = BucketServer::start().unwrap();
     let expected = bytes(2_000_000);
     server.put("box/a b.txt", expected.clone());
+    server.publish("box");
     let open = || {
         let location = Location::parse(&format!("{}/box/a%20b.txt", server.url())).unwrap();
         let location = location.unwrap();
@@ -275,6 +276,8 @@ fn redirects_are_followed_without_credentials_only() {
     let (server, other) = (BucketServer::start().unwrap(), BucketServer::start().unwrap());
     let expected = bytes(100_000);
     other.put("elsewhere/it", expected.clone());
+    server.publish("box");
+    other.publish("elsewhere");
     let target = format!("{}/elsewhere/it", other.url());
     server.fail(move |_| Some(Fault::Moved(target.clone())));
     let location = Location::parse(&format!("{}/box/it", server.url())).unwrap().unwrap();
@@ -316,8 +319,37 @@ fn what_is_public_is_read_without_a_signature() {
     variables.push(("AWS_SKIP_SIGNATURE".into(), "true".into()));
     let location = Location::parse("s3://box/it").unwrap().unwrap();
     let bucket = Bucket::connect(&location, &Settings::new(variables)).unwrap();
+    let error = bucket.open("it", 16).unwrap_err();
+    assert_eq!(error.kind(), ObjectErrorKind::Denied);
+    assert!(error.what().contains("403 Forbidden AccessDenied"), "{error}");
+    server.publish("box");
     assert_eq!(bucket.open("it", 16).unwrap().head(), b"1 2\n");
     assert!(server.take_requests().iter().all(|request| !request.signed));
+}
+
+#[test]
+fn signatures_of_other_keys_are_refused_with_the_word_of_the_store() {
+    let server = BucketServer::start().unwrap();
+    server.put("box/it", "1 2\n");
+    let location = Location::parse("s3://box/it").unwrap().unwrap();
+    for (name, kind, said) in [
+        ("AWS_SECRET_ACCESS_KEY", ObjectErrorKind::Denied, "403 Forbidden SignatureDoesNotMatch"),
+        ("AWS_ACCESS_KEY_ID", ObjectErrorKind::Denied, "403 Forbidden InvalidAccessKeyId"),
+        ("AWS_REGION", ObjectErrorKind::Store, "400 Bad Request AuthorizationHeaderMalformed"),
+    ] {
+        let mut variables = server.environment();
+        variables.retain(|(other, _)| other != name);
+        variables.push((name.into(), "other".into()));
+        let bucket = Bucket::connect(&location, &Settings::new(variables)).unwrap();
+        let read = bucket.open("it", 16).unwrap_err();
+        let put = bucket.upload("it", || false).unwrap().complete().unwrap_err();
+        for error in [read, put] {
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.what().contains(said), "{error}");
+        }
+    }
+    assert!(server.take_requests().iter().all(|request| !request.signed));
+    assert_eq!(server.get("box/it").unwrap(), b"1 2\n");
 }
 
 #[test]

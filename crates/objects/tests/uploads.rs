@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use welter_objects::{
-    Bucket, Location, ObjectError, ObjectErrorKind, Settings, Upload, fault, give_up_all,
+    Bucket, Location, ObjectError, ObjectErrorKind, Settings, Upload, Version, fault, give_up_all,
 };
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
@@ -242,6 +242,112 @@ fn an_answer_that_is_lost_is_no_failure() {
     });
     let error = written(upload(&server), b"new").unwrap_err();
     assert!(error.what().ends_with("; whether it is there all the same could not be asked"));
+}
+
+/// Puts an object on a condition.
+fn put_if(server: &BucketServer, bytes: &[u8], then: Option<&Version>) -> PutIf {
+    upload(server).put_if(bytes, then)
+}
+
+type PutIf = Result<Option<Version>, ObjectError>;
+
+#[test]
+fn an_answer_to_a_conditional_put_that_is_lost_is_no_failure() {
+    let _alone = alone();
+    let server = BucketServer::start().unwrap();
+    let (late, silent) = (Duration::from_millis(700), Duration::from_millis(500));
+    for (fault, count) in [
+        (Fault::Late(late), 1),
+        (Fault::Late(late), usize::MAX),
+        (Fault::Lost, 1),
+        (Fault::Lost, usize::MAX),
+        (Fault::DoneBut(504), 1),
+        (Fault::DoneBut(504), usize::MAX),
+        (Fault::Silent(silent), 1),
+        (Fault::Status(500), 1),
+    ] {
+        server.remove("box/out/it");
+        let mut version = None;
+        for bytes in [b"new", b"two", b"3rd"] {
+            fail(&server, is_put, count, fault.clone());
+            let now = put_if(&server, bytes, version.as_ref());
+            let now = now.unwrap_or_else(|error| panic!("{fault:?}: {error}"));
+            assert!(now.is_some(), "{fault:?}");
+            assert_eq!(server.get("box/out/it").unwrap(), bytes, "{fault:?}");
+            version = now;
+        }
+        // A request that comes too late changes nothing: its version is not there any more.
+        std::thread::sleep(silent);
+        server.fail(|_| None);
+        let now = put_if(&server, b"4th", version.as_ref()).unwrap();
+        assert!(now.is_some() && put_if(&server, b"5th", version.as_ref()).unwrap().is_none());
+        assert!(put_if(&server, b"6th", None).unwrap().is_none());
+        assert_eq!(server.get("box/out/it").unwrap(), b"4th");
+    }
+}
+
+#[test]
+fn of_two_conditional_puts_whose_answers_are_lost_one_wins() {
+    let _alone = alone();
+    let server = BucketServer::start().unwrap();
+    let late = Fault::Late(Duration::from_millis(700));
+    for (fault, wins) in [
+        (Fault::Lost, false),
+        (Fault::DoneBut(504), false),
+        (Fault::Status(500), false),
+        (late, true),
+    ] {
+        // The other one comes between two tries, where there are two.
+        let mut puts = 0;
+        let first = fault.clone();
+        server.fail(move |request| {
+            puts += usize::from(is_put(request));
+            match puts {
+                1 => is_put(request).then(|| first.clone()),
+                _ => is_put(request).then(|| Fault::Replaced(b"other".to_vec())),
+            }
+        });
+        server.remove("box/out/it");
+        let now = put_if(&server, b"new", None).unwrap();
+        assert_eq!(now.is_some(), wins, "{fault:?}");
+        let is_there = server.get("box/out/it").unwrap();
+        assert_eq!(is_there, if wins { &b"new"[..] } else { b"other" }, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_conditional_put_that_nobody_can_vouch_for_is_an_error() {
+    let _alone = alone();
+    let server = BucketServer::start().unwrap();
+    for (fault, status) in [
+        (Fault::Lost, 500),
+        (Fault::DoneBut(504), 500),
+        (Fault::DoneBut(504), 403),
+        (Fault::Late(Duration::from_millis(700)), 500),
+    ] {
+        server.remove("box/out/it");
+        let mut puts = 0;
+        let first = fault.clone();
+        server.fail(move |request| {
+            puts += usize::from(is_put(request));
+            match &*request.method {
+                "HEAD" => Some(Fault::Status(status)),
+                _ => (is_put(request) && puts == 1).then(|| first.clone()),
+            }
+        });
+        let error = put_if(&server, b"new", None).unwrap_err();
+        assert_ne!(error.kind(), ObjectErrorKind::Changed, "{error}");
+        let said = "; whether it is there all the same could not be asked";
+        assert!(error.what().ends_with(said), "{error}");
+        // It is there, so no one may take it for another's.
+        assert_eq!(server.get("box/out/it").unwrap(), b"new");
+    }
+    // And one that never came is an error, and not there.
+    server.remove("box/out/it");
+    fail(&server, is_put, usize::MAX, Fault::Status(500));
+    let error = put_if(&server, b"new", None).unwrap_err();
+    assert!(error.what().starts_with("the server answered 500"), "{error}");
+    assert!(server.paths().is_empty());
 }
 
 #[test]

@@ -4,27 +4,31 @@
 //! It listens on 127.0.0.1 unless another address is given. Requests are `GET` and `HEAD` with
 //! ranges and conditions, lists, `PUT`, uploads in parts (those of Google are alike) and `DELETE`,
 //! of paths such as `/bucket/key`, so that it is an ordinary web server as well; blocks and batches
-//! of Azure are known too. Whether a request is signed is noted; signatures are not verified.
+//! of Azure are known too. Signatures of S3 are verified ([`signature`]); who signs none, or is of
+//! another cloud, is answered in buckets that are public.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+mod lists;
 mod message;
+mod signature;
+mod time;
+mod uploads;
 
 pub use self::message::Request;
-use self::message::{Answer, decoded};
+use self::message::{Answer, Attributes, decoded};
+use self::signature::{Key, Refusal};
 
-/// Names in one answer to a list: few, so that lists have several.
-const LIST_MAX: usize = 3;
-/// When all objects were written, as lists say where a test says nothing else: later than now.
-const LISTED: &str = "2126-11-26T12:00:00.000Z";
-/// And as heads say.
+/// When all objects were written, as heads say.
 const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
+/// The key by which requests are signed.
+const KEY: Key = Key { id: "WELTERKEY", secret: "very/secret", region: "nowhere-1" };
 
 /// A thing that goes wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +45,12 @@ pub enum Fault {
     Silent(Duration),
     /// The server does it, says nothing for so long, and then answers.
     Late(Duration),
+    /// The server does it, and the connection ends without an answer.
+    Lost,
+    /// The server does it, and answers with this status, as a proxy before it would.
+    DoneBut(u16),
+    /// A bit in the middle of the body is another.
+    Flipped,
     /// The server answers 200 with this word for an error, and does nothing.
     Inside(&'static str),
     /// The server does not look at entity tags.
@@ -79,19 +89,21 @@ struct State {
     untagged: bool,
     /// When all objects were written, as lists say.
     listed: Option<String>,
+    /// Buckets that need no signature.
+    public: BTreeSet<String>,
 }
 
 #[derive(Clone)]
 struct Object {
     bytes: Arc<Vec<u8>>,
     tag: String,
-    mark: Option<String>,
+    attributes: Attributes,
 }
 
 /// An upload that is not complete.
 struct Begun {
     path: String,
-    mark: Option<String>,
+    attributes: Attributes,
     parts: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -132,14 +144,20 @@ impl BucketServer {
     pub fn environment(&self) -> Vec<(String, String)> {
         [
             ("AWS_ENDPOINT_URL", self.url()),
-            ("AWS_REGION", "nowhere-1".to_owned()),
-            ("AWS_ACCESS_KEY_ID", "WELTERKEY".to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", "very/secret".to_owned()),
+            ("AWS_REGION", KEY.region.to_owned()),
+            ("AWS_ACCESS_KEY_ID", KEY.id.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", KEY.secret.to_owned()),
             ("AWS_MAX_ATTEMPTS", "4".to_owned()),
             ("NO_PROXY", self.address.ip().to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
+    }
+
+    /// Answers requests to this bucket from now on, also those without a signature. One that is
+    /// there is verified all the same.
+    pub fn publish(&self, bucket: &str) {
+        lock(&self.state).public.insert(bucket.to_owned());
     }
 
     /// Lists say from now on that all objects were written at this time, such as
@@ -150,7 +168,12 @@ impl BucketServer {
 
     /// Puts an object, of a path such as `bucket/edges/a.csv`.
     pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
-        lock(&self.state).put(path, bytes.into(), None);
+        lock(&self.state).put(path, bytes.into(), Attributes::new());
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, path: &str) {
+        lock(&self.state).objects.remove(path);
     }
 
     /// The bytes of an object, if there is one.
@@ -200,7 +223,9 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut reader = BufReader::new(connection);
-    while let Some(request) = Request::read(&mut reader)? {
+    while let Some(mut request) = Request::read(&mut reader)? {
+        let verified = verified(&request, state);
+        request.signed = verified == Ok(true);
         let fault = {
             let mut state = lock(state);
             let [now, most] = state.busy;
@@ -208,6 +233,11 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
             state.requests.push(Request { body: Vec::new(), ..request.clone() });
             state.faults.as_mut().and_then(|faults| faults(&request))
         };
+        if let Err((status, code)) = verified {
+            lock(state).busy[0] -= 1;
+            Answer::error(status, code).write(connection, request.method == "HEAD")?;
+            continue;
+        }
         if let Some(Fault::Silent(time)) = fault {
             thread::sleep(time);
         }
@@ -217,6 +247,11 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
         }
         // A client that has its answer may ask again at once.
         lock(state).busy[0] -= 1;
+        let answer = match fault {
+            Some(Fault::Lost) => return Ok(()),
+            Some(Fault::DoneBut(status)) => Answer::error(status, "Oops"),
+            _ => answer,
+        };
         if !answer.write(connection, request.method == "HEAD")? {
             return Ok(());
         }
@@ -224,11 +259,21 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a request is signed; an error where it is not as its bucket wants it.
+fn verified(request: &Request, state: &Mutex<State>) -> Result<bool, Refusal> {
+    let is_of_s3 = request.header("authorization").is_some_and(|it| it.starts_with("AWS4-"));
+    let bucket = request.path.split('/').next().unwrap_or_default();
+    if !is_of_s3 && lock(state).public.contains(bucket) {
+        return Ok(false);
+    }
+    KEY.verify(request, SystemTime::now()).map(|()| true)
+}
+
 impl State {
-    fn put(&mut self, path: &str, bytes: Vec<u8>, mark: Option<&String>) -> Answer {
+    fn put(&mut self, path: &str, bytes: Vec<u8>, attributes: Attributes) -> Answer {
         self.versions += 1;
         let tag = format!("\"v{}\"", self.versions);
-        let object = Object { bytes: Arc::new(bytes), tag: tag.clone(), mark: mark.cloned() };
+        let object = Object { bytes: Arc::new(bytes), tag: tag.clone(), attributes };
         self.objects.insert(path.to_owned(), object);
         let headers = vec![("ETag", tag), ("Last-Modified", DATE.to_owned())];
         Answer { status: 200, headers, ..Answer::default() }
@@ -241,7 +286,7 @@ impl State {
                 return Answer { status: 200, ..Answer::error(500, code) };
             }
             Some(Fault::Replaced(bytes)) => {
-                self.put(&request.path, bytes.clone(), None);
+                self.put(&request.path, bytes.clone(), Attributes::new());
             }
             Some(Fault::Removed) => {
                 self.objects.remove(&request.path);
@@ -264,7 +309,14 @@ impl State {
             }
             "PUT" if !self.is_of_version(request) => Answer::error(412, "PreconditionFailed"),
             "PUT" if has("comp") => self.block(request),
-            "PUT" => self.put(&request.path, request.body.clone(), request.mark.as_ref()),
+            "PUT" => match self.source(request) {
+                Some(Ok(found)) => {
+                    self.put(&request.path, found.bytes.to_vec(), found.attributes);
+                    Answer::text("<CopyObjectResult><ETag>copy</ETag></CopyObjectResult>")
+                }
+                Some(Err((status, code))) => Answer::error(status, code),
+                None => self.put(&request.path, request.body.clone(), request.attributes()),
+            },
             "DELETE" => {
                 self.objects.remove(&request.path);
                 Answer { status: 204, ..Answer::default() }
@@ -285,8 +337,8 @@ impl State {
             return Answer::error(404, "NoSuchKey");
         };
         let careless = fault == Some(&Fault::Careless);
-        if !careless && request.if_match.as_ref().is_some_and(|tag| *tag != object.tag) {
-            return Answer::error(412, "PreconditionFailed");
+        if let Some(refused) = refused(request, object).filter(|_| !careless) {
+            return refused;
         }
         let bytes = object.bytes.len() as u64;
         let mut answer = Answer {
@@ -294,14 +346,14 @@ impl State {
             headers: vec![("Last-Modified", DATE.to_owned())],
             ..Answer::default()
         };
-        for name in ["x-amz-meta-welter", "x-goog-meta-welter", "x-ms-meta-welter"] {
-            answer.headers.extend(object.mark.iter().map(|mark| (name, mark.clone())));
-        }
+        answer.attributes.clone_from(&object.attributes);
         if !self.untagged {
             answer.headers.push(("ETag", object.tag.clone()));
         }
         let mut range = 0..bytes;
-        if let Some(asked) = request.range.clone().filter(|_| fault != Some(&Fault::Whole)) {
+        let last = request.last_bytes.map(|count| bytes.saturating_sub(count)..bytes);
+        let asked = last.or_else(|| request.range.clone());
+        if let Some(asked) = asked.filter(|_| fault != Some(&Fault::Whole)) {
             range = asked.start..asked.end.min(bytes);
             if range.start >= range.end {
                 return Answer::error(416, "InvalidRange");
@@ -314,137 +366,39 @@ impl State {
         match fault {
             Some(Fault::Short) => answer.body.truncate(answer.body.len() - 1),
             Some(Fault::Long) => answer.body.push(0),
+            Some(Fault::Flipped) => {
+                let middle = answer.body.len() / 2;
+                answer.body.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 16);
+            }
             Some(Fault::Cut) => answer.cut = Some(answer.body.len() / 2),
             _ => {}
         }
         answer
     }
 
-    /// Lists keys of a bucket, a few at a time.
-    fn list(&self, request: &Request) -> Answer {
-        let parameter = |name: &str| request.query.get(name).map_or("", |value| value);
-        let bucket = format!("{}/", request.path.trim_end_matches('/'));
-        let (prefix, behind) = (parameter("prefix"), parameter("continuation-token"));
-        let keys = self.objects.iter().filter_map(|(path, object)| {
-            let key = path.strip_prefix(&bucket)?;
-            (key.starts_with(prefix) && key > behind).then_some((key, object))
-        });
-        let keys: Vec<_> = keys.collect();
-        let mut text = "<ListBucketResult>".to_owned();
-        let written = self.listed.as_deref().unwrap_or(LISTED);
-        for (key, object) in keys.iter().take(LIST_MAX) {
-            let _ = write!(
-                text,
-                "<Contents><Key>{key}</Key><Size>{}</Size>\
-                 <LastModified>{written}</LastModified><ETag>{}</ETag></Contents>",
-                object.bytes.len(),
-                object.tag.replace('"', "&quot;"),
-            );
-        }
-        if let Some((last, _)) = keys.get(LIST_MAX - 1).filter(|_| keys.len() > LIST_MAX) {
-            let _ = write!(text, "<NextContinuationToken>{last}</NextContinuationToken>");
-        }
-        text += "</ListBucketResult>";
-        Answer::text(text)
-    }
-
-    /// Begins an upload in parts.
-    fn begin(&mut self, request: &Request) -> Answer {
-        self.versions += 1;
-        let id = format!("upload-{}", self.versions);
-        let (path, mark) = (request.path.clone(), request.mark.clone());
-        self.uploads.insert(id.clone(), Begun { path, mark, parts: BTreeMap::new() });
-        Answer::text(format!(
-            "<InitiateMultipartUploadResult><UploadId>{id}</UploadId>\
-             </InitiateMultipartUploadResult>"
-        ))
-    }
-
-    /// Takes a part of an upload, finishes it, or gives it up.
-    fn upload(&mut self, request: &Request) -> Answer {
-        let id = &request.query["uploadId"];
-        let Some(upload) = self.uploads.get_mut(id).filter(|it| it.path == request.path) else {
-            return Answer::error(404, "NoSuchUpload");
-        };
-        match &*request.method {
-            "PUT" => {
-                let number = request.query.get("partNumber").and_then(|it| it.parse().ok());
-                upload.parts.insert(number.unwrap_or(0), request.body.clone());
-                let tag = ("ETag", "\"part\"".to_owned());
-                Answer { status: 200, headers: vec![tag], ..Answer::default() }
-            }
-            "POST" => {
-                let body = String::from_utf8_lossy(&request.body);
-                let named = elements(&body, "PartNumber");
-                let parts = named.map(|number| upload.parts.get(&number.parse().ok()?));
-                let Some(parts) = parts.collect::<Option<Vec<_>>>() else {
-                    return Answer::error(400, "InvalidPart");
-                };
-                let (whole, mark) =
-                    (parts.into_iter().flatten().copied().collect(), upload.mark.clone());
-                self.uploads.remove(id);
-                self.put(&request.path, whole, mark.as_ref());
-                Answer::text(
-                    "<CompleteMultipartUploadResult><ETag>whole</ETag>\
-                     </CompleteMultipartUploadResult>",
-                )
-            }
-            _ => {
-                self.uploads.remove(id);
-                Answer { status: 204, ..Answer::default() }
-            }
-        }
-    }
-
-    /// Takes a block as Azure does, or makes an object of some.
-    fn block(&mut self, request: &Request) -> Answer {
-        let path = request.path.clone();
-        if let Some(name) = request.query.get("blockid") {
-            self.blocks.insert((path, name.clone()), request.body.clone());
-            return Answer { status: 201, ..Answer::default() };
-        }
-        let body = String::from_utf8_lossy(&request.body);
-        let named = elements(&body, "Uncommitted");
-        let blocks = named.map(|name| self.blocks.get(&(path.clone(), name.to_owned())));
-        let Some(blocks) = blocks.collect::<Option<Vec<_>>>() else {
-            return Answer::error(400, "InvalidBlockList");
-        };
-        let whole = blocks.into_iter().flatten().copied().collect();
-        self.blocks.retain(|(other, _), _| *other != path);
-        self.put(&path, whole, request.mark.as_ref())
-    }
-
-    /// Removes the objects of a batch, of which each part is a request of Azure.
-    fn batch(&mut self, request: &Request) -> Answer {
-        let (body, mut number, mut text) =
-            (String::from_utf8_lossy(&request.body), 0, String::new());
-        for line in body.lines().filter_map(|line| line.strip_prefix("DELETE /")) {
-            let path = decoded(line.split(' ').next().unwrap_or_default());
-            let status = if self.objects.remove(&path).is_some() { 202 } else { 404 };
-            let _ = write!(
-                text,
-                "--{BOUNDARY}\r\nContent-Type: application/http\r\nContent-ID: {number}\r\n\r\n\
-                 HTTP/1.1 {status} -\r\n\r\n\r\n"
-            );
-            number += 1;
-        }
-        let kind = format!("multipart/mixed; boundary={BOUNDARY}");
-        let headers = vec![("Content-Type", kind)];
-        Answer { status: 202, headers, ..Answer::text(format!("{text}--{BOUNDARY}--\r\n")) }
+    /// The object that a request copies, if it copies one.
+    fn source(&self, request: &Request) -> Option<Result<Object, Refusal>> {
+        let source = decoded(&request.header("x-amz-copy-source")?);
+        let found = self.objects.get(source.trim_start_matches('/'));
+        Some(found.cloned().ok_or((404, "NoSuchKey")))
     }
 }
 
-/// Text between the parts of an answer to a batch.
-const BOUNDARY: &str = "next";
-
-/// Texts of the elements of a name.
-fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
-    let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (_, behind) = rest.split_once(&begin)?;
-        let (inner, behind) = behind.split_once(&end)?;
-        rest = behind;
-        Some(inner)
-    })
+/// The answer to a request that wants another object than that which is there, or none that is as
+/// old. All objects were written at [`DATE`].
+fn refused(request: &Request, object: &Object) -> Option<Answer> {
+    let is = |tag: &String| *tag == object.tag;
+    let header = |name: &str| request.header(name);
+    if request.if_match.as_ref().is_some_and(|tag| !is(tag)) {
+        return Some(Answer::error(412, "PreconditionFailed"));
+    }
+    if header("if-none-match").as_ref().is_some_and(is) {
+        return Some(Answer { status: 304, ..Answer::default() });
+    }
+    let order = |name: &str| Some(time::of_header(&header(name)?)?.cmp(&time::of_header(DATE)?));
+    if order("if-unmodified-since") == Some(Ordering::Less) {
+        return Some(Answer::error(412, "PreconditionFailed"));
+    }
+    let is_as_old = order("if-modified-since").is_some_and(Ordering::is_ge);
+    is_as_old.then(|| Answer { status: 304, ..Answer::default() })
 }

@@ -8,11 +8,11 @@ use welter_testing::bucket::{BucketServer, Fault, Request};
 use crate::objects::{must, refused, run, text};
 use crate::sandbox::Sandbox;
 
-const RUN: &str = "run pagerank e.tsv --iterations 6 --threads 2 -q -o r.csv \
+pub(crate) const RUN: &str = "run pagerank e.tsv --iterations 6 --threads 2 -q -o r.csv \
                    --checkpoint s3://box/ck --checkpoint-every 1";
 
 /// Edges, a store, and the ranks that are right.
-fn begin() -> (Sandbox, BucketServer, Vec<u8>) {
+pub(crate) fn begin() -> (Sandbox, BucketServer, Vec<u8>) {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
     sandbox.write("e.tsv", text(30_000));
     sandbox.must("run pagerank e.tsv --iterations 6 --threads 2 -q -o expected.csv");
@@ -29,7 +29,7 @@ fn is_manifest(request: &Request) -> bool {
 }
 
 /// Ends a run while it writes its fourth checkpoint; two whole ones are left.
-fn broken_off(sandbox: &Sandbox, server: &BucketServer) {
+pub(crate) fn broken_off(sandbox: &Sandbox, server: &BucketServer) {
     let mut states = 0;
     server.fail(move |request| {
         states += i32::from(is_state(request));
@@ -192,6 +192,7 @@ fn of_two_runs_one_goes_on_and_the_other_ends_without_a_trace() {
 #[test]
 fn other_clouds_keep_checkpoints_too() {
     let (sandbox, server, expected) = begin();
+    server.publish("me");
     let azure = [
         ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
         ("AZURE_STORAGE_ACCOUNT_NAME", "me".into()),

@@ -325,6 +325,9 @@ fn of_two_writers_one_wins_and_the_other_leaves_nothing() {
 #[test]
 fn other_clouds_keep_graphs_too() {
     let (sandbox, server) = begin();
+    for bucket in ["box", "me"] {
+        server.publish(bucket);
+    }
     let google = [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".into())];
     let azure = [
         ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),

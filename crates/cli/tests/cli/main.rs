@@ -7,6 +7,7 @@ mod bipartite;
 mod bombs;
 mod bucket_answers;
 mod bucket_checkpoints;
+mod bucket_faults;
 mod budgets;
 mod cases;
 mod cgroup;

@@ -62,6 +62,7 @@ fn answers_are_those_of_the_files_in_every_format() {
         assert!(info.contains("30"), "{info}");
     }
     assert!(server.take_requests().iter().all(|request| request.signed));
+    server.publish("box");
     let web = format!("run pagerank {}/box/in/e.csv.gz -o - --iterations 5", server.url());
     assert!(must(&sandbox, &server, &web) == expected);
     server.forget_tags();
@@ -147,8 +148,8 @@ fn faults_of_the_store_end_a_run_with_the_name() {
         let bytes = sandbox.read(name).len() as u64;
         for (fault, code, said) in [
             (Fault::Status(500), 74, "the server answered 500"),
-            (Fault::Replaced(text(9).into()), 65, "was replaced while it was read"),
-            (Fault::Removed, 65, "was removed while it was read"),
+            (Fault::Replaced(text(9).into()), 74, "was replaced while it was read"),
+            (Fault::Removed, 74, "was removed while it was read"),
         ] {
             server.put(&path, sandbox.read(name));
             let fault = fault.clone();
@@ -163,6 +164,34 @@ fn faults_of_the_store_end_a_run_with_the_name() {
             server.fail(|_| None);
         }
     }
+}
+
+#[test]
+fn a_wrong_secret_ends_a_command_before_it_begins() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    sandbox.write("e.tsv", text(300));
+    server.put("box/e.tsv", text(300));
+    must(&sandbox, &server, "ingest e.tsv -q -o s3://box/graph");
+    let before = server.paths();
+    let said = "access is denied (the server answered 403 Forbidden SignatureDoesNotMatch); set \
+                the variables of the environment that say who you are";
+    for (line, code, name) in [
+        ("run wcc s3://box/e.tsv", 74, "s3://box/e.tsv: "),
+        ("run wcc 's3://box/*.tsv'", 74, "s3://box/"),
+        ("run wcc s3://box/graph", 74, "s3://box/graph"),
+        ("check s3://box/graph", 74, "s3://box/graph/manifest: "),
+        ("run wcc e.tsv -o s3://box/r.csv", 73, "s3://box/r.csv: cannot create it: "),
+        ("ingest e.tsv -q -o s3://box/new", 74, "s3://box/new/manifest: "),
+        ("resume s3://box/run", 74, "s3://box/run/checkpoint: "),
+    ] {
+        let mut command = command(&sandbox, &server, line);
+        command.env("AWS_SECRET_ACCESS_KEY", "other");
+        let ended = Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        let names_it = ended.stderr.contains(name) && ended.stderr.contains(said);
+        assert!(names_it && !ended.stderr.contains("other"), "{line}: {}", ended.stderr);
+    }
+    assert_eq!(server.paths(), before);
 }
 
 /// A run of which checkpoints are left.

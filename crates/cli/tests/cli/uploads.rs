@@ -73,6 +73,9 @@ fn edges_are_those_of_the_files_in_every_format() {
 fn other_clouds_take_results_too() {
     let (sandbox, server) = begin();
     sandbox.must("generate rmat 17 -o g.u32");
+    for bucket in ["box", "me"] {
+        server.publish(bucket);
+    }
     let google = [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".into())];
     let azure = [
         ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),

@@ -174,7 +174,7 @@ fn files_that_change_while_they_are_read_are_refused() {
     witness.check().unwrap();
     fs::write(&path, "1 2\n2 3\n").unwrap();
     let said = witness.check().unwrap_err();
-    assert_eq!(said.kind(), FailureKind::Input);
+    assert_eq!(said.kind(), FailureKind::Storage);
     assert!(said.to_string().contains("had 4 bytes when it was opened and has 8 now"), "{said}");
     let witness = Source::open(&path, None).unwrap().witness().unwrap();
     let other = directory.path().join("f.txt");

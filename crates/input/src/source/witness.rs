@@ -78,7 +78,7 @@ impl Witness {
             )
         };
         let what = format!("{what}; read it again when nothing writes to it");
-        Err(InputError::content(&self.name, what))
+        Err(InputError::Changed { file: self.name.clone(), what })
     }
 }
 
