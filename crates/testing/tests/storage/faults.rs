@@ -49,7 +49,13 @@ fn for_each_call(
             _ => way.by_spill(),
         };
         let io = IoOptions { mode, direct, ..IoOptions::default() };
-        let codecs = [Compression::Zstd, Compression::None, Compression::Lz4];
+        let codecs = [
+            Compression::Zstd,
+            Compression::None,
+            Compression::Lz4,
+            Compression::Zlib,
+            Compression::Snappy,
+        ];
         let compression = codecs[nth as usize % codecs.len()].into();
         let way = Way { io, compression, ..way };
         let came = way.with_faults(&faults).run(task, input());
