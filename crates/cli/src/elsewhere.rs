@@ -1,5 +1,5 @@
-//! Buckets as the place of kept graphs: what the engine asks of files that lie elsewhere, answered
-//! with objects.
+//! Buckets as the place of kept graphs, and web servers as that of copies of them: what the engine
+//! asks of files that lie elsewhere, answered with objects.
 //!
 //! Invariant: an object that is another one than when this process first read it is an error that
 //! names it, since it is opened once and each request states its entity tag. Tested by
@@ -31,22 +31,34 @@ pub(crate) struct Elsewhere {
     objects: Mutex<BTreeMap<PathBuf, Object>>,
 }
 
-/// The bucket that a directory lies in, if it is the URL of one, as a place of graphs.
+/// The bucket that a directory lies in, if it is the URL of one, as a place that graphs, rates and
+/// checkpoints are written to.
 pub(crate) fn of(directory: &Path) -> Result<Option<Arc<dyn Remote>>, Failure> {
-    let Some(location) = Location::of(directory) else { return Ok(None) };
-    let failed = |error: ObjectError| Failure::usage(error.to_string());
-    let location = location.map_err(failed)?;
-    if location.scheme == Scheme::Web {
-        let what = format!("{location}: a graph is kept in a directory or a bucket");
-        return Err(Failure::usage(what).hint("name one of s3://, az:// or gs://"));
+    if is_web(directory) {
+        let what = format!("{}: nothing is written to a web server", directory.display());
+        let hint = "name a directory of this machine, or one of s3://, az:// or gs://";
+        return Err(Failure::usage(what).hint(hint));
     }
-    let bucket = Bucket::of(&location).map_err(failed)?;
+    to_read(directory)
+}
+
+/// Whether it is the URL of a web server, which is only read.
+pub(crate) fn is_web(path: &Path) -> bool {
+    matches!(Location::of(path), Some(Ok(at)) if at.scheme == Scheme::Web)
+}
+
+/// The bucket or web server that a file or a directory lies on, if it is the URL of one, for who
+/// only reads.
+pub(crate) fn to_read(path: &Path) -> Result<Option<Arc<dyn Remote>>, Failure> {
+    let Some(location) = Location::of(path) else { return Ok(None) };
+    let failed = |error: ObjectError| Failure::usage(error.to_string());
+    let bucket = Bucket::of(&location.map_err(failed)?).map_err(failed)?;
     Ok(Some(Arc::new(Elsewhere { bucket, objects: Mutex::default() })))
 }
 
 /// How files of a directory are read, wherever it is.
 pub(crate) fn io(directory: &Path) -> Result<IoOptions, Failure> {
-    Ok(IoOptions { remote: of(directory)?, ..IoOptions::default() })
+    Ok(IoOptions { remote: to_read(directory)?, ..IoOptions::default() })
 }
 
 /// The directory without what may stand at its end.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use welter_engine::kept::{
-    self, Checked, KeepOptions, Manifest, OrphanedObjects, Staging, StaleStaging,
+    self, Checked, KeepOptions, Manifest, OrphanedObjects, Staging, StaleStaging, Target,
 };
-use welter_engine::plan::{FrontierMode, IndexMode, Layout, human_bytes};
+use welter_engine::plan::{Device, FrontierMode, IndexMode, Layout, Measured, human_bytes};
 use welter_input::ReadOptions;
 use welter_objects::{Location, Upload};
 use welter_store::StoreError;
+use welter_store::frame::Compression;
 use welter_store::io::{IoOptions, Remote};
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
@@ -136,9 +137,9 @@ pub(crate) fn keep(
         ends: false,
     };
     let (disks, io) = (disks.disks.clone(), IoOptions::default());
-    let options = |directory| KeepOptions { directory, disks, io, graph: None };
+    let options = |directory, target| KeepOptions { directory, disks, io, target, graph: None };
     let Some(remote) = elsewhere::of(directory)? else {
-        return session.keep(&wanted, &options(directory.to_owned()));
+        return session.keep(&wanted, &options(directory.to_owned(), None));
     };
     // A user who may not list or remove them may keep a graph all the same.
     let target = elsewhere::trimmed(directory);
@@ -146,7 +147,10 @@ pub(crate) fn keep(
     // A graph is made on this machine, and goes to the bucket as soon as it is whole.
     let scratch = session.resources.scratch().into_iter().next().unwrap_or_default();
     let (staging, leftovers) = Staging::begin(&scratch)?;
-    let (_, _, mut notes) = session.keep(&wanted, &options(staging.graph()))?;
+    let options = options(staging.graph(), Some(Target::new(&remote, &target)));
+    let (made, _, mut notes) = session.keep(&wanted, &options)?;
+    let found = options.target.and_then(|target| target.device());
+    notes.extend(found.map(|device| chosen(&device, made.compression)));
     if left.removed > 0 {
         let objects = counted(left.removed, "object", "objects");
         notes.push(format!("removed {objects} there, which an ingest left that did not end"));
@@ -154,6 +158,20 @@ pub(crate) fn keep(
     let kept = open(&staging.graph())?;
     let manifest = kept.send(&remote, &target, &session.progress)?;
     Ok((manifest, leftovers, notes))
+}
+
+/// How fast a bucket is, and how edges are compressed in it therefore.
+fn chosen(bucket: &Device, compression: Compression) -> String {
+    let [takes, gives] = [bucket.write, bucket.read].map(|rate| human_bytes(rate) + "/s");
+    let how = match bucket.measured {
+        Measured::Probe => "by its probe",
+        Measured::AtStart => "by a short look",
+    };
+    let lie = match compression {
+        Compression::None => "are not compressed".to_owned(),
+        codec => format!("are compressed by {}", codec.name()),
+    };
+    format!("the bucket takes {takes} and gives {gives}, {how}: edges {lie} there")
 }
 
 /// Reads a graph into a directory.

@@ -6,9 +6,10 @@ use welter_engine::EngineError;
 use welter_engine::kept::{self, KeptGraph, Manifest};
 use welter_input::IdKind;
 use welter_input::source::says_format;
-use welter_objects::{Location, Scheme};
+use welter_objects::Location;
 use welter_progress::FailureKind;
 use welter_store::StoreError;
+use welter_store::io::IoOptions;
 
 use crate::args::{EdgeCacheAt, InputArgs};
 use crate::elsewhere;
@@ -17,20 +18,24 @@ use crate::local;
 
 /// The kept graph among some inputs, if there is one, and how the user named it.
 ///
-/// Of a bucket it is asked whether there is a manifest, where one input is named and its name does
-/// not say that it is a file.
+/// A bucket or a web server is asked whether there is a manifest, where one input is named and its
+/// name does not say that it is a file.
 pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, KeptGraph)>, Failure> {
     if let Some(input) = inputs.iter().find(|input| kept::is_kept(input)) {
         return Ok(Some((input, open(input)?)));
     }
     let [input] = inputs else { return Ok(None) };
     match Location::of(input) {
-        Some(Ok(at)) if at.scheme != Scheme::Web && may_be_graph(input, &at.key) => {}
+        Some(Ok(at)) if may_be_graph(input, &at.key) => {}
         _ => return Ok(None),
     }
     let io = elsewhere::io(input)?;
-    match KeptGraph::open(&elsewhere::trimmed(input), &io) {
+    match open_elsewhere(input, &io) {
         Ok(kept) => Ok(Some((input, kept))),
+        // Some web servers answer with a page to whatever they are asked for.
+        Err(EngineError::Store(
+            StoreError::Damaged { offset: 0, .. } | StoreError::Ended { .. },
+        )) if elsewhere::is_web(input) => Ok(None),
         // A user who may not list a bucket does not learn that an object is not there; reading it
         // as a file says what is wrong, if that is refused too.
         Err(EngineError::Store(StoreError::Missing { .. } | StoreError::Remote { .. })) => Ok(None),
@@ -43,11 +48,17 @@ fn may_be_graph(input: &Path, key: &str) -> bool {
     !key.contains(['*', '?', '[']) && !key.trim_matches('/').is_empty() && !says_format(input)
 }
 
+/// Opens a graph in a bucket, or a copy of one on a web server.
+fn open_elsewhere(directory: &Path, io: &IoOptions) -> Result<KeptGraph, EngineError> {
+    let open = if elsewhere::is_web(directory) { KeptGraph::open_copy } else { KeptGraph::open };
+    open(&elsewhere::trimmed(directory), io)
+}
+
 /// Opens a directory that a user named as a kept graph.
 pub(crate) fn open(directory: &Path) -> Result<KeptGraph, Failure> {
     let io = elsewhere::io(directory)?;
     if io.remote.is_some() {
-        return KeptGraph::open(&elsewhere::trimmed(directory), &io).map_err(|error| match error {
+        return open_elsewhere(directory, &io).map_err(|error| match error {
             EngineError::Store(StoreError::Missing { .. }) => not_here(directory),
             error => error.into(),
         });

@@ -5,15 +5,18 @@ mod measured;
 mod page;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use welter_engine::EngineError;
 use welter_engine::kept::{KeptGraph, is_kept};
 use welter_objects::Location;
 use welter_output::write_file;
 use welter_progress::Progress;
-use welter_store::io::IoOptions;
+use welter_store::StoreError;
+use welter_store::io::{IoOptions, Remote};
 use welter_store::probe::{Probe, ProbeOptions};
 
 use measured::Measured;
@@ -31,8 +34,8 @@ use crate::stdout::{is_stdout, print};
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Directories on the devices in question, or URLs of folders in buckets, side by side.
-    /// Directories keep the rates, with which runs on a graph or with --scratch there are planned
+    /// Directories on the devices in question, or URLs of folders in buckets or of web files, side
+    /// by side. They keep the rates, with which runs on a graph or with --scratch there are planned
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Measure all directories together, as one run that is striped over them
@@ -101,17 +104,31 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
     let options = ProbeOptions { bytes: args.bytes, time, ..ProbeOptions::default() };
     let began = Instant::now();
     if let [url] = target
+        && elsewhere::is_web(url)
+        && let Some(remote) = elsewhere::to_read(url)?
+    {
+        let (probe, latency) = Probe::measure_file(&*remote, url, &options, progress)?;
+        let (directories, took) = (target.to_vec(), began.elapsed());
+        return Ok(Measured { directories, probe, latency, took, kept: false });
+    }
+    if let [url] = target
         && let Some(remote) = elsewhere::of(url)?
     {
         let folder = elsewhere::trimmed(url);
         let found = Probe::measure_elsewhere(&*remote, &folder, &options, progress);
         let (probe, latency) = found?;
+        let kept = keep_elsewhere(&folder, &remote, &probe)?;
         let (directories, took) = (target.to_vec(), began.elapsed());
-        return Ok(Measured { directories, probe, latency, took, kept: false });
+        return Ok(Measured { directories, probe, latency, took, kept });
     }
-    let (probe, latency) = Probe::measure(target, &options, progress)?;
+    // A graph is measured on all its disks, which are read together.
+    let directories = match target {
+        [graph] if is_kept(graph) => KeptGraph::open(graph, &IoOptions::default())?.directories(),
+        directories => directories.to_vec(),
+    };
+    let (probe, latency) = Probe::measure(&directories, &options, progress)?;
     let kept = keep(target, &probe)?;
-    Ok(Measured { directories: target.to_vec(), probe, latency, took: began.elapsed(), kept })
+    Ok(Measured { directories, probe, latency, took: began.elapsed(), kept })
 }
 
 /// Keeps what was measured with a kept graph, if it was the directory of one, else in the
@@ -127,14 +144,34 @@ fn keep(directories: &[PathBuf], probe: &Probe) -> Result<bool, Failure> {
     Ok(false)
 }
 
+/// Keeps what was measured of a folder of a bucket: with the graph, if that is kept there, else in
+/// the folder. Whether it was a graph.
+fn keep_elsewhere(folder: &Path, remote: &Arc<dyn Remote>, probe: &Probe) -> Result<bool, Failure> {
+    let io = IoOptions { remote: Some(Arc::clone(remote)), ..IoOptions::default() };
+    match KeptGraph::open(folder, &io) {
+        Ok(kept) => kept.keep_rates(probe)?,
+        // A store that may not be listed does not say that there is no graph.
+        Err(EngineError::Store(StoreError::Missing { .. } | StoreError::Remote { .. })) => {
+            probe.keep_elsewhere(&**remote, folder)?;
+            return Ok(false);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(true)
+}
+
 /// Findings about a target, for people.
 fn target_text(measured: &Measured) -> String {
     let cache = measured.cache();
     let head = format!("{}: {cache}, measured in {}", measured.name(), seconds(measured.took));
-    let kept =
-        if measured.kept { "with the graph: its runs" } else { "there: runs with --scratch there" };
+    let kept = match measured.kept {
+        true => "with the graph: its runs",
+        false if measured.is_elsewhere() => "there: runs on graphs below, and ingests into them,",
+        false => "there: runs with --scratch there",
+    };
     let rates = table::of(&measured.probe, measured.latency);
-    if measured.is_elsewhere() {
+    if measured.probe.write.is_empty() {
+        // Nothing is written to a web server, rates neither.
         return format!("{head}\n\n{rates}");
     }
     format!("{head}\n\n{rates}kept {kept} are planned with that\n")

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use welter_engine::Machine;
 use welter_engine::kept::{self, Checked, KeepOptions, KeptGraph, Manifest, StaleStaging};
-use welter_engine::plan::{self, Device, Plan, Shape};
+use welter_engine::plan::{self, Device, Plan, Settings, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
@@ -292,8 +292,10 @@ impl Session {
             self.load(wanted.source, wanted.options.clone())?;
         let reading = wanted.reading(undirected);
         let shape = wanted.shape(&*edges, reading);
+        let device = self.device_of(options);
         let plan = plan::within(self.budget(), |budget| {
             let settings = kept::settings(&self.settings(wanted, ids.bytes(), budget));
+            let settings = Settings { device, ..settings };
             self.granted(Plan::new(shape, wanted.layout, &settings, &self.machine), budget)
         })?;
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;

@@ -13,7 +13,7 @@ use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 mod lists;
 mod message;
@@ -91,6 +91,8 @@ struct State {
     listed: Option<String>,
     /// Buckets that need no signature.
     public: BTreeSet<String>,
+    /// Bytes a second of all connections together, and until when what was moved takes.
+    link: Option<(u64, Instant)>,
 }
 
 #[derive(Clone)]
@@ -209,6 +211,11 @@ impl BucketServer {
         lock(&self.state).untagged = true;
     }
 
+    /// Moves this many bytes a second from now on, of bodies of all connections together.
+    pub fn slow_down(&self, bytes_per_second: u64) {
+        lock(&self.state).link = Some((bytes_per_second, Instant::now()));
+    }
+
     /// Makes these faults from now on.
     pub fn fail(&self, faults: impl FnMut(&Request) -> Option<Fault> + Send + 'static) {
         lock(&self.state).faults = Some(Box::new(faults));
@@ -241,7 +248,13 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
         if let Some(Fault::Silent(time)) = fault {
             thread::sleep(time);
         }
-        let answer = lock(state).answer(&request, fault.as_ref());
+        let (answer, pause) = {
+            let mut state = lock(state);
+            let answer = state.answer(&request, fault.as_ref());
+            let pause = state.pause(request.body.len() + answer.body.len());
+            (answer, pause)
+        };
+        thread::sleep(pause);
         if let Some(Fault::Late(time)) = fault {
             thread::sleep(time);
         }
@@ -277,6 +290,14 @@ impl State {
         self.objects.insert(path.to_owned(), object);
         let headers = vec![("ETag", tag), ("Last-Modified", DATE.to_owned())];
         Answer { status: 200, headers, ..Answer::default() }
+    }
+
+    /// How long it is until these bytes have come over the link, behind those before.
+    fn pause(&mut self, bytes: usize) -> Duration {
+        let Some((rate, until)) = &mut self.link else { return Duration::ZERO };
+        let (now, takes) = (Instant::now(), Duration::from_secs_f64(bytes as f64 / *rate as f64));
+        *until = now.max(*until) + takes;
+        *until - now
     }
 
     fn answer(&mut self, request: &Request, fault: Option<&Fault>) -> Answer {

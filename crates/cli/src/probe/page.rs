@@ -80,7 +80,9 @@ fn section(measured: &Measured) -> String {
     let mut html = format!("<h2>{}</h2>\n<p>Measured {cache}.</p>\n", escaped(&measured.name()));
     html.push_str("<div class=\"charts\">\n");
     html.push_str(&chart("Reading, MB/s", &axis(), &by_depth(&probe.read)));
-    html.push_str(&chart("Writing, MB/s", &axis(), &by_depth(&probe.write)));
+    if !probe.write.is_empty() {
+        html.push_str(&chart("Writing, MB/s", &axis(), &by_depth(&probe.write)));
+    }
     html.push_str("</div>\n<ul>\n");
     for line in findings(probe, measured.latency) {
         let _ = writeln!(html, "<li>{}</li>", escaped(&line));
@@ -88,7 +90,9 @@ fn section(measured: &Measured) -> String {
     html.push_str("</ul>\n<details><summary>All rates</summary>\n");
     let by = "MB/s, by requests at a time";
     html.push_str(&table(&format!("Reading, {by}"), &probe.read, probe.best_read()));
-    html.push_str(&table(&format!("Writing, {by}"), &probe.write, probe.best_write()));
+    if !probe.write.is_empty() {
+        html.push_str(&table(&format!("Writing, {by}"), &probe.write, probe.best_write()));
+    }
     html + "</details>\n"
 }
 

@@ -41,6 +41,9 @@ pub(super) fn of(probe: &Probe, latency: Latency) -> String {
     for (doing, rates, best) in
         [("reading", &probe.read, probe.best_read()), ("writing", &probe.write, probe.best_write())]
     {
+        if rates.is_empty() {
+            continue;
+        }
         text.push_str(&grid(doing, rates, best));
         text.push('\n');
     }
@@ -106,12 +109,13 @@ pub(super) fn side_by_side(all: &[Measured]) -> String {
     for one in all {
         let [read, write] = [one.probe.best_read(), one.probe.best_write()];
         let rate = |best: &Option<Rate>| best.as_ref().map_or(String::new(), megabytes);
-        let busy = |best: &Option<Rate>| best.as_ref().map_or(0.0, Rate::processor_seconds);
+        let seconds = |rate: &Rate| format!("{:.2}", rate.processor_seconds());
+        let busy = |best: &Option<Rate>| best.as_ref().map_or("-".to_owned(), seconds);
         let name = one.name();
         let width = width.max(12);
         let _ = writeln!(
             text,
-            "{name:width$}  {:>11}  {:>12}  {:>14.3}  {:.2}, {:.2}",
+            "{name:width$}  {:>11}  {:>12}  {:>14.3}  {}, {}",
             rate(&read),
             rate(&write),
             one.latency.median.as_secs_f64() * 1e3,

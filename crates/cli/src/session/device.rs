@@ -3,6 +3,9 @@
 //!
 //! Rates that are kept only make a run faster or slower, so damaged ones are said and left.
 
+use std::path::{Path, PathBuf};
+
+use welter_engine::kept::KeepOptions;
 use welter_engine::plan::{Device, Measured, Plan};
 use welter_store::io::IoOptions;
 use welter_store::probe::Probe;
@@ -24,7 +27,25 @@ impl Session {
 
     /// The device by the rates that a probe kept.
     fn kept_device(&self) -> Option<Device> {
-        match Probe::kept_beside(&self.resources.scratch()) {
+        self.device_at(&self.resources.scratch())
+    }
+
+    /// The device that a graph is written to, by the rates that a probe kept of the directories it
+    /// will lie in.
+    pub(super) fn device_of(&self, options: &KeepOptions) -> Option<Device> {
+        if options.target.is_some() {
+            // It is made among temporary files.
+            return self.device();
+        }
+        let above = options.directory.parent().filter(|parent| *parent != Path::new(""));
+        let above = above.unwrap_or(Path::new(".")).to_owned();
+        let directories: Vec<PathBuf> =
+            [above].into_iter().chain(options.disks.iter().cloned()).collect();
+        self.device_at(&directories)
+    }
+
+    fn device_at(&self, directories: &[PathBuf]) -> Option<Device> {
+        match Probe::kept_beside(directories) {
             Ok(found) => found.and_then(|(probe, _)| Device::of(&probe, Measured::Probe)),
             Err(error) => {
                 self.say(&format!("note: rates of the probe are not used: {error}"));

@@ -3,7 +3,11 @@
 use std::fs;
 
 use serde_json::Value;
+use welter_store::probe::{Probe, Rate};
+use welter_testing::bucket::BucketServer;
 
+use crate::graphs::object;
+use crate::objects::{must, run};
 use crate::sandbox::Sandbox;
 
 const COMPRESSIONS: [&str; 5] = ["none", "zstd", "lz4", "snappy", "zlib"];
@@ -94,5 +98,69 @@ fn forecasts_know_what_compression_saves_and_costs() {
         assert!(plan.contains(" of the bytes of edges") && plan.contains(" read an iteration"));
         assert!(plan.contains(&format!("measured here, a core: {codec} takes ")), "{plan}");
         assert!(plan.contains("\nprice     "), "{plan}");
+    }
+}
+
+#[test]
+fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.slow_down(4_000_000);
+    let ingest = |more: &str| {
+        let line = format!("ingest rmat:17 --encoding packed -o s3://box/{more}");
+        let ended = run(&sandbox, &server, &line);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended.stderr
+    };
+    let said = ingest("slow --compression auto");
+    assert!(said.contains("note: the bucket takes ") && said.contains("by a short look"), "{said}");
+    assert!(said.contains("edges are compressed by zstd there"), "{said}");
+    let zstd = server.get(&object(&server, "edges-0")).unwrap().len();
+    let checked = must(&sandbox, &server, "check s3://box/slow");
+    assert!(checked.starts_with("s3://box/slow: whole; "), "{checked}");
+    // The objects of the look are gone.
+    let names = ["/manifest", "/edges-0", "/chunks", "/cuts", "/degrees", "/vertices"];
+    let is_known = |path: &String| names.iter().any(|name| path.ends_with(name));
+    assert!(server.paths().iter().all(is_known), "{:?}", server.paths());
+    let folders: std::collections::BTreeSet<_> =
+        server.paths().iter().map(|path| path.matches('/').count()).collect();
+    assert_eq!(folders.len(), 2, "{:?}", server.paths());
+    must(&sandbox, &server, "remove s3://box/slow");
+    // A codec that is said is not looked for.
+    let said = ingest("slow --compression none");
+    assert!(!said.contains("the bucket takes"), "{said}");
+    let none = server.get(&object(&server, "edges-0")).unwrap().len();
+    assert!(zstd < none - none / 10, "{zstd}, {none}");
+}
+
+#[test]
+fn what_a_probe_kept_of_a_bucket_decides() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    for (folder, rate, codec) in
+        [("fast", 20e9, "not compressed"), ("slow", 2e6, "compressed by zstd")]
+    {
+        let rate =
+            Rate { request_bytes: 1 << 20, depth: 4, bytes_per_second: rate, processor_share: 0.1 };
+        let probe = Probe { read: vec![rate], write: vec![rate], direct: true };
+        probe.keep_beside(&[sandbox.path().to_owned()]).unwrap();
+        server.put(&format!("{folder}/.welter-rates"), sandbox.read(".welter-rates"));
+        server.take_requests();
+        let line =
+            format!("ingest rmat:17 --encoding packed --compression auto -o s3://{folder}/a/graph");
+        let ended = run(&sandbox, &server, &line);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let said = format!("by its probe: edges are {codec} there");
+        assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+        // Nothing is looked at then.
+        let puts = |name: &str| {
+            let all = server.take_requests().into_iter();
+            all.filter(|it| it.method == "PUT" && it.path.ends_with(name)).count()
+        };
+        assert_eq!(puts("/edges-1"), 0);
+        let plan = must(
+            &sandbox,
+            &server,
+            &format!("explain pagerank s3://{folder}/a/graph --edge-memory 0"),
+        );
+        assert!(plan.contains("an iteration, after what the probe found"), "{plan}");
     }
 }

@@ -121,3 +121,18 @@ fn a_graph_in_a_bucket_is_removed() {
     must(&sandbox, &server, "remove s3://box/graph/");
     assert_eq!(server.paths(), [""; 0]);
 }
+
+#[test]
+fn a_probe_of_a_graph_is_of_all_its_disks() {
+    let sandbox = with_disks();
+    sandbox.must("ingest rmat:10 -q -o graph --disk a --disk b");
+    let text = sandbox.must("probe graph --bytes 2MiB --seconds 1 --json - -q");
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let target = &found["targets"][0];
+    let here = fs::canonicalize(sandbox.path()).unwrap();
+    let [a, b] = ["a", "b"].map(|disk| here.join(disk));
+    assert_eq!(target["directories"], serde_json::json!(["graph", a, b]));
+    assert_eq!(target["kept"], true);
+    assert!(names(&sandbox, "graph").contains(&"rates".to_owned()));
+    assert_eq!([names(&sandbox, "a").len(), names(&sandbox, "b").len()], [1, 1]);
+}

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use welter_testing::bucket::{BucketServer, Fault};
 
+use crate::graphs;
 use crate::objects::{must, refused};
 use crate::sandbox::Sandbox;
 
@@ -121,11 +122,14 @@ fn a_bucket_is_measured_beside_a_directory() {
     let text = must(&sandbox, &server, &format!("probe s3://box/there . {small}"));
     assert!(text.starts_with("s3://box/there: by requests for objects, measured in "), "{text}");
     assert!(text.contains("\nside by side") && text.contains("first byte: "), "{text}");
-    assert_eq!(server.paths(), before);
+    let said = "kept there: runs on graphs below, and ingests into them, are planned with that\n";
+    assert!(text.contains(said), "{text}");
+    assert_eq!(server.paths(), ["box/there/.welter-rates", "box/there/mine"]);
     let found: Value = serde_json::from_slice(&sandbox.read("out.json")).unwrap();
     for direction in ["read", "write"] {
         let rates = found["targets"][0][direction].as_array().unwrap();
-        assert_eq!(rates[0]["request_bytes"], 65_536);
+        assert_eq!(rates[0]["request_bytes"], 4096);
+        assert!(rates.last().unwrap()["request_bytes"].as_u64().unwrap() <= 262_144);
         assert!(rates.iter().all(|rate| rate["bytes_per_second"].as_f64().unwrap() > 0.0));
     }
     let said = refused(&sandbox, &server, "probe s3://box/there . --together", 2);
@@ -133,5 +137,72 @@ fn a_bucket_is_measured_beside_a_directory() {
     server.fail(|request| (request.method == "PUT").then_some(Fault::Status(403)));
     let said = refused(&sandbox, &server, "probe s3://box/there --seconds 1", 74);
     assert!(said.contains("s3://box/there/welter-probe-"), "{said}");
-    assert_eq!(server.paths(), before);
+    assert_eq!(server.paths().len(), before.len() + 1);
+}
+
+#[test]
+fn a_graph_in_a_bucket_keeps_its_rates() {
+    let (sandbox, server) = graphs::begin();
+    let run = "run pagerank s3://box/a/graph --iterations 3 --edge-memory 0 -q -o -";
+    let expected = must(&sandbox, &server, run);
+    let explained = || must(&sandbox, &server, "explain pagerank s3://box/a/graph --edge-memory 0");
+    assert!(!explained().contains("what the probe found"), "{}", explained());
+    let probe = "probe s3://box/a/graph --bytes 300KiB --seconds 1 -q";
+    let text = must(&sandbox, &server, probe);
+    assert!(text.ends_with("\nkept with the graph: its runs are planned with that\n"), "{text}");
+    assert!(server.paths().contains(&"box/a/graph/rates".to_owned()));
+    assert!(explained().contains("an iteration, after what the probe found"), "{}", explained());
+    assert_eq!(must(&sandbox, &server, run), expected);
+    let checked = must(&sandbox, &server, "check s3://box/a/graph");
+    assert_eq!(checked.lines().count(), 1, "{checked}");
+    // A user who may only read runs all the same, also where rates are refused.
+    for hidden in [false, true] {
+        server.fail(move |request| {
+            let refused = request.method != "GET" && request.method != "HEAD";
+            let is_rates = hidden && request.path.ends_with("rates");
+            (refused || is_rates).then_some(Fault::Status(403))
+        });
+        assert_eq!(must(&sandbox, &server, run), expected);
+        assert_eq!(explained().contains("what the probe found"), !hidden);
+    }
+    let said = refused(&sandbox, &server, probe, 74);
+    assert!(said.contains("access is denied"), "{said}");
+    server.fail(|_| None);
+    // Damage of what belongs to the graph is an error, as in a directory.
+    let mut bytes = server.get("box/a/graph/rates").unwrap();
+    bytes[40] ^= 1;
+    server.put("box/a/graph/rates", bytes);
+    let said = refused(&sandbox, &server, run, 70);
+    assert!(said.contains("s3://box/a/graph/rates"), "{said}");
+    must(&sandbox, &server, "remove s3://box/a/graph");
+    assert_eq!(server.paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_web_file_is_read_and_nothing_is_written() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.put("box/edges.bin", vec![7; 3 << 20]);
+    server.put("box/short", "a");
+    let small = "--seconds 1 --json out.json --html out.html";
+    let text = must(&sandbox, &server, &format!("probe {}/box/edges.bin . {small}", server.url()));
+    assert!(text.contains("by requests for objects, measured in "), "{text}");
+    let (web, _) = text.split_once("\n.: ").unwrap();
+    assert!(web.contains("best reads: ") && !web.contains("writing"), "{web}");
+    assert!(!web.contains("kept"), "{web}");
+    assert!(server.take_requests().iter().all(|request| request.method == "GET"));
+    let found: Value = serde_json::from_slice(&sandbox.read("out.json")).unwrap();
+    let target = &found["targets"][0];
+    assert_eq!((&target["write"], &target["best_write"]), (&Value::Array(vec![]), &Value::Null));
+    let rates = target["read"].as_array().unwrap();
+    assert_eq!(rates[0]["request_bytes"], 4096);
+    assert!(rates.iter().all(|rate| rate["request_bytes"].as_u64().unwrap() <= 2 << 20));
+    let page = String::from_utf8(sandbox.read("out.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 5);
+    for (name, code, said) in
+        [("short", 2, "has 1 bytes"), ("none", 66, "no such"), ("", 2, "expected an object")]
+    {
+        let line = format!("probe {}/box/{name}", server.url());
+        let stderr = refused(&sandbox, &server, &line, code);
+        assert!(stderr.contains(said), "{stderr}");
+    }
 }

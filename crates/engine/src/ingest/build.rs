@@ -32,6 +32,7 @@ use crate::edges::tiles::TileWriter;
 use crate::ingest::marks::Marks;
 use crate::ingest::partition::{Overflow, Partition, partition};
 use crate::ingest::survey::{self, Survey};
+use crate::ingest::target::Target;
 use crate::kernels::cuts::Cuts;
 use crate::kernels::record::{BothWays, Narrow, Waiting, Wide, WideWeighted};
 use crate::kernels::vertices::Vertices;
@@ -82,10 +83,12 @@ impl Graph {
 }
 
 /// Where the chunks of a graph go that is kept.
-pub(crate) struct Keeping {
+pub(crate) struct Keeping<'a> {
     pub(crate) volume: Arc<Volume>,
     /// The device that they lie on.
     pub(crate) storage: Storage,
+    /// Where in a bucket they go from there, and the folder of them there, if they do.
+    pub(crate) target: Option<(&'a Target, std::path::PathBuf)>,
     /// The number of the graph.
     pub(crate) graph: u64,
 }
@@ -96,7 +99,7 @@ pub(crate) fn ingest(
     ids: &IdMap,
     reading: Reading,
     plan: &Plan,
-    keeping: Option<&Keeping>,
+    keeping: Option<&Keeping<'_>>,
     workers: &Workers,
     progress: &Progress,
 ) -> Result<Graph, EngineError> {
@@ -111,7 +114,7 @@ pub(crate) fn ingest(
     drop(stream);
     // Room that bins have taken of storage is part of what was planned for.
     let taken = volumes.as_ref().map_or(0, |volumes| volumes.bins.bytes());
-    let plan = &counted(plan, vertices.count(), keeping, workers, taken)?;
+    let plan = &counted(plan, vertices.count(), keeping, (workers, progress), taken)?;
     // Fewer vertices than there might have been may be a reason to go another way.
     workers.storage().map_or(Ok(()), |storage| storage.check_room(plan.disk_bytes(), taken))?;
     let partitions = plan.partitions(grid.stripes.len(), grid.groups.len());
@@ -191,17 +194,18 @@ fn make_room(
 fn counted(
     plan: &Plan,
     vertices: u64,
-    keeping: Option<&Keeping>,
-    workers: &Workers,
+    keeping: Option<&Keeping<'_>>,
+    (workers, progress): (&Workers, &Progress),
     taken: u64,
 ) -> Result<Plan, EngineError> {
     plan.counted(vertices, |bytes| match workers.storage() {
         Some(storage) => {
             let of_chunks = keeping.map_or(storage, |keeping| &keeping.storage);
             let throughput = of_chunks.throughput(bytes, workers.threads(), workers.arena())?;
-            let throughput = match keeping {
-                None => plan.at_rates_of_device(throughput),
-                Some(_) => throughput,
+            let throughput = plan.at_rates_of_device(throughput);
+            let throughput = match keeping.and_then(|keeping| keeping.target.as_ref()) {
+                Some((target, folder)) => target.sent(folder, throughput, (bytes, progress))?,
+                None => throughput,
             };
             Ok((throughput, storage.free_bytes()? + taken))
         }
@@ -257,7 +261,7 @@ impl Volumes {
     fn new(
         plan: &Plan,
         storage: Option<&Storage>,
-        keeping: Option<&Keeping>,
+        keeping: Option<&Keeping<'_>>,
     ) -> Result<Option<Self>, EngineError> {
         if plan.storage().is_none() {
             return Ok(None);

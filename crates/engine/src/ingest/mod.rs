@@ -5,6 +5,7 @@
 //! | `survey`, `marks` | a sample of the edges; which slots are vertices |
 //! | `partition` | edges to the bins of their tiles |
 //! | `build` | bins to tiles, chunks and slabs |
+//! | `target` | how fast the bucket is that a kept graph goes to |
 //! | `footprint` | bytes that all of this takes, for plans |
 //!
 //! Nothing here knows a program.
@@ -17,3 +18,4 @@ pub(crate) mod footprint;
 pub(crate) mod marks;
 pub(crate) mod partition;
 pub(crate) mod survey;
+pub(crate) mod target;

@@ -3,7 +3,7 @@
 //! The order of writes is that of what relies on what: chunks, synced once; the columns, each a
 //! sealed file; the manifest that lists them; and last the name of the directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,11 +19,12 @@ use welter_store::{StoreError, durable, sealed};
 use super::columns::ColumnWriter;
 use super::directory::{ENTRY_BYTES, entries, extents};
 use super::draft::{Draft, StaleStaging, clear};
-use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION};
+use super::manifest::{KIND, KeptFile, KeptIds, Manifest, VERSION, folder_elsewhere};
 use super::{CHUNKS, CUTS, DEGREES, GENERATION, INTEGERS, MANIFEST, NAMES, VERTICES, disks};
 use crate::EngineError;
 use crate::edges::graph::Graph;
 use crate::ingest::build::{Keeping, ingest};
+use crate::ingest::target::Target;
 use crate::machine::storage::Storage;
 use crate::machine::workers::Workers;
 use crate::plan::{Plan, Settings, StorageMode};
@@ -35,7 +36,7 @@ const BLOCK_BITS: u32 = 12;
 const PIECE: usize = 1 << 16;
 
 /// Where a graph is kept.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct KeepOptions {
     /// The directory, which must not be there yet.
     pub directory: PathBuf,
@@ -43,6 +44,8 @@ pub struct KeepOptions {
     pub disks: Vec<PathBuf>,
     /// How its files are written.
     pub io: IoOptions,
+    /// Where in a bucket it goes when it is whole, if it does.
+    pub target: Option<Target>,
     /// The number of the graph; random where nothing is said, which is for tests only.
     pub graph: Option<u64>,
 }
@@ -84,8 +87,13 @@ pub fn settings(settings: &Settings) -> Settings {
 /// let (directory, io) = (folder.path().join("graph"), IoOptions::default());
 /// let storage = Storage { directories: vec![folder.path().to_owned()], io: io.clone() };
 /// let workers = Workers::new(plan.premises.threads)?.with_storage(storage);
-/// let options =
-///     KeepOptions { directory: directory.clone(), disks: vec![], io: io.clone(), graph: None };
+/// let options = KeepOptions {
+///     directory: directory.clone(),
+///     disks: vec![],
+///     io: io.clone(),
+///     target: None,
+///     graph: None,
+/// };
 /// kept::keep(Box::new(edges), &IdMap::Same, reading, &plan, &options, &workers, &progress)?;
 ///
 /// let kept = KeptGraph::open(&directory, &io)?;
@@ -108,7 +116,7 @@ pub fn keep(
     workers: &Workers,
     progress: &Progress,
 ) -> Result<(Manifest, StaleStaging), EngineError> {
-    let KeepOptions { directory, disks, io, graph } = options;
+    let KeepOptions { directory, disks, io, target, graph } = options;
     let io = &plan.io(io);
     let faults = io.faults.as_ref();
     let leftovers = clear(directory);
@@ -118,8 +126,9 @@ pub fn keep(
     let number = graph.unwrap_or_else(random_number);
     let files = disks::lay((&folder, directory, number), disks, faults)?;
     let volume = Arc::new(volume(&files, io, plan, ids)?);
-    let storage = Storage { directories: vec![folder.clone()], io: io.clone() };
-    let keeping = Keeping { volume: Arc::clone(&volume), storage, graph: number };
+    let storage = storage(&folder, disks, io);
+    let target = target.as_ref().map(|to| (to, to.url().join(folder_elsewhere(0, number))));
+    let keeping = Keeping { volume: Arc::clone(&volume), storage, target, graph: number };
     let input_edges = stream.edges();
     let negative = Arc::new(AtomicBool::new(false));
     let stream = Box::new(Watched { stream, negative: Arc::clone(&negative) });
@@ -159,6 +168,13 @@ pub fn keep(
     Ok((manifest, leftovers))
 }
 
+/// The disks that the chunks go to.
+fn storage(folder: &Path, disks: &[PathBuf], io: &IoOptions) -> Storage {
+    let others = disks.iter().map(PathBuf::as_path);
+    let directories = [folder].into_iter().chain(others).map(Path::to_owned).collect();
+    Storage { directories, io: io.clone() }
+}
+
 /// The volume of the chunks, on file systems that have room for all of the graph.
 fn volume(
     files: &[PathBuf],
@@ -192,7 +208,7 @@ fn form(ids: &IdMap) -> KeptIds {
 
 /// Writes what lies beside the chunks.
 struct ColumnFiles<'a> {
-    folder: &'a std::path::Path,
+    folder: &'a Path,
     graph: u64,
     io: &'a IoOptions,
 }

@@ -101,7 +101,7 @@ impl KeptGraph {
     }
 
     /// The throughput with the rate at which the graph is read by a run of this plan: as it was
-    /// measured once, of a bucket from a short look.
+    /// measured once, else of a bucket from a short look.
     ///
     /// # Errors
     /// As [`Self::rates`], and when the graph cannot be read.
@@ -111,10 +111,14 @@ impl KeptGraph {
         plan: &Plan,
         workers: &Workers,
     ) -> Result<Throughput, EngineError> {
-        if self.io.remote.is_none() || plan.storage().is_none() {
-            return Ok(self
-                .read_rate()?
-                .map_or(throughput, |read| Throughput { read, ..throughput }));
+        if self.io.remote.is_some() && plan.storage().is_none() {
+            return Ok(throughput);
+        }
+        if let Some(read) = self.read_rate()? {
+            return Ok(Throughput { read, ..throughput });
+        }
+        if self.io.remote.is_none() {
+            return Ok(throughput);
         }
         let io = plan.io(&self.io);
         let (volume, lengths) = self.volume(&io)?;
@@ -278,7 +282,8 @@ fn paced(
         let throughput = workers.throughput(plan.traffic().written)?;
         if from.1.remote.is_some() {
             // A link of the network and the cores are not in each other's way.
-            let read = rate_elsewhere(&plan, directory, from, workers)?;
+            let look = || rate_elsewhere(&plan, directory, from, workers);
+            let read = measured.map_or_else(look, Ok)?;
             plan.throughput = Some(Throughput { read, ..throughput });
             return Ok(plan);
         }

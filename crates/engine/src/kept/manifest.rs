@@ -162,6 +162,11 @@ const HEAD_BYTES: usize = size_of::<Head>();
 const ENTRY_BYTES: usize = size_of::<Entry>();
 const _: () = assert!(HEAD_BYTES == 128 && ENTRY_BYTES == 64);
 
+/// Name of the folder of a generation of a graph that lies elsewhere.
+pub(super) fn folder_elsewhere(generation: u32, graph: u64) -> String {
+    format!("gen-{generation}-{graph:016x}")
+}
+
 impl Manifest {
     /// The shape that a plan goes by, but for what was measured of its device.
     pub fn shape(&self) -> KeptShape {
@@ -183,9 +188,14 @@ impl Manifest {
         }
     }
 
+    /// Name of the folder of its generation in a directory of this machine.
+    pub(super) fn folder_here(&self) -> String {
+        format!("gen-{}", self.generation)
+    }
+
     /// Name of the folder of a generation that lies elsewhere.
     pub(super) fn folder_elsewhere(&self) -> String {
-        format!("gen-{}-{:016x}", self.generation, self.graph)
+        folder_elsewhere(self.generation, self.graph)
     }
 
     /// Number of vertices, those included that share a slot.

@@ -41,7 +41,7 @@ mod staging;
 mod stream;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use welter_store::sealed::offset_in_file;
 
 use welter_store::ChunkError;
@@ -51,6 +51,7 @@ use welter_store::edge_cache::EdgeCache;
 use welter_store::frame::Compression;
 use welter_store::header::{CellId, Label};
 use welter_store::io::{IoOptions, RemoteRequests, Requests, Volume};
+use welter_store::probe::Probe;
 use welter_store::sealed::SealedReader;
 
 pub use self::check::Checked;
@@ -62,6 +63,7 @@ pub use self::remove::{remove, remove_draft};
 pub use self::send::refuse_to_replace;
 pub use self::staging::Staging;
 pub use self::stream::KeptStream;
+pub use crate::ingest::target::Target;
 
 use self::directory::{Directory, Entry};
 use crate::EngineError;
@@ -96,6 +98,9 @@ const CONNECTION_BYTES_LEAST: u64 = 64 << 10;
 const CONNECTION_BYTES_MOST: u64 = 512 << 10;
 /// Bytes of requests in flight, by all workers, where latency is that of a network.
 const ELSEWHERE_IN_FLIGHT: u64 = 128 << 20;
+/// The least where a probe says that fewer would do: neighbours come by one request only where much
+/// is asked for at a time, and requests cost money.
+const ELSEWHERE_IN_FLIGHT_LEAST: u64 = 32 << 20;
 /// Extents that are dealt out side by side there, so that they come by one request.
 const ELSEWHERE_SIDE_BY_SIDE: usize = 16;
 
@@ -107,6 +112,12 @@ pub struct KeptGraph {
     io: IoOptions,
     /// Cache through which its files are read, if a disk of this machine keeps some of them.
     cache: Option<Arc<EdgeCache>>,
+    /// Rates of what lies elsewhere, once they were asked for.
+    known: Arc<OnceLock<Option<Probe>>>,
+    /// Name of the folder of its generation.
+    folder_name: String,
+    /// Whether it was copied to where it lies, and rates beside it are of another place.
+    is_copy: bool,
 }
 
 /// Whether a path is a directory with a manifest in it.
@@ -137,7 +148,31 @@ impl KeptGraph {
                 what,
             },
         )?;
-        Ok(Self { path: path.to_owned(), manifest, io: io.clone(), cache: None })
+        let folder_name = match io.remote {
+            Some(_) => manifest.folder_elsewhere(),
+            None => manifest.folder_here(),
+        };
+        let (path, io) = (path.to_owned(), io.clone());
+        let known = Arc::default();
+        Ok(Self { path, manifest, io, cache: None, known, folder_name, is_copy: false })
+    }
+
+    /// As [`Self::open`], of a copy that lies elsewhere, such as on a web server, of a directory or
+    /// of what lies in a bucket.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_copy(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
+        let mut kept = Self { is_copy: true, ..Self::open(path, io)? };
+        let is_there = |folder: &str| {
+            let file = kept.path.join(folder).join(CHUNKS.0);
+            io.remote.as_ref().is_none_or(|remote| remote.bytes(&file).is_ok())
+        };
+        let of_directory = kept.manifest.folder_here();
+        if !is_there(&kept.folder_name) && is_there(&of_directory) {
+            kept.folder_name = of_directory;
+        }
+        Ok(kept)
     }
 
     /// The description of the graph.
@@ -148,6 +183,25 @@ impl KeptGraph {
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Directories of the disks that its chunks lie on, its own first. Of a graph that lies
+    /// elsewhere the URL alone.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let mut directories = vec![self.path.clone()];
+        if self.io.remote.is_none() {
+            let folder = self.folder();
+            let names = self.manifest.files.iter().map(|file| &file.name);
+            let parts = names.filter(|name| disks::is_chunks(name));
+            let places = parts.map(|name| disks::place(&folder, name));
+            let others = places.filter_map(|file| file.parent().map(Path::to_owned));
+            for other in others.filter(|other| *other != folder) {
+                if !directories.contains(&other) {
+                    directories.push(other);
+                }
+            }
+        }
+        directories
     }
 
     /// Bytes that its ids take in memory, at most.
@@ -166,21 +220,29 @@ impl KeptGraph {
         machine: &Machine,
     ) -> Result<Plan, EngineError> {
         let threads = settings.threads.unwrap_or(machine.cores) as u64;
-        let connections = self.connection_bytes(threads, &settings.requests);
-        let elsewhere = connections + self.cache_bytes(threads, &settings.requests);
-        let held_bytes = settings.held_bytes + self.ids_bytes() + elsewhere;
-        let settings = Settings { held_bytes, ..*settings };
-        let plan = |in_flight: Option<u64>, settings: &Settings| {
-            let elsewhere = self.io.remote.is_some();
-            let probed = in_flight.is_some() && !elsewhere;
+        let held = settings.held_bytes + self.ids_bytes();
+        let asking = |requests: Requests| {
+            let connections = self.connection_bytes(threads, &requests);
+            let held_bytes = held + connections + self.cache_bytes(threads, &requests);
+            Settings { held_bytes, requests, ..*settings }
+        };
+        let elsewhere = self.io.remote.is_some();
+        let plan = |in_flight: Option<u64>, probed, settings: &Settings| {
             let shape = KeptShape { in_flight, probed, elsewhere, ..self.manifest.shape() };
             Plan::of_kept(&shape, layout, settings, machine)
         };
-        match plan(None, &settings) {
+        match plan(None, false, &asking(settings.requests)) {
             Ok(resident) if resident.storage().is_none() => Ok(resident),
             _ => {
-                let (in_flight, requests) = self.best_requests(settings.requests)?;
-                plan(in_flight, &Settings { requests, ..settings })
+                let budget = settings.budget(machine);
+                let best = self.best_requests(settings.requests, threads, budget)?;
+                let with = |requests| plan(best.in_flight, best.probed, &asking(requests));
+                // Requests that have no room are not worth that much.
+                if best.sized == best.cut {
+                    with(best.cut)
+                } else {
+                    with(best.sized).or_else(|_| with(best.cut))
+                }
             }
         }
     }
@@ -203,10 +265,7 @@ impl KeptGraph {
     }
 
     fn folder(&self) -> PathBuf {
-        match self.io.remote {
-            Some(_) => self.path.join(self.manifest.folder_elsewhere()),
-            None => self.path.join(format!("gen-{}", self.manifest.generation)),
-        }
+        self.path.join(&self.folder_name)
     }
 
     /// The files of chunks, with their lengths as the manifest lists them; opened with lengths as

@@ -13,7 +13,7 @@ use welter_store::io::Remote;
 use welter_store::{StoreError, durable};
 
 use super::draft::{is_ours, remove_all};
-use super::{GENERATION, KeptGraph, MANIFEST};
+use super::{GENERATION, KeptGraph, MANIFEST, RATES};
 
 /// Removes the graph of a directory, or what is left of one.
 ///
@@ -53,6 +53,7 @@ impl KeptGraph {
     pub fn remove_from(self, remote: &Arc<dyn Remote>) -> Result<(), StoreError> {
         let folder = self.folder();
         remote.delete(&self.path.join(MANIFEST))?;
+        remote.delete(&self.path.join(RATES))?;
         self.manifest.files.iter().try_for_each(|file| remote.delete(&folder.join(&file.name)))
     }
 }

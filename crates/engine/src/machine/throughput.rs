@@ -39,6 +39,13 @@ impl Throughput {
         Self { core_picos, read, write, cores_beside: 1000, read_beside: 1000 }
     }
 
+    /// The throughput of what is written here and then sent elsewhere, from where it is read: bytes
+    /// a second of both.
+    pub(crate) fn sent(self, read: u64, write: u64) -> Self {
+        let of_both = 1.0 / (1.0 / self.write as f64 + 1.0 / write as f64);
+        Self { read, write: (of_both as u64).max(1), ..self }
+    }
+
     /// The throughput of `cores` cores and storage together, where `read` reads for a while and
     /// says how fast.
     pub(crate) fn together<E>(
@@ -122,6 +129,15 @@ mod tests {
     fn a_step_takes_some_time_and_not_much() {
         // From a tenth of a nanosecond to what a busy machine with slow memory takes.
         assert!((100..1_000_000).contains(&Throughput::of_core().core_picos));
+    }
+
+    #[test]
+    fn what_is_sent_is_written_twice() {
+        let here = Throughput { read: 9, write: 300, ..Throughput::of_core() };
+        let Throughput { read, write, .. } = here.sent(50, 600);
+        assert_eq!((read, write), (50, 200));
+        assert_eq!(Throughput::of_core().sent(50, 600).write, 600);
+        assert_eq!(here.sent(1, 0).write, 1);
     }
 
     #[test]

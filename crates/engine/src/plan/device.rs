@@ -2,8 +2,9 @@
 //!
 //! Invariants: what the user says of requests stays · a run that fits without what was measured
 //! also fits with it, since a plan that does not fit is made again without (checked in
-//! `Plan::new`). More requests in flight than usual take a small share of the budget. Tested by
-//! `requests_follow_the_device_and_what_is_said`.
+//! `Plan::new`). More requests in flight than usual, and larger ones, take a small share of the
+//! budget. Tested by `requests_follow_the_device_and_what_is_said` and
+//! `requests_of_neighbours_are_taken_where_the_budget_has_room_for_two`.
 
 use welter_store::io::{IN_FLIGHT_MOST, Requests};
 use welter_store::probe::{Probe, Rate};
@@ -41,7 +42,7 @@ pub struct Device {
     pub read: u64,
     /// Bytes that it takes in a second at best.
     pub write: u64,
-    /// Bytes of a read at most, where it is slower if it is asked for slabs.
+    /// Bytes of a read at most, where others are better than slabs: fewer, or those of neighbours.
     read_bytes: Option<u32>,
     /// Bytes of a write at most, likewise.
     write_bytes: Option<u32>,
@@ -64,18 +65,23 @@ impl Device {
             measured,
             read: second(read),
             write: second(write),
-            read_bytes: probe.cut_reads(slab).filter(|_| is_sure(&probe.read, read)),
-            write_bytes: probe.cut_writes(slab).filter(|_| is_sure(&probe.write, write)),
+            read_bytes: probe.sized_reads(slab).filter(|_| is_sure(&probe.read, read)),
+            write_bytes: probe.sized_writes(slab).filter(|_| is_sure(&probe.write, write)),
             in_flight: u64::from(read.request_bytes) * u64::from(read.depth),
         })
     }
 
     /// Requests by `threads` workers in a budget, as far as `said` leaves them open.
     pub(super) fn requests(&self, said: Requests, threads: u64, budget_bytes: u64) -> Requests {
-        let read_bytes = said.read_bytes.or(self.read_bytes);
-        let write_bytes = said.write_bytes.or(self.write_bytes);
+        let found = sizes([self.read_bytes, self.write_bytes], threads, budget_bytes);
+        let says = says_slabs(&said, false) || says_slabs(&said, true);
+        // Where a number of requests is said it is of slabs, or of what is smaller.
+        let [read, write] = if says { smaller(found) } else { found };
+        let read_bytes = said.read_bytes.or(read);
+        let write_bytes = said.write_bytes.or(write);
         let requests = Requests { read_bytes, write_bytes, ..said };
-        if says_slabs(&said, false) || says_slabs(&said, true) {
+        // Of those of neighbours there are two, one on its way while the other is used.
+        if says || says_slabs(&requests, false) || says_slabs(&requests, true) {
             return requests;
         }
         let slab = SLAB_BYTES as u64;
@@ -101,6 +107,24 @@ impl Device {
         }
         Throughput { read: self.read, write: self.write, ..throughput }
     }
+}
+
+/// Sizes of reads and of writes that were found to be better than slabs, as far as `threads`
+/// workers can have them: those of neighbours are cut to what two of them a worker may take of the
+/// budget, and are none beside smaller ones, since both have one number in flight.
+pub(crate) fn sizes(found: [Option<u32>; 2], threads: u64, budget_bytes: u64) -> [Option<u32>; 2] {
+    let slab = SLAB_BYTES as u32;
+    if found.iter().flatten().any(|bytes| *bytes < slab) {
+        return smaller(found);
+    }
+    let affordable = budget_bytes / SHARE / (2 * threads.max(1));
+    let most = affordable.checked_ilog2().map_or(0, |bits| 1 << bits.min(31));
+    found.map(|bytes| bytes.map(|bytes| bytes.min(most)).filter(|bytes| *bytes > slab))
+}
+
+/// Sizes that are smaller than slabs, without the others.
+pub(crate) fn smaller(found: [Option<u32>; 2]) -> [Option<u32>; 2] {
+    found.map(|bytes| bytes.filter(|bytes| *bytes < SLAB_BYTES as u32))
 }
 
 #[cfg(test)]
@@ -151,6 +175,28 @@ mod tests {
         // As many as take two slabs, and of writes, which are whole slabs, eight at most.
         assert_eq!((cut.read_bytes, cut.in_flight), (Some(64 << 10), Some(8)));
         assert_eq!(Device::of(&Probe::default(), Measured::Probe), None);
+    }
+
+    #[test]
+    fn requests_of_neighbours_are_taken_where_the_budget_has_room_for_two() {
+        let read = vec![rate(512 << 10, 4, 100.0), rate(16 << 20, 2, 200.0)];
+        let write = vec![rate(512 << 10, 4, 100.0), rate(32 << 20, 1, 150.0)];
+        let large = Device::of(&Probe { read, write, direct: true }, Measured::Probe).unwrap();
+        let none = Requests::default();
+        let of = |said, budget| {
+            let Requests { read_bytes, write_bytes, in_flight, .. } =
+                large.requests(said, 2, budget);
+            ([read_bytes, write_bytes], in_flight)
+        };
+        assert_eq!(of(none, 4 << 30), ([Some(16 << 20), Some(32 << 20)], None));
+        assert_eq!(of(none, 512 * MIB), ([Some(8 << 20), Some(8 << 20)], None));
+        assert_eq!(of(none, 64 * MIB).0, [Some(1 << 20), Some(1 << 20)]);
+        assert_eq!(of(none, 32 * MIB).0, [None, None]);
+        let said = Requests { in_flight: Some(3), ..none };
+        assert_eq!(of(said, 4 << 30), ([None, None], Some(3)));
+        let said = Requests { read_bytes: Some(4096), ..none };
+        assert_eq!(of(said, 4 << 30).0, [Some(4096), Some(32 << 20)]);
+        assert_eq!(sizes([Some(4096), Some(1 << 24)], 1, 1 << 40), [Some(4096), None]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Plan {
     /// How the device was measured that requests follow; none where the user says them all.
     fn measured(&self) -> Option<Measured> {
         let is_probed = self.storage().is_some_and(|storage| storage.probed);
-        let of_graph = self.in_flight().filter(|_| is_probed).map(|_| Measured::Probe);
+        let of_graph = is_probed.then_some(Measured::Probe);
         of_graph.or(self.premises.settings.device.map(|device| device.measured))
     }
 

@@ -2,8 +2,9 @@
 //!
 //! A file of one directory says how fast that is; several that were measured together have one in
 //! the first of them, with a name that follows from all. Runs whose temporary files go there are
-//! planned with it. It begins with a dot, so that a directory of inputs does not have it among
-//! these.
+//! planned with it. In a bucket it is of a folder and of those below, whose kept graphs are read,
+//! and written, as it says. It begins with a dot, so that a directory of inputs does not have it
+//! among these.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::{Probe, VERSION};
 use crate::StoreError;
 use crate::checksum;
+use crate::io::Remote;
 use crate::sealed::{self, Identity, SealedReader, offset_in_file};
 
 /// Kind of the file.
@@ -43,13 +45,58 @@ impl Probe {
         };
         reader.is_version(VERSION)?;
         reader.belongs_to(set, 0)?;
-        let payload = reader.read_rest(BYTES_MAX)?;
-        let offset = offset_in_file(0);
-        let damaged =
-            |what: &str| StoreError::Damaged { file: file.clone(), offset, what: what.to_owned() };
-        let probe = Self::from_bytes(&payload).ok_or_else(|| damaged("these are no rates"))?;
-        Ok(Some((probe, file)))
+        Ok(Some((rates(&mut reader, &file)?, file)))
     }
+
+    /// Keeps the rates of a folder that lies elsewhere in it, in place of those before.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep_elsewhere(&self, remote: &dyn Remote, folder: &Path) -> Result<(), StoreError> {
+        let identity = Identity { kind: KIND, version: VERSION, graph: 0, generation: 0 };
+        sealed::seal_elsewhere(remote, &folder.join(NAME), &identity, &self.to_bytes())
+    }
+
+    /// The rates that are kept in a folder that lies elsewhere or, where there are none, in the
+    /// next folder above it that has some. Those that this user may not read are none.
+    ///
+    /// # Errors
+    /// When a file is damaged or of another version.
+    pub fn kept_elsewhere(remote: &dyn Remote, folder: &Path) -> Result<Option<Self>, StoreError> {
+        let is_in_bucket = |path: &&Path| path.to_str().is_some_and(|url| url.contains("://"));
+        for folder in folder.ancestors().take_while(is_in_bucket) {
+            let file = folder.join(NAME);
+            let Some(bytes) = Self::load_elsewhere(remote, &file)? else { continue };
+            let mut reader = SealedReader::of_bytes(bytes, &file, KIND)?;
+            reader.is_version(VERSION)?;
+            reader.belongs_to(0, 0)?;
+            return rates(&mut reader, &file).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The bytes of a file with rates that lies elsewhere, if there is one that this user may read:
+    /// a store whose objects may not be listed does not say that one is not there.
+    ///
+    /// # Errors
+    /// When the run was asked to end.
+    pub fn load_elsewhere(remote: &dyn Remote, file: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+        match remote.load(file, 2 * BYTES_MAX) {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(StoreError::Missing { .. } | StoreError::Remote { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The rates in a file.
+fn rates(reader: &mut SealedReader, file: &Path) -> Result<Probe, StoreError> {
+    let payload = reader.read_rest(BYTES_MAX)?;
+    Probe::from_bytes(&payload).ok_or_else(|| StoreError::Damaged {
+        file: file.to_owned(),
+        offset: offset_in_file(0),
+        what: "these are no rates".to_owned(),
+    })
 }
 
 /// File of the rates of some directories, and a number of them; none where one is not there.

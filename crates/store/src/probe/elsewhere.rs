@@ -2,9 +2,10 @@
 //! of requests at a time.
 //!
 //! Each request has a thread that waits for it, as in runs. Objects lie in a folder of their own,
-//! one a thread, which are put again and again; all are removed in the end.
+//! one a thread, which are put again and again; all are removed in the end. They have names as the
+//! edges of a kept graph, so that what a killed ingest leaves of them is known for its own.
 
-use std::ops::Range;
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -12,34 +13,43 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use welter_progress::{Phase, Progress, Unit};
+use welter_progress::{FailureKind, Phase, Progress, Unit};
 
-use super::figures::{Latency, Probe, ProbeOptions, Rate};
+use super::figures::{Latency, Probe, ProbeOptions, REQUEST_BITS, Rate};
 use super::measure::{latency_of, processor_time};
 use super::sweep::sweep;
 use crate::StoreError;
 use crate::io::Remote;
 
-/// Log2 of the sizes that are tried: from 64 KiB to 16 MiB.
-const REQUEST_BITS: Range<u32> = 16..25;
-/// Requests at a time at most.
-const DEPTH_MOST: u32 = 64;
-/// Bytes of what is read, and of what is put in one measurement, where nothing is said.
-const BYTES: u64 = 64 << 20;
+/// Bytes that may lie there at a time where nothing is said,
+const BYTES: u64 = 256 << 20;
+/// of which one object that is read has at most these.
+const BYTES_READ: u64 = 64 << 20;
 /// The fewest bytes that anything can be learnt from.
 const BYTES_LEAST: u64 = 64 << 10;
 /// Small reads whose latency is looked at, at most.
 const LATENCY_READS: u64 = 100;
 /// Bytes of each of them.
 const LATENCY_BYTES: u64 = 4096;
+/// Objects that are removed at a time, at most.
+const REMOVERS: u64 = 32;
+/// Ways of asking that a short look tries: bytes of a request, and how many at a time.
+const LOOKS: [(u32, u32); 3] = [(256 << 10, 1), (1 << 20, 4), (4 << 20, 4)];
+/// Time of each of them,
+const LOOK: Duration = Duration::from_millis(250);
+/// which requests of one that is tried exceed at most so far.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Parts of the time, of which writing and reading have 9 each.
 const PARTS: u32 = 20;
 
 /// All that a measurement needs.
 struct Bench<'a> {
     remote: &'a dyn Remote,
-    folder: PathBuf,
-    /// Bytes that are moved in one measurement at most.
+    /// Folder that objects are put into; none where an object is only read.
+    folder: Option<PathBuf>,
+    /// The object that is read.
+    whole: PathBuf,
+    /// Bytes that lie there at a time, and that are moved in one measurement, at most.
     bytes: u64,
     progress: &'a Progress,
     phase: Phase,
@@ -49,11 +59,26 @@ struct Bench<'a> {
 
 impl Drop for Bench<'_> {
     fn drop(&mut self) {
-        let made = (0..*self.made.get_mut()).map(|number| self.object(number));
-        for file in made.chain([self.whole()]) {
+        if self.folder.is_none() {
+            return;
+        }
+        let (made, next) = (self.made.load(Ordering::Relaxed), AtomicU64::new(0));
+        let remove = || loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let file = match number.cmp(&made) {
+                Less => self.object(number),
+                Equal => self.whole.clone(),
+                Greater => return,
+            };
             // The error that may have led here is the one to tell.
             let _ = self.remote.delete(&file);
-        }
+        };
+        thread::scope(|scope| {
+            for _ in 1..REMOVERS.min(made) {
+                let _ = thread::Builder::new().spawn_scoped(scope, remove);
+            }
+            remove();
+        });
     }
 }
 
@@ -67,30 +92,101 @@ pub(super) fn measure(
     if bytes < BYTES_LEAST {
         return Err(StoreError::Request(format!("a probe with {bytes} bytes")));
     }
-    let sizes: Vec<u32> =
-        REQUEST_BITS.map(|bits| 1 << bits).filter(|size| u64::from(*size) <= bytes).collect();
+    let sizes = sizes(bytes);
     let phase = progress.phase("probe", Unit::Bytes, None);
     let folder = folder.join(format!("welter-probe-{:016x}", crate::random_number()));
-    let made = AtomicU64::new(0);
-    let bench = Bench { remote, folder, bytes, progress, phase, made };
+    let bench = Bench::putting((remote, &folder), bytes, progress, phase);
     let part = options.time / PARTS;
     let write = sweep(&sizes, 9 * part, |bytes, depth, time| bench.write(bytes, depth, time))?;
-    let filled = bench.fill()?;
+    // As much as comes there in a part of the time.
+    let fastest = write.iter().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
+    let quick = (fastest * part.as_secs_f64()) as u64;
+    let filled = bench.fill(quick.clamp(BYTES_LEAST, bytes.min(BYTES_READ)))?;
     let latency = bench.latency(filled, part)?;
     let read = |bytes, depth, time| bench.read(filled, bytes, depth, time);
     let read = sweep(&sizes, 9 * part, read)?;
     Ok((Probe { read, write, direct: true }, latency))
 }
 
-impl Bench<'_> {
-    /// The object that a thread puts.
-    fn object(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("put-{number}"))
+/// Rates by a few ways of asking, each for `LOOK`; none is tried that would move more than `bytes`
+/// or take `PATIENCE` by what is known.
+pub(super) fn look(
+    remote: &dyn Remote,
+    folder: &Path,
+    bytes: u64,
+    progress: &Progress,
+) -> Result<Probe, StoreError> {
+    let bytes = bytes.max(BYTES_LEAST);
+    let phase = progress.phase("look", Unit::Bytes, None);
+    let bench = Bench::putting((remote, folder), bytes, progress, phase);
+    let all = |way: &dyn Fn(u32, u32) -> Result<Option<Rate>, StoreError>| {
+        let (mut rates, mut known) = (Vec::<Rate>::new(), 0.0_f64);
+        for (size, depth) in LOOKS {
+            let moved = u64::from(size) * u64::from(depth);
+            let is_slow = moved as f64 > known * PATIENCE.as_secs_f64();
+            if !rates.is_empty() && (moved > bytes || is_slow) {
+                break;
+            }
+            let size = u64::from(size).min(bytes) as u32;
+            let Some(rate) = way(size, depth)? else { break };
+            known = known.max(rate.bytes_per_second);
+            rates.push(rate);
+        }
+        Ok::<_, StoreError>((rates, known))
+    };
+    let (write, known) = all(&|bytes, depth| bench.write(bytes, depth, LOOK))?;
+    let quick = (known * LOOK.as_secs_f64()) as u64;
+    let filled = bench.fill(quick.clamp(u64::from(LOOKS[0].0).min(bytes), bytes))?;
+    let (read, _) = all(&|bytes, depth| bench.read(filled, bytes, depth, LOOK))?;
+    Ok(Probe { read, write, direct: true })
+}
+
+/// Rates at which an object is read that is there, of which nothing is changed.
+pub(super) fn measure_file(
+    remote: &dyn Remote,
+    file: &Path,
+    options: &ProbeOptions,
+    progress: &Progress,
+) -> Result<(Probe, Latency), StoreError> {
+    let filled = remote.bytes(file)?;
+    let bytes = options.bytes.unwrap_or(BYTES);
+    if filled.min(bytes) < BYTES_LEAST {
+        let what = format!("has {filled} bytes, and {BYTES_LEAST} at least tell anything");
+        let (file, kind) = (file.to_owned(), FailureKind::Usage);
+        return Err(StoreError::Remote { file, what, kind });
+    }
+    let sizes = sizes(bytes.min(filled));
+    let phase = progress.phase("probe", Unit::Bytes, None);
+    let (whole, made) = (file.to_owned(), AtomicU64::new(0));
+    let bench = Bench { remote, folder: None, whole, bytes, progress, phase, made };
+    let part = options.time / PARTS;
+    let latency = bench.latency(filled, part)?;
+    let read = |bytes, depth, time| bench.read(filled, bytes, depth, time);
+    let read = sweep(&sizes, (PARTS - 1) * part, read)?;
+    Ok((Probe { read, write: Vec::new(), direct: true }, latency))
+}
+
+/// Sizes that are tried where there is room for `bytes` bytes.
+fn sizes(bytes: u64) -> Vec<u32> {
+    REQUEST_BITS.map(|bits| 1 << bits).filter(|size| u64::from(*size) <= bytes).collect()
+}
+
+impl<'a> Bench<'a> {
+    /// A bench that puts objects into a folder, and reads one of them.
+    fn putting(
+        (remote, folder): (&'a dyn Remote, &Path),
+        bytes: u64,
+        progress: &'a Progress,
+        phase: Phase,
+    ) -> Self {
+        let (folder, whole) = (Some(folder.to_owned()), folder.join("edges-0"));
+        Self { remote, folder, whole, bytes, progress, phase, made: AtomicU64::new(0) }
     }
 
-    /// The object that is read.
-    fn whole(&self) -> PathBuf {
-        self.folder.join("get")
+    /// The object that a thread puts.
+    fn object(&self, number: u64) -> PathBuf {
+        let name = format!("edges-{}", number + 1);
+        self.folder.as_ref().map_or_else(|| name.clone().into(), |folder| folder.join(&name))
     }
 
     fn put(&self, file: &Path, bytes: &[u8]) -> Result<(), StoreError> {
@@ -101,7 +197,8 @@ impl Bench<'_> {
 
     /// Puts objects of this size, `depth` at a time.
     fn write(&self, bytes: u32, depth: u32, time: Duration) -> Result<Option<Rate>, StoreError> {
-        if depth > DEPTH_MOST {
+        // Each thread has an object of its own there.
+        if u64::from(bytes) * u64::from(depth) > self.bytes.max(bytes.into()) {
             return Ok(None);
         }
         self.made.fetch_max(depth.into(), Ordering::Relaxed);
@@ -109,10 +206,9 @@ impl Bench<'_> {
         self.timed((bytes, depth), time, |thread, _| self.put(&self.object(thread), &content))
     }
 
-    /// Puts the object that is read; says how large it is.
-    fn fill(&self) -> Result<u64, StoreError> {
-        let bytes = self.bytes.min(BYTES);
-        self.put(&self.whole(), &noise(bytes as usize))?;
+    /// Puts the object that is read, of `bytes` bytes, and says them.
+    fn fill(&self, bytes: u64) -> Result<u64, StoreError> {
+        self.put(&self.whole, &noise(bytes as usize))?;
         Ok(bytes)
     }
 
@@ -124,28 +220,28 @@ impl Bench<'_> {
         depth: u32,
         time: Duration,
     ) -> Result<Option<Rate>, StoreError> {
-        if depth > DEPTH_MOST {
+        if u64::from(bytes) > filled {
             return Ok(None);
         }
-        let file = self.whole();
+        let file = &self.whole;
         let ranges = (filled / u64::from(bytes)).max(1);
         self.timed((bytes, depth), time, |_, number| {
             let begin = number % ranges * u64::from(bytes);
             let range = begin..filled.min(begin + u64::from(bytes));
-            self.remote.read(&file, range, &mut |_| {})
+            self.remote.read(file, range, &mut |_| {})
         })
     }
 
     /// Reads a few bytes here and there, one after the other.
     fn latency(&self, filled: u64, time: Duration) -> Result<Latency, StoreError> {
         let (began, mut took) = (Instant::now(), Vec::new());
-        let file = self.whole();
+        let file = &self.whole;
         let pages = (filled / LATENCY_BYTES).max(1);
         while (took.len() as u64) < LATENCY_READS && (took.is_empty() || began.elapsed() < time) {
             self.goes_on()?;
             let begin = took.len() as u64 * 7919 % pages * LATENCY_BYTES;
             let asked = Instant::now();
-            self.remote.read(&file, begin..filled.min(begin + LATENCY_BYTES), &mut |_| {})?;
+            self.remote.read(file, begin..filled.min(begin + LATENCY_BYTES), &mut |_| {})?;
             took.push(asked.elapsed());
         }
         Ok(latency_of(took))
@@ -163,7 +259,7 @@ impl Bench<'_> {
         time: Duration,
         request: impl Fn(u64, u64) -> Result<(), StoreError> + Sync,
     ) -> Result<Option<Rate>, StoreError> {
-        let most = (self.bytes / u64::from(request_bytes)).max(1);
+        let most = (self.bytes / u64::from(request_bytes)).max(depth.into());
         let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
         let failed: Mutex<Option<StoreError>> = Mutex::new(None);
         let fails = |error| {
@@ -209,9 +305,12 @@ impl Bench<'_> {
 /// Content that nothing compresses.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 1_u64;
-    let mut byte = || {
+    let mut content = vec![0; bytes];
+    for word in content.chunks_mut(size_of::<u64>()) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 56) as u8
-    };
-    (0..bytes).map(|_| byte()).collect()
+        // Lower bits of such a sequence repeat soon.
+        let mixed = (state ^ state >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word.copy_from_slice(&(mixed ^ mixed >> 32).to_le_bytes()[..word.len()]);
+    }
+    content
 }

@@ -31,6 +31,8 @@ pub const KIND: [u8; 8] = *b"PROBE   ";
 pub const VERSION: u16 = 1;
 /// A size is good enough if it reaches this share of the best rate.
 const GOOD_ENOUGH: f64 = 0.95;
+/// Larger requests take memory, so they have to be faster by this.
+const WORTH_MEMORY: f64 = 1.1;
 /// Sizes are limited by the number of their requests while this is as large a share of that of the
 /// smallest ones,
 const AS_MANY: f64 = 0.85;
@@ -52,8 +54,8 @@ impl Probe {
         measure::measure(directories, options, progress)
     }
 
-    /// Measures a folder of a bucket: objects of 64 KiB to 16 MiB, up to 64 at a time. Nothing is
-    /// left in it.
+    /// Measures a folder of a bucket, by objects of the sizes of [`Self::measure`]. Nothing is left
+    /// in it.
     ///
     /// # Errors
     /// When an object cannot be put or read, and as those of [`Self::measure`].
@@ -64,6 +66,35 @@ impl Probe {
         progress: &Progress,
     ) -> Result<(Self, Latency), StoreError> {
         elsewhere::measure(remote, folder, options, progress)
+    }
+
+    /// Measures how fast a file is read that lies elsewhere, in ranges of the sizes of
+    /// [`Self::measure`]. Nothing is written.
+    ///
+    /// # Errors
+    /// When it cannot be read or is too short, or the run was asked to end.
+    pub fn measure_file(
+        remote: &dyn Remote,
+        file: &Path,
+        options: &ProbeOptions,
+        progress: &Progress,
+    ) -> Result<(Self, Latency), StoreError> {
+        elsewhere::measure_file(remote, file, options, progress)
+    }
+
+    /// Measures a bucket in about a second, by at most `bytes` bytes at a time in objects of
+    /// `folder`, which is to be of this call alone. Nothing is left in it, where the user may
+    /// remove objects.
+    ///
+    /// # Errors
+    /// When an object cannot be put or read, or the run was asked to end.
+    pub fn look_elsewhere(
+        remote: &dyn Remote,
+        folder: &Path,
+        bytes: u64,
+        progress: &Progress,
+    ) -> Result<Self, StoreError> {
+        elsewhere::look(remote, folder, bytes, progress)
     }
 
     /// Measures directories in about half a second, by a few ways of asking for at most
@@ -112,6 +143,17 @@ impl Probe {
         cut(&self.write, whole)
     }
 
+    /// The size of reads that are better than those of `whole` bytes, whatever is in flight: of
+    /// larger ones that read a tenth more at least, else of smaller ones ([`Self::cut_reads`]).
+    pub fn sized_reads(&self, whole: u32) -> Option<u32> {
+        larger(&self.read, whole).or_else(|| self.cut_reads(whole))
+    }
+
+    /// The size of writes, likewise.
+    pub fn sized_writes(&self, whole: u32) -> Option<u32> {
+        larger(&self.write, whole).or_else(|| self.cut_writes(whole))
+    }
+
     /// The payload of a sealed file: see [`KIND`] and [`VERSION`].
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = Head {
@@ -153,6 +195,13 @@ struct Head {
     reads: u32,
     writes: u32,
     direct: u64,
+}
+
+fn larger(rates: &[Rate], whole: u32) -> Option<u32> {
+    let best = best(rates).filter(|best| best.request_bytes > whole)?;
+    let up_to = rates.iter().filter(|rate| rate.request_bytes <= whole);
+    let fastest = up_to.map(|rate| rate.bytes_per_second).reduce(f64::max)?;
+    (best.bytes_per_second > WORTH_MEMORY * fastest).then_some(best.request_bytes)
 }
 
 fn cut(rates: &[Rate], whole: u32) -> Option<u32> {
@@ -217,6 +266,20 @@ mod tests {
         let slower = Probe { read: vec![rate(1 << 16, 4, 94.0), rate(1 << 20, 4, 80.0)], ..slow };
         assert_eq!(slower.cut_reads(512 << 10), Some(1 << 16));
         assert_eq!(slower.cut_reads(1 << 16), None);
+    }
+
+    #[test]
+    fn larger_requests_have_to_be_faster_for_sure() {
+        let read = vec![rate(1 << 19, 4, 90.0), rate(1 << 20, 4, 96.0), rate(1 << 24, 2, 100.0)];
+        let probe = Probe { read, ..Probe::default() };
+        // A MiB is nearly as fast as 16, and little faster than a half.
+        assert_eq!(probe.sized_reads(512 << 10), None);
+        let slow = Probe { read: vec![rate(1 << 19, 4, 80.0), rate(1 << 24, 2, 100.0)], ..probe };
+        assert_eq!(slow.sized_reads(512 << 10), Some(1 << 24));
+        assert_eq!(slow.sized_reads(1 << 24), None);
+        assert_eq!(slow.sized_writes(512 << 10), None);
+        let small = Probe { read: vec![rate(1 << 16, 4, 94.0), rate(1 << 20, 4, 80.0)], ..slow };
+        assert_eq!(small.sized_reads(512 << 10), Some(1 << 16));
     }
 
     #[test]

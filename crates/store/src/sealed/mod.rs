@@ -42,7 +42,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::StoreError;
-use crate::io::Faults;
+use crate::io::{Faults, Remote};
 
 /// Writes a whole file, durably, in place of what had its name before.
 ///
@@ -55,6 +55,21 @@ pub fn seal(
     faults: Option<&Arc<Faults>>,
 ) -> Result<(), StoreError> {
     let mut writer = SealedWriter::create(path, identity, payload.len() as u64, faults)?;
+    writer.append(payload)?;
+    writer.commit()
+}
+
+/// As [`seal`], of a file that lies elsewhere.
+///
+/// # Errors
+/// As those of [`Remote::create`].
+pub fn seal_elsewhere(
+    remote: &dyn Remote,
+    path: &Path,
+    identity: &Identity,
+    payload: &[u8],
+) -> Result<(), StoreError> {
+    let mut writer = SealedWriter::create_elsewhere(remote, path, identity, payload.len() as u64)?;
     writer.append(payload)?;
     writer.commit()
 }

@@ -78,7 +78,7 @@ impl Input {
     ) -> Result<Manifest, EngineError> {
         let settings = kept::settings(&self.settings);
         let plan = Plan::new(self.shape(), Layout::kept(), &settings, &MACHINE)?;
-        let options = KeepOptions { directory, disks, io: io.clone(), graph };
+        let options = KeepOptions { directory, disks, io: io.clone(), target: None, graph };
         let list: Box<dyn EdgeStream> = Box::new(self.list.clone());
         let workers = workers(plan.premises.threads);
         kept::keep(list, &self.ids, self.reading, &plan, &options, workers, &Progress::new())
