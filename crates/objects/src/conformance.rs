@@ -76,8 +76,10 @@ const COPIES: [(&str, &str); 1] = [("AWS_COPY_IF_NOT_EXISTS", "multipart")];
 fn s3_by_moto_is_as_stores_are() {
     let Some(Emulator { bucket, environment, .. }) = &s3() else { return };
     let (location, settings) = at(bucket, environment, &COPIES);
-    // It takes the signature of a list for wrong whose prefix has a space in it.
-    is_as_stores_are(&settings.s3(&location).unwrap(), true, &["put_get_delete_list"]);
+    // It takes the signature of a list for wrong whose prefix has a space in it. It compares and
+    // writes without a lock, so that of 50 conditional puts of several writers 49 were seen.
+    let left_out = ["put_get_delete_list", "put_opts"];
+    is_as_stores_are(&settings.s3(&location).unwrap(), true, &left_out);
 }
 
 #[test]

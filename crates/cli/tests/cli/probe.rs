@@ -181,6 +181,7 @@ fn a_graph_in_a_bucket_keeps_its_rates() {
 #[test]
 fn a_web_file_is_read_and_nothing_is_written() {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.publish("box");
     server.put("box/edges.bin", vec![7; 3 << 20]);
     server.put("box/short", "a");
     let small = "--seconds 1 --json out.json --html out.html";
