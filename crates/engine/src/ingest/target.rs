@@ -14,9 +14,9 @@ use crate::plan::{Device, Measured};
 
 /// Bytes of edges for which it pays to ask.
 const WORTH_A_LOOK: u64 = 4 << 20;
-/// One part in `SHARE` of the edges has as many bytes as a look moves at a time,
+/// A look moves one part in `SHARE` of the edges at a time, and no more than [`LOOK_BYTES_MOST`].
 const SHARE: u64 = 8;
-/// which are at most these.
+/// Bytes that a look moves at a time at most.
 const LOOK_BYTES_MOST: u64 = 16 << 20;
 
 /// The folder of a bucket where a graph will be kept.

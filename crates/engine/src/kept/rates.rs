@@ -32,9 +32,9 @@ pub(super) struct BestRequests {
     pub(super) in_flight: Option<u64>,
     /// Settings of requests. Those that were not made follow what was found, which is less than
     /// slabs where the device is slower if it is asked for all of one at once, and more where it is
-    /// slow without;
+    /// slow without.
     pub(super) sized: Requests,
-    /// and those that are never more, where there is no room for it.
+    /// Settings that are never more than slabs, for where there is no room for it.
     pub(super) cut: Requests,
     /// Whether a probe found that, and not the user said it.
     pub(super) probed: bool,

@@ -76,7 +76,8 @@ impl Probe {
     }
 
     /// The bytes of a file with rates that lies elsewhere, if there is one that this user may read:
-    /// a store whose objects may not be listed does not say that one is not there.
+    /// a store whose objects may not be listed does not say that one is not there. Rates are
+    /// advice: a store that fails will show it when the graph itself is asked for.
     ///
     /// # Errors
     /// When the run was asked to end.

@@ -21,9 +21,9 @@ use super::sweep::sweep;
 use crate::StoreError;
 use crate::io::Remote;
 
-/// Bytes that may lie there at a time where nothing is said,
+/// Bytes that may lie there at a time where nothing is said.
 const BYTES: u64 = 256 << 20;
-/// of which one object that is read has at most these.
+/// Bytes of the object that is read, at most.
 const BYTES_READ: u64 = 64 << 20;
 /// The fewest bytes that anything can be learnt from.
 const BYTES_LEAST: u64 = 64 << 10;
@@ -35,9 +35,9 @@ const LATENCY_BYTES: u64 = 4096;
 const REMOVERS: u64 = 32;
 /// Ways of asking that a short look tries: bytes of a request, and how many at a time.
 const LOOKS: [(u32, u32); 3] = [(256 << 10, 1), (1 << 20, 4), (4 << 20, 4)];
-/// Time of each of them,
+/// Time of each way of asking.
 const LOOK: Duration = Duration::from_millis(250);
-/// which requests of one that is tried exceed at most so far.
+/// Time that the requests of a way may take by what is known, or it is not tried.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Parts of the time, of which writing and reading have 9 each.
 const PARTS: u32 = 20;
