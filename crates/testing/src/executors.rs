@@ -88,6 +88,9 @@ pub fn executors() -> Vec<Executor> {
     };
     let always = |cache_bytes, values| StorageMode::Always { cache_bytes, values };
     let spill = |combined, fused| Route::Spill { combined, fused };
+    let updates = |compression, (combined, fused), executor| {
+        framed(compression, by(spill(combined, fused), executor))
+    };
     let mut all = vec![
         Executor::Reference,
         Executor::Memory(Memory {
@@ -130,19 +133,16 @@ pub fn executors() -> Vec<Executor> {
     all.extend([
         by(Route::Ranges, stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
         by(Route::Ranges, stored(1, Short, [12, 7], 1 << 12, (0, true), Auto)),
-        by(spill(true, true), stored(2, Short, [13, 6], 1 << 12, (0, true), Auto)),
+        updates(Snappy, (true, true), stored(2, Short, [13, 6], 1 << 12, (0, true), Auto)),
         by(Route::Ranges, stored(3, Packed, [20, 12], 1 << 16, (0, true), Dense)),
         by(Route::Ranges, reopened([3, 2], Packed, [13, 8], 1 << 12, StorageMode::Auto, Auto)),
-        framed(
-            Lz4,
-            by(spill(true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
-        ),
-        by(spill(false, true), stored(3, Packed, [13, 8], 1 << 12, (1 << 20, true), Auto)),
+        updates(Lz4, (true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
+        updates(Zlib, (false, true), stored(3, Packed, [13, 8], 1 << 12, (1 << 20, true), Auto)),
         by(
             spill(true, false),
             reopened([2, 3], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
         ),
-        framed(Zstd, by(spill(false, false), stored(1, Packed, [14, 8], 1 << 12, (0, true), Auto))),
+        updates(Zstd, (false, false), stored(1, Packed, [14, 8], 1 << 12, (0, true), Auto)),
     ]);
     all
 }
