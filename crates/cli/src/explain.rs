@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use welter_engine::plan::human_bytes;
 use welter_input::IdKind;
 
 use crate::algorithms::Algorithm;
@@ -12,7 +13,7 @@ use crate::cluster_explain;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
-use crate::session::{Forecast, Session};
+use crate::session::{ArrivingRequests, Forecast, Session};
 use crate::stdout::print;
 
 /// Line on the price of a run that meets the edges where the input has them.
@@ -73,7 +74,7 @@ fn describe(
     forecast: &Forecast,
     reversed: bool,
 ) -> String {
-    let Forecast { plan, estimate } = forecast;
+    let Forecast { plan, estimate, requests } = forecast;
     let entry = algorithm.entry();
     let input = match source {
         Source::Files(names) => load::shown(names),
@@ -100,6 +101,11 @@ fn describe(
         (_, false) => "",
     };
     let _ = writeln!(text, "          ids are {ids}{direction}");
+    if let Some(ArrivingRequests { bytes, in_flight }) = requests {
+        let size = human_bytes(*bytes);
+        let times = format!("{in_flight} at a time a reader");
+        let _ = writeln!(text, "          {size} a request for it at most, {times}");
+    }
     let _ = writeln!(text, "{plan}");
     if !estimate.exact {
         let _ = writeln!(text, "estimated the number of edges, from a sample of the input");

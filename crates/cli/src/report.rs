@@ -24,7 +24,7 @@ use crate::load::Source;
 use crate::number_format::counted;
 use crate::price::{Price, spent};
 use crate::readings;
-use crate::session::{Origin, Session};
+use crate::session::{ArrivingRequests, Origin, Session};
 use crate::stdout::{is_stdout, print};
 
 /// Everything but the phases, which continue until the report is written.
@@ -64,6 +64,9 @@ pub(crate) struct Report {
 struct Input {
     files: Vec<File>,
     bytes: Option<u64>,
+    /// Of inputs in a bucket or on a web server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<ArrivingRequests>,
     edges: u64,
     undirected: bool,
     reversed: bool,

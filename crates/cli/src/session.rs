@@ -23,6 +23,7 @@ use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
 use self::begins::begins;
+pub(crate) use self::budget::ArrivingRequests;
 use self::fit::{Fit, fit};
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::GraphRequest;
@@ -81,6 +82,8 @@ pub(crate) struct Forecast {
     pub(crate) plan: Plan,
     /// Estimate that it was made from.
     pub(crate) estimate: Estimate,
+    /// Requests for what it is made of, where that lies in a bucket or on a web server.
+    pub(crate) requests: Option<ArrivingRequests>,
 }
 
 /// A graph that was read.
@@ -105,6 +108,8 @@ pub(crate) struct Origin {
     pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
+    /// Requests for it, where it lies in a bucket or on a web server and is no kept graph.
+    pub(crate) requests: Option<ArrivingRequests>,
     /// Edges in the input.
     pub(crate) edges: u64,
     /// Whether each of them stands for both directions.
@@ -265,6 +270,7 @@ impl Session {
             files: vec![(input.to_owned(), "kept".to_owned())],
             readings: Vec::new(),
             bytes: Some(kept.manifest().bytes()),
+            requests: None,
             edges: input_edges,
             undirected: reading.undirected,
             reversed: reading.reversed,
@@ -355,8 +361,10 @@ impl Session {
             checkpoints.read_edges(sums.total());
         }
         let reversed = reading.reversed && !undirected;
+        let requests = self.arriving_requests(wanted.source, &wanted.options);
         let edges = count;
-        let loaded = Origin { ids, files, readings, bytes, edges, undirected, reversed, notes };
+        let loaded =
+            Origin { ids, files, readings, bytes, requests, edges, undirected, reversed, notes };
         Ok(LoadedGraph { graph, loaded, workers, ends: None })
     }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use welter_objects::Stated;
+
 use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
 use crate::tables::{ColumnRef, VertexTables};
@@ -141,6 +143,9 @@ pub struct Limits {
     /// way, of all threads, beside those of edges and ids; `None` leaves it to a share of the
     /// latter. No less is taken than [`Self::OBJECT_BYTES_LEAST`] a thread.
     pub object_bytes_max: Option<u64>,
+    /// Requests for such inputs, as far as a user states them: they are kept whatever memory they
+    /// take, once it is known what an input is.
+    pub object_requests: Stated,
     /// Bytes of files that the system can be expected to keep in its cache from one reading to the
     /// next; `None` sets no limit. Larger raw inputs are read past it.
     pub cache_bytes_max: Option<u64>,
@@ -160,6 +165,7 @@ impl Default for Limits {
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,
             object_bytes_max: None,
+            object_requests: Stated::default(),
             cache_bytes_max: None,
         }
     }

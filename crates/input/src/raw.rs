@@ -73,7 +73,8 @@ impl Reader for Raw {
         if source.bytes().is_none() || !source.is_plain() {
             return read_through(source, shape, context, collector);
         }
-        let file = RawStream::open(std::slice::from_ref(source), shape)?;
+        let mut file = RawStream::open(std::slice::from_ref(source), shape)?;
+        file.set_ahead(&context.options.limits, context.options.thread_count());
         first_error(&file, context, |part| {
             let mut all = Collected::default();
             file.pieces(part, &mut |batch, place| {
@@ -103,8 +104,12 @@ impl Reader for Raw {
         let ids = IdKind::Integers;
         let slots_seen = match edges.filter(|_| exact) {
             Some(edges) => {
-                let largest = RawStream::open(std::slice::from_ref(source), shape)?.some()?;
-                largest.filter(|largest| is_dense(*largest, edges)).map(|largest| largest + 1)
+                let mut stream = RawStream::open(std::slice::from_ref(source), shape)?;
+                stream.set_ahead(&options.limits, 1);
+                stream
+                    .some()?
+                    .filter(|largest| is_dense(*largest, edges))
+                    .map(|largest| largest + 1)
             }
             None => None,
         };
@@ -130,7 +135,8 @@ impl Reader for Raw {
             return Ok(None);
         }
         let mut stream = RawStream::open(sources, shape(&sources[0], context.options)?)?;
-        stream.set_limits(&context.options.limits, context.options.thread_count());
+        stream.set_cache(context.options.limits.cache_bytes_max);
+        stream.set_ahead(&context.options.limits, context.options.thread_count());
         if stream.edges() == 0 {
             return Ok(None);
         }

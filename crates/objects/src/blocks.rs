@@ -9,19 +9,16 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::{Bytes, BytesMut};
+use futures_util::future::join_all;
 
 use crate::error::ObjectError;
 use crate::object::Object;
+use crate::stated::{BLOCKS_MIN, Stated};
 
 /// Bytes of a block, where there is memory for some.
 const BLOCK_BYTES: u64 = 4 << 20;
 /// And where there is little.
 const BLOCK_BYTES_MIN: u64 = 64 << 10;
-/// Blocks that are kept at least.
-const BLOCKS_MIN: usize = 4;
-/// Blocks that a reader may have in its hands beside, with what its connection holds.
-const HELD: u64 = 2;
-
 /// An object that threads read at any place. Copies share their blocks.
 #[derive(Clone, Debug)]
 pub struct Blocks(Arc<Shared>);
@@ -33,6 +30,8 @@ struct Shared {
     kept: Mutex<Vec<(u64, Block)>>,
     most: usize,
     block_bytes: u64,
+    /// Blocks that a reader asks for at a time, where it wants several.
+    at_once: usize,
     /// The first error of all.
     fault: OnceLock<ObjectError>,
 }
@@ -42,19 +41,22 @@ type Block = Arc<OnceLock<Result<Bytes, ObjectError>>>;
 
 impl Blocks {
     /// Blocks of an object for a number of readers at a time, as many as this memory allows and
-    /// four at least. Where it is little they are smaller.
-    pub fn new(object: &Object, memory_bytes: u64, readers: usize) -> Self {
-        let held = HELD * readers as u64;
-        let block_bytes = memory_bytes / (held + BLOCKS_MIN as u64);
+    /// four at least. Where it is little they are smaller, unless their size is stated.
+    pub fn new(object: &Object, memory_bytes: u64, readers: usize, stated: Stated) -> Self {
+        let held = stated.blocks_held(readers as u64);
+        let block_bytes = memory_bytes / (held + BLOCKS_MIN);
         // Powers of two, so that blocks of several readings are the same.
-        let block_bytes = (1 << block_bytes.max(1).ilog2()).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES);
+        let usual = (1 << block_bytes.max(1).ilog2()).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES);
+        let block_bytes = stated.bytes.unwrap_or(usual).max(1);
         let most = (memory_bytes / block_bytes).saturating_sub(held);
-        let most = usize::try_from(most).unwrap_or(usize::MAX).max(BLOCKS_MIN);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).max(BLOCKS_MIN as usize);
+        let at_once = usize::try_from(stated.blocks_at_once()).unwrap_or(usize::MAX);
         Self(Arc::new(Shared {
             object: object.clone(),
             kept: Mutex::default(),
             most,
             block_bytes,
+            at_once,
             fault: OnceLock::new(),
         }))
     }
@@ -73,15 +75,19 @@ impl Blocks {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         let mut joined = BytesMut::new();
-        let mut at = range.start;
+        let (bytes, mut at) = (self.0.block_bytes, range.start);
         while at < range.end {
-            let piece = self.piece_at(at)?;
-            let length = (range.end - at).min(piece.len() as u64) as usize;
-            if at == range.start && length as u64 == range.end - at {
-                return Ok(piece.slice(..length));
+            let first = at / bytes;
+            let blocks = self.several(first..range.end.div_ceil(bytes))?;
+            for (number, block) in (first..).zip(blocks) {
+                let piece = self.piece(at, number, &block)?;
+                let length = (range.end - at).min(piece.len() as u64) as usize;
+                if at == range.start && length as u64 == range.end - at {
+                    return Ok(piece.slice(..length));
+                }
+                joined.extend_from_slice(&piece[..length]);
+                at += length as u64;
             }
-            joined.extend_from_slice(&piece[..length]);
-            at += length as u64;
         }
         Ok(joined.freeze())
     }
@@ -91,17 +97,41 @@ impl Blocks {
     /// # Errors
     /// Of the store, as an [`ObjectError`] within.
     pub fn piece_at(&self, offset: u64) -> io::Result<Bytes> {
-        let bytes = self.0.block_bytes;
-        let number = offset / bytes;
-        let block = self.block(number);
-        let start = number * bytes;
-        let end = self.0.object.bytes().min(start + bytes);
-        if offset >= end {
+        let number = offset / self.0.block_bytes;
+        self.piece(offset, number, &self.block(number))
+    }
+
+    /// The first of these blocks, as many as are asked for at a time; of several each was answered.
+    fn several(&self, numbers: Range<u64>) -> io::Result<Vec<Block>> {
+        let blocks: Vec<Block> =
+            numbers.clone().take(self.0.at_once).map(|number| self.block(number)).collect();
+        if blocks.len() > 1 {
+            let wanted = numbers.zip(&blocks).filter(|(_, block)| block.get().is_none());
+            let asked = wanted.map(|(number, block)| async move {
+                // Another thread may have been quicker.
+                let _ = block.set(self.0.object.clone().fetch(self.place(number)).await);
+            });
+            self.0.object.wait(join_all(asked))?;
+        }
+        Ok(blocks)
+    }
+
+    /// Where a block lies.
+    fn place(&self, number: u64) -> Range<u64> {
+        let start = number * self.0.block_bytes;
+        start..self.0.object.bytes().min(start + self.0.block_bytes)
+    }
+
+    /// Bytes of a block from a place of the object on, where the object has any.
+    fn piece(&self, offset: u64, number: u64, block: &Block) -> io::Result<Bytes> {
+        let place = self.place(number);
+        if offset >= place.end {
             return Ok(Bytes::new());
         }
+        let start = place.start;
         let fetched = block.get_or_init(|| {
             let object = &self.0.object;
-            object.wait(object.clone().fetch(start..end)).and_then(|fetched| fetched)
+            object.wait(object.clone().fetch(place)).and_then(|fetched| fetched)
         });
         match fetched {
             Ok(bytes) => Ok(bytes.slice((offset - start) as usize..)),

@@ -15,8 +15,9 @@
 //! Invariants: an object that is replaced, grows or is removed between two reads is an error that
 //! names it, because each request states the entity tag that the object was opened with, and each
 //! answer is compared with it · no text of this crate holds anything that the environment says ·
-//! memory follows what has arrived, in ranges of at most [`RANGE_BYTES`], never a length that a
-//! server states. Checked in `Object::checked` and `Object::received`. Tested by
+//! memory follows what has arrived, in ranges of at most [`RANGE_BYTES`] where a user
+//! [states](Stated) no other size, never a length that a server states. Checked in
+//! `Object::checked` and `Object::received`. Tested by
 //! `an_object_that_is_replaced_between_two_reads_is_an_error`, `credentials_are_never_shown` and
 //! `bodies_that_are_cut_or_too_long_are_errors`.
 
@@ -32,6 +33,7 @@ mod profile;
 mod reader;
 mod runtime;
 mod settings;
+mod stated;
 mod traffic;
 mod unfinished;
 mod upload;
@@ -45,11 +47,12 @@ pub use location::{Location, Scheme};
 pub use object::Object;
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
+pub use stated::Stated;
 pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;
 pub use version::Version;
 pub use wanted::Wanted;
 
-/// Bytes of one request at most: what stores are quickest with.
+/// Bytes of one request at most, where none are stated: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

@@ -193,7 +193,7 @@ impl Object {
         if found.size == self.0.bytes { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// The bytes of a range inside of the object, of at most [`RANGE_BYTES`].
+    /// The bytes of a range inside of the object.
     pub(crate) async fn fetch(self, range: Range<u64>) -> Result<Bytes, ObjectError> {
         if range.end <= self.0.head.len() as u64 {
             return Ok(self.0.head.slice(range.start as usize..range.end as usize));

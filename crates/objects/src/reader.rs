@@ -21,39 +21,56 @@ use crate::RANGE_BYTES;
 use crate::error::ObjectError;
 use crate::object::Object;
 use crate::runtime;
+use crate::stated::{CONNECTION_BYTES, Stated};
 
 /// Bytes of the first range of a reader that may stop soon.
 const FIRST_BYTES: u64 = 1 << 20;
-/// Bytes of the smallest range.
+/// Bytes of the smallest range, where none is stated.
 const RANGE_BYTES_MIN: u64 = 64 << 10;
-/// Bytes that a connection may hold of an answer.
-const CONNECTION_BYTES: u64 = 512 << 10;
-/// Ranges that may be in flight.
+/// Ranges that may be in flight, where no number is stated.
 const RANGES: u64 = 4;
 
 /// How far a reader asks ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// Bytes of all ranges in flight.
-    pub bytes: u64,
+    bytes: u64,
+    /// Requests that a user states.
+    stated: Stated,
     /// Whether all of the range that is read is surely wanted.
-    pub sure: bool,
+    sure: bool,
 }
 
 impl Ahead {
     /// As far as this memory allows, in bytes; four whole ranges at most.
     pub fn within(memory_bytes: u64) -> Self {
-        Self { bytes: memory_bytes.min(RANGES * RANGE_BYTES), sure: false }
+        let (bytes, stated) = (memory_bytes.min(RANGES * RANGE_BYTES), Stated::default());
+        Self { bytes, stated, sure: false }
     }
 
     /// As far as this memory allows, in bytes, for all that a reader has: ranges in flight, the one
-    /// that is looked at, and what connections hold of answers. It takes 576 KiB at least.
-    pub fn in_memory(memory_bytes: u64) -> Self {
-        let beside = memory_bytes.saturating_sub(RANGES * CONNECTION_BYTES) / (RANGES + 1);
-        // Of small ranges a connection holds no more than one.
-        let range = beside.max(memory_bytes / (2 * RANGES + 1));
-        let range = range.clamp(RANGE_BYTES_MIN, RANGE_BYTES);
-        Self { bytes: RANGES * range, sure: false }
+    /// that is looked at, and what connections hold of answers. What is stated is kept, whatever
+    /// memory it takes ([`Stated::memory_bytes_min`]); else it takes 576 KiB at least.
+    pub fn in_memory(memory_bytes: u64, stated: Stated) -> Self {
+        let ranges = stated.in_flight.unwrap_or(RANGES);
+        let fits = |range, ranges| Stated::memory_bytes(range, ranges) <= memory_bytes;
+        let bytes = if let Some(range) = stated.bytes {
+            let fewer = || (1..RANGES).rev().find(|ranges| fits(range, *ranges)).unwrap_or(1);
+            let is_fixed = stated.in_flight.is_some() || fits(range, ranges);
+            range * if is_fixed { ranges } else { fewer() }
+        } else {
+            let beside = memory_bytes.saturating_sub(ranges * CONNECTION_BYTES) / (ranges + 1);
+            // Of small ranges a connection holds no more than one.
+            let range = beside.max(memory_bytes / (2 * ranges + 1));
+            ranges * range.clamp(RANGE_BYTES_MIN, RANGE_BYTES)
+        };
+        Self { bytes, stated, sure: false }
+    }
+
+    /// No further than this, in bytes, but for what is stated.
+    #[must_use]
+    pub fn at_most(self, bytes: u64) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self }
     }
 
     /// And all of it is wanted.
@@ -62,8 +79,17 @@ impl Ahead {
         Self { sure: true, ..self }
     }
 
-    fn range_bytes(self) -> u64 {
-        (self.bytes / RANGES).clamp(RANGE_BYTES_MIN, RANGE_BYTES)
+    /// Bytes of a request at most.
+    pub fn range_bytes(self) -> u64 {
+        let ranges = self.stated.in_flight.unwrap_or(RANGES);
+        let usual = || (self.bytes / ranges).clamp(RANGE_BYTES_MIN, RANGE_BYTES);
+        self.stated.bytes.unwrap_or_else(usual)
+    }
+
+    /// Requests in flight at most.
+    pub fn ranges(self) -> u64 {
+        let usual = || (self.bytes / self.range_bytes()).clamp(1, RANGES);
+        self.stated.in_flight.unwrap_or_else(usual)
     }
 }
 
@@ -166,8 +192,8 @@ impl Reader {
         let wanted =
             if self.ahead.sure { u64::MAX } else { self.given + self.current.len() as u64 };
         let wanted = wanted.max(FIRST_BYTES);
-        let window = self.ahead.bytes.min(wanted);
         let range = self.ahead.range_bytes().min(wanted);
+        let window = (self.ahead.ranges() * self.ahead.range_bytes()).min(wanted);
         let mut flying: u64 = self.flying.iter().map(|(bytes, _)| bytes).sum();
         if self.at >= self.end {
             self.end = self.object.bytes().min(self.at + range);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use welter_objects::{
-    Ahead, Blocks, Bucket, Location, Object, ObjectError, ObjectErrorKind, Settings, fault,
+    Ahead, Blocks, Bucket, Location, Object, ObjectError, ObjectErrorKind, Settings, Stated, fault,
 };
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
@@ -67,7 +67,7 @@ fn bytes_are_those_of_the_object_however_they_are_read() {
     for memory in [0, 4 << 20, 64 << 20] {
         assert!(whole(&object, memory).unwrap() == expected, "{memory}");
     }
-    let blocks = Blocks::new(&object, 0, 1);
+    let blocks = Blocks::new(&object, 0, 1, Stated::default());
     for (start, end) in [(0, 8), (4_194_300, 4_194_310), (10_999_992, 11_000_000), (5, 11_000_000)]
     {
         let read = blocks.read(start..end).unwrap();
@@ -114,11 +114,53 @@ fn a_look_at_the_beginning_fetches_little() {
 }
 
 #[test]
+fn stated_requests_are_those_of_readers_and_blocks() {
+    let server = BucketServer::start().unwrap();
+    let expected = bytes(3_000_000);
+    let object = opened(&server, &expected);
+    let seen = |read: &mut dyn FnMut() -> Vec<u8>| {
+        server.take_most_at_once();
+        server.take_requests();
+        assert!(read() == expected);
+        let ranges = server.take_requests().into_iter().filter_map(|request| request.range);
+        let bytes: Vec<u64> = ranges.map(|range| range.end - range.start).collect();
+        (bytes.len(), bytes.into_iter().max().unwrap(), server.take_most_at_once())
+    };
+    server.fail(|_| Some(Fault::Silent(Duration::from_millis(100))));
+    for (bytes, in_flight) in [(64 << 10, 9), (256 << 10, 1), (1 << 20, 2)] {
+        let stated = Stated { bytes: Some(bytes), in_flight: Some(in_flight) };
+        let count = (expected.len() as u64).div_ceil(bytes) as usize;
+        let ahead = Ahead::in_memory(0, stated).surely();
+        let by_reader = seen(&mut || {
+            let mut all = Vec::new();
+            object.reader(0..object.bytes(), ahead).read_to_end(&mut all).unwrap();
+            all
+        });
+        assert_eq!(by_reader, (count, bytes, in_flight as usize), "{stated:?}");
+        let blocks = Blocks::new(&object, 0, 1, stated);
+        let by_blocks = seen(&mut || blocks.read(0..object.bytes()).unwrap().to_vec());
+        assert_eq!(by_blocks, (count, bytes, in_flight as usize), "{stated:?}");
+    }
+    // Of the two one may be left out, which follows from the memory then.
+    let of = |bytes, in_flight, memory| {
+        let ahead = Ahead::in_memory(memory, Stated { bytes, in_flight });
+        (ahead.range_bytes(), ahead.ranges())
+    };
+    assert_eq!(of(None, None, 1 << 30), (8 << 20, 4));
+    assert_eq!(of(None, None, 0), (64 << 10, 4));
+    assert_eq!(of(Some(4096), None, 0), (4096, 1));
+    assert_eq!(of(Some(4096), None, 1 << 20), (4096, 4));
+    assert_eq!(of(Some(64 << 20), None, 256 << 20), (64 << 20, 2));
+    assert_eq!(of(None, Some(256), 0), (64 << 10, 256));
+    assert_eq!(of(None, Some(1), 1 << 30), (8 << 20, 1));
+}
+
+#[test]
 fn blocks_are_asked_for_once() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(5_000_000));
     server.take_requests();
-    let blocks = Blocks::new(&object, 1 << 30, 2);
+    let blocks = Blocks::new(&object, 1 << 30, 2, Stated::default());
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let blocks = blocks.clone();
@@ -208,7 +250,7 @@ fn a_reader_that_is_not_wanted_any_more_ends_at_once() {
     fail_first(&server, usize::MAX, Fault::Silent(Duration::from_hours(1)));
     object.stop_when(|| true);
     assert_eq!(refused(&object).kind(), ObjectErrorKind::Stopped);
-    let error = Blocks::new(&object, 0, 1).read(5000..6000).unwrap_err();
+    let error = Blocks::new(&object, 0, 1, Stated::default()).read(5000..6000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);
     let error = object.read_at(&mut [0; 8], 5000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);

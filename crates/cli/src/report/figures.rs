@@ -20,6 +20,7 @@ impl Input {
         Self {
             files: origin.files.iter().map(file).collect(),
             bytes: origin.bytes,
+            requests: origin.requests,
             edges: origin.edges,
             undirected: origin.undirected,
             reversed: origin.reversed,

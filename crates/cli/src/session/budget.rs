@@ -5,11 +5,13 @@
 //! it is rounded for people, because that is found by the planning that a run with it would do.
 //! Tested by `the_budget_that_a_refusal_names_is_enough`.
 
+use serde::Serialize;
 use welter_engine::EngineError;
 use welter_engine::kept::KeptGraph;
 use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
 use welter_input::{Estimate, IdKind, Limits, ReadOptions};
 use welter_model::edges::Duplicates;
+use welter_objects::{Ahead, Stated};
 
 use super::fit::{Fit, fit};
 use super::{Forecast, GraphRequest, Session};
@@ -26,12 +28,24 @@ const READERS_LEAST: usize = 16;
 /// this number, and bytes at most.
 const ARRIVING_SHARE: u64 = 16;
 const ARRIVING_MOST: u64 = 256 << 20;
-/// Objects that are looked at side by side.
+/// Objects that are looked at side by side; bytes and number of requests for each at most, where
+/// a user states any.
 const LOOKS: u64 = 8;
+const LOOK_BYTES: u64 = 64 << 10;
+const LOOK_REQUESTS: u64 = 4;
 
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
 /// and fewer; what is decided with it is decided again once the graph is read.
 const FACTOR_GUESS: u64 = 8;
+
+/// Requests for an input that lies in a bucket or on a web server.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ArrivingRequests {
+    /// Bytes of a request at most.
+    pub(crate) bytes: u64,
+    /// Requests that each reader has in flight at most.
+    pub(crate) in_flight: u64,
+}
 
 impl Session {
     /// Plans a run before reading. `None` where nothing is known, as of a pipe.
@@ -45,7 +59,7 @@ impl Session {
             && fit(kept, wanted)? == Fit::Reuse
         {
             let plan = self.plan_kept(kept, wanted)?;
-            return Ok(Some(Forecast { plan, estimate }));
+            return Ok(Some(Forecast { plan, estimate, requests: None }));
         }
         let weighted = wanted.keeps_weights(estimate.weighted);
         let Some(edges) = estimate.edges else {
@@ -85,7 +99,8 @@ impl Session {
             }
             plan => plan?,
         };
-        Ok(Some(Forecast { plan, estimate }))
+        let requests = self.arriving_requests(wanted.source, &wanted.options);
+        Ok(Some(Forecast { plan, estimate, requests }))
     }
 
     /// Names a budget that is enough where distinct ids take too much, which are counted by then.
@@ -129,8 +144,23 @@ impl Session {
         if !source.arrives(options) {
             return 0;
         }
-        let least = self.readers(options.thread_count()) as u64 * Limits::OBJECT_BYTES_LEAST;
+        let readers = self.readers(options.thread_count()) as u64;
+        let stated = self.resources.object_requests().memory_bytes_min(readers);
+        let least = stated.max(readers * Limits::OBJECT_BYTES_LEAST);
         (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
+    }
+
+    /// How an input is asked for that lies in a bucket or on a web server: bytes of a request, and
+    /// requests of each reader, at most. None of others.
+    pub(crate) fn arriving_requests(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+    ) -> Option<ArrivingRequests> {
+        let memory = self.arriving_bytes(source, options, self.budget());
+        let ahead = Ahead::in_memory(memory, self.resources.object_requests());
+        let requests = ArrivingRequests { bytes: ahead.range_bytes(), in_flight: ahead.ranges() };
+        (memory > 0).then_some(requests)
     }
 
     /// How an input is looked at before it is read: several objects at a time.
@@ -138,6 +168,12 @@ impl Session {
         let mut options = wanted.options.clone();
         let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
+        // Stated requests only bound it: little of an input is looked at.
+        let Stated { bytes, in_flight } = self.resources.object_requests();
+        options.limits.object_requests = Stated {
+            bytes: bytes.map(|bytes| bytes.min(LOOK_BYTES)),
+            in_flight: in_flight.map(|number| number.min(LOOK_REQUESTS)),
+        };
         options
     }
 
@@ -148,6 +184,7 @@ impl Session {
         // Buffers of readers beside parts of the input.
         let arriving = self.arriving_bytes(source, options, budget);
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving);
+        options.limits.object_requests = self.resources.object_requests();
         let buffers = self.reading_bytes(options.threads, budget) + arriving;
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());

@@ -246,6 +246,11 @@ fn inputs_in_buckets_keep_their_budget() {
         let line = format!("run wcc s3://box/{input} --threads 2 -q --top 1");
         filled.keeps(&line, &format!("{mib}MiB"), mib << 20);
     }
+    // Stated requests are kept, and less memory than they take is refused.
+    for input in ["g.u32f32", "g.tsv", "g.tsv.gz", "g.parquet"] {
+        let line = format!("run wcc s3://box/{input} --threads 2 -q --top 1");
+        filled.keeps_what_is_named(&format!("{line} --read-size 4MiB --in-flight 6"), 48);
+    }
 }
 
 /// Parts of objects on their way there are in the plan, as are requests of a run from there and

@@ -53,6 +53,7 @@ mod scratch;
 mod sending;
 mod slurm;
 mod sources;
+mod stated;
 mod streams;
 mod top;
 mod traversals;

@@ -115,15 +115,17 @@ impl RawStream {
         Ok(stream)
     }
 
-    /// Reads files that are larger in all than the system's cache past that, and objects no further
-    /// ahead than `threads` threads may.
-    pub(super) fn set_limits(&mut self, limits: &Limits, threads: usize) {
-        let most = limits.cache_bytes_max;
-        self.ahead = stored::ahead_of_each(limits, threads);
+    /// Reads files of more than `most` bytes in all past the system's cache.
+    pub(super) fn set_cache(&mut self, most: Option<u64>) {
         let bytes = self.edges * self.shape.record_bytes() as u64;
         if most.is_some_and(|most| bytes > most) {
             self.cached = AtomicUsize::new(0);
         }
+    }
+
+    /// Reads objects no further ahead than `threads` threads may.
+    pub(super) fn set_ahead(&mut self, limits: &Limits, threads: usize) {
+        self.ahead = stored::ahead_of_each(limits, threads);
     }
 
     /// Takes what was seen of a sample of the records.

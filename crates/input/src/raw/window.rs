@@ -104,8 +104,7 @@ fn of_object(
     reused: &mut Reused,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
-    let ahead = Ahead::within(ahead.bytes.min(AHEAD_BYTES)).surely();
-    let mut reader = object.reader(range.clone(), ahead);
+    let mut reader = object.reader(range.clone(), ahead.at_most(AHEAD_BYTES).surely());
     in_order(name, range, record, reused, visit, |batch, _| reader.read_exact(batch))
 }
 

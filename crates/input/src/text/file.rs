@@ -71,7 +71,7 @@ impl Grain {
 
     /// How far ahead each thread asks for its part of an object.
     fn ahead(self) -> Ahead {
-        Ahead::within(self.ahead.bytes.min(self.part_bytes / 2)).surely()
+        self.ahead.at_most(self.part_bytes / 2).surely()
     }
 }
 

@@ -1,0 +1,51 @@
+//! Requests for objects as a user states them.
+
+/// Bytes that a connection may hold of an answer.
+pub(crate) const CONNECTION_BYTES: u64 = 512 << 10;
+/// Bytes of a request whose size is not stated, at least.
+const BYTES_MIN: u64 = 64 << 10;
+
+/// Blocks of an object that are kept at least.
+pub(crate) const BLOCKS_MIN: u64 = 4;
+/// Blocks that a reader may have in its hands beside, with what its connection holds.
+const BLOCKS_HELD: u64 = 2;
+/// Blocks that a reader asks for at a time, where their size is stated and no number.
+const BLOCKS_AT_ONCE: u64 = 4;
+
+/// Size and number of requests that a user states. What is not stated follows from the memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stated {
+    /// Bytes of a request at most.
+    pub bytes: Option<u64>,
+    /// Requests that each reader has in flight.
+    pub in_flight: Option<u64>,
+}
+
+impl Stated {
+    /// Bytes of memory that a reader takes whose requests have this size and number: these, the one
+    /// that is looked at, and what connections hold of answers.
+    pub(crate) fn memory_bytes(range: u64, ranges: u64) -> u64 {
+        let connection = range.min(CONNECTION_BYTES);
+        range.saturating_mul(ranges + 1).saturating_add(ranges.saturating_mul(connection))
+    }
+
+    /// Bytes of memory that this many readers of one object take at least, however they read.
+    pub fn memory_bytes_min(self, readers: u64) -> u64 {
+        let bytes = self.bytes.unwrap_or(BYTES_MIN);
+        let each = Self::memory_bytes(bytes, self.in_flight.unwrap_or(1));
+        let blocks = (self.blocks_held(readers) + BLOCKS_MIN).saturating_mul(bytes);
+        readers.saturating_mul(each).max(blocks)
+    }
+
+    /// Blocks that a reader that wants several asks for at a time. Those of usual size are as large
+    /// as what is wanted at once.
+    pub(crate) fn blocks_at_once(self) -> u64 {
+        let usual = if self.bytes.is_some() { BLOCKS_AT_ONCE } else { 1 };
+        self.in_flight.unwrap_or(usual).max(1)
+    }
+
+    /// Blocks that readers may have in their hands.
+    pub(crate) fn blocks_held(self, readers: u64) -> u64 {
+        readers.saturating_mul(self.blocks_at_once().max(BLOCKS_HELD))
+    }
+}
