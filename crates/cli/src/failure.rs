@@ -244,6 +244,10 @@ fn hint(error: &InputError) -> Option<&'static str> {
         InputError::Budget { .. } | InputError::Ids { .. } => {
             Some("give it more with --memory, where the machine has it")
         }
+        InputError::Batch { .. } => Some(
+            "write it with fewer rows a batch (such as max_chunksize of pyarrow), or uncompressed \
+             and not through a pipe; or give it more with --memory, where the machine has it",
+        ),
         InputError::ScratchMade { .. }
         | InputError::ScratchFull { .. }
         | InputError::ScratchShort { .. } => {

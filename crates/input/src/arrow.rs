@@ -7,8 +7,10 @@
 //! checked before they are acted upon, and the decoder runs inside a fence ([`fenced`]).
 
 mod dictionaries;
+mod feed;
 mod footer;
 mod messages;
+mod pieces;
 mod schema;
 
 #[cfg(test)]
@@ -33,15 +35,18 @@ use crate::options::{IdKind, ReadOptions};
 use crate::reader::{Context, Estimate, Reader};
 use crate::source::{Source, stored};
 use dictionaries::Dictionaries;
-pub(crate) use messages::Feed;
+pub(crate) use feed::Feed;
 use messages::{Message, Messages};
 use schema::reason;
 
 /// The reader of Arrow IPC.
 pub(crate) struct Arrow;
 
-/// Bytes of small messages that are decoded as one part.
-const TASK_BYTES: usize = 16 << 20;
+/// Bytes of small messages that are decoded as one part, and of a piece of a large one, at most.
+const TASK_BYTES: u64 = 16 << 20;
+const TASK_BYTES_MIN: u64 = 128 << 10;
+/// Share of the memory that all tasks together may take, as one part in this number.
+const MEMORY_SHARE: u64 = 16;
 
 /// Tasks that are read ahead, for each thread.
 const TASKS_A_THREAD: usize = 2;
@@ -99,7 +104,9 @@ fn feed(source: &Source, options: &ReadOptions) -> Result<Feed, InputError> {
     match source.bytes() {
         Some(bytes) if source.is_plain() => {
             let ahead = stored::ahead(&options.limits);
-            Ok(Feed::File { file: source.file()?.onward(0..bytes, ahead), at: 0, bytes })
+            let stored = source.file()?;
+            let file = stored.onward(0..bytes, ahead);
+            Ok(Feed::File { file, at: 0, bytes, stored, ahead })
         }
         _ => Ok(Feed::Unpacked(Box::new(source.unpack(&options.limits)?))),
     }
@@ -169,6 +176,8 @@ struct Tasks<'a> {
     row: u64,
     /// Of the next task.
     number: u64,
+    /// Bytes of a task.
+    task_bytes: u64,
 }
 
 /// Consecutive messages that become one part, or a large one that becomes several.
@@ -191,7 +200,23 @@ impl<'a> Tasks<'a> {
         let mut whole = schema.as_ref().clone();
         let picked = pick_with_path(name, &mut whole, &mut path, options)?;
         let (direction, dictionaries) = (None, Arc::default());
-        Ok(Self { name, schema, whole, path, picked, direction, dictionaries, row: 0, number: 0 })
+        let tasks = (TASKS_A_THREAD * options.thread_count()) as u64;
+        let memory = options.limits.memory_bytes_max.unwrap_or(u64::MAX) / MEMORY_SHARE;
+        let task_bytes = (memory / tasks).clamp(TASK_BYTES_MIN, TASK_BYTES);
+        messages.cut(&schema, picked.places(), task_bytes);
+        let (row, number) = (0, 0);
+        Ok(Self {
+            name,
+            schema,
+            whole,
+            path,
+            picked,
+            direction,
+            dictionaries,
+            row,
+            number,
+            task_bytes,
+        })
     }
 
     /// Finds by the first rows whether a column says directions, and leaves it out where it does
@@ -218,21 +243,21 @@ impl<'a> Tasks<'a> {
     /// Takes messages for at most `count` tasks; none at the end.
     fn take(&mut self, messages: &mut Messages<'_>, count: usize) -> Result<Vec<Task>, InputError> {
         let mut tasks: Vec<Task> = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut all) = (0, 0);
         while let Some(message) = messages.next(true)? {
             if message.kind == MessageHeader::DictionaryBatch {
                 self.add_dictionary(&message)?;
                 // Later batches need the new dictionary, earlier ones the old.
-                bytes = TASK_BYTES;
+                bytes = self.task_bytes;
                 continue;
             }
             if message.kind != MessageHeader::RecordBatch {
                 continue;
             }
             let rows = message.rows();
-            let size = message.body.len();
+            let size = message.bytes();
             match tasks.last_mut() {
-                Some(task) if bytes + size <= TASK_BYTES => task.batches.push(message),
+                Some(task) if bytes + size <= self.task_bytes => task.batches.push(message),
                 _ => {
                     bytes = 0;
                     let dictionaries = Arc::clone(&self.dictionaries);
@@ -242,8 +267,10 @@ impl<'a> Tasks<'a> {
                 }
             }
             bytes += size;
+            all += size;
             self.row = self.row.saturating_add(rows);
-            if tasks.len() == count && bytes >= TASK_BYTES / 2 {
+            let full = tasks.len() == count && bytes >= self.task_bytes / 2;
+            if full || all >= count as u64 * self.task_bytes {
                 break;
             }
         }
@@ -269,10 +296,11 @@ impl<'a> Tasks<'a> {
         let first = task.number << 32;
         if let [only] = task.batches.as_slice() {
             let batch = self.batch(only, &task.dictionaries)?;
-            let slices = batch.num_rows().div_ceil(PART_ROWS);
+            let most = (self.task_bytes as usize).clamp(BATCH_ROWS, PART_ROWS);
+            let slices = batch.num_rows().div_ceil(most);
             let failure = (0..slices).into_par_iter().find_map_first(|slice| {
-                let start = slice * PART_ROWS;
-                let length = PART_ROWS.min(batch.num_rows() - start);
+                let start = slice * most;
+                let length = most.min(batch.num_rows() - start);
                 let mut gather = self.gather(task.row + start as u64, length);
                 self.push(&mut gather, &batch.slice(start, length), context)
                     .and_then(|()| collector.push(first + slice as u64, gather.into_part()))

@@ -116,6 +116,23 @@ pub enum InputError {
         /// The budget that was stated.
         allowed_bytes: u64,
     },
+    /// A batch of rows that must be in memory as a whole does not fit.
+    #[error(
+        "{file}: byte {offset}: a batch of {rows} rows takes {needed_bytes} bytes of memory, as it \
+         cannot be read in pieces; this run may use {allowed_bytes} for one"
+    )]
+    Batch {
+        /// Name of the file that was being read.
+        file: String,
+        /// Where the message begins, in decompressed bytes.
+        offset: u64,
+        /// How many rows it has.
+        rows: u64,
+        /// Bytes of its buffers, packed and unpacked, with dictionaries.
+        needed_bytes: u64,
+        /// Bytes that are allowed, a share of the budget.
+        allowed_bytes: u64,
+    },
     /// Ids that are held until results are written need more memory than the run may take.
     #[error(
         "{file}: {count} distinct ids take {needed_bytes} bytes of memory while they are read; \
@@ -215,7 +232,9 @@ impl InputError {
             | Self::ScratchFull { .. }
             | Self::ScratchShort { .. }
             | Self::TempFiles { .. } => FailureKind::Storage,
-            Self::Budget { .. } | Self::Ids { .. } | Self::Threads { .. } => FailureKind::Budget,
+            Self::Budget { .. } | Self::Batch { .. } | Self::Ids { .. } | Self::Threads { .. } => {
+                FailureKind::Budget
+            }
             Self::Options { .. } => FailureKind::Usage,
             Self::Cancelled => FailureKind::Cancelled,
         }

@@ -7,9 +7,13 @@
 use std::fmt::Write;
 use std::fs;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::cgroup::{Group, skipped};
@@ -250,6 +254,50 @@ fn inputs_in_buckets_keep_their_budget() {
     for input in ["g.u32f32", "g.tsv", "g.tsv.gz", "g.parquet"] {
         let line = format!("run wcc s3://box/{input} --threads 2 -q --top 1");
         filled.keeps_what_is_named(&format!("{line} --read-size 4MiB --in-flight 6"), 48);
+    }
+}
+
+/// One batch of two columns of 64-bit ids and a column of strings that is not read, 100 MB.
+fn arrow(compression: Option<CompressionType>) -> Vec<u8> {
+    let rows = 2_000_000_u64;
+    let ids = |step: u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values((0..rows).map(|row| row * step % 65_521)))
+    };
+    let notes = StringArray::from_iter_values((0..rows).map(|row| format!("note {row:025}")));
+    let columns: [(_, ArrayRef); 3] =
+        [("source", ids(7)), ("target", ids(11)), ("note", Arc::new(notes))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut writer =
+        FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// Arrow batches are decoded by ranges of rows, wherever they lie; where they cannot be, they are
+/// refused.
+#[test]
+fn arrow_files_of_one_batch_keep_their_budget() {
+    let sandbox = Sandbox::new();
+    sandbox.write("e.arrow", arrow(None));
+    keeps(&sandbox, "wcc e.arrow --threads 2", 32);
+    let server = BucketServer::start().unwrap();
+    server.put("box/e.arrow", sandbox.read("e.arrow"));
+    let filled = Filled { sandbox, server };
+    filled.keeps("run wcc s3://box/e.arrow --threads 2 -q --top 1", "40MiB", 40 << 20);
+    let Filled { sandbox, .. } = filled;
+    sandbox.write("packed.arrow", arrow(Some(CompressionType::LZ4_FRAME)));
+    keeps(&sandbox, "wcc packed.arrow --threads 2", 300);
+    for line in ["packed.arrow --memory 64MiB", "--memory 64MiB - < e.arrow"] {
+        let (line, piped) = line.split_once(" < ").map_or((line, None), |(it, of)| (it, Some(of)));
+        let mut command = sandbox.command(&format!("run wcc {line}"));
+        if let Some(name) = piped {
+            command.stdin(fs::File::open(sandbox.path().join(name)).unwrap());
+        }
+        let ended = Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, Some(78), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("a batch of 2000000 rows takes "), "{}", ended.stderr);
+        assert!(ended.stderr.contains("write it with fewer rows a batch"), "{}", ended.stderr);
     }
 }
 

@@ -13,17 +13,19 @@
 //! Tested by `lengths_that_are_not_there_cost_nothing` and `bombs_in_buffers_are_refused`.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, RecordBatch, root_as_message};
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 
+use super::feed::Feed;
 use super::footer::{Block, Footer};
+use super::pieces::{Fault, Pieces};
 use super::schema::{checked_schema, reason};
 use crate::error::InputError;
 use crate::options::Limits;
 use crate::source::stored::Onward;
-use crate::unpack::Unpacked;
 
 /// The magic bytes of a file, with their padding.
 const MAGIC: &[u8; 8] = b"ARROW1\0\0";
@@ -34,70 +36,12 @@ const CONTINUATION: u32 = u32::MAX;
 /// Bytes of metadata that a message may have: a schema of a hundred thousand columns has fewer.
 const METADATA_BYTES_MAX: u64 = 64 << 20;
 
+/// Share of the memory of edges and ids that a message may take which must be there as a whole, as
+/// one part in this number: edges take half of it.
+const WHOLE_SHARE: u64 = 4;
+
 /// Bytes that are made room for before any of them was seen.
 const TRUSTED_BYTES: usize = 1 << 20;
-
-/// Bytes in order.
-pub(crate) enum Feed {
-    /// A file or an object, whose length is known.
-    File { file: Onward, at: u64, bytes: u64 },
-    /// A pipe, or a compressed file.
-    Unpacked(Box<Unpacked>),
-    /// Bytes in memory: the whole of a source, or its beginning.
-    Bytes { bytes: Vec<u8>, at: usize, whole: bool },
-}
-
-impl Feed {
-    /// Bytes that are known to be left.
-    fn left(&self) -> Option<u64> {
-        match self {
-            Self::File { at, bytes, .. } => Some(bytes - at),
-            Self::Unpacked(_) => None,
-            Self::Bytes { bytes, at, .. } => Some((bytes.len() - at) as u64),
-        }
-    }
-
-    /// Bytes in all, where any of them can be gone to.
-    fn seekable(&self) -> Option<u64> {
-        match self {
-            Self::File { bytes, .. } => Some(*bytes),
-            Self::Bytes { bytes, whole: true, .. } => Some(bytes.len() as u64),
-            Self::Unpacked(_) | Self::Bytes { .. } => None,
-        }
-    }
-
-    /// Goes to a byte inside, where that can be done.
-    fn go_to(&mut self, offset: u64) {
-        match self {
-            Self::File { file, at, .. } => {
-                *at = offset;
-                file.go_to(offset);
-            }
-            Self::Bytes { at, .. } => *at = offset as usize,
-            Self::Unpacked(_) => {}
-        }
-    }
-
-    /// Reads as many bytes as fit, fewer at the end.
-    fn fill(&mut self, name: &str, buffer: &mut [u8]) -> Result<usize, InputError> {
-        match self {
-            Self::File { file, at, bytes } => {
-                let length = buffer.len().min((*bytes - *at) as usize);
-                file.read_exact(&mut buffer[..length])
-                    .map_err(|error| InputError::io(name, format!("read at byte {at}"), error))?;
-                *at += length as u64;
-                Ok(length)
-            }
-            Self::Unpacked(unpacked) => unpacked.fill(buffer),
-            Self::Bytes { bytes, at, .. } => {
-                let length = buffer.len().min(bytes.len() - *at);
-                buffer[..length].copy_from_slice(&bytes[*at..*at + length]);
-                *at += length;
-                Ok(length)
-            }
-        }
-    }
-}
 
 /// A buffer of bytes that were read.
 pub(super) fn buffer(bytes: Vec<u8>) -> Buffer {
@@ -111,9 +55,16 @@ pub(super) struct Message {
     pub(super) kind: MessageHeader,
     metadata: Vec<u8>,
     pub(super) body: Buffer,
+    /// Bytes that compressed buffers of it unpack to.
+    unpacked: u64,
 }
 
 impl Message {
+    /// Bytes of memory that it takes until it is decoded.
+    pub(super) fn bytes(&self) -> u64 {
+        self.body.len() as u64 + self.unpacked
+    }
+
     /// The metadata, once more verified: flatbuffers are cheap to look at.
     pub(super) fn header(&self, name: &str) -> Result<arrow_ipc::Message<'_>, InputError> {
         root_as_message(&self.metadata).map_err(|error| {
@@ -151,6 +102,19 @@ pub(super) struct Messages<'a> {
     unpacked: u64,
     /// Two words that were read to look for the magic bytes, and are none.
     pending: Vec<u32>,
+    /// Columns that are read, once they are known, and bytes above which a batch is cut.
+    wanted: Option<Wanted>,
+    /// A batch that is cut, of which some rows are left.
+    pieces: Option<Pieces>,
+    /// Bytes of dictionaries.
+    held: u64,
+}
+
+/// Columns that are read.
+struct Wanted {
+    schema: SchemaRef,
+    places: Vec<usize>,
+    piece_bytes: u64,
 }
 
 impl<'a> Messages<'a> {
@@ -169,6 +133,9 @@ impl<'a> Messages<'a> {
             packed: 0,
             unpacked: 0,
             pending: Vec::new(),
+            wanted: None,
+            pieces: None,
+            held: 0,
         };
         let mut head = [0; 8];
         let filled = messages.feed.fill(name, &mut head)?;
@@ -253,8 +220,88 @@ impl<'a> Messages<'a> {
         InputError::byte(self.name, offset, what)
     }
 
-    /// The next message, with its body or, where bodies can be skipped, without.
+    /// Cuts batches of more than `piece_bytes` bytes from now on, of which the columns at these
+    /// places are read, where any part of the source can be gone to.
+    pub(super) fn cut(&mut self, schema: &SchemaRef, places: Vec<usize>, piece_bytes: u64) {
+        self.wanted = Some(Wanted { schema: Arc::clone(schema), places, piece_bytes });
+    }
+
+    /// Bytes of memory that a message may take which must be there as a whole.
+    fn whole_bytes_max(&self) -> u64 {
+        self.limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / WHOLE_SHARE)
+    }
+
+    /// Refuses a batch that must be in memory as a whole and does not fit.
+    fn whole(&self, offset: u64, rows: u64, bytes: u64) -> Result<(), InputError> {
+        let (needed_bytes, allowed_bytes) = (bytes + self.held, self.whole_bytes_max());
+        if needed_bytes <= allowed_bytes {
+            return Ok(());
+        }
+        let file = self.name.to_owned();
+        Err(InputError::Batch { file, offset, rows, needed_bytes, allowed_bytes })
+    }
+
+    /// The next rows of a batch that is cut, or those that are left of it, without a body.
+    fn piece(&mut self, with_body: bool) -> Result<Option<Message>, InputError> {
+        let Some(mut pieces) = self.pieces.take() else { return Ok(None) };
+        let (offset, kind) = (pieces.offset, MessageHeader::RecordBatch);
+        if !with_body {
+            let message = |metadata| Message {
+                offset,
+                kind,
+                metadata,
+                body: buffer(Vec::new()),
+                unpacked: 0,
+            };
+            return Ok(pieces.rest().map(message));
+        }
+        let next = pieces.next(&mut |range| self.feed.range(self.name, range));
+        let next = next.map_err(|fault| match fault {
+            Fault::Damaged(what) => self.bad(offset, what),
+            Fault::Unread(error) => error,
+        })?;
+        let Some((metadata, body)) = next else { return Ok(None) };
+        let mut message = Message { offset, kind, metadata, body: buffer(body), unpacked: 0 };
+        self.check(&mut message)?;
+        self.whole(offset, message.rows(), message.bytes())?;
+        self.pieces = Some(pieces);
+        Ok(Some(message))
+    }
+
+    /// Begins a batch that is cut, if it is to be.
+    fn begin(
+        &mut self,
+        (offset, body_bytes): (u64, u64),
+        metadata: &[u8],
+    ) -> Result<bool, InputError> {
+        let Some(wanted) = self.wanted.as_ref().filter(|wanted| body_bytes > wanted.piece_bytes)
+        else {
+            return Ok(false);
+        };
+        if !self.can_skip() {
+            return Ok(false);
+        }
+        let columns = (&*wanted.schema, &wanted.places[..]);
+        let place = (offset, self.offset, body_bytes);
+        let pieces = Pieces::of(metadata.to_vec(), columns, place, wanted.piece_bytes);
+        let pieces = pieces.map_err(|what| self.bad(offset, what))?;
+        if pieces.rows() == 0 {
+            return Ok(false);
+        }
+        if let Some(bytes) = pieces.whole_bytes() {
+            self.whole(offset, pieces.rows(), bytes)?;
+        }
+        self.skip(body_bytes)?;
+        self.pieces = Some(pieces);
+        Ok(true)
+    }
+
+    /// The next message, with its body or, where bodies can be skipped, without. Of a batch that is
+    /// cut it is one for each piece.
     pub(super) fn next(&mut self, with_body: bool) -> Result<Option<Message>, InputError> {
+        if let Some(message) = self.piece(with_body)? {
+            return Ok(Some(message));
+        }
         let block = match &mut self.blocks {
             None => None,
             Some(blocks) => match blocks.next() {
@@ -291,15 +338,21 @@ impl<'a> Messages<'a> {
             );
             return Err(self.bad(offset, what));
         }
-        let body = if with_body {
-            self.take(body_bytes, "the body of a message")?
-        } else {
+        let is_batch = kind == MessageHeader::RecordBatch;
+        if with_body && is_batch && self.begin((offset, body_bytes), &metadata)? {
+            return self.piece(true);
+        }
+        let mut message = Message { offset, kind, metadata, body: buffer(Vec::new()), unpacked: 0 };
+        if !with_body {
             self.skip(body_bytes)?;
-            Vec::new()
-        };
-        let message = Message { offset, kind, metadata, body: buffer(body) };
-        if with_body {
-            self.check(&message)?;
+            return Ok(Some(message));
+        }
+        self.whole(offset, message.rows(), body_bytes)?;
+        message.body = buffer(self.take(body_bytes, "the body of a message")?);
+        self.check(&mut message)?;
+        self.whole(offset, message.rows(), message.bytes())?;
+        if kind == MessageHeader::DictionaryBatch {
+            self.held += message.bytes();
         }
         Ok(Some(message))
     }
@@ -387,7 +440,7 @@ impl<'a> Messages<'a> {
     }
 
     fn skip(&mut self, count: u64) -> Result<(), InputError> {
-        let Feed::File { file, at, bytes } = &mut self.feed else {
+        let Feed::File { file, at, bytes, .. } = &mut self.feed else {
             return self.take(count, "the body of a message").map(|_| ());
         };
         if *bytes - *at < count {
@@ -401,13 +454,12 @@ impl<'a> Messages<'a> {
     }
 
     /// Checks what a message says about its buffers.
-    fn check(&mut self, message: &Message) -> Result<(), InputError> {
+    fn check(&mut self, message: &mut Message) -> Result<(), InputError> {
         let header = message.header(self.name)?;
         let batch = header
             .header_as_record_batch()
             .or_else(|| header.header_as_dictionary_batch().and_then(|batch| batch.data()));
         let Some(batch) = batch else { return Ok(()) };
-        self.packed += message.body.len() as u64;
         if batch.length() < 0 {
             let what = format!("expected a number of rows, found {}", batch.length());
             return Err(self.bad(message.offset, what));
@@ -415,6 +467,8 @@ impl<'a> Messages<'a> {
         let unpacked = unpacked_bytes(batch, &message.body).ok_or_else(|| {
             self.bad(message.offset, "expected buffers inside the body of the message")
         })?;
+        message.unpacked = unpacked;
+        self.packed += message.body.len() as u64;
         self.unpacked = self.unpacked.saturating_add(unpacked);
         let Limits { ratio_max, ratio_free_bytes, .. } = *self.limits;
         if self.unpacked > self.packed.saturating_mul(ratio_max).max(ratio_free_bytes) {

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float32Array, Int32Array, RecordBatch, StringArray, UInt64Array,
+    ArrayRef, DictionaryArray, Float32Array, Int32Array, LargeStringArray, RecordBatch,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use welter_model::ids::IdMap;
 use welter_progress::{FailureKind, Progress};
 
-use crate::{Input, InputError, ReadOptions, WeightChoice, estimate, read};
+use crate::{
+    ColumnRef, IdKind, Input, InputError, Limits, ReadOptions, WeightChoice, estimate, read,
+};
 
 fn batches() -> Vec<RecordBatch> {
     let batch = |start: i32, rows: i32| {
@@ -89,6 +92,117 @@ fn files_and_streams_are_read_in_order() {
     assert_complete(&read_as("e.arrows.zst", &packed, &options).unwrap());
     // A stream may end without its end mark.
     assert_complete(&read_as("e.arrows", &stream[..stream.len() - 8], &options).unwrap());
+}
+
+/// Options by which an Arrow file is read in pieces of 128 KiB.
+fn small() -> ReadOptions {
+    let limits = Limits { memory_bytes_max: Some(8 << 20), ..Limits::default() };
+    let scratch = vec![std::env::temp_dir()];
+    ReadOptions { limits, scratch, threads: 2, ..ReadOptions::default() }
+}
+
+/// Edges of a file from a column to column `b`, by their names, with weights.
+fn named(bytes: &[u8], source: &str, options: &ReadOptions) -> Vec<(String, String, f64)> {
+    let [source, target] = [source, "b"].map(|name| Some(ColumnRef::Name(name.to_owned())));
+    let options = ReadOptions {
+        source,
+        target,
+        weight: WeightChoice::Column(ColumnRef::Name("weight".to_owned())),
+        ids: IdKind::Names,
+        ..options.clone()
+    };
+    let input = read_as("e.arrow", bytes, &options).unwrap();
+    let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
+    let names: Vec<String> = names.iter().map(str::to_owned).collect();
+    let mut all = Vec::new();
+    for part in 0..input.edges.parts() {
+        let mut take = |batch: welter_model::edges::Batch<'_>| {
+            let rows = batch.pairs.iter().zip(batch.weights.unwrap());
+            all.extend(rows.map(|([source, target], weight)| {
+                let [source, target] = [source, target].map(|at| names[*at as usize].clone());
+                (source, target, *weight)
+            }));
+            true
+        };
+        input.edges.read(part, &mut take).unwrap();
+    }
+    all
+}
+
+#[test]
+fn large_batches_are_read_by_pieces() {
+    let weighted = ReadOptions { weight: WeightChoice::IfPresent, ..small() };
+    assert_complete(&read_as("e.arrow", &file_bytes(&batches(), None), &weighted).unwrap());
+    assert_complete(&read_as("e.arrows", &stream_bytes(&batches()), &weighted).unwrap());
+    assert_complete(&read_as("e.arrow", &without_stream(&batches()), &weighted).unwrap());
+    // All shapes of columns, of which some are not read, with nulls in one that is not.
+    let rows = 0..60_003_u32;
+    let name = |row: u32| "n".repeat(1 + row as usize % 5 * usize::from(row % 900 < 30) * 20);
+    let names =
+        |shift: u32| rows.clone().map(move |row| format!("{}{}", name(row), row / 7 + shift));
+    let gaps = rows.clone().map(|row| (row % 3 > 0).then_some(row));
+    let nested = arrow_array::StructArray::from(vec![(
+        Arc::new(arrow_schema::Field::new("in", arrow_schema::DataType::Utf8, false)),
+        Arc::new(StringArray::from_iter_values(names(3))) as ArrayRef,
+    )]);
+    let words = rows.clone().map(|row| if row % 2 > 0 { "odd" } else { "even" });
+    let coded: DictionaryArray<Int32Type> = words.collect();
+    let weights = Float32Array::from_iter_values(rows.clone().map(|row| row as f32 / 4.0));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("gaps", Arc::new(gaps.collect::<UInt32Array>())),
+        ("nested", Arc::new(nested)),
+        ("a", Arc::new(StringArray::from_iter_values(names(0)))),
+        ("views", Arc::new(arrow_array::StringViewArray::from_iter_values(names(1)))),
+        ("b", Arc::new(LargeStringArray::from_iter_values(names(2)))),
+        ("parity", Arc::new(coded)),
+        ("weight", Arc::new(weights)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let bytes = file_bytes(&[batch], None);
+    for source in ["a", "parity"] {
+        let whole = named(&bytes, source, &ReadOptions::default());
+        assert_eq!(whole.len(), rows.len());
+        assert!(named(&bytes, source, &small()) == whole, "{source}");
+    }
+    // A null is found in its row, whichever piece that is in.
+    let nulls = rows.clone().map(|row| (row != 50_001).then_some(row));
+    let column: ArrayRef = Arc::new(nulls.collect::<UInt32Array>());
+    let batch = RecordBatch::try_from_iter(vec![("a", Arc::clone(&column)), ("b", column)]);
+    let error = read_as("e.arrow", &file_bytes(&[batch.unwrap()], None), &small()).err().unwrap();
+    assert!(error.to_string().contains("row 50002: "), "{error}");
+}
+
+#[test]
+fn batches_that_cannot_be_cut_and_do_not_fit_are_refused() {
+    let batches = batches();
+    for (name, bytes) in [
+        ("e.arrow", file_bytes(&batches, Some(CompressionType::LZ4_FRAME))),
+        ("e.arrows.zst", zstd::encode_all(stream_bytes(&batches).as_slice(), 1).unwrap()),
+    ] {
+        let error = read_as(name, &bytes, &small()).err().unwrap();
+        assert_eq!(error.kind(), FailureKind::Budget, "{error}");
+        assert!(error.to_string().contains("a batch of 200000 rows takes "), "{error}");
+    }
+    let weighted = ReadOptions { weight: WeightChoice::IfPresent, ..small() };
+    let cut: Vec<_> = (0..4).map(|part| batches[2].slice(part * 50_000, 50_000)).collect();
+    let rows = [&batches[..2], &cut[..], &batches[3..]].concat();
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let bytes = file_bytes(&rows, Some(compression));
+        assert_complete(&read_as("e.arrow", &bytes, &weighted).unwrap());
+    }
+}
+
+/// Flipped bytes of metadata and bodies are an error or another graph, and never a panic.
+#[test]
+fn damaged_batches_that_are_cut_end_in_an_error() {
+    let bytes = file_bytes(&batches()[2..3], None);
+    for at in (0..bytes.len()).step_by(bytes.len() / 40).chain((200..900).step_by(9)) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x81;
+        if let Err(error) = read_as("e.arrow", &damaged, &small()) {
+            assert!(matches!(error.kind(), FailureKind::Input | FailureKind::Budget), "{error}");
+        }
+    }
 }
 
 #[test]
