@@ -14,8 +14,8 @@ use welter_testing::bucket::{BucketServer, Fault};
 use super::namespaces::{ADDRESSES, Cable};
 use crate::outofcore::job::program;
 
-/// Gigabits a second of the link.
-const GIGABITS: u32 = 1;
+/// Megabits a second of the link.
+const MEGABITS: u32 = 1000;
 /// Time after which the store begins to answer.
 const LATENCY: Duration = Duration::from_millis(5);
 
@@ -26,9 +26,9 @@ pub(super) struct RemoteBucket {
 }
 
 impl RemoteBucket {
-    /// An empty store behind a link of [`GIGABITS`] and [`LATENCY`].
+    /// An empty store behind a link of [`MEGABITS`] and [`LATENCY`].
     pub(super) fn new() -> Result<Self> {
-        let cable = Cable::new(GIGABITS).context("a cable between two namespaces")?;
+        let cable = Cable::new(MEGABITS).context("a cable between two namespaces")?;
         let space = Path::new("/run/netns").join(&cable.names[0]);
         let space = File::open(&space).with_context(|| space.display().to_string())?;
         // Sockets belong to the namespace of the thread that makes them, for ever.

@@ -4,13 +4,15 @@
 //! Each figure runs the command on volumes of one storage type ([`storage`]), in the way of
 //! X-Stream (edges and updates on storage, one by one; vertices in memory) and in welter's own, and
 //! states the paper's words beside the seconds. It needs root: volumes are loop devices, and
-//! control groups slow them down.
+//! control groups slow them down. Remote ones are served over a network of their own ([`remote`]),
+//! which needs Debian's packages `nbdkit` and `libnbd-bin`.
 
 mod bucket;
 mod figures;
 #[path = "../../../crates/transport/benches/links/namespaces.rs"]
 mod namespaces;
 mod ratios;
+mod remote;
 mod run;
 mod storage;
 mod streaming;

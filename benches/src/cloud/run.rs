@@ -10,16 +10,17 @@ use serde_json::Value;
 use super::bucket::RemoteBucket;
 use super::storage::{Storage, Volumes};
 use crate::inputs::{Inputs, Kind, Shape};
-use crate::outofcore::group::Limits;
 use crate::outofcore::job::program;
 
 /// How runs go, for readers of the figures.
 pub(crate) const WAYS: &str = "\
-*As X-Stream*: edges packed (4 bytes each), updates written one by one and read again \
-(`--route spill --no-combine --no-fuse --encoding packed --edge-memory 0`). *welter*: as it \
-chooses for a device of that speed, with no edge in memory (`--edge-memory 0`); components then \
-need no graph at all, only the input. Seconds are those of the whole command, from raw pairs in \
-the page cache to a result on another disk; PageRank makes five iterations in `f32`.";
+*As X-Stream*: vertices in memory, as the paper had them (\"only one partition was created and the \
+vertices remained in memory\"); edges packed (4 bytes each), updates written one by one and read \
+again (`--route spill --no-combine --no-fuse --vertices-in-memory --encoding packed \
+--edge-memory 0`). *welter*: as it chooses for a device of that speed, with no edge in memory \
+(`--edge-memory 0`); components then need no graph at all, only the input. Seconds are those of \
+the whole command, from raw pairs in the page cache to a result on another disk; PageRank makes \
+five iterations in `f32`.";
 
 const MIB: u64 = 1 << 20;
 
@@ -49,6 +50,7 @@ pub(crate) const AS_XSTREAM: &[&str] = &[
     "spill",
     "--no-combine",
     "--no-fuse",
+    "--vertices-in-memory",
     "--encoding",
     "packed",
     "--edge-memory",
@@ -114,10 +116,9 @@ pub(crate) fn probe(volumes: &Volumes) -> Result<Bandwidths> {
     let mut command = Command::new(program()?);
     command.args(["probe", "-q", "--together", "--json", "-"]).args(PROBE);
     command.args(volumes.folders());
-    let limits = Limits::of_devices(&volumes.throttles())?;
-    let ended = limits.confine(&command).output().context("starting the command")?;
+    let ended = volumes.confine(command).output().context("starting the command")?;
     let said = String::from_utf8_lossy(&ended.stderr);
-    ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+    ensure!(ended.status.success(), "welter probe: {}: {said}", ended.status);
     let said: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
     let of = |what: &str| {
         let rates = said.pointer(&format!("/targets/0/{what}")).and_then(Value::as_array);
@@ -157,13 +158,12 @@ impl Graph {
             command.arg("--scratch").arg(folder);
         }
         command.arg("--output").arg(&output).arg("--report").arg(&report);
-        let limits = Limits::of_devices(&volumes.throttles())?;
-        let mut confined = limits.confine(&command);
+        let mut confined = volumes.confine(command);
         let started = Instant::now();
         let ended = confined.stderr(Stdio::piped()).output().context("starting the command")?;
         let seconds = started.elapsed().as_secs_f64();
         let said = String::from_utf8_lossy(&ended.stderr);
-        ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+        ensure!(ended.status.success(), "{confined:?}: {}: {said}", ended.status);
         let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
         let report: Value = serde_json::from_slice(&text).context("the report of the command")?;
         let bytes = |name: &str| report["storage"][name].as_f64().unwrap_or(0.0) / 1e6;
@@ -194,8 +194,7 @@ impl Graph {
     pub(crate) fn stream(&self, job: Job, kept: &Path, volumes: &Volumes) -> Result<Streamed> {
         let mut command = Command::new(program()?);
         command.arg("run").args(job.arguments).arg(kept);
-        let limits = Limits::of_devices(&volumes.throttles())?;
-        self.streamed(command, |command| limits.confine(&command))
+        self.streamed(command, |command| volumes.confine(command))
     }
 
     /// Runs `PageRank` on a kept graph behind a link, with no edge in memory.

@@ -1,38 +1,88 @@
 //! Storage types of the paper, as volumes of this machine: files with a file system of their own,
-//! mounted by loop devices that a control group slows down.
+//! mounted by loop devices that a control group slows down, and behind a network ([`remote`]) where
+//! the type is remote.
+//!
+//! [`remote`]: super::remote
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::outofcore::group::Throttle;
+use super::namespaces::Cable;
+use super::remote::{Remote, ensure_programs};
+use crate::outofcore::group::{Limits, Throttle, disk};
 
 /// Assumptions about the paper's machines, for readers of the figures.
 pub(crate) const ASSUMED: &str = "\
 The text of the paper gives few rates, and its figures are pictures. Assumed here: a disk of the \
 instance does 180 MB/s (\"as much as 180 MB/s\"); a standard volume reads 90 and writes 20 MB/s, \
 faster than the network in reads and slower in writes, as the paper found; a provisioned one does \
-500 operations a second of at most 16 KB (30 a GB). The network of an instance gives 62.5 MB/s to \
-its volumes where that is reserved (500 Mb/s, *EBS-optimised*), and 45 MB/s where not (a quarter \
-of the instance's disk: the paper found remote storage up to 4 times slower). Volumes of an array \
-are directories that welter stripes; each has its share of the network, which is even because \
-stripes are. S2S: two standard volumes, network not reserved; P2S: network reserved; S2P and P2P: \
-two provisioned volumes.";
+500 operations a second of at most 16 KB (30 a GB), and that only with 12 outstanding (5 for 200): \
+one takes 25 ms. The network of an instance gives 62.5 MB/s each way to its volumes where that is \
+reserved (500 Mb/s, *EBS-optimised*), and 45 MB/s where not (a quarter of the instance's disk: the \
+paper found remote storage up to 4 times slower). Volumes of an array are directories that welter \
+stripes. S2S: two standard volumes, network not reserved; P2S: network reserved; S2P and P2P: two \
+provisioned volumes.\n\n\
+A remote volume is a file that `nbdkit` serves in a network namespace, from a disk that a control \
+group slows down, and that `nbdfuse` mounts in another one, with a loop device on it; all volumes \
+of an array share the cable between the two, which `tc` holds to the rate of the network in each \
+direction (a token bucket). Requests go past the page cache at both ends.";
 
 const MB: u64 = 1_000_000;
 /// Bytes of an operation of a provisioned volume, KiB.
 const OPERATION_KIB: u64 = 16;
 /// Bytes of a request to a volume whose operations are not counted, KiB: the system's default.
 const REQUEST_KIB: u64 = 1280;
+/// Bytes that are read ahead, KiB: the system's default.
+const AHEAD_KIB: u64 = 128;
+
+/// Operations that must be outstanding for the peak rate, for each of a number of them a second.
+const OUTSTANDING: (u64, u64) = (5, 200);
+/// Milliseconds that an operation takes on its way to a disk and back, without any delay: one
+/// outstanding at a time did 36 a second with a delay of 25 ms.
+const WAY_MILLIS: u64 = 3;
 
 /// A disk, local or behind the network.
 #[derive(Clone, Copy, Debug)]
-struct Disk {
+pub(super) struct Disk {
     read: u64,
     write: u64,
     operations: Option<u64>,
+}
+
+impl Disk {
+    /// The most bytes of a request, KiB.
+    pub(super) fn request_kib(&self) -> u64 {
+        if self.operations.is_some() { OPERATION_KIB } else { REQUEST_KIB }
+    }
+
+    /// How the device that a folder lies on becomes this disk.
+    fn throttle(&self, folder: &Path) -> Throttle {
+        Throttle {
+            folder: folder.to_owned(),
+            read_bytes: self.read,
+            write_bytes: self.write,
+            operations: self.operations,
+        }
+    }
+
+    /// Operations that may be outstanding at a time, where they are counted: just as many as the
+    /// peak rate needs.
+    pub(super) fn outstanding(&self) -> Option<u64> {
+        let (outstanding, rate) = OUTSTANDING;
+        self.operations.map(|operations| operations * outstanding / rate)
+    }
+
+    /// Time that the server waits before an operation, where they are counted. By Little's law an
+    /// operation takes the number of outstanding ones over the rate that they make.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        let (outstanding, rate) = OUTSTANDING;
+        let all = 1000 * outstanding / rate;
+        self.operations.map(|_| Duration::from_millis(all - WAY_MILLIS))
+    }
 }
 
 /// A storage type: disks that are alike, and the network before them.
@@ -40,15 +90,15 @@ struct Disk {
 pub(crate) struct Storage {
     pub(crate) name: &'static str,
     disk: Disk,
-    /// Bytes a second of all volumes together.
-    network: Option<u64>,
+    /// Megabits a second of all volumes together, each way.
+    network: Option<u32>,
 }
 
 const LOCAL: Disk = Disk { read: 180 * MB, write: 180 * MB, operations: None };
 const STANDARD: Disk = Disk { read: 90 * MB, write: 20 * MB, operations: None };
 const PROVISIONED: Disk = Disk { read: 90 * MB, write: 90 * MB, operations: Some(500) };
-const SHARED: Option<u64> = Some(45 * MB);
-const RESERVED: Option<u64> = Some(62_500_000);
+const SHARED: Option<u32> = Some(360);
+const RESERVED: Option<u32> = Some(500);
 
 pub(crate) const INSTANCE: Storage = Storage { name: "Instance", disk: LOCAL, network: None };
 pub(crate) const S2S: Storage = Storage { name: "S2S", disk: STANDARD, network: SHARED };
@@ -65,7 +115,7 @@ pub(crate) const AZURE_LOCAL: Storage = Storage {
 pub(crate) const AZURE_REMOTE: Storage = Storage {
     name: "external",
     disk: Disk { read: 30 * MB, write: 45 * MB, operations: None },
-    network: Some(33 * MB),
+    network: Some(264),
 };
 
 /// A device of this rate, bytes a second, in both directions.
@@ -75,69 +125,93 @@ pub(crate) const fn device(name: &'static str, rate: u64) -> Storage {
 
 /// Volumes of a storage type, mounted; they go when this is dropped.
 pub(crate) struct Volumes {
-    storage: Storage,
-    volumes: Vec<Volume>,
+    mounted: Vec<Volume>,
+    /// Groups that slow the disks down.
+    disks: Limits,
+    /// Network before the disks. It goes when they have.
+    network: Option<Cable>,
+}
+
+/// A volume, here or behind the network.
+enum Volume {
+    Local(Local),
+    Remote(Remote),
 }
 
 impl Volumes {
     /// `count` volumes below a folder, each with room for `bytes`.
     pub(crate) fn mount(storage: Storage, count: usize, bytes: u64, folder: &Path) -> Result<Self> {
-        let mount = |place| {
-            let volume = Volume::mount(&folder.join(format!("volume-{place}")), bytes)?;
-            volume.limit_requests(match storage.disk.operations {
-                Some(_) => OPERATION_KIB,
-                None => REQUEST_KIB,
-            })?;
-            Ok(volume)
+        let Storage { disk, network, .. } = storage;
+        if network.is_some() {
+            ensure_programs()?;
+        }
+        let network = network.map(Cable::new).transpose().context("a network")?;
+        let (room, features) = match network {
+            // A file of the size and what the file system around it takes; what it keeps of the
+            // file's state is no operation of the volume.
+            Some(_) => (bytes + bytes / 8, "^has_journal"),
+            None => (bytes, "has_journal"),
         };
-        let volumes = (0..count).map(mount).collect::<Result<_>>()?;
-        Ok(Self { storage, volumes })
+        let locals: Vec<Local> = (0..count)
+            .map(|place| Local::mount(&folder.join(format!("volume-{place}")), room, features))
+            .collect::<Result<_>>()?;
+        for local in &locals {
+            limit_requests(&local.folder, disk.request_kib())?;
+        }
+        let throttles: Vec<Throttle> = locals.iter().map(|it| disk.throttle(&it.folder)).collect();
+        let disks = Limits::of_devices(&throttles)?;
+        let volume = |(place, local)| {
+            Ok(match &network {
+                None => Volume::Local(local),
+                Some(cable) => {
+                    Volume::Remote(Remote::mount(local, (disk, place), bytes, cable, &disks)?)
+                }
+            })
+        };
+        let mounted = locals.into_iter().enumerate().map(volume).collect::<Result<_>>()?;
+        Ok(Self { mounted, disks, network })
     }
 
     /// Directories that runs stripe their files over.
     pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.volumes.iter().map(|volume| &*volume.folder)
+        self.mounted.iter().map(|volume| match volume {
+            Volume::Local(local) => local.folder(),
+            Volume::Remote(remote) => remote.folder(),
+        })
     }
 
-    /// How each volume is slowed down.
-    pub(crate) fn throttles(&self) -> Vec<Throttle> {
-        let Storage { disk, network, .. } = self.storage;
-        let share = network.map_or(u64::MAX, |network| network / self.volumes.len() as u64);
-        let throttle = |volume: &Volume| Throttle {
-            folder: volume.folder.clone(),
-            read_bytes: disk.read.min(share),
-            write_bytes: disk.write.min(share),
-            operations: disk.operations,
-        };
-        self.volumes.iter().map(throttle).collect()
+    /// The command on an instance with these volumes: where they are local, their disks are as slow
+    /// as they are for what runs in the groups; else it is their servers that do.
+    pub(crate) fn confine(&self, command: Command) -> Command {
+        if self.network.is_some() { command } else { self.disks.confine(&command) }
     }
 }
 
 /// A file with a file system in it.
-struct Volume {
+pub(super) struct Local {
     image: PathBuf,
     folder: PathBuf,
 }
 
-impl Volume {
-    fn mount(folder: &Path, bytes: u64) -> Result<Self> {
+impl Local {
+    fn mount(folder: &Path, bytes: u64, features: &str) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let image = folder.with_extension("img");
         File::create(&image)?.set_len(bytes).with_context(|| image.display().to_string())?;
-        call(Command::new("mkfs.ext4").args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(&image))?;
+        let mut make = Command::new("mkfs.ext4");
+        make.args(["-q", "-F", "-E", "lazy_itable_init=0", "-O", features]);
+        call(make.arg(&image))?;
         call(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(folder))?;
         Ok(Self { image, folder: folder.to_owned() })
     }
 
-    /// Bounds requests to the device, in KiB. It is what an earlier volume was told otherwise.
-    fn limit_requests(&self, most: u64) -> Result<()> {
-        let device = crate::outofcore::group::disk(&self.folder)?;
-        let queue = format!("/sys/dev/block/{device}/queue/max_sectors_kb");
-        fs::write(&queue, most.to_string()).with_context(|| queue.clone())
+    /// Where it is mounted.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 }
 
-impl Drop for Volume {
+impl Drop for Local {
     fn drop(&mut self) {
         // A mount that stays makes the next run fail, which finds the file in use.
         let _ = call(Command::new("umount").arg(&self.folder));
@@ -146,33 +220,44 @@ impl Drop for Volume {
     }
 }
 
-fn call(command: &mut Command) -> Result<()> {
+/// Bounds requests to the device that a folder lies on, and what is read ahead of them, in KiB. An
+/// earlier volume may have left other bounds.
+pub(super) fn limit_requests(folder: &Path, most: u64) -> Result<()> {
+    let device = disk(folder)?;
+    for (name, kib) in [("max_sectors_kb", most), ("read_ahead_kb", most.min(AHEAD_KIB))] {
+        let queue = format!("/sys/dev/block/{device}/queue/{name}");
+        fs::write(&queue, kib.to_string()).with_context(|| queue.clone())?;
+    }
+    Ok(())
+}
+
+/// Output of a command, if it succeeds.
+pub(super) fn call(command: &mut Command) -> Result<Vec<u8>> {
     let ended = command.output().with_context(|| format!("starting {command:?}"))?;
     ensure!(ended.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ended.stderr));
-    Ok(())
+    Ok(ended.stdout)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn throttles(storage: Storage, count: usize) -> Vec<Throttle> {
-        let volume = |place: usize| Volume {
-            image: PathBuf::new(),
-            folder: PathBuf::from(format!("no-such-volume-{place}")),
-        };
-        let volumes = Volumes { storage, volumes: (0..count).map(volume).collect() };
-        volumes.throttles()
+    #[test]
+    fn operations_that_are_counted_are_small_and_take_their_time() {
+        assert_eq!((PROVISIONED.request_kib(), STANDARD.request_kib()), (16, 1280));
+        assert_eq!((PROVISIONED.outstanding(), STANDARD.outstanding()), (Some(12), None));
+        assert_eq!(STANDARD.delay(), None);
+        // The number outstanding over the time of one is the peak rate, but for less than one.
+        let seconds = PROVISIONED.delay().unwrap().as_secs_f64() + WAY_MILLIS as f64 / 1e3;
+        let rate = PROVISIONED.outstanding().unwrap() as f64 / seconds;
+        assert!((460.0..=500.0).contains(&rate), "{rate}");
     }
 
     #[test]
-    fn volumes_have_their_share_of_the_network_and_no_more_than_their_disk() {
-        let reads = |storage, count| throttles(storage, count)[0].read_bytes;
-        assert_eq!([1, 2, 4].map(|count| reads(INSTANCE, count)), [180 * MB; 3]);
-        assert_eq!([1, 2, 4].map(|count| reads(S2S, count) * count as u64), [45 * MB; 3]);
-        assert_eq!(reads(P2S, 2), 31_250_000);
-        assert_eq!(throttles(P2S, 1)[0].write_bytes, 20 * MB);
-        assert_eq!(throttles(P2S, 4)[0].write_bytes, 15_625_000);
-        assert!(throttles(P2P, 2).iter().all(|it| it.operations == Some(500)));
+    fn remote_types_have_the_network_of_the_paper_and_local_ones_have_none() {
+        let bytes = |storage: Storage| storage.network.map(|megabits| u64::from(megabits) * MB / 8);
+        assert_eq!([INSTANCE, AZURE_LOCAL, device("any", MB)].map(bytes), [None; 3]);
+        assert_eq!([S2S, S2P].map(bytes), [Some(45 * MB); 2]);
+        assert_eq!([P2S, P2P].map(bytes), [Some(62_500_000); 2]);
     }
 }

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = Numbers::of_arguments();
     for rate in RATES {
         for kind in Kind::ALL {
-            let cable = Cable::new(rate)?;
+            let cable = Cable::new(1000 * rate)?;
             let outcome = process::exchanged(&cable, kind, SECONDS)?;
             let share = 100.0 * cable.sent()? as f64 * 8.0 / (outcome.seconds * cable.bits());
             let Outcome { messages, send, receive, .. } = outcome;

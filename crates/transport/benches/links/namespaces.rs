@@ -13,15 +13,15 @@ const LIMIT: &str = "16mb";
 pub(crate) struct Cable {
     /// Names of the namespaces.
     pub(crate) names: [String; 2],
-    gigabits: u32,
+    megabits: u32,
 }
 
 impl Cable {
-    /// A cable of `gigabits` gigabits a second each way; 0 is as fast as processors are.
-    pub(crate) fn new(gigabits: u32) -> io::Result<Self> {
+    /// A cable of `megabits` megabits a second each way; 0 is as fast as processors are.
+    pub(crate) fn new(megabits: u32) -> io::Result<Self> {
         let process = std::process::id();
         let names = ["a", "b"].map(|end| format!("welter-{process}-{end}"));
-        let cable = Self { names, gigabits };
+        let cable = Self { names, megabits };
         let [a, b] = &cable.names;
         for name in &cable.names {
             ip(&["netns", "add", name])?;
@@ -32,11 +32,11 @@ impl Cable {
             ip(&["-n", name, "addr", "add", &format!("{address}/24"), "dev", "cable"])?;
             ip(&["-n", name, "link", "set", "lo", "up"])?;
             ip(&["-n", name, "link", "set", "cable", "up"])?;
-            let rate = format!("{gigabits}gbit");
+            let rate = format!("{megabits}mbit");
             let tbf = ["qdisc", "add", "dev", "cable", "root", "tbf", "rate", &rate];
             // A tick of the kernel's clock at the rate, and the largest packet.
             let burst = ["burst", "512kb", "limit", LIMIT];
-            if gigabits > 0 {
+            if megabits > 0 {
                 done(Command::new("tc").args(["-n", name]).args(tbf).args(burst))?;
             }
         }
@@ -45,7 +45,7 @@ impl Cable {
 
     /// Bits a second.
     pub(crate) fn bits(&self) -> f64 {
-        f64::from(self.gigabits) * 1e9
+        f64::from(self.megabits) * 1e6
     }
 
     /// A command that runs at an end.

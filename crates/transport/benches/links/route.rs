@@ -55,7 +55,7 @@ pub(crate) fn measure(
 
 /// A run of `iterations` iterations.
 fn ran(command: &str, rate: u32, iterations: u32) -> io::Result<Ran> {
-    let cable = Cable::new(rate)?;
+    let cable = Cable::new(1000 * rate)?;
     let folder = std::env::temp_dir().join(format!("welter-route-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let peers = folder.join("peers");
