@@ -29,7 +29,12 @@ pub(crate) fn bench(settings: &Settings) -> Result<Vec<Table>> {
     let scale = settings.scales.first().copied().unwrap_or(22).max(STRIPE_BITS);
     let shape = Shape { kind: Kind::RmatScrambled, scale };
     let mut tables = Vec::new();
-    for (encoding, name) in [(Encoding::Compressed, "Stream-vbyte"), (Encoding::Short, "Short")] {
+    let coded = [
+        (Encoding::Compressed, "Stream-vbyte"),
+        (Encoding::Short, "Short"),
+        (Encoding::Pairs, "Pairs"),
+    ];
+    for (encoding, name) in coded {
         tables.push(speed((encoding, name), shape, settings)?);
     }
     tables.push(bytes::table(settings)?);
@@ -76,7 +81,7 @@ impl Tiles {
             tiles.keys.extend(tile.iter().map(key));
             tiles.ends.push(tiles.keys.len());
             tiles.starts.push(tiles.encoded.len());
-            encode(encoding, &tiles.keys[start..], &mut tiles.encoded);
+            encode(encoding, STRIPE_BITS, &tiles.keys[start..], &mut tiles.encoded);
         }
         tiles.encoded.resize(tiles.encoded.len() + OVERREAD, 0);
         Ok(tiles)
@@ -93,7 +98,7 @@ impl Tiles {
         let mut buffer = [0; BUFFER];
         for (tile, &start) in self.each().zip(&self.starts) {
             let bytes = &self.encoded[start..];
-            let mut decoder = Decoder::new(self.encoding, bytes, tile.len(), level);
+            let mut decoder = Decoder::new(self.encoding, STRIPE_BITS, bytes, tile.len(), level);
             while let Some(decoder) = &mut decoder {
                 let count = decoder.fill(&mut buffer);
                 if count == 0 {
@@ -128,7 +133,11 @@ fn speed((encoding, name): (Encoding, &str), shape: Shape, settings: &Settings) 
     let tiles = &tiles;
     contenders.push(Contender::new("encode", 1, move || {
         bytes.clear();
-        Ok(vec![timed(|| tiles.each().for_each(|tile| encode(encoding, tile, &mut bytes)))])
+        Ok(vec![timed(|| {
+            for tile in tiles.each() {
+                encode(encoding, STRIPE_BITS, tile, &mut bytes);
+            }
+        })])
     }));
     let samples = interleave("codec", contenders, 3 * settings.rounds)?;
     let keys = tiles.keys.len();
@@ -183,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_level_decodes_the_tiles() {
-        for encoding in [Encoding::Compressed, Encoding::Short] {
+        for encoding in [Encoding::Compressed, Encoding::Short, Encoding::Pairs] {
             let shape = Shape { kind: Kind::RmatScrambled, scale: 12 };
             let tiles = Tiles::of(encoding, shape).unwrap();
             assert_eq!(tiles.keys.len(), 16 << 12);

@@ -145,6 +145,7 @@ fn layouts(pairs: &[[u32; 2]]) -> Vec<Layout> {
         ("packed", Encoding::Packed),
         ("short", Encoding::Short),
         ("compressed", Encoding::Compressed),
+        ("pairs", Encoding::Pairs),
     ] {
         let stripes = sorted.chunk_by(|one, next| one.0 == next.0);
         let blocks = stripes.flat_map(|stripe| chunks(stripe, encoding)).collect();
@@ -167,7 +168,7 @@ fn chunks(stripe: &[(u32, [u32; 2])], encoding: Encoding) -> Vec<Block> {
         encoding,
         weights: WeightKind::None,
     };
-    let mut builder = ChunkBuilder::new(false);
+    let (mut builder, of_tiles) = (ChunkBuilder::new(false), label);
     let (mut blocks, mut bytes) = (Vec::new(), Vec::new());
     let mut close = |builder: &mut ChunkBuilder| {
         bytes.clear();
@@ -186,7 +187,7 @@ fn chunks(stripe: &[(u32, [u32; 2])], encoding: Encoding) -> Vec<Block> {
         if !builder.is_empty() && builder.bytes() + encoding.bytes_most(keys.len()) > CHUNK_BYTES {
             close(&mut builder);
         }
-        builder.push(first, &keys, &[], encoding);
+        builder.push(first, &keys, &[], &of_tiles);
     }
     close(&mut builder);
     blocks
@@ -265,7 +266,7 @@ fn decode(bytes: &[u8]) -> Result<()> {
     let (encoding, level) = (chunk.label().encoding, SimdLevel::detect());
     let mut buffer = [0; BUFFER];
     for tile in chunk.tiles() {
-        match &mut Decoder::new(encoding, tile.keys, tile.edges, level) {
+        match &mut Decoder::new(encoding, STRIPE_BITS, tile.keys, tile.edges, level) {
             None => _ = black_box(tile.packed()),
             Some(decoder) => while black_box(decoder.fill(&mut buffer)) > 0 {},
         }

@@ -35,7 +35,7 @@ const GROUP_BYTES: usize = 32 << 10;
 /// };
 /// let keys = [5, 9, 1 << 12 | 5];
 /// let mut builder = ChunkBuilder::new(false);
-/// builder.push(64, &keys, &[], Encoding::Packed);
+/// builder.push(64, &keys, &[], &label);
 /// let mut bytes = Vec::new();
 /// builder.finish(&label, &mut bytes);
 ///
@@ -86,16 +86,17 @@ impl ChunkBuilder {
         self.keys.len() + self.weights.len() * size_of::<f64>() + directory
     }
 
-    /// Appends a tile. `source`: its first source, relative to the chunk's `source_base`; `keys`:
-    /// ascending; `weights`: as many as keys in a weighted chunk.
+    /// Appends a tile of the chunk with this label. `source`: its first source, relative to the
+    /// chunk's `source_base`; `keys`: ascending; `weights`: as many as keys in a weighted chunk.
     ///
     /// # Panics
     /// When the number of weights does not fit, which is a bug of the caller.
-    pub fn push(&mut self, source: u32, keys: &[u32], weights: &[f64], encoding: Encoding) {
+    pub fn push(&mut self, source: u32, keys: &[u32], weights: &[f64], label: &Label) {
+        let Label { encoding, target_bits, .. } = *label;
         assert_eq!(weights.len(), if self.weighted { keys.len() } else { 0 });
         debug_assert!(encoding != Encoding::Compressed || keys.is_sorted());
         let offset = self.keys.len() as u32;
-        codec::encode(encoding, keys, &mut self.keys);
+        codec::encode(encoding, target_bits, keys, &mut self.keys);
         self.weights.extend_from_slice(weights);
         self.edges += keys.len() as u64;
         self.directory.push(TileEntry { source, edges: keys.len() as u32, offset, reserved: 0 });

@@ -8,6 +8,8 @@ pub const SHORT_LOW_BITS: u32 = 24;
 pub const SHORT_BYTES: usize = 3;
 /// Bytes of the number of runs in a tile of short keys.
 pub const SHORT_HEAD_BYTES: usize = 4;
+/// Bytes of a pair of source and destination.
+pub const PAIR_BYTES: usize = 8;
 
 /// How the keys of a chunk's tiles are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +21,21 @@ pub enum Encoding {
     Compressed = 1,
     /// Three bytes an edge, and the byte above them once for many.
     Short = 2,
+    /// Source and destination apart, a `u32` each, as raw edge lists have them.
+    Pairs = 3,
 }
 
 impl Encoding {
+    /// All encodings.
+    pub const ALL: [Self; 4] = [Self::Packed, Self::Short, Self::Compressed, Self::Pairs];
+
     /// The encoding that is written as this number.
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Packed),
             1 => Some(Self::Compressed),
             2 => Some(Self::Short),
+            3 => Some(Self::Pairs),
             _ => None,
         }
     }
@@ -36,7 +44,7 @@ impl Encoding {
     /// `target_bits` of a key: so that keys ascend, or that what a run of them has in common does.
     pub fn needs_targets_sorted(self, target_bits: u32) -> bool {
         match self {
-            Self::Packed => false,
+            Self::Packed | Self::Pairs => false,
             Self::Compressed => true,
             Self::Short => target_bits > SHORT_LOW_BITS,
         }
@@ -52,15 +60,17 @@ impl Encoding {
                 let runs = keys.min(1 << (KEY_BITS - SHORT_LOW_BITS)) + (keys >> 16);
                 SHORT_HEAD_BYTES + SHORT_BYTES * (keys + runs)
             }
+            Self::Pairs => PAIR_BYTES * keys,
         }
     }
 
     /// The fewest bytes that `keys` keys take.
-    pub(crate) fn bytes_least(self, keys: usize) -> usize {
+    pub fn bytes_least(self, keys: usize) -> usize {
         match self {
             Self::Packed => 4 * keys,
             Self::Compressed => keys + keys.div_ceil(4),
             Self::Short => SHORT_HEAD_BYTES + SHORT_BYTES * (keys + keys.min(1)),
+            Self::Pairs => PAIR_BYTES * keys,
         }
     }
 }

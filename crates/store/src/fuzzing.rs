@@ -7,7 +7,7 @@ use crate::builder::table_checksum;
 use crate::chunk::Chunk;
 use crate::codec::{Decoder, SimdLevel};
 use crate::frame::{self, Decompressor, Frame};
-use crate::header::{Encoding, HEADER_BYTES, Header, KEY_BITS};
+use crate::header::{Encoding, HEADER_BYTES, Header, KEY_BITS, Label};
 
 /// Decoded at a time, as in a kernel.
 const BUFFER: usize = 1024;
@@ -79,7 +79,7 @@ fn read(bytes: &[u8]) {
         edges += tile.edges as u64;
         weights.resize(tile.edges, f64::NAN);
         label.weights.decode(tile.weights, &mut weights);
-        for key in keys(label.encoding, &tile) {
+        for key in keys(&label, &tile) {
             assert!(u64::from(key) >> label.target_bits < chunk.block_width());
         }
     }
@@ -88,11 +88,12 @@ fn read(bytes: &[u8]) {
 }
 
 /// The keys of a tile, by every decoder that this processor has: all must agree.
-fn keys(encoding: Encoding, tile: &crate::chunk::Tile<'_>) -> Vec<u32> {
+fn keys(label: &Label, tile: &crate::chunk::Tile<'_>) -> Vec<u32> {
+    let Label { encoding, target_bits, .. } = *label;
     if encoding == Encoding::Packed {
         return tile.packed().to_vec();
     }
-    let decoder = |level| Decoder::new(encoding, tile.keys, tile.edges, level);
+    let decoder = |level| Decoder::new(encoding, target_bits, tile.keys, tile.edges, level);
     let mut decoded = SimdLevel::available().into_iter().filter_map(decoder).map(|mut decoder| {
         let (mut keys, mut buffer) = (Vec::new(), [0; BUFFER]);
         loop {

@@ -65,7 +65,7 @@ pub const MACHINE: Machine = Machine {
 /// All executors, the reference first.
 pub fn executors() -> Vec<Executor> {
     use Compression::{Lz4, Snappy, Zlib, Zstd};
-    use Encoding::{Compressed, Packed, Short};
+    use Encoding::{Compressed, Packed, Pairs, Short};
     use FrontierMode::{Alone, Auto, Dense, Local, Pull, Together};
     use IndexMode::{Granules, Rows};
     let mut modes = [Alone, Pull, Together, Auto, Together, Pull, Dense].into_iter().cycle();
@@ -108,7 +108,7 @@ pub fn executors() -> Vec<Executor> {
         memory(4, Packed, [14, 7], 1 << 18, 501),
         memory(2, Packed, [12, 6], 1 << 12, 8),
         memory(2, Compressed, [14, 6], 1 << 12, 90),
-        memory(1, Packed, [12, 6], 1 << 12, 64),
+        memory(1, Pairs, [12, 6], 1 << 12, 64),
         memory(3, Packed, [13, 6], 1 << 12, 2),
         memory(2, Short, [12, 6], 1 << 12, 31),
         memory(3, Short, [18, 12], 1 << 18, 400),
@@ -119,7 +119,7 @@ pub fn executors() -> Vec<Executor> {
     all.extend([
         stored(2, Compressed, [12, 6], 1 << 10, (0, false), Auto),
         framed(Zstd, stored(1, Compressed, [13, 8], 1 << 16, (1 << 20, true), Dense)),
-        framed(Snappy, stored(3, Packed, [12, 7], 1 << 12, (0, true), Auto)),
+        framed(Snappy, stored(3, Pairs, [12, 7], 1 << 12, (0, true), Auto)),
         stored(2, Packed, [12, 6], 1 << 12, (0, false), Local),
         stored(2, Short, [12, 6], 1 << 10, (0, true), Auto),
         stored(3, Short, [13, 7], 1 << 16, (1 << 14, false), Local),
@@ -137,12 +137,12 @@ pub fn executors() -> Vec<Executor> {
         by(Route::Ranges, stored(3, Packed, [20, 12], 1 << 16, (0, true), Dense)),
         by(Route::Ranges, reopened([3, 2], Packed, [13, 8], 1 << 12, StorageMode::Auto, Auto)),
         updates(Lz4, (true, true), stored(2, Compressed, [12, 6], 1 << 10, (0, true), Auto)),
-        updates(Zlib, (false, true), stored(3, Packed, [13, 8], 1 << 12, (1 << 20, true), Auto)),
+        updates(Zlib, (false, true), stored(3, Compressed, [13, 8], 1 << 12, (9999, true), Auto)),
         by(
             spill(true, false),
             reopened([2, 3], Compressed, [12, 7], 1 << 10, always(0, true), Auto),
         ),
-        updates(Zstd, (false, false), stored(1, Packed, [14, 8], 1 << 12, (0, true), Auto)),
+        updates(Zstd, (false, false), stored(1, Pairs, [14, 8], 1 << 12, (0, true), Auto)),
     ]);
     all
 }

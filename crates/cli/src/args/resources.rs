@@ -121,7 +121,7 @@ pub(crate) enum IoArg {
     Cached,
 }
 
-/// How edges are held in memory.
+/// How edges are held, and destinations of updates on storage.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum EncodingArg {
     /// 4 bytes an edge, the fastest
@@ -130,6 +130,8 @@ pub(crate) enum EncodingArg {
     Short,
     /// 2 to 3 bytes an edge, half as fast
     Compressed,
+    /// 8 bytes an edge, as in X-Stream
+    Pairs,
 }
 
 /// How chunks are compressed on storage, whatever the encoding of their edges.
@@ -145,7 +147,7 @@ pub(crate) enum CompressionArg {
     Snappy,
     /// zlib, level 6, the slowest
     Zlib,
-    /// zstd, LZ4 or none, by the measured speed of the device and of the codecs
+    /// the fastest of all, by the measured speed of the device and of the codecs
     Auto,
 }
 
@@ -168,6 +170,7 @@ impl From<Encoding> for EncodingArg {
             Encoding::Packed => Self::Packed,
             Encoding::Short => Self::Short,
             Encoding::Compressed => Self::Compressed,
+            Encoding::Pairs => Self::Pairs,
         }
     }
 }
@@ -202,6 +205,7 @@ impl ResourceArgs {
                 EncodingArg::Packed => Encoding::Packed,
                 EncodingArg::Short => Encoding::Short,
                 EncodingArg::Compressed => Encoding::Compressed,
+                EncodingArg::Pairs => Encoding::Pairs,
             }),
             compression: self.compression.map(Into::into).unwrap_or_default(),
             requests: self.requests(),

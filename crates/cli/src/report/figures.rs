@@ -53,6 +53,7 @@ impl PlanFigures {
                 Encoding::Packed => "packed",
                 Encoding::Short => "short",
                 Encoding::Compressed => "compressed",
+                Encoding::Pairs => "pairs",
             },
             compression: compression(plan),
             stripe_bits: plan.premises.edges.stripe_bits,

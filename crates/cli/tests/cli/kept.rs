@@ -225,7 +225,7 @@ fn forge(edges_file: &Path, edges: &[[u32; 2]]) {
     let key = |[source, target]: &[u32; 2]| (source - first) << label.target_bits | target;
     let (mut builder, mut forged) = (ChunkBuilder::new(false), Vec::new());
     let source = first - label.source_base as u32;
-    builder.push(source, &edges.iter().map(key).collect::<Vec<_>>(), &[], label.encoding);
+    builder.push(source, &edges.iter().map(key).collect::<Vec<_>>(), &[], &label);
     builder.finish(&label, &mut forged);
     assert_eq!(forged.len(), chunk.bytes());
     bytes[..forged.len()].copy_from_slice(&forged);

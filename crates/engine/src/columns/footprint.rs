@@ -5,7 +5,7 @@
 use welter_store::io::Requests;
 
 use crate::edges::footprint::TILE_EDGES_MAX;
-use crate::kernels::update_chunk::{HEADER_BYTES, SECTION};
+use crate::kernels::update_chunk::{HEADER_BYTES, SECTION, coded_bytes};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::{DEPTH, slabs_written};
 
@@ -39,6 +39,13 @@ pub(crate) fn slab_writer(requests: &Requests) -> u64 {
 /// those that fill one, and those of a tile.
 pub(crate) fn records(width: u64) -> u64 {
     SLAB_BYTES as u64 / 2 + TILE_EDGES_MAX as u64 * width
+}
+
+/// Bytes of the rooms in which a worker encodes the destinations of an update chunk, and decodes
+/// those of another.
+pub(crate) fn encoded_targets(width: u64) -> u64 {
+    let records = SLAB_BYTES / 2 / (4 + width as usize);
+    (coded_bytes(records) + 4 * records) as u64
 }
 
 /// Bytes of the places of `chunks` update chunks, in lists that may have twice the room.

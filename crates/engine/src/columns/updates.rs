@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bytemuck::{Pod, cast_slice};
+use welter_store::header::Encoding;
 use welter_store::io::{ALIGN, IoOptions, Place, Queue, Volume};
 
 use crate::EngineError;
@@ -24,7 +25,7 @@ use crate::edges::graph::Graph;
 use crate::kernels::records::Records;
 use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{
-    self, Records as ChunkRecords, SECTION, UpdateKey, chunk_bytes,
+    self, EncodedTargets, Records as ChunkRecords, SECTION, UpdateKey,
 };
 use crate::machine::arena::{Arena, SLAB_BYTES, Slab};
 use crate::machine::storage::{Storage, slabs_joined, slabs_read, slabs_written};
@@ -38,6 +39,8 @@ pub(crate) struct Pool {
     io: IoOptions,
     graph: u64,
     framing: Framing,
+    /// Encoding of destinations, where it suits them.
+    encoding: Encoding,
     piece_bytes: usize,
     /// Pieces of a block.
     joined: usize,
@@ -45,8 +48,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    /// A pool of updates, whose destinations are encoded as the edges of the graph are.
     pub(crate) fn new(storage: &Storage, graph: &Graph) -> Result<Arc<Self>, EngineError> {
-        Self::in_pieces(storage, graph, SLAB_BYTES)
+        Self::with(storage, graph, (SLAB_BYTES, graph.layout.encoding))
     }
 
     /// A pool with places of `piece_bytes` bytes, a slab's at most, none of which a chunk may
@@ -57,13 +61,21 @@ impl Pool {
         graph: &Graph,
         piece_bytes: usize,
     ) -> Result<Arc<Self>, EngineError> {
+        Self::with(storage, graph, (piece_bytes, Encoding::Packed))
+    }
+
+    fn with(
+        storage: &Storage,
+        graph: &Graph,
+        (piece_bytes, encoding): (usize, Encoding),
+    ) -> Result<Arc<Self>, EngineError> {
         let need = graph.plan.storage().map_or(0, |storage| storage.room.updates);
         let framing = Framing::of_updates(&graph.plan);
         let (volume, graph) = (storage.scratch(need)?, graph.id.0);
         let (io, free) = (storage.io.clone(), Mutex::default());
         // Pieces are there so that places come free soon.
         let joined = if piece_bytes < SLAB_BYTES { 1 } else { slabs_joined(&io.requests, true) };
-        Ok(Arc::new(Self { volume, io, graph, framing, piece_bytes, joined, free }))
+        Ok(Arc::new(Self { volume, io, graph, framing, encoding, piece_bytes, joined, free }))
     }
 
     fn take(self: &Arc<Self>) -> Block {
@@ -112,6 +124,8 @@ pub(crate) struct Writer {
     arena: Arena,
     queue: Queue<Slab>,
     framer: Framer,
+    /// Destinations of a chunk, encoded.
+    targets: Vec<u8>,
     open: Option<(Slab, Arc<Spot>)>,
     filled: usize,
     /// The block of the next slab, and bytes of it that are taken.
@@ -124,8 +138,8 @@ impl Writer {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
         let queue = Queue::new(&pool.io, slabs_written(&pool.io.requests))?;
         let (pool, arena, framer) = (Arc::clone(pool), arena.clone(), Framer::default());
-        let (open, block, chunks) = (None, None, Vec::new());
-        Ok(Self { pool, arena, queue, framer, open, filled: 0, block, chunks })
+        let (targets, open, block, chunks) = (Vec::new(), None, None, Vec::new());
+        Ok(Self { pool, arena, queue, framer, targets, open, filled: 0, block, chunks })
     }
 
     /// Records of a chunk, at most.
@@ -185,7 +199,9 @@ impl Writer {
         records: (&[u32], &[u8]),
         updates: u64,
     ) -> Result<(), EngineError> {
-        let end = chunk_bytes(width, records.0.len());
+        let mut room = std::mem::take(&mut self.targets);
+        let targets = EncodedTargets::new(self.pool.encoding, records.0, &mut room);
+        let end = targets.chunk_bytes(width);
         if self.filled + end > self.pool.piece_bytes {
             self.close()?;
         }
@@ -195,7 +211,8 @@ impl Writer {
         };
         let range = self.filled..self.filled + end;
         let bytes = &mut open.0.bytes_mut()[range.clone()];
-        update_chunk::write(width, bytes, (self.pool.graph, cell), records, updates);
+        update_chunk::write(width, bytes, (self.pool.graph, cell), (targets, records.1), updates);
+        self.targets = room;
         let spot = Arc::clone(&open.1);
         self.chunks.push(UpdateChunk { spot, range: range.clone(), key: cell, updates });
         (self.open, self.filled) = (Some(open), range.end);
@@ -307,13 +324,16 @@ pub(crate) struct Reader {
     arena: Arena,
     queue: Queue<Slab>,
     frames: Frames,
+    /// Destinations of a chunk, decoded.
+    targets: Vec<u32>,
 }
 
 impl Reader {
     pub(crate) fn new(pool: &Arc<Pool>, arena: &Arena) -> Result<Self, EngineError> {
         let queue = Queue::reading(&pool.io, slabs_read(&pool.io.requests))?;
         let frames = Frames::new(pool.framing.is_framed(), arena)?;
-        Ok(Self { pool: Arc::clone(pool), arena: arena.clone(), queue, frames })
+        let (pool, arena, targets) = (Arc::clone(pool), arena.clone(), Vec::new());
+        Ok(Self { pool, arena, queue, frames, targets })
     }
 
     /// Shows the records of chunks to `visit`, in their order, and says how many updates they stand
@@ -388,11 +408,11 @@ impl Incoming<'_> {
         let run = self.runs[self.number];
         let chunk = &run[self.shown];
         self.shown += 1;
-        let Reader { pool, frames, .. } = &mut *self.reader;
+        let Reader { pool, frames, targets, .. } = &mut *self.reader;
         let at = (pool.graph, chunk.key);
         let records = self.held.as_ref().and_then(|(slab, start)| {
             let stored = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
-            update_chunk::open(width, frames.chunk(stored).ok()?)
+            update_chunk::open(width, frames.chunk(stored).ok()?, targets)
         });
         let records = records.filter(|records| (records.graph, records.key) == at);
         records.map(Some).ok_or_else(|| damaged(pool, run))

@@ -3,6 +3,7 @@
 //! Nothing here depends on another file of the room, so that a plan can be made of it.
 
 use welter_store::frame::Compression;
+use welter_store::header::Encoding;
 use welter_store::io::Requests;
 
 use crate::machine::arena::SLAB_BYTES;
@@ -15,6 +16,12 @@ pub(crate) const BIN_PAGE_LINES: usize = 64;
 pub(crate) const BIN_PAGE_BYTES: usize = BIN_PAGE_LINES * LINE_BYTES;
 /// Edges of a tile at most, so that one never outgrows a chunk.
 pub(crate) const TILE_EDGES_MAX: usize = 1 << 15;
+/// Edges of a tile of this encoding at most: pairs with weights take 16 bytes each, of which fewer
+/// fit a slab.
+pub(crate) fn tile_edges_max(encoding: Encoding) -> usize {
+    if encoding == Encoding::Pairs { TILE_EDGES_MAX / 2 } else { TILE_EDGES_MAX }
+}
+
 /// Granules of a block, as many as bits in a mask of them.
 pub(crate) const GRANULES: usize = 64;
 /// Places in a tile that an entry of the index holds.

@@ -10,12 +10,6 @@ use welter_store::frame::Compression;
 
 use crate::plan::{CompressionMode, Plan, Sampled};
 
-/// Codecs that may be chosen. zlib saves a hundredth more than zstd, compresses 5 to 15 times as
-/// long and decompresses 2 to 4 times, and is the best below 22 MB/s alone; Snappy makes chunks
-/// within 4 % as small as LZ4 does and is nowhere the best
-/// (docs/notebook/2026-11-26-compression.md).
-const CANDIDATES: [Compression; 2] = [Compression::Zstd, Compression::Lz4];
-
 /// The compression of chunks that are written.
 pub(crate) struct Framing {
     chosen: OnceLock<Compression>,
@@ -67,7 +61,7 @@ impl Framing {
     pub(crate) fn compression(&self, chunks: &[&[u8]]) -> Compression {
         *self.chosen.get_or_init(|| {
             let sampled: Vec<Sampled> =
-                CANDIDATES.iter().filter_map(|codec| Sampled::of(*codec, chunks)).collect();
+                Compression::ALL.iter().filter_map(|codec| Sampled::of(*codec, chunks)).collect();
             self.look.as_ref().map_or(Compression::None, |look| look(&sampled))
         })
     }
@@ -87,16 +81,18 @@ mod tests {
             for codec in sampled {
                 assert!(codec.ratio < 0.5 && codec.compress > 0.0 && codec.decompress > 0.0);
             }
+            let all = sampled.iter().map(|codec| codec.compression);
+            assert!(sampled.is_empty() || all.eq(Compression::ALL.into_iter().skip(1)));
             sampled.last().map_or(Compression::None, |codec| codec.compression)
         };
         let framing = || Framing { chosen: OnceLock::new(), look: Some(Box::new(look)) };
         let (same, none) = (vec![7; 4096], Vec::new());
         let measured = framing();
         assert!(measured.is_framed() && measured.chosen() == Compression::None);
-        assert_eq!(measured.compression(&[&same, &same]), Compression::Lz4);
+        assert_eq!(measured.compression(&[&same, &same]), Compression::Zlib);
         // Later chunks make no difference.
-        assert_eq!(measured.compression(&[&none]), Compression::Lz4);
-        assert_eq!(measured.chosen(), Compression::Lz4);
+        assert_eq!(measured.compression(&[&none]), Compression::Zlib);
+        assert_eq!(measured.chosen(), Compression::Zlib);
         assert_eq!(LOOKS.load(Ordering::Relaxed), 1);
         // Nothing becomes smaller, so there is nothing to choose from.
         let unsuited = framing();

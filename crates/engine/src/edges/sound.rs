@@ -95,7 +95,7 @@ mod tests {
             weights: WeightKind::None,
         };
         let (mut builder, mut bytes) = (ChunkBuilder::new(false), Vec::new());
-        builder.push(64, keys, &[], encoding);
+        builder.push(64, keys, &[], &label);
         builder.finish(&label, &mut bytes);
         let mut words = vec![0_u64; bytes.len() / 8];
         bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn edges_to_no_vertex_are_found_in_every_encoding() {
-        for encoding in [Encoding::Packed, Encoding::Short, Encoding::Compressed] {
+        for encoding in Encoding::ALL {
             let mut keys: Vec<u32> = (0..64).flat_map(|at| [at << 8, at << 8 | 0xc7]).collect();
             assert!(checked(encoding, &keys, 200).is_ok());
             let field = |keys: &[u32], width| match checked(encoding, keys, width) {

@@ -13,7 +13,7 @@ use welter_store::weights::WeightKind;
 
 use crate::EngineError;
 use crate::edges::bins::{Bin, Origin, StripeBins, way_bits};
-use crate::edges::footprint::TILE_EDGES_MAX;
+use crate::edges::footprint::{TILE_EDGES_MAX, tile_edges_max};
 use crate::edges::pieces;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::slab_packer::SlabPacker;
@@ -253,7 +253,7 @@ impl TileBuffers<'_> {
         config: TileWriterConfig<'_, '_>,
         seen: impl FnMut(u32),
     ) -> Result<(), EngineError> {
-        let keys = std::mem::take(&mut self.keys);
+        let keys = &mut std::mem::take(&mut self.keys)[..tile_edges_max(label.encoding)];
         numbers.cut(records, keys, seen, |first, keys, tile| {
             if R::WEIGHTED {
                 self.weights.clear();
@@ -275,7 +275,7 @@ impl TileBuffers<'_> {
             let reach = u64::from(last + 1).next_multiple_of(1 << numbers.block_bits);
             let first_vertex = label.source_base + u64::from(first);
             self.packer.tile(keys.len(), first_vertex..first_vertex + reach);
-            self.builder.push(first, keys, self.weights, label.encoding);
+            self.builder.push(first, keys, self.weights, label);
             Ok(())
         })
     }

@@ -131,7 +131,8 @@ impl Coding {
         if self.encoding == Encoding::Packed && !weighted {
             return visit(&tile.packed()[edges], None);
         }
-        let mut decoder = Decoder::new(self.encoding, tile.keys, tile.edges, *level);
+        let mut decoder =
+            Decoder::new(self.encoding, self.target_bits, tile.keys, tile.edges, *level);
         // Where keys lead to each other, all before the first that is wanted are decoded.
         let mut done = decoder.as_mut().map_or(edges.start, |decoder| decoder.skip(edges.start));
         while done < edges.end {

@@ -2,17 +2,26 @@
 //!
 //! ```text
 //! 0      8      16    24       32      36      40       44     48       60        64
-//! magic  graph  turn  updates  stripe  window  records  bytes  zero     CRC-32C   targets, accums
+//! magic  graph  turn  updates  stripe  window  records  bytes  coding   CRC-32C   targets, accums
 //! ```
 //! A record is a destination, relative to its stripe, and an accumulator that has met one update,
 //! or several where they were combined; the head says how many updates its records stand for. So
 //! what was gathered can be checked against what was produced.
+//!
+//! Destinations may be encoded as keys of edges are ([`EncodedTargets`]): those of combined updates
+//! ascend, so that most take ten bits of stream-vbyte where 32 are written otherwise; those of
+//! updates one by one are in no order, and take 24. `coding` is the encoding, the bytes of all
+//! destinations, and zero. Accumulators are numbers of which every bit counts: they are left to the
+//! codec of the frame around the chunk, if it has one.
 //!
 //! Invariant: what is opened is what was written, by its checksum. Checked in
 //! `update_chunk::open`. Tested by `damaged_updates_are_errors`.
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned, try_cast_slice};
 use welter_store::checksum;
+use welter_store::codec::{self, Decoder, SimdLevel};
+use welter_store::encoding::SHORT_LOW_BITS;
+use welter_store::header::Encoding;
 
 /// First bytes of every update chunk.
 const MAGIC: [u8; 8] = *b"WELTERUP";
@@ -31,7 +40,9 @@ struct Header {
     window: u32,
     records: u32,
     record_bytes: u32,
-    zero: [u32; 3],
+    encoding: u32,
+    target_bytes: u32,
+    zero: u32,
     checksum: u32,
 }
 
@@ -60,16 +71,64 @@ pub struct Records<'b> {
     pub accums: &'b [u8],
 }
 
-/// Bytes of a chunk of `records` records, whose accumulators have `width` bytes.
+/// Bytes of a chunk of `records` records, whose accumulators have `width` bytes and whose
+/// destinations are packed: the most that they take.
 pub(crate) fn chunk_bytes(width: usize, records: usize) -> usize {
-    sections(width, records)[1]
+    sections(4 * records, width * records)[1]
+}
+
+/// Bytes of the room in which `records` destinations are encoded.
+pub(crate) fn coded_bytes(records: usize) -> usize {
+    4 * records + records.div_ceil(4)
 }
 
 /// Where accumulators begin in a chunk, and where it ends. Targets begin behind the head.
-fn sections(width: usize, records: usize) -> [usize; 2] {
-    let second = (HEADER_BYTES + 4 * records).next_multiple_of(SECTION);
-    let end = (second + width * records).next_multiple_of(SECTION);
+fn sections(target_bytes: usize, accum_bytes: usize) -> [usize; 2] {
+    let second = (HEADER_BYTES + target_bytes).next_multiple_of(SECTION);
+    let end = (second + accum_bytes).next_multiple_of(SECTION);
     [second, end]
+}
+
+/// Destinations of a chunk as they are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EncodedTargets<'t> {
+    encoding: Encoding,
+    bytes: &'t [u8],
+    count: usize,
+}
+
+impl<'t> EncodedTargets<'t> {
+    /// Destinations as they lie in memory.
+    pub(crate) fn packed(targets: &'t [u32]) -> Self {
+        Self { encoding: Encoding::Packed, bytes: cast_slice(targets), count: targets.len() }
+    }
+
+    /// Destinations in the encoding of a graph's edges where that suits them: differences where
+    /// they ascend, three bytes each where they do not, and packed where neither takes less.
+    /// `room` is where they are written.
+    pub(crate) fn new(encoding: Encoding, targets: &'t [u32], room: &'t mut Vec<u8>) -> Self {
+        let encoding = match encoding {
+            Encoding::Packed | Encoding::Pairs => return Self::packed(targets),
+            Encoding::Compressed if targets.is_sorted() => Encoding::Compressed,
+            Encoding::Compressed | Encoding::Short => Encoding::Short,
+        };
+        let is_wide = |target: &u32| target >> SHORT_LOW_BITS != 0;
+        if encoding == Encoding::Short && targets.iter().any(is_wide) {
+            return Self::packed(targets);
+        }
+        room.clear();
+        room.reserve_exact(coded_bytes(targets.len()));
+        codec::encode(encoding, 0, targets, room);
+        if room.len() >= size_of_val(targets) {
+            return Self::packed(targets);
+        }
+        Self { encoding, bytes: room, count: targets.len() }
+    }
+
+    /// Bytes of a chunk of these, whose accumulators have `width` bytes.
+    pub(crate) fn chunk_bytes(&self, width: usize) -> usize {
+        sections(self.bytes.len(), width * self.count)[1]
+    }
 }
 
 /// Writes a chunk into as many bytes as it has. Its accumulators are the bytes of as many as there
@@ -78,12 +137,14 @@ pub(crate) fn write(
     width: usize,
     bytes: &mut [u8],
     (graph, cell): (u64, UpdateKey),
-    (targets, accums): (&[u32], &[u8]),
+    (targets, accums): (EncodedTargets<'_>, &[u8]),
     updates: u64,
 ) {
-    let [second, _] = sections(width, targets.len());
-    bytes[HEADER_BYTES..][..size_of_val(targets)].copy_from_slice(cast_slice(targets));
-    bytes[HEADER_BYTES + size_of_val(targets)..second].fill(0);
+    let EncodedTargets { encoding, bytes: target_bytes, count } = targets;
+    let [second, _] = sections(target_bytes.len(), accums.len());
+    let targets_end = HEADER_BYTES + target_bytes.len();
+    bytes[HEADER_BYTES..targets_end].copy_from_slice(target_bytes);
+    bytes[targets_end..second].fill(0);
     bytes[second..][..accums.len()].copy_from_slice(accums);
     bytes[second + accums.len()..].fill(0);
     let mut header = Header {
@@ -93,9 +154,11 @@ pub(crate) fn write(
         updates,
         stripe: cell.stripe,
         window: cell.source_partition,
-        records: targets.len() as u32,
+        records: count as u32,
         record_bytes: (4 + width) as u32,
-        zero: [0; 3],
+        encoding: encoding as u32,
+        target_bytes: target_bytes.len() as u32,
+        zero: 0,
         checksum: 0,
     };
     header.checksum = sum(&header, &bytes[HEADER_BYTES..]);
@@ -103,32 +166,158 @@ pub(crate) fn write(
 }
 
 /// The records of a chunk, with the bytes of their accumulators, `width` each, if its bytes are
-/// those that were written.
-pub(crate) fn open(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
+/// those that were written. Destinations that are encoded are decoded into `room`.
+pub(crate) fn open<'b>(
+    width: usize,
+    bytes: &'b [u8],
+    room: &'b mut Vec<u32>,
+) -> Option<Records<'b>> {
+    let header = checked(width, bytes)?;
+    let (encoding, count) = (encoding_of(&header)?, header.records as usize);
+    let Some(mut decoder) =
+        Decoder::new(encoding, 0, &bytes[HEADER_BYTES..], count, SimdLevel::detect())
+    else {
+        return packed(width, bytes, &header);
+    };
+    let least = count.next_multiple_of(DECODED_AT_ONCE);
+    if room.len() < least {
+        room.resize(least, 0);
+    }
+    let decoded = decoder.fill(&mut room[..least]);
+    Some(header.records(width, bytes, &room[..decoded]))
+}
+
+/// The records of a chunk whose destinations are packed, if its bytes are those that were written.
+pub(crate) fn open_packed(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
+    packed(width, bytes, &checked(width, bytes)?)
+}
+
+fn packed<'b>(width: usize, bytes: &'b [u8], header: &Header) -> Option<Records<'b>> {
+    let is_packed = encoding_of(header)? == Encoding::Packed;
+    let targets = &bytes[HEADER_BYTES..][..header.target_bytes as usize];
+    let targets = try_cast_slice(targets).ok().filter(|_| is_packed)?;
+    Some(header.records(width, bytes, targets))
+}
+
+/// Multiple of which decoders fill as many.
+const DECODED_AT_ONCE: usize = 16;
+
+fn encoding_of(header: &Header) -> Option<Encoding> {
+    Encoding::from_byte(header.encoding.try_into().ok()?)
+}
+
+/// The head of a chunk, if its bytes are those that were written, and as many as its records take.
+fn checked(width: usize, bytes: &[u8]) -> Option<Header> {
     let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
-    let records = header.records as usize;
-    let [second, end] = sections(width, records);
+    let (records, target_bytes) = (header.records as usize, header.target_bytes as usize);
+    let encoding = encoding_of(&header)?;
+    let fits = match encoding {
+        Encoding::Packed => target_bytes == 4 * records,
+        Encoding::Pairs => false,
+        Encoding::Short | Encoding::Compressed => {
+            (encoding.bytes_least(records)..=4 * records).contains(&target_bytes)
+        }
+    };
     let is_whole = header.magic == MAGIC
         && header.record_bytes as usize == 4 + width
-        && end == bytes.len()
+        && fits
+        && sections(target_bytes, width * records)[1] == bytes.len()
         && header.checksum == sum(&header, &bytes[HEADER_BYTES..]);
-    if !is_whole {
-        return None;
+    is_whole.then_some(header)
+}
+
+impl Header {
+    fn records<'b>(&self, width: usize, bytes: &'b [u8], targets: &'b [u32]) -> Records<'b> {
+        let accum_bytes = width * self.records as usize;
+        let [second, _] = sections(self.target_bytes as usize, accum_bytes);
+        Records {
+            graph: self.graph,
+            key: UpdateKey { turn: self.turn, stripe: self.stripe, source_partition: self.window },
+            updates: self.updates,
+            targets,
+            accums: &bytes[second..][..accum_bytes],
+        }
     }
-    Some(Records {
-        graph: header.graph,
-        key: UpdateKey {
-            turn: header.turn,
-            stripe: header.stripe,
-            source_partition: header.window,
-        },
-        updates: header.updates,
-        targets: try_cast_slice(&bytes[HEADER_BYTES..][..4 * records]).ok()?,
-        accums: &bytes[second..][..width * records],
-    })
 }
 
 fn sum(header: &Header, records: &[u8]) -> u32 {
     let header = Header { checksum: 0, ..*header };
     checksum::append(checksum::of(bytes_of(&header)), records)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 3, stripe: 1, source_partition: 2 });
+
+    /// A chunk of records of eight bytes, and the encoding of its destinations.
+    fn written(encoding: Encoding, targets: &[u32], accums: &[u64]) -> (Vec<u64>, Encoding) {
+        let mut room = Vec::new();
+        let targets = EncodedTargets::new(encoding, targets, &mut room);
+        let mut words = vec![u64::MAX; targets.chunk_bytes(8) / 8];
+        let bytes = bytemuck::cast_slice_mut(&mut words);
+        write(8, bytes, AT, (targets, cast_slice(accums)), 99);
+        (words, targets.encoding)
+    }
+
+    #[test]
+    fn destinations_take_as_few_bytes_as_their_order_lets_them() {
+        let count = 1 << 12;
+        let ascending: Vec<u32> = (0..count).map(|place| 3 * place).collect();
+        let mixed: Vec<u32> =
+            (0..count).map(|place| place.wrapping_mul(0x9e37_79b9) >> 8).collect();
+        let wide: Vec<u32> = mixed.iter().map(|target| target << 8).collect();
+        let accums = vec![5_u64; count as usize];
+        for (encoding, targets, expected, bytes) in [
+            (Encoding::Packed, &ascending, Encoding::Packed, 4.0),
+            (Encoding::Pairs, &ascending, Encoding::Packed, 4.0),
+            (Encoding::Short, &ascending, Encoding::Short, 3.0),
+            (Encoding::Compressed, &ascending, Encoding::Compressed, 1.25),
+            (Encoding::Compressed, &mixed, Encoding::Short, 3.0),
+            (Encoding::Compressed, &wide, Encoding::Packed, 4.0),
+            (Encoding::Short, &wide, Encoding::Packed, 4.0),
+        ] {
+            let (words, found) = written(encoding, targets, &accums);
+            assert_eq!(found, expected, "{encoding:?}");
+            let taken = (8 * words.len() - HEADER_BYTES) as f64 / f64::from(count) - 8.0;
+            assert!((taken - bytes).abs() < 0.05, "{encoding:?} {taken}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_out_as_they_went_in_and_damage_does_not(
+            mut records in prop::collection::vec((0_u32..1 << 26, any::<u64>()), 0..300),
+            is_sorted: bool,
+            shift in 0_u32..26,
+            bit: prop::sample::Index,
+        ) {
+            for (target, _) in &mut records {
+                *target >>= shift;
+            }
+            if is_sorted {
+                records.sort_by_key(|(target, _)| *target);
+            }
+            let (targets, accums): (Vec<u32>, Vec<u64>) = records.into_iter().unzip();
+            let mut room = Vec::new();
+            for encoding in Encoding::ALL {
+                let (mut words, found) = written(encoding, &targets, &accums);
+                let bytes: &[u8] = cast_slice(&words);
+                let records = open(8, bytes, &mut room).unwrap();
+                prop_assert_eq!((records.graph, records.key, records.updates), (AT.0, AT.1, 99));
+                prop_assert_eq!(records.targets, &targets[..]);
+                prop_assert_eq!(records.accums, cast_slice::<u64, u8>(&accums));
+                let packed = open_packed(8, bytes);
+                prop_assert_eq!(packed.is_some(), found == Encoding::Packed);
+                prop_assert!(open(4, bytes, &mut Vec::new()).is_none());
+                prop_assert!(open(8, &bytes[..bytes.len() - SECTION], &mut Vec::new()).is_none());
+                let bit = bit.index(64 * words.len());
+                words[bit / 64] ^= 1 << (bit % 64);
+                prop_assert!(open(8, cast_slice(&words), &mut room).is_none());
+            }
+        }
+    }
 }

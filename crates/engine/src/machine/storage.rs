@@ -117,6 +117,10 @@ impl Storage {
 
 /// Slabs that the throughput of a device is measured with.
 pub(crate) const SAMPLE_SLABS: usize = 96;
+/// Slabs that are written in any case: as many as wait at a time, and again.
+const SAMPLE_SLABS_LEAST: usize = 16;
+/// Time of a look at a device that is slow. Throttles count by tenths of a second.
+const LOOK: Duration = Duration::from_millis(400);
 const SAMPLE_BYTES: u64 = (SAMPLE_SLABS * SLAB_BYTES) as u64;
 
 impl Storage {
@@ -136,7 +140,7 @@ impl Storage {
         let mut writer = SlabWriter::new(&volume, &self.io)?;
         let mut places = Vec::new();
         let started = Instant::now();
-        for _ in 0..SAMPLE_SLABS {
+        while places.len() < SAMPLE_SLABS && !is_long(started, places.len()) {
             places.push(writer.write(arena.take()?, SLAB_BYTES)?);
         }
         writer.finish()?;
@@ -145,6 +149,12 @@ impl Storage {
         let read = || read_rate((&volume, &self.io), slabs, &places, arena);
         Throughput { read: read()?, write, ..Throughput::of_core() }.together(cores, read)
     }
+}
+
+/// Whether a look at a device has seen enough of it: one that is slow shows that with fewer bytes.
+/// At 8 MB/s all of them, written once and read twice, took 19 s in which runs could have begun.
+fn is_long(started: Instant, slabs: usize) -> bool {
+    slabs >= SAMPLE_SLABS_LEAST && started.elapsed() > LOOK
 }
 
 /// Bytes a second at which slabs of a volume are read, `depth` at a time.

@@ -74,7 +74,7 @@ impl Plan {
             CompressionMode::Stated(compression) => compression,
             CompressionMode::Measured if throughput.read == u64::MAX => Compression::None,
             CompressionMode::Measured => {
-                let tried = [Compression::Zstd, Compression::Lz4].map(|codec| self.codec(codec));
+                let tried = Compression::ALL.map(|codec| self.codec(codec));
                 let tried: Vec<Sampled> = tried.into_iter().flatten().map(Into::into).collect();
                 let known = Self { throughput: Some(*throughput), ..self.clone() };
                 known.compression_of_edges(&tried)
@@ -139,16 +139,17 @@ impl From<ExpectedCodec> for Sampled {
 
 /// Bytes that are stored for each byte of edges, and of updates.
 fn ratios(compression: Compression, encoding: Encoding) -> [f64; 2] {
-    let [packed, short, compressed, updates] = match compression {
-        Compression::None => [1.0; 4],
-        Compression::Zstd => [0.90, 0.92, 0.85, 0.80],
-        Compression::Lz4 | Compression::Snappy => [0.99, 0.99, 0.97, 0.98],
-        Compression::Zlib => [0.85, 0.89, 0.83, 0.77],
+    let [packed, short, compressed, pairs, updates] = match compression {
+        Compression::None => [1.0; 5],
+        Compression::Zstd => [0.90, 0.92, 0.85, 0.5, 0.80],
+        Compression::Lz4 | Compression::Snappy => [0.99, 0.99, 0.97, 0.7, 0.98],
+        Compression::Zlib => [0.85, 0.89, 0.83, 0.5, 0.77],
     };
     let edges = match encoding {
         Encoding::Packed => packed,
         Encoding::Short => short,
         Encoding::Compressed => compressed,
+        Encoding::Pairs => pairs,
     };
     [edges, updates]
 }

@@ -21,9 +21,11 @@ const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
 const SORT_SHORT: f64 = 17.5;
 const SORT_COMPRESSED: f64 = 21.0;
+const SORT_PAIRS: f64 = 19.0;
 const FOLD_PACKED: f64 = 1.9;
 const FOLD_SHORT: f64 = 2.25;
 const FOLD_COMPRESSED: f64 = 2.4;
+const FOLD_PAIRS: f64 = 2.5;
 /// More, for edges with weights.
 const PARTITION_WEIGHT: f64 = 24.0;
 const SORT_WEIGHT: f64 = 11.0;
@@ -135,6 +137,7 @@ impl Plan {
             Encoding::Packed => SORT_PACKED,
             Encoding::Short => SORT_SHORT,
             Encoding::Compressed => SORT_COMPRESSED,
+            Encoding::Pairs => SORT_PAIRS,
         };
         let weight =
             if self.premises.shape.weighted { PARTITION_WEIGHT + SORT_WEIGHT } else { 0.0 };
@@ -152,6 +155,7 @@ impl Plan {
             Encoding::Packed => FOLD_PACKED,
             Encoding::Short => FOLD_SHORT,
             Encoding::Compressed => FOLD_COMPRESSED,
+            Encoding::Pairs => FOLD_PAIRS,
         };
         let wide = (self.premises.program.accum().max(4) - 4) as f64 * FOLD_BYTE;
         let weight = if self.premises.shape.weighted { FOLD_WEIGHT } else { 0.0 };
@@ -195,6 +199,7 @@ impl Plan {
             Encoding::Packed => 4.05,
             Encoding::Short => 3.15,
             Encoding::Compressed => 2.5,
+            Encoding::Pairs => 8.05,
         };
         let weight = if self.premises.shape.weighted { 4.0 } else { 0.0 };
         let expected = self.premises.shape.edges as f64 * (an_edge + weight);

@@ -4,6 +4,7 @@
 //! tiles and chunks follow from them alone.
 
 use welter_store::codec::short;
+use welter_store::encoding::PAIR_BYTES;
 use welter_store::header::Encoding;
 
 use super::account::MemoryAccount;
@@ -105,6 +106,7 @@ impl Premises {
         let tiles = self.tiles_most(stripes);
         let key = match self.edges.encoding {
             Encoding::Packed => 4.0,
+            Encoding::Pairs => PAIR_BYTES as f64,
             Encoding::Short => {
                 // A run for each 2^`shift` sources in a stripe, and for each tile.
                 let shift = short::LOW_BITS.saturating_sub(self.edges.stripe_bits);

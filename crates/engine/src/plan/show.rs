@@ -243,6 +243,7 @@ impl Plan {
             Encoding::Packed => "packed, 4 bytes an edge",
             Encoding::Short => "short, 3 bytes an edge",
             Encoding::Compressed => "compressed (stream-vbyte)",
+            Encoding::Pairs => "pairs, 8 bytes an edge",
         };
         writeln!(lines, "tiles     stripes of 2^{} destinations,", layout.stripe_bits)?;
         writeln!(lines, "          blocks of 2^{} sources, {encoding}", layout.block_bits)?;

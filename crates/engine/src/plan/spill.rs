@@ -9,8 +9,12 @@ use crate::columns::footprint::{self, CHUNK_FRAME_BYTES, SLAB_REST};
 use crate::kernels::kernel::BUFFER;
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::storage::slabs_joined;
+use welter_store::encoding::SHORT_BYTES;
+use welter_store::header::Encoding;
 use welter_store::io::ALIGN;
 
+/// Bytes of the destination of a record that is not encoded.
+const TARGET_BYTES: u64 = 4;
 /// Bytes of the out-degree of a vertex.
 const DEGREE_BYTES: u64 = 4;
 /// Sources of the narrowest partition, unless a stripe is wider.
@@ -73,9 +77,45 @@ impl SpillPlan {
             .shared(footprint::chunk_lists(self.chunks(premises)))
             .each_worker(footprint::column_io(vertex, bits))
             .each_worker(footprint::records(layout.record()) + said)
+            .each_worker(Self::targets_bytes(premises))
             .each_worker(footprint::slab_writer(&premises.settings.requests))
             .each_worker(premises.update_frame_bytes())
             .bytes()
+    }
+
+    /// Bytes of a worker's rooms for encoded destinations.
+    fn targets_bytes(premises: &Premises) -> u64 {
+        match premises.edges.encoding {
+            Encoding::Packed | Encoding::Pairs => 0,
+            Encoding::Short | Encoding::Compressed => {
+                footprint::encoded_targets(premises.program.record().saturating_sub(TARGET_BYTES))
+            }
+        }
+    }
+
+    /// Bytes of a record on storage: destinations that ascend are encoded by their differences,
+    /// others in three bytes.
+    fn record_bytes(&self, premises: &Premises, records: u64) -> f64 {
+        let target = match premises.edges.encoding {
+            Encoding::Packed | Encoding::Pairs => TARGET_BYTES as f64,
+            Encoding::Compressed if self.combined => {
+                let places = self.places(premises) as f64;
+                let distance = (places / records.max(1) as f64).max(1.0);
+                1.25 + distance.log2() / 8.0
+            }
+            Encoding::Short | Encoding::Compressed => SHORT_BYTES as f64,
+        };
+        premises.program.record() as f64 - TARGET_BYTES as f64 + target
+    }
+
+    /// Places that records of all cells together may be of.
+    fn places(&self, premises: &Premises) -> u64 {
+        let cells = if premises.program.is_extended() {
+            premises.vertices.div_ceil(1 << premises.edges.stripe_bits)
+        } else {
+            premises.vertices.div_ceil(self.sources)
+        };
+        premises.vertices * cells.max(1)
     }
 
     /// Records of an iteration: of each cell as many as it has edges, or destinations that these
@@ -85,12 +125,7 @@ impl SpillPlan {
         if !self.combined {
             return edges;
         }
-        let cells = if premises.program.is_extended() {
-            premises.vertices.div_ceil(1 << premises.edges.stripe_bits).max(1)
-        } else {
-            premises.vertices.div_ceil(self.sources).max(1)
-        };
-        let places = (premises.vertices * cells) as f64;
+        let places = self.places(premises) as f64;
         let touched = places * (1.0 - (-(edges as f64) / places.max(1.0)).exp());
         edges.min(touched.ceil() as u64)
     }
@@ -148,7 +183,8 @@ impl SpillPlan {
 
     /// Bytes that updates and signals move in an iteration in which all vertices are active.
     pub(super) fn traffic(&self, premises: &Premises) -> Traffic {
-        let updates = self.records(premises) * premises.program.record();
+        let records = self.records(premises);
+        let updates = (records as f64 * self.record_bytes(premises, records)) as u64;
         let stored = if self.fused || self.resident {
             0
         } else {

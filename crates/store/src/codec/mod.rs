@@ -1,12 +1,14 @@
 //! How the keys of a tile become bytes and keys again.
 //!
 //! Packed keys are read as they lie. [`vbyte`] stores the differences of ascending keys in one to
-//! four bytes each, [`short`] three bytes of each key, and once for many keys what is above them.
+//! four bytes each, [`short`] three bytes of each key, and once for many keys what is above them,
+//! [`pairs`] their two halves apart.
 //!
 //! Decoding is dispatched at run time. All decoders read any bytes without fault: what a hostile
 //! tile decodes to is nonsense, the same at every level, and never memory.
 
 mod level;
+pub mod pairs;
 mod runs;
 pub mod short;
 #[cfg(target_arch = "x86_64")]
@@ -23,12 +25,13 @@ use crate::encoding::Encoding;
 pub const OVERREAD: usize = 64;
 
 /// Appends the keys of a tile to `bytes`. They ascend, those of one source in any order where
-/// [`Encoding::needs_targets_sorted`] allows that.
-pub fn encode(encoding: Encoding, keys: &[u32], bytes: &mut Vec<u8>) {
+/// [`Encoding::needs_targets_sorted`] allows that; their low `target_bits` are the destination's.
+pub fn encode(encoding: Encoding, target_bits: u32, keys: &[u32], bytes: &mut Vec<u8>) {
     match encoding {
         Encoding::Packed => bytes.extend_from_slice(cast_slice(keys)),
         Encoding::Compressed => vbyte::encode(keys, bytes),
         Encoding::Short => short::encode(keys, bytes),
+        Encoding::Pairs => pairs::encode(keys, target_bits, bytes),
     }
 }
 
@@ -39,14 +42,17 @@ pub enum Decoder<'a> {
     Differences(vbyte::Decoder<'a>),
     /// Each key stands for itself.
     Short(short::Decoder<'a>),
+    /// Each key has its halves apart.
+    Pairs(pairs::Decoder<'a>),
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder of `count` keys; none of packed ones. `bytes` begins with the tile and may
-    /// continue after its last byte; where [`OVERREAD`] bytes follow, the fast loop runs to the
-    /// end.
+    /// A decoder of `count` keys, whose low `target_bits` are the destination's; none of packed
+    /// ones. `bytes` begins with the tile and may continue after its last byte; where [`OVERREAD`]
+    /// bytes follow, the fast loop runs to the end.
     pub fn new(
         encoding: Encoding,
+        target_bits: u32,
         bytes: &'a [u8],
         count: usize,
         level: SimdLevel,
@@ -57,6 +63,7 @@ impl<'a> Decoder<'a> {
                 Some(Self::Differences(vbyte::Decoder::new(bytes, count, level)))
             }
             Encoding::Short => Some(Self::Short(short::Decoder::new(bytes, count, level))),
+            Encoding::Pairs => Some(Self::Pairs(pairs::Decoder::new(bytes, count, target_bits))),
         }
     }
 
@@ -65,6 +72,7 @@ impl<'a> Decoder<'a> {
         match self {
             Self::Differences(_) => 0,
             Self::Short(decoder) => decoder.skip(keys),
+            Self::Pairs(decoder) => decoder.skip(keys),
         }
     }
 
@@ -76,6 +84,7 @@ impl<'a> Decoder<'a> {
         match self {
             Self::Differences(decoder) => decoder.fill(&mut out[..room]),
             Self::Short(decoder) => decoder.fill(&mut out[..room]),
+            Self::Pairs(decoder) => decoder.fill(&mut out[..room]),
         }
     }
 }

@@ -4,12 +4,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Both encodings that have a decoder.
-const CODED: [Encoding; 2] = [Encoding::Compressed, Encoding::Short];
+/// Encodings that have a decoder.
+const CODED: [Encoding; 3] = [Encoding::Compressed, Encoding::Short, Encoding::Pairs];
+/// Bits of a key that are the destination's.
+const TARGET_BITS: u32 = 20;
 
 fn encoded(encoding: Encoding, keys: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encode(encoding, keys, &mut bytes);
+    encode(encoding, TARGET_BITS, keys, &mut bytes);
     assert!(bytes.len() <= encoding.bytes_most(keys.len()), "{encoding:?}");
     assert!(bytes.len() >= encoding.bytes_least(keys.len()), "{encoding:?}");
     bytes
@@ -21,7 +23,7 @@ fn decode(
     level: SimdLevel,
     buffer: usize,
 ) -> Vec<u32> {
-    let mut decoder = Decoder::new(encoding, bytes, count, level).unwrap();
+    let mut decoder = Decoder::new(encoding, TARGET_BITS, bytes, count, level).unwrap();
     let mut out = Vec::new();
     let mut part = vec![0; buffer];
     while out.len() < count {
@@ -91,7 +93,7 @@ proptest! {
 
     /// Of sources in order, and destinations in none.
     #[test]
-    fn short_keys_are_found_without_those_before_them(
+    fn keys_that_stand_alone_are_found_without_those_before_them(
         sources in prop::collection::vec((any::<u8>(), 0_usize..60), 0..12),
         seed: u32,
         first in 0_usize..700,
@@ -103,16 +105,18 @@ proptest! {
         let low = |place: usize| seed.wrapping_mul(2 * place as u32 + 1) >> 8;
         let keys: Vec<u32> =
             all.enumerate().map(|(place, source)| u32::from(source) << 24 | low(place)).collect();
-        let mut bytes = encoded(Encoding::Short, &keys);
-        bytes.resize(bytes.len() + if pad { OVERREAD } else { 0 }, 0xee);
         let first = first.min(keys.len());
-        for level in SimdLevel::available() {
-            let mut decoder =
-                Decoder::new(Encoding::Short, &bytes, keys.len(), level).unwrap();
-            prop_assert_eq!(decoder.skip(first), first);
-            let mut out = vec![0; keys.len().next_multiple_of(16)];
-            let count = decoder.fill(&mut out);
-            prop_assert_eq!(&out[..count], &keys[first..]);
+        for encoding in [Encoding::Short, Encoding::Pairs] {
+            let mut bytes = encoded(encoding, &keys);
+            bytes.resize(bytes.len() + if pad { OVERREAD } else { 0 }, 0xee);
+            for level in SimdLevel::available() {
+                let mut decoder =
+                    Decoder::new(encoding, TARGET_BITS, &bytes, keys.len(), level).unwrap();
+                prop_assert_eq!(decoder.skip(first), first);
+                let mut out = vec![0; keys.len().next_multiple_of(16)];
+                let count = decoder.fill(&mut out);
+                prop_assert_eq!(&out[..count], &keys[first..]);
+            }
         }
     }
 

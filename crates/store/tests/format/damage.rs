@@ -116,7 +116,7 @@ fn forgeries_that_are_signed_are_refused() {
         other => panic!("{other:?}"),
     };
     let check = |at, value: &[u8]| field(forged("packed-u8", at, value));
-    assert_eq!(check(10, &[3]), "encoding");
+    assert_eq!(check(10, &[4]), "encoding");
     assert_eq!(check(11, &[6]), "weight type");
     assert_eq!(check(12, &[32]), "number of destination bits");
     assert_eq!(check(13, &[1]), "padding");

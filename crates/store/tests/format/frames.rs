@@ -38,7 +38,7 @@ fn opened(stored: &[u8], room: usize) -> Result<Vec<u8>, ChunkError> {
 #[test]
 fn chunks_of_every_encoding_come_out_of_every_frame() {
     let mut samples: Vec<Sample> = small().into_iter().map(|(_, sample)| sample).collect();
-    for encoding in [Encoding::Packed, Encoding::Compressed, Encoding::Short] {
+    for encoding in Encoding::ALL {
         let groups = groups();
         samples.push(Sample { label: label(encoding, groups.label.weights), ..groups });
     }

@@ -66,7 +66,12 @@ pub(crate) fn read(chunk: &[u8]) -> Plain {
         for tile in (first..end).map(directory) {
             let count = at(tile + 4..tile + 8) as usize;
             let keys = &chunk[keys_at + at_offset(chunk, tile)..];
-            let keys = [packed, vbyte, short][plain.encoding as usize](keys, count);
+            let keys = match plain.encoding {
+                0 => packed(keys, count),
+                1 => vbyte(keys, count),
+                2 => short(keys, count),
+                _ => pairs(keys, count, plain.target_bits),
+            };
             let weights = (edges..edges + count).filter(|_| width > 0).map(|edge| {
                 let start = weights_at + edge * width;
                 weight(plain.weight_type, &chunk[start..start + width]).to_bits()
@@ -88,6 +93,12 @@ fn at_offset(chunk: &[u8], entry: usize) -> usize {
 
 fn packed(bytes: &[u8], count: usize) -> Vec<u32> {
     (0..count).map(|key| number(&bytes[4 * key..4 * key + 4]) as u32).collect()
+}
+
+/// The source and the destination of each key, apart.
+fn pairs(bytes: &[u8], count: usize, target_bits: u64) -> Vec<u32> {
+    let half = |at: usize| number(&bytes[at..at + 4]) as u32;
+    (0..count).map(|key| half(8 * key) << target_bits | half(8 * key + 4)).collect()
 }
 
 /// Stream-vbyte: two bits a key say how long its difference to the key before is.

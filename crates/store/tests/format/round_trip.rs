@@ -12,8 +12,10 @@ use welter_store::weights::WeightKind;
 use crate::plain;
 use crate::samples::{Aligned, KINDS, Sample, groups, small};
 
-fn keys(tile: &Tile<'_>, encoding: Encoding, level: SimdLevel) -> Vec<u32> {
-    let Some(mut decoder) = Decoder::new(encoding, tile.keys, tile.edges, level) else {
+fn keys(tile: &Tile<'_>, label: &Label, level: SimdLevel) -> Vec<u32> {
+    let Label { encoding, target_bits, .. } = *label;
+    let decoder = Decoder::new(encoding, target_bits, tile.keys, tile.edges, level);
+    let Some(mut decoder) = decoder else {
         return tile.packed().to_vec();
     };
     let (mut keys, mut buffer) = (Vec::new(), [0; 256]);
@@ -48,7 +50,7 @@ pub(crate) fn check(sample: &Sample, bytes: &[u8]) {
     for (found, (source, expected, weights)) in chunk.tiles().zip(tiles) {
         assert_eq!(found.source, label.source_base + u64::from(*source));
         for level in SimdLevel::available() {
-            assert_eq!(keys(&found, label.encoding, level), *expected, "{level:?}");
+            assert_eq!(keys(&found, &label, level), *expected, "{level:?}");
         }
         let mut decoded = vec![f64::NAN; weights.len()];
         label.weights.decode(found.weights, &mut decoded);
@@ -99,7 +101,7 @@ fn check_parts(chunk: &Chunk<'_>) {
 }
 
 fn labels() -> impl Strategy<Value = Label> {
-    let encodings = select(vec![Encoding::Packed, Encoding::Compressed, Encoding::Short]);
+    let encodings = select(Encoding::ALL.to_vec());
     let kinds = select(KINDS.map(|(_, kind, _)| kind).to_vec());
     let names = (any::<u64>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let bases = (0..u64::MAX / 2, any::<u64>(), 0_u32..32);

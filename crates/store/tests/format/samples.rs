@@ -39,7 +39,7 @@ pub(crate) struct Sample {
 impl Sample {
     pub(crate) fn push_to(&self, builder: &mut ChunkBuilder) {
         for (source, keys, weights) in &self.tiles {
-            builder.push(*source, keys, weights, self.label.encoding);
+            builder.push(*source, keys, weights, &self.label);
         }
     }
 
@@ -84,6 +84,7 @@ pub(crate) fn small() -> Vec<(String, Sample)> {
         ("packed", Encoding::Packed),
         ("compressed", Encoding::Compressed),
         ("short", Encoding::Short),
+        ("pairs", Encoding::Pairs),
     ];
     let mut all = Vec::new();
     for (encoding_name, encoding) in encodings {

@@ -34,7 +34,7 @@ pub(crate) struct Way {
 }
 
 pub(crate) fn ways() -> impl Strategy<Value = Way> {
-    let encoding = select(vec![Encoding::Packed, Encoding::Compressed, Encoding::Short]);
+    let encoding = select(Encoding::ALL.to_vec());
     let form =
         (encoding, 0_u32..8, 0_usize..9).prop_map(|(encoding, block_bits, tile_edges_least)| {
             Form { encoding, block_bits, tile_edges_least }

@@ -56,7 +56,7 @@ proptest! {
             target_bits, encoding, weights: WeightKind::None,
         };
         let mut builder = ChunkBuilder::new(false);
-        builder.push(tile_source, &keys, &[], encoding);
+        builder.push(tile_source, &keys, &[], &label);
         let mut bytes = Vec::new();
         builder.finish(&label, &mut bytes);
         let bytes = aligned(&bytes);
@@ -144,7 +144,7 @@ fn said(kernel: &Kernel, count: u64) -> Column {
 #[test]
 fn columns_that_are_too_short_are_errors() {
     let graph = Graph::new(40, (0..40).map(|vertex| [vertex, 39 - vertex]).collect());
-    for encoding in [Encoding::Packed, Encoding::Compressed, Encoding::Short] {
+    for encoding in Encoding::ALL {
         let form = Form { encoding, block_bits: 3, tile_edges_least: 4 };
         let way = Way { form, parts: [1, 1], chunk_edges: 100, spills: false };
         let (cell, chunks) = &chunks(&graph, way, false)[0];

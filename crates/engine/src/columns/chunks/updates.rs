@@ -6,7 +6,7 @@ use crate::kernels::groups::Groups;
 use crate::kernels::records;
 use crate::kernels::seam;
 use crate::kernels::sink::{Room, Sink};
-use crate::kernels::update_chunk::{self, chunk_bytes};
+use crate::kernels::update_chunk::{self, EncodedTargets, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
 
@@ -19,6 +19,7 @@ pub fn write_updates(
     updates: u64,
 ) -> Vec<u8> {
     let mut bytes = vec![0; chunk_bytes(width, records.0.len())];
+    let records = (EncodedTargets::packed(records.0), records.1);
     update_chunk::write(width, &mut bytes, (graph, cell), records, updates);
     bytes
 }
@@ -34,7 +35,7 @@ pub fn open_updates(
     bytes: &[u8],
 ) -> Result<Records<'_>, EngineError> {
     let is_aligned = bytes.as_ptr().addr().is_multiple_of(ALIGN);
-    let records = update_chunk::open(width, bytes).filter(|_| is_aligned);
+    let records = update_chunk::open_packed(width, bytes).filter(|_| is_aligned);
     let records = records.ok_or_else(|| failed(cell, "they are not what was written"))?;
     let found = UpdateKey { source_partition: cell.source_partition, ..records.key };
     if (records.graph, found) == (graph, cell) {

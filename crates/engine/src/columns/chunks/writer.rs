@@ -172,7 +172,7 @@ impl<R: Record> Cutter<R> {
                 if R::WEIGHTED {
                     weights.extend(tile.iter().map(Record::weight));
                 }
-                builder.push(first, keys, weights, label.encoding);
+                builder.push(first, keys, weights, label);
                 Ok(())
             },
         )?;
