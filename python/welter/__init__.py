@@ -23,6 +23,7 @@ from ._foreign import from_networkx, from_scipy
 from ._generate import rmat, web
 from ._graph import Graph
 from ._native import __version__
+from ._probe import probe
 from ._read import from_arrow, from_numpy, open, read_edges, remove
 from ._report import Report
 from ._result import Result
@@ -42,6 +43,7 @@ __all__ = [
     "from_numpy",
     "from_scipy",
     "open",
+    "probe",
     "read_edges",
     "remove",
     "resume",

@@ -16,6 +16,7 @@ __all__ = [
     "cluster_key",
     "cluster_machine",
     "command",
+    "probe",
     "remove",
     "resume",
 ]
@@ -26,6 +27,7 @@ def command(
     line: Sequence[str | os.PathLike[str]], starter: Sequence[str | os.PathLike[str]]
 ) -> int: ...
 
+def probe(words: Sequence[str], tick: _Tick = None) -> str: ...
 def remove(directory: str | os.PathLike[str]) -> None: ...
 def resume(
     directory: str | os.PathLike[str], words: Sequence[str], tick: _Tick = None

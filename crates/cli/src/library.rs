@@ -10,6 +10,7 @@ mod lasting;
 pub mod machines;
 mod panics;
 mod parameters;
+mod probing;
 mod usage;
 mod vertices;
 
@@ -25,6 +26,7 @@ pub use self::lasting::resume;
 pub use self::parameters::{
     Algorithm as Described, Kind, Parameter, algorithms, checkpoints, prices, resources,
 };
+pub use self::probing::probe;
 pub use self::vertices::Vertices;
 use crate::algorithms::AlgorithmCommand;
 pub use crate::algorithms::MEMORY;

@@ -70,8 +70,33 @@ fn probe_bytes(text: &str) -> Result<u64, String> {
 
 /// Does it.
 pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
+    let progress = Progress::new();
+    let measured = measured(args, &progress, || {
+        interrupt::listen(&progress)?;
+        Ok(Bars::start(&progress, args.quiet))
+    })?;
+    if args.json.as_ref().is_some_and(|file| is_stdout(file)) {
+        return print(&json::text(&measured)?);
+    }
+    let parts: Vec<String> = measured.iter().map(target_text).collect();
+    let compared = if measured.len() > 1 { table::side_by_side(&measured) } else { String::new() };
+    print(&(parts.join("\n") + &compared))
+}
+
+/// Does it for a caller in this process, who shows progress: the document, as text.
+pub(crate) fn document(args: &ProbeArgs, progress: &Progress) -> Result<String, Failure> {
+    json::text(&measured(args, progress, || Ok(()))?)
+}
+
+/// Measures all targets, while something shows progress, and writes files that are wanted.
+fn measured<Shown>(
+    args: &ProbeArgs,
+    progress: &Progress,
+    show: impl FnOnce() -> Result<Shown, Failure>,
+) -> Result<Vec<Measured>, Failure> {
     let mut promised = Outputs::default();
-    for file in args.html.iter().chain(args.json.iter().filter(|file| !is_stdout(file))) {
+    let json_file = args.json.as_ref().filter(|file| !is_stdout(file));
+    for file in args.html.iter().chain(json_file) {
         promised.promise(file)?;
     }
     let is_url = |directory: &PathBuf| Location::of(directory).is_some();
@@ -79,25 +104,19 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<(), Failure> {
         let what = "--together: a bucket is measured by itself";
         return Err(Failure::usage(what).hint("leave --together out"));
     }
-    let progress = Progress::new();
-    interrupt::listen(&progress)?;
-    let bars = Bars::start(&progress, args.quiet);
+    let shown = show()?;
     let targets: Vec<&[PathBuf]> =
         if args.together { vec![&args.directories] } else { args.directories.chunks(1).collect() };
-    let measured = targets.into_iter().map(|target| measure(target, args, &progress));
+    let measured = targets.into_iter().map(|target| measure(target, args, progress));
     let measured: Vec<Measured> = measured.collect::<Result<_, _>>()?;
-    drop(bars);
+    drop(shown);
     if let Some(file) = &args.html {
         write_file(file, page::page(&measured).as_bytes())?;
     }
-    match &args.json {
-        Some(file) if is_stdout(file) => return print(&json::text(&measured)?),
-        Some(file) => report::write(file, &json::document(&measured))?,
-        None => {}
+    if let Some(file) = json_file {
+        report::write(file, &json::document(&measured))?;
     }
-    let parts: Vec<String> = measured.iter().map(target_text).collect();
-    let compared = if measured.len() > 1 { table::side_by_side(&measured) } else { String::new() };
-    print(&(parts.join("\n") + &compared))
+    Ok(measured)
 }
 
 fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<Measured, Failure> {

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::cluster::{cluster_absent, cluster_host, cluster_key, cluster_machine};
     #[pymodule_export]
-    use super::{Graph, Table, command, remove, resume};
+    use super::{Graph, Table, command, probe, remove, resume};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -54,6 +54,13 @@ fn command(py: Python<'_>, line: Vec<OsString>, starter: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn remove(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
     py.detach(|| welter_cli::library::remove(&directory)).map_err(|failure| raised(py, &failure))
+}
+
+/// Measures how fast storage is: a JSON document.
+#[pyfunction]
+#[pyo3(signature = (words, tick=None))]
+fn probe(py: Python<'_>, words: Vec<String>, tick: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    working(py, tick, |progress: &Progress| welter_cli::library::probe(&words, progress))
 }
 
 /// Resumes a run that is kept in a directory.
