@@ -15,8 +15,8 @@ use crate::outofcore::job::program;
 /// How runs go, for readers of the figures.
 pub(crate) const WAYS: &str = "\
 *As X-Stream*: vertices in memory, as the paper had them (\"only one partition was created and the \
-vertices remained in memory\"); edges packed (4 bytes each), updates written one by one and read \
-again (`--route spill --no-combine --no-fuse --vertices-in-memory --encoding packed \
+vertices remained in memory\"); edges as raw pairs (8 bytes each), updates written one by one \
+and read again (`--route spill --no-combine --no-fuse --vertices-in-memory --encoding pairs \
 --edge-memory 0`). *welter*: as it chooses for a device of that speed, with no edge in memory \
 (`--edge-memory 0`); components then need no graph at all, only the input. Seconds are those of \
 the whole command, from raw pairs in the page cache to a result on another disk; PageRank makes \
@@ -52,7 +52,7 @@ pub(crate) const AS_XSTREAM: &[&str] = &[
     "--no-fuse",
     "--vertices-in-memory",
     "--encoding",
-    "packed",
+    "pairs",
     "--edge-memory",
     "0",
 ];
