@@ -87,11 +87,11 @@ fn bandwidths(
         paper: "The instance's disk is the fastest. Reads peak at requests of 64 KB and writes at \
                 1 MB; a reserved network pays more for reads than provisioned disks, for writes \
                 hardly less.",
-        notes: "One request is outstanding. Throttles of the kernel give a disk its bytes of each \
-                tenth of a second: while a large request waits for several tenths at one volume, \
-                the other's bytes are lost, so sizes peak at 64 KiB to 1 MiB. Small ones are \
-                limited by the time of the way, half a millisecond, and where operations are \
-                counted by theirs, 25 ms.",
+        notes: "One request is outstanding. Small ones are limited by the time of the way, and \
+                where operations are counted by theirs, 25 ms. Larger reads come to the rate of \
+                the network and stay there. Of writes the disks are the limit, which have their \
+                bytes of each tenth of a second: while a large one waits for several tenths at \
+                one volume, the other's bytes are lost.",
     })
 }
 
