@@ -149,7 +149,7 @@ class Graph:
         threads: int | None = None,
         scratch: Path | Sequence[Path] | None = None,
         disk: Path | Sequence[Path] | None = None,
-        encoding: Literal["packed", "short", "compressed"] | None = None,
+        encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
         compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
         write_size: int | str | None = None,
         in_flight: int | None = None,

@@ -113,8 +113,9 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
     };
     let said = ingest("slow --compression auto");
     assert!(said.contains("note: the bucket takes ") && said.contains("by a short look"), "{said}");
-    assert!(said.contains("edges are compressed by zstd there"), "{said}");
-    let zstd = server.get(&object(&server, "edges-0")).unwrap().len();
+    // Which of the two is the better one the cores say.
+    assert!(said.contains("edges are compressed by z"), "{said}");
+    let narrow = server.get(&object(&server, "edges-0")).unwrap().len();
     let checked = must(&sandbox, &server, "check s3://box/slow");
     assert!(checked.starts_with("s3://box/slow: whole; "), "{checked}");
     // The objects of the look are gone.
@@ -129,14 +130,14 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
     let said = ingest("slow --compression none");
     assert!(!said.contains("the bucket takes"), "{said}");
     let none = server.get(&object(&server, "edges-0")).unwrap().len();
-    assert!(zstd < none - none / 10, "{zstd}, {none}");
+    assert!(narrow < none - none / 10, "{narrow}, {none}");
 }
 
 #[test]
 fn what_a_probe_kept_of_a_bucket_decides() {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
     for (folder, rate, codec) in
-        [("fast", 20e9, "not compressed"), ("slow", 2e6, "compressed by zstd")]
+        [("fast", 20e9, "not compressed"), ("slow", 2e6, "compressed by z")]
     {
         let rate =
             Rate { request_bytes: 1 << 20, depth: 4, bytes_per_second: rate, processor_share: 0.1 };
@@ -148,7 +149,7 @@ fn what_a_probe_kept_of_a_bucket_decides() {
             format!("ingest rmat:17 --encoding packed --compression auto -o s3://{folder}/a/graph");
         let ended = run(&sandbox, &server, &line);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let said = format!("by its probe: edges are {codec} there");
+        let said = format!("by its probe: edges are {codec}");
         assert!(ended.stderr.contains(&said), "{}", ended.stderr);
         // Nothing is looked at then.
         let puts = |name: &str| {
