@@ -379,7 +379,7 @@ mod tests {
     fn what_is_stored_comes_back_in_every_way() {
         let shape = crate::inputs::Shape { kind: crate::inputs::Kind::Rmat, scale: 12 };
         let table = measure("small", &pairs(&*shape.stream().unwrap()).unwrap(), 1).unwrap();
-        assert_eq!(table.rows.len(), 20);
+        assert_eq!(table.rows.len(), 25);
         let row = |name: &str| table.rows.iter().find(|row| row[0] == name).unwrap();
         assert_eq!(row("raw pairs")[1], "8.00");
         assert_ne!(row("raw pairs, zlib")[2], "0.0 %");
