@@ -36,7 +36,7 @@ use crate::reader::{Context, Estimate, Reader};
 use crate::source::{Source, stored};
 use dictionaries::Dictionaries;
 pub(crate) use feed::Feed;
-use messages::{Message, Messages};
+use messages::{Message, Messages, TASK_BYTES_MIN};
 use schema::reason;
 
 /// The reader of Arrow IPC.
@@ -44,7 +44,6 @@ pub(crate) struct Arrow;
 
 /// Bytes of small messages that are decoded as one part, and of a piece of a large one, at most.
 const TASK_BYTES: u64 = 16 << 20;
-const TASK_BYTES_MIN: u64 = 128 << 10;
 /// Share of the memory that all tasks together may take, as one part in this number.
 const MEMORY_SHARE: u64 = 16;
 

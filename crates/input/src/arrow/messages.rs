@@ -39,6 +39,8 @@ const METADATA_BYTES_MAX: u64 = 64 << 20;
 /// Share of the memory of edges and ids that a message may take which must be there as a whole, as
 /// one part in this number: edges take half of it.
 const WHOLE_SHARE: u64 = 4;
+/// Bytes of a task, or of a piece, in the least memory.
+pub(super) const TASK_BYTES_MIN: u64 = 128 << 10;
 
 /// Bytes that are made room for before any of them was seen.
 const TRUSTED_BYTES: usize = 1 << 20;
@@ -226,9 +228,10 @@ impl<'a> Messages<'a> {
         self.wanted = Some(Wanted { schema: Arc::clone(schema), places, piece_bytes });
     }
 
-    /// Bytes of memory that a message may take which must be there as a whole.
+    /// Bytes that a message may take which must be in memory as a whole; those of a task always.
     fn whole_bytes_max(&self) -> u64 {
-        self.limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / WHOLE_SHARE)
+        let share = |bytes: u64| (bytes / WHOLE_SHARE).max(TASK_BYTES_MIN);
+        self.limits.memory_bytes_max.map_or(u64::MAX, share)
     }
 
     /// Refuses a batch that must be in memory as a whole and does not fit.
