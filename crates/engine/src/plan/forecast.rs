@@ -21,6 +21,7 @@ const PARTITION: f64 = 12.5;
 const SORT_PACKED: f64 = 16.0;
 const SORT_SHORT: f64 = 17.5;
 const SORT_COMPRESSED: f64 = 21.0;
+/// A guess, between packed and compressed edges, as is that of the fold: no plan chooses pairs.
 const SORT_PAIRS: f64 = 19.0;
 const FOLD_PACKED: f64 = 1.9;
 const FOLD_SHORT: f64 = 2.25;
