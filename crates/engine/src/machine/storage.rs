@@ -152,7 +152,7 @@ impl Storage {
 }
 
 /// Whether a look at a device has seen enough of it: one that is slow shows that with fewer bytes.
-/// At 8 MB/s all of them, written once and read twice, are 19 s in which runs could begin (reckoned).
+/// At 8 MB/s all of them, written once and read twice, are 19 s before a run begins (reckoned).
 fn is_long(started: Instant, slabs: usize) -> bool {
     slabs >= SAMPLE_SLABS_LEAST && started.elapsed() > LOOK
 }
