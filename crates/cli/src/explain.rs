@@ -101,9 +101,10 @@ fn describe(
         (_, false) => "",
     };
     let _ = writeln!(text, "          ids are {ids}{direction}");
-    if let Some(ArrivingRequests { bytes, in_flight }) = requests {
+    if let Some(ArrivingRequests { bytes, in_flight, probed }) = requests {
         let size = human_bytes(*bytes);
-        let times = format!("{in_flight} at a time a reader");
+        let why = if *probed { ", after what the probe found" } else { "" };
+        let times = format!("{in_flight} at a time a reader{why}");
         let _ = writeln!(text, "          {size} a request for it at most, {times}");
     }
     let _ = writeln!(text, "{plan}");

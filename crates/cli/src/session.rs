@@ -1,5 +1,6 @@
 //! The session that all commands share: progress, Ctrl-C, the machine, and the plan of a graph.
 
+mod arriving;
 mod begins;
 mod budget;
 mod device;
@@ -18,12 +19,12 @@ use welter_engine::plan::{self, Device, Plan, Settings, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
-use welter_objects::Traffic;
+use welter_objects::{ObjectRequests, Traffic};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
+pub(crate) use self::arriving::ArrivingRequests;
 use self::begins::begins;
-pub(crate) use self::budget::ArrivingRequests;
 use self::fit::{Fit, fit};
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::GraphRequest;
@@ -65,6 +66,8 @@ pub(crate) struct Session {
     device: OnceCell<Option<Device>>,
     /// and by a short look.
     looked: Cell<Option<Device>>,
+    /// Requests for inputs by a probe that was kept beside them, once it was looked for.
+    arriving: OnceCell<ObjectRequests>,
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
@@ -164,6 +167,7 @@ impl Session {
             ended: Cell::new(Instant::now()),
             device: OnceCell::new(),
             looked: Cell::new(None),
+            arriving: OnceCell::new(),
             machine: Machine::detect(),
             process_bytes: WITHIN_BYTES,
             least_bytes: 0,

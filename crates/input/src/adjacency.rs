@@ -14,7 +14,7 @@ mod dialect;
 
 use welter_model::ids::Names;
 
-use crate::collect::{Collector, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, Ids};
 use crate::error::InputError;
 use crate::foreign;
 use crate::head::sample;
@@ -161,7 +161,7 @@ impl Lines for Neighbours {
     fn keep(&self, number: u64, mut rows: Rows, collector: &Collector) -> Result<(), InputError> {
         let alone = std::mem::take(&mut rows.alone);
         if !alone.is_empty() {
-            collector.state(Stated::Integers(alone))?;
+            collector.state(DeclaredVertices::Integers(alone))?;
         }
         let part = rows.into_part();
         // Names that no edge of the part has are vertices too, but a part without edges is dropped.
@@ -169,7 +169,7 @@ impl Lines for Neighbours {
             && pairs.is_empty()
             && !names.is_empty()
         {
-            collector.state(Stated::Names(names.iter().collect::<Names>()))?;
+            collector.state(DeclaredVertices::Names(names.iter().collect::<Names>()))?;
         }
         collector.push(number, part)
     }

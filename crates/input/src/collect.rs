@@ -23,7 +23,7 @@ use welter_model::two_kinds::Side;
 use welter_progress::{PhaseReport, Progress};
 
 pub(crate) use self::directions::agreed;
-pub use self::part::{EdgeRun, Ids, SLOTS_MAX, Stated};
+pub use self::part::{DeclaredVertices, EdgeRun, Ids, SLOTS_MAX};
 pub(crate) use self::part::{Placed, count_fits};
 use crate::error::InputError;
 use crate::ids::sides::{Largest, lettered};
@@ -57,9 +57,9 @@ struct State {
     /// Files that all parts go to, once the first did not fit.
     scratch: Option<TempFiles>,
     /// With the sources that said it.
-    stated: Vec<(usize, Stated)>,
+    stated: Vec<(usize, DeclaredVertices)>,
     /// Statements of one of two kinds, with the sources that said them.
-    sided: Vec<(usize, Side, Stated)>,
+    sided: Vec<(usize, Side, DeclaredVertices)>,
     /// Sources that state that theirs are two kinds of vertices.
     two_kinds: Vec<usize>,
     /// Of parts of two kinds.
@@ -75,9 +75,9 @@ struct State {
 pub(crate) struct Gathered {
     pub(crate) files: Vec<String>,
     pub(crate) parts: Vec<Placed>,
-    pub(crate) stated: Vec<(usize, Stated)>,
+    pub(crate) stated: Vec<(usize, DeclaredVertices)>,
     /// Vertices of each of two kinds.
-    pub(crate) sided: Vec<(usize, Side, Stated)>,
+    pub(crate) sided: Vec<(usize, Side, DeclaredVertices)>,
     /// The largest ids of sources and of targets, where they are two kinds of vertices.
     pub(crate) largest: Option<Largest>,
     pub(crate) named: Vec<u64>,
@@ -156,7 +156,7 @@ impl Collector {
     /// # Errors
     /// [`InputError::Content`] when a range ends beyond 2^64,
     /// [`InputError::Budget`] when more memory is held than the run may take.
-    pub fn state(&self, stated: Stated) -> Result<(), InputError> {
+    pub fn state(&self, stated: DeclaredVertices) -> Result<(), InputError> {
         if self.has_two_kinds() {
             let file = self.lock().files.last().cloned().unwrap_or_default();
             let what = format!(
@@ -173,17 +173,17 @@ impl Collector {
     }
 
     /// Bytes of stated vertices, which end below 2^64.
-    fn stated_bytes(&self, stated: &Stated) -> Result<u64, InputError> {
+    fn stated_bytes(&self, stated: &DeclaredVertices) -> Result<u64, InputError> {
         Ok(match stated {
-            Stated::Range { first, count } => {
+            DeclaredVertices::Range { first, count } => {
                 let beyond = || format!("expected vertex ids below 2^64, found {first} + {count}");
                 let fits = first.checked_add(*count).map(|_| ()).ok_or_else(beyond);
                 let file = || self.lock().files.last().cloned().unwrap_or_default();
                 fits.map_err(|what| InputError::content(&file(), what))?;
                 0
             }
-            Stated::Integers(ids) => size_of_val(&ids[..]) as u64,
-            Stated::Names(names) => names.bytes(),
+            DeclaredVertices::Integers(ids) => size_of_val(&ids[..]) as u64,
+            DeclaredVertices::Names(names) => names.bytes(),
         })
     }
 

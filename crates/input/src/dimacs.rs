@@ -22,7 +22,7 @@ pub(crate) mod problem;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::collect::{Collector, Stated};
+use crate::collect::{Collector, DeclaredVertices};
 use crate::columns;
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
@@ -66,7 +66,7 @@ impl Reader for Dimacs {
         let problem = problem(source, context.options)?;
         let arcs = problem.row == Row::Arc;
         let weighted = columns::fixed(source.name(), arcs, context.options)?;
-        collector.state(Stated::Range { first: 1, count: problem.vertices })?;
+        collector.state(DeclaredVertices::Range { first: 1, count: problem.vertices })?;
         let listed = if arcs { 1 } else { 2 };
         let tally = BoundedCount::new(problem.edges.saturating_mul(listed));
         let passed = AtomicU64::new(0);

@@ -20,7 +20,7 @@
 mod tests;
 
 use crate::beginnings::GRAPH6_HEADERS;
-use crate::collect::{Collector, EdgeRun, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids};
 use crate::columns;
 use crate::documents::bytes::Bytes;
 use crate::error::InputError;
@@ -66,7 +66,7 @@ impl Reader for Graph6 {
         };
         let mut bits = Bits::new(Bytes::new(source.name(), Box::new(fill)));
         let (form, count) = bits.begin()?;
-        collector.state(Stated::Range { first: 0, count })?;
+        collector.state(DeclaredVertices::Range { first: 0, count })?;
         collector.state_undirected(form != Form::OrderedPairs);
         let mut edges = Edges { pairs: Vec::new(), parts: 0, collector };
         match form {

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashSet;
 
-use crate::collect::{Collector, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, Ids};
 use crate::error::InputError;
 use crate::format::Format;
 use crate::options::{IdKind, ReadOptions};
@@ -162,12 +162,12 @@ fn list(
     let count = ids.len() as u64;
     let known = match (ids.first(), ids.last()) {
         (Some(first), Some(last)) if last - first == count - 1 && *last < u64::MAX => {
-            collector.state(Stated::Range { first: *first, count })?;
+            collector.state(DeclaredVertices::Range { first: *first, count })?;
             return Ok((AllowedIds::Range(*first..last + 1), count));
         }
         _ => AllowedIds::Listed(Arc::new(ids.iter().copied().collect::<HashSet<_, _>>())),
     };
-    collector.state(Stated::Integers(ids))?;
+    collector.state(DeclaredVertices::Integers(ids))?;
     Ok((known, count))
 }
 
@@ -198,7 +198,7 @@ impl Lines for Vertices {
         found.extend_from_slice(&rows.alone);
         drop(found);
         match rows.into_part().ids {
-            Ids::Names { names, .. } => collector.state(Stated::Names(names)),
+            Ids::Names { names, .. } => collector.state(DeclaredVertices::Names(names)),
             Ids::Narrow { .. } | Ids::Wide { .. } => Ok(()),
         }
     }

@@ -135,7 +135,7 @@ use welter_model::ids::IdMap;
 use welter_progress::{Progress, Unit};
 
 use crate::collect::agreed;
-pub use crate::collect::{Collector, EdgeRun, Ids, SLOTS_MAX, Stated};
+pub use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids, SLOTS_MAX};
 pub use crate::error::InputError;
 pub use crate::format::{Format, RawLayout, RawWeight};
 pub use crate::frame::read_frame;

@@ -29,7 +29,7 @@ mod tests;
 use welter_model::two_kinds::Side;
 
 use self::banner::{Field, Symmetry, begins, parse_banner, type_values};
-use crate::collect::{Collector, EdgeRun, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids};
 use crate::columns;
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
@@ -122,7 +122,7 @@ fn weighted(source: &Source, field: Field, options: &ReadOptions) -> Result<bool
 /// says otherwise, else of two.
 fn state(header: &Header, file: &str, collector: &Collector) -> Result<(), InputError> {
     let [rows, columns] = header.sizes;
-    let all = |count| Stated::Range { first: 1, count };
+    let all = |count| DeclaredVertices::Range { first: 1, count };
     let square = rows == columns;
     let two_kinds = if square { collector.has_two_kinds() } else { collector.state_two_kinds() };
     if two_kinds {

@@ -26,7 +26,7 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::collect::{Collector, EdgeRun, Ids, SLOTS_MAX, Stated, count_fits};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids, SLOTS_MAX, count_fits};
 use crate::columns;
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
@@ -71,7 +71,7 @@ impl Reader for Metis {
     ) -> Result<(), InputError> {
         let header = header(source, context.options)?;
         let weighted = columns::fixed(source.name(), header.weighted, context.options)?;
-        collector.state(Stated::Range { first: 1, count: header.vertices })?;
+        collector.state(DeclaredVertices::Range { first: 1, count: header.vertices })?;
         collector.state_undirected(false);
         let sizes = if header.ambiguous { header.vertices } else { 0 };
         let arcs = BoundedCount::new(header.edges.saturating_mul(2).saturating_add(sizes));

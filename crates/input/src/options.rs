@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use welter_objects::Stated;
+use welter_objects::ObjectRequests;
 
 use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
@@ -145,7 +145,7 @@ pub struct Limits {
     pub object_bytes_max: Option<u64>,
     /// Requests for such inputs, as far as a user states them: they are kept whatever memory they
     /// take, once it is known what an input is.
-    pub object_requests: Stated,
+    pub object_requests: ObjectRequests,
     /// Bytes of files that the system can be expected to keep in its cache from one reading to the
     /// next; `None` sets no limit. Larger raw inputs are read past it.
     pub cache_bytes_max: Option<u64>,
@@ -165,7 +165,7 @@ impl Default for Limits {
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,
             object_bytes_max: None,
-            object_requests: Stated::default(),
+            object_requests: ObjectRequests::default(),
             cache_bytes_max: None,
         }
     }

@@ -144,7 +144,7 @@ impl Reader for Raw {
             if vertices > u64::from(u32::MAX) {
                 return Ok(None);
             }
-            stream.set_ends(Ends::Declared(vertices));
+            stream.set_ends(Ends::DeclaredVertices(vertices));
             return Ok(Some(Ready::new(Box::new(stream), IdMap::Declared)));
         }
         let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();

@@ -13,7 +13,7 @@
 //! time unless a column is named, by number or by its title after `~` (letters and digits count).
 //! Lines that begin with `~` or `<` and blank ones are no rows.
 
-use crate::collect::{Collector, Stated};
+use crate::collect::{Collector, DeclaredVertices};
 use crate::error::InputError;
 use crate::head::{BoundedCount, Head, plausible, sample};
 use crate::options::{IdKind, ReadOptions, WeightChoice};
@@ -56,7 +56,7 @@ impl Reader for Tntp {
         collector: &Collector,
     ) -> Result<(), InputError> {
         let header = header(source, context.options)?;
-        collector.state(Stated::Range { first: 1, count: header.nodes })?;
+        collector.state(DeclaredVertices::Range { first: 1, count: header.nodes })?;
         collector.state_undirected(false);
         let tally = BoundedCount::new(header.links);
         let network = Network { header, tally, file: source.name() };

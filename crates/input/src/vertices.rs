@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use welter_model::two_kinds::Side;
 
-use crate::collect::{Collector, Ids, Placed, Stated};
+use crate::collect::{Collector, DeclaredVertices, Ids, Placed};
 use crate::error::InputError;
 use crate::format::Format;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
@@ -230,10 +230,10 @@ impl Listed {
             None => collector.state(stated),
         };
         if !names.is_empty() {
-            state(Stated::Names(names))?;
+            state(DeclaredVertices::Names(names))?;
         }
         if !self.integers.is_empty() {
-            state(Stated::Integers(self.integers))?;
+            state(DeclaredVertices::Integers(self.integers))?;
         }
         Ok(count as u64)
     }

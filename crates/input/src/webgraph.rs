@@ -25,7 +25,7 @@ mod tests;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
-use crate::collect::{Collector, EdgeRun, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -153,7 +153,7 @@ fn read(
     options: &ReadOptions,
     collector: &Collector,
 ) -> Result<(), InputError> {
-    collector.state(Stated::Range { first: 0, count: properties.nodes })?;
+    collector.state(DeclaredVertices::Range { first: 0, count: properties.nodes })?;
     collector.state_undirected(false);
     let mut lists = Lists::new(properties, bits, options.limits.memory_bytes_max);
     let (mut pairs, mut number) = (Vec::new(), 0);

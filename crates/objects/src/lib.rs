@@ -16,7 +16,7 @@
 //! names it, because each request states the entity tag that the object was opened with, and each
 //! answer is compared with it · no text of this crate holds anything that the environment says ·
 //! memory follows what has arrived, in ranges of at most [`RANGE_BYTES`] where a user
-//! [states](Stated) no other size, never a length that a server states. Checked in
+//! [states](ObjectRequests) no other size, never a length that a server states. Checked in
 //! `Object::checked` and `Object::received`. Tested by
 //! `an_object_that_is_replaced_between_two_reads_is_an_error`, `credentials_are_never_shown` and
 //! `bodies_that_are_cut_or_too_long_are_errors`.
@@ -29,11 +29,11 @@ mod error;
 mod http;
 mod location;
 mod object;
+mod object_requests;
 mod profile;
 mod reader;
 mod runtime;
 mod settings;
-mod stated;
 mod traffic;
 mod unfinished;
 mod upload;
@@ -45,9 +45,9 @@ pub use bucket::{Bucket, Listed};
 pub use error::{ObjectError, ObjectErrorKind, fault};
 pub use location::{Location, Scheme};
 pub use object::Object;
+pub use object_requests::ObjectRequests;
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
-pub use stated::Stated;
 pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;

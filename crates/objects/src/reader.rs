@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 use crate::RANGE_BYTES;
 use crate::error::ObjectError;
 use crate::object::Object;
+use crate::object_requests::{CONNECTION_BYTES, ObjectRequests};
 use crate::runtime;
-use crate::stated::{CONNECTION_BYTES, Stated};
 
 /// Bytes of the first range of a reader that may stop soon.
 const FIRST_BYTES: u64 = 1 << 20;
@@ -36,7 +36,7 @@ pub struct Ahead {
     /// Bytes of all ranges in flight.
     bytes: u64,
     /// Requests that a user states.
-    stated: Stated,
+    stated: ObjectRequests,
     /// Whether all of the range that is read is surely wanted.
     sure: bool,
 }
@@ -44,16 +44,16 @@ pub struct Ahead {
 impl Ahead {
     /// As far as this memory allows, in bytes; four whole ranges at most.
     pub fn within(memory_bytes: u64) -> Self {
-        let (bytes, stated) = (memory_bytes.min(RANGES * RANGE_BYTES), Stated::default());
+        let (bytes, stated) = (memory_bytes.min(RANGES * RANGE_BYTES), ObjectRequests::default());
         Self { bytes, stated, sure: false }
     }
 
     /// As far as this memory allows, in bytes, for all that a reader has: ranges in flight, the one
     /// that is looked at, and what connections hold of answers. What is stated is kept, whatever
-    /// memory it takes ([`Stated::memory_bytes_min`]); else it takes 576 KiB at least.
-    pub fn in_memory(memory_bytes: u64, stated: Stated) -> Self {
+    /// memory it takes ([`ObjectRequests::memory_bytes_min`]); else it takes 576 KiB at least.
+    pub fn in_memory(memory_bytes: u64, stated: ObjectRequests) -> Self {
         let ranges = stated.in_flight.unwrap_or(RANGES);
-        let fits = |range, ranges| Stated::memory_bytes(range, ranges) <= memory_bytes;
+        let fits = |range, ranges| ObjectRequests::memory_bytes(range, ranges) <= memory_bytes;
         let bytes = if let Some(range) = stated.bytes {
             let fewer = || (1..RANGES).rev().find(|ranges| fits(range, *ranges)).unwrap_or(1);
             let is_fixed = stated.in_flight.is_some() || fits(range, ranges);

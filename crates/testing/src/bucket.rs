@@ -81,8 +81,8 @@ struct State {
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
-    /// Requests that are not answered yet, and the most of them at any time.
-    busy: [usize; 2],
+    /// Requests that [`Fault::Silent`] makes wait now, and the most of them at any time.
+    waiting: [usize; 2],
     faults: Option<Box<Faults>>,
     versions: u64,
     /// Whether answers have no entity tags.
@@ -198,11 +198,13 @@ impl BucketServer {
         std::mem::take(&mut lock(&self.state).requests)
     }
 
-    /// The most requests that waited for their answers at any time, which is forgotten then.
+    /// The most requests that [`Fault::Silent`] made wait at any time, which is forgotten then.
+    ///
+    /// Others are not counted: one that a client gave up may be answered late on a busy machine.
     pub fn take_most_at_once(&self) -> usize {
         let mut state = lock(&self.state);
-        let [now, most] = state.busy;
-        state.busy[1] = now;
+        let [now, most] = state.waiting;
+        state.waiting[1] = now;
         most
     }
 
@@ -235,17 +237,15 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
         request.signed = verified == Ok(true);
         let fault = {
             let mut state = lock(state);
-            let [now, most] = state.busy;
-            state.busy = [now + 1, most.max(now + 1)];
             state.requests.push(Request { body: Vec::new(), ..request.clone() });
             state.faults.as_mut().and_then(|faults| faults(&request))
         };
         if let Err((status, code)) = verified {
-            lock(state).busy[0] -= 1;
             Answer::error(status, code).write(connection, request.method == "HEAD")?;
             continue;
         }
         if let Some(Fault::Silent(time)) = fault {
+            lock(state).begin_wait();
             thread::sleep(time);
         }
         let (answer, pause) = {
@@ -259,7 +259,9 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
             thread::sleep(time);
         }
         // A client that has its answer may ask again at once.
-        lock(state).busy[0] -= 1;
+        if let Some(Fault::Silent(_)) = fault {
+            lock(state).waiting[0] -= 1;
+        }
         let answer = match fault {
             Some(Fault::Lost) => return Ok(()),
             Some(Fault::DoneBut(status)) => Answer::error(status, "Oops"),
@@ -283,6 +285,12 @@ fn verified(request: &Request, state: &Mutex<State>) -> Result<bool, Refusal> {
 }
 
 impl State {
+    fn begin_wait(&mut self) {
+        let [now, most] = &mut self.waiting;
+        *now += 1;
+        *most = (*most).max(*now);
+    }
+
     fn put(&mut self, path: &str, bytes: Vec<u8>, attributes: Attributes) -> Answer {
         self.versions += 1;
         let tag = format!("\"v{}\"", self.versions);

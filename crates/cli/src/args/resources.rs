@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use welter_engine::plan::{CompressionMode, Route, Settings};
-use welter_objects::Stated;
+use welter_objects::ObjectRequests;
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 use welter_store::io::Requests;
@@ -266,9 +266,9 @@ impl ResourceArgs {
     }
 
     /// How inputs in buckets are asked for, as far as the user says.
-    pub(crate) fn object_requests(&self) -> Stated {
+    pub(crate) fn object_requests(&self) -> ObjectRequests {
         let [bytes, in_flight] = [self.read_size, self.in_flight].map(|it| it.map(u64::from));
-        Stated { bytes, in_flight }
+        ObjectRequests { bytes, in_flight }
     }
 
     /// Whether a route is forced on which updates wait.

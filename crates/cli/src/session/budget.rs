@@ -5,13 +5,11 @@
 //! it is rounded for people, because that is found by the planning that a run with it would do.
 //! Tested by `the_budget_that_a_refusal_names_is_enough`.
 
-use serde::Serialize;
 use welter_engine::EngineError;
 use welter_engine::kept::KeptGraph;
 use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
-use welter_input::{Estimate, IdKind, Limits, ReadOptions};
+use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
-use welter_objects::{Ahead, Stated};
 
 use super::fit::{Fit, fit};
 use super::{Forecast, GraphRequest, Session};
@@ -24,28 +22,9 @@ const READER_BYTES: u64 = 2 << 20;
 const READERS: usize = 4;
 const READERS_LEAST: usize = 16;
 
-/// Share of the budget that an input may take while it is on its way from a bucket, as one part in
-/// this number, and bytes at most.
-const ARRIVING_SHARE: u64 = 16;
-const ARRIVING_MOST: u64 = 256 << 20;
-/// Objects that are looked at side by side; bytes and number of requests for each at most, where
-/// a user states any.
-const LOOKS: u64 = 8;
-const LOOK_BYTES: u64 = 64 << 10;
-const LOOK_REQUESTS: u64 = 4;
-
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
 /// and fewer; what is decided with it is decided again once the graph is read.
 const FACTOR_GUESS: u64 = 8;
-
-/// Requests for an input that lies in a bucket or on a web server.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct ArrivingRequests {
-    /// Bytes of a request at most.
-    pub(crate) bytes: u64,
-    /// Requests that each reader has in flight at most.
-    pub(crate) in_flight: u64,
-}
 
 impl Session {
     /// Plans a run before reading. `None` where nothing is known, as of a pipe.
@@ -53,6 +32,7 @@ impl Session {
     /// A run that certainly cannot fit is refused here; what perhaps can is decided after reading.
     pub(crate) fn forecast(&self, wanted: &GraphRequest<'_>) -> Result<Option<Forecast>, Failure> {
         let mut estimate = wanted.source.estimate(&self.for_a_look(wanted))?;
+        self.look_for_rates(wanted, estimate.bytes);
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));
         estimate.undirected = Some(reading.undirected);
         if let Source::Kept(_, kept) = wanted.source
@@ -135,46 +115,8 @@ impl Session {
     }
 
     /// Threads that read, of `threads` that may.
-    fn readers(&self, threads: usize) -> usize {
+    pub(super) fn readers(&self, threads: usize) -> usize {
         threads.min((READERS * self.machine.cores).max(READERS_LEAST))
-    }
-
-    /// Bytes of memory that an input takes while it is on its way from a bucket, of a budget.
-    fn arriving_bytes(&self, source: &Source, options: &ReadOptions, budget: u64) -> u64 {
-        if !source.arrives(options) {
-            return 0;
-        }
-        let readers = self.readers(options.thread_count()) as u64;
-        let stated = self.resources.object_requests().memory_bytes_min(readers);
-        let least = stated.max(readers * Limits::OBJECT_BYTES_LEAST);
-        (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
-    }
-
-    /// How an input is asked for that lies in a bucket or on a web server: bytes of a request, and
-    /// requests of each reader, at most. None of others.
-    pub(crate) fn arriving_requests(
-        &self,
-        source: &Source,
-        options: &ReadOptions,
-    ) -> Option<ArrivingRequests> {
-        let memory = self.arriving_bytes(source, options, self.budget());
-        let ahead = Ahead::in_memory(memory, self.resources.object_requests());
-        let requests = ArrivingRequests { bytes: ahead.range_bytes(), in_flight: ahead.ranges() };
-        (memory > 0).then_some(requests)
-    }
-
-    /// How an input is looked at before it is read: several objects at a time.
-    fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
-        let mut options = wanted.options.clone();
-        let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
-        options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
-        // Stated requests only bound it: little of an input is looked at.
-        let Stated { bytes, in_flight } = self.resources.object_requests();
-        options.limits.object_requests = Stated {
-            bytes: bytes.map(|bytes| bytes.min(LOOK_BYTES)),
-            in_flight: in_flight.map(|number| number.min(LOOK_REQUESTS)),
-        };
-        options
     }
 
     /// Says what of the machine reading may take.
@@ -184,7 +126,7 @@ impl Session {
         // Buffers of readers beside parts of the input.
         let arriving = self.arriving_bytes(source, options, budget);
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving);
-        options.limits.object_requests = self.resources.object_requests();
+        options.limits.object_requests = self.object_requests();
         let buffers = self.reading_bytes(options.threads, budget) + arriving;
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());

@@ -298,4 +298,24 @@ mod tests {
             assert_eq!(error.kind(), kind, "{call:?}: {error}");
         }
     }
+    #[test]
+    fn a_look_at_a_slow_device_ends_early() {
+        let written_with = |fault: Option<(Call, Duration)>| {
+            let faults = fault.map(|(call, time)| Faults::from(call, 1, Fault::Slow(time)));
+            let io = IoOptions { faults, ..IoOptions::default() };
+            let storage = Storage { directories: vec![std::env::temp_dir()], io };
+            let throughput = storage.throughput(SAMPLE_BYTES + 1, 1, &Arena::default()).unwrap();
+            (storage.io.totals.stats().bytes_written, throughput)
+        };
+        let (all, _) = written_with(None);
+        assert_eq!(all, SAMPLE_BYTES);
+        // Four of them wait at a time.
+        let each = LOOK / (SAMPLE_SLABS_LEAST / DEPTH) as u32;
+        let (some, throughput) = written_with(Some((Call::Write, each)));
+        let least = (SAMPLE_SLABS_LEAST * SLAB_BYTES) as u64;
+        assert!((least..=2 * least).contains(&some), "{some}");
+        // And the rate is that of what was written.
+        let most = (DEPTH * SLAB_BYTES) as f64 / each.as_secs_f64();
+        assert!(throughput.write as f64 <= most, "{throughput:?}");
+    }
 }

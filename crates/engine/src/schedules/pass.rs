@@ -49,7 +49,7 @@ use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::steps::{
-    Ended, Generation, Passes, REST_BYTES, Showing, add_up, make_steps, values,
+    Ended, Generation, Passes, REST_BYTES, Showing, add_up, init, make_steps, values,
 };
 
 /// Outcome of a stream program.
@@ -101,30 +101,41 @@ pub fn pass_resumable<S: Checkpointable>(
     Passed::of(run((graph, workers, progress, checkpoints), AnyStream::Resumable(kernel))?)
 }
 
-/// Runs a kernel.
+/// Runs a kernel. The phase is that of the passes: states that are made before it and values that
+/// are made after it move no edges, and do not count for what a device gave.
 fn run(
     (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
-    kernel: AnyStream<'_>,
+    mut kernel: AnyStream<'_>,
 ) -> Result<Ended, EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
         workers.wait_for_closed_files();
     }
     let edges = kernel.kernel().shape().passes.map(|passes| passes * graph.edges());
+    init(kernel.kernel_mut(), &graph.degrees, (workers, progress))?;
     let phase = progress.phase("pass", Unit::Edges, edges);
     let context = Context { graph, workers, progress, phase: &phase, checkpoints };
-    StreamRun::new(context, kernel)?.finish()
+    let (kernel, passes, left) = StreamRun::new(context, kernel).finish()?;
+    drop(phase);
+    let kernel = kernel.kernel();
+    let bytes = graph.vertices() as usize * kernel.shape().value;
+    let mut column = Buffer::used(bytes, &graph.arena)?;
+    graph.arena.drop_columns();
+    values(kernel, &mut column, (workers, progress))?;
+    Ok(Ended { values: column, passes, left })
 }
 
-impl StreamRun<'_> {
-    /// Makes all steps, from the last checkpoint on, if there is one.
-    fn finish(mut self) -> Result<Ended, EngineError> {
+impl<'k> StreamRun<'_, 'k> {
+    /// Makes all steps, from the last checkpoint on, if there is one. The kernel, the passes that
+    /// were made, and the generations of edges.
+    fn finish(mut self) -> Result<(AnyStream<'k>, u64, Vec<Generation>), EngineError> {
         let before = self.restore()?;
         let context = self.context;
         let _own_cores = PinnedWorkers::new(context.workers, context.graph.is_streamed());
         let passes = make_steps(&context, &mut self, before)?;
         let passes = passes.ok_or_else(|| EngineError::internal("passes over a graph gave up"))?;
-        self.end(passes)
+        let Self { kernel, left, .. } = self;
+        Ok((kernel, passes, left))
     }
 
     /// Goes over to what is newer.
@@ -144,21 +155,9 @@ impl StreamRun<'_> {
             None => {}
         }
     }
-
-    /// The values.
-    fn end(self, passes: u64) -> Result<Ended, EngineError> {
-        let Self { context, kernel, newer, contracted, left, .. } = self;
-        drop((newer, contracted));
-        let (Context { graph, workers, progress, .. }, kernel) = (context, kernel.kernel());
-        let bytes = graph.vertices() as usize * kernel.shape().value;
-        let mut column = Buffer::used(bytes, &graph.arena)?;
-        graph.arena.drop_columns();
-        values(kernel, &mut column, (workers, progress))?;
-        Ok(Ended { values: column, passes, left })
-    }
 }
 
-impl Passes for StreamRun<'_> {
+impl Passes for StreamRun<'_, '_> {
     fn kernel(&self) -> &dyn StreamKernel {
         self.kernel.kernel()
     }

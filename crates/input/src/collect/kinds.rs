@@ -4,7 +4,7 @@
 
 use welter_model::two_kinds::Side;
 
-use super::{Collector, Stated};
+use super::{Collector, DeclaredVertices};
 use crate::error::InputError;
 use crate::ids::sides::stated_lettered;
 
@@ -40,7 +40,7 @@ impl Collector {
     ///
     /// # Errors
     /// As of [`Collector::state`].
-    pub fn state_side(&self, side: Side, stated: Stated) -> Result<(), InputError> {
+    pub fn state_side(&self, side: Side, stated: DeclaredVertices) -> Result<(), InputError> {
         let stated = stated_lettered(side, stated);
         let mut state = self.hold(self.stated_bytes(&stated)?)?;
         state.largest.see_stated(side, &stated);

@@ -110,7 +110,7 @@ impl EdgeRun {
 /// Vertices that a source states: they exist, with or without edges. Where a format lists all of
 /// its vertices, its reader refuses edges that name others, with their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stated {
+pub enum DeclaredVertices {
     /// The integers from `first` on, `count` of them. Takes no memory, however large the count.
     Range {
         /// The smallest id: mostly 0 or 1.

@@ -41,10 +41,10 @@ fn sources_that_disagree_about_direction_are_named() {
 fn counts_that_no_graph_can_have_are_refused_at_once() {
     let collector = Collector::new(None);
     collector.begin("a");
-    let error = collector.state(Stated::Range { first: u64::MAX, count: 1 }).unwrap_err();
+    let error = collector.state(DeclaredVertices::Range { first: u64::MAX, count: 1 }).unwrap_err();
     assert_eq!(error.kind(), FailureKind::Input, "{error}");
     assert!(error.to_string().starts_with("a: expected"), "{error}");
-    collector.state(Stated::Range { first: 1, count: u64::MAX - 1 }).unwrap();
+    collector.state(DeclaredVertices::Range { first: 1, count: u64::MAX - 1 }).unwrap();
 }
 
 #[test]
@@ -53,7 +53,10 @@ fn more_than_the_budget_is_refused() {
     collector.begin("a");
     collector.push(0, part(0)).unwrap();
     assert_eq!(collector.push(1, part(0)).unwrap_err().kind(), FailureKind::Budget);
-    assert_eq!(collector.state(Stated::Integers(vec![1])).unwrap_err().kind(), FailureKind::Budget);
+    assert_eq!(
+        collector.state(DeclaredVertices::Integers(vec![1])).unwrap_err().kind(),
+        FailureKind::Budget
+    );
 }
 
 #[test]

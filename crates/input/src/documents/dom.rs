@@ -9,7 +9,7 @@ use welter_model::ids::Names;
 use super::bytes::Bytes;
 use super::weights::Weights;
 use super::{Document, Edge, Node};
-use crate::collect::{Collector, EdgeRun, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids};
 use crate::error::InputError;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
 use crate::reader::{Context, Estimate, Reader};
@@ -207,7 +207,7 @@ impl Document<'_> {
             is_double: |edge: Edge| mixed && self.is_double(edge),
         };
         if let Some(names) = names {
-            collector.state(Stated::Names(names.clone()))?;
+            collector.state(DeclaredVertices::Names(names.clone()))?;
             let (pairs, weights) = arcs.take(count);
             return collector.push(0, EdgeRun { ids: Ids::Names { names, pairs }, weights });
         }
@@ -217,7 +217,7 @@ impl Document<'_> {
             collector.push(number, EdgeRun { ids: Ids::integers(pairs.collect()), weights })?;
         }
         match self.rules.count {
-            Some(count) => collector.state(Stated::Range { first: 1, count }),
+            Some(count) => collector.state(DeclaredVertices::Range { first: 1, count }),
             None => collector.state(stated(ids)),
         }
     }
@@ -365,13 +365,13 @@ where
 }
 
 /// The vertices as a range, where they are one.
-fn stated(ids: Vec<u64>) -> Stated {
+fn stated(ids: Vec<u64>) -> DeclaredVertices {
     let first = ids.iter().copied().min().unwrap_or(0);
     let last = ids.iter().copied().max().unwrap_or(0);
     let distinct: HashSet<u64, RandomState> = ids.iter().copied().collect();
     debug_assert_eq!(distinct.len(), ids.len());
     if !ids.is_empty() && last - first == ids.len() as u64 - 1 {
-        return Stated::Range { first, count: ids.len() as u64 };
+        return DeclaredVertices::Range { first, count: ids.len() as u64 };
     }
-    Stated::Integers(ids)
+    DeclaredVertices::Integers(ids)
 }

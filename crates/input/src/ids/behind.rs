@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use welter_model::two_kinds::Side;
 
 use super::id_mapping::Described;
-use crate::collect::{EdgeRun, Gathered, Ids, Stated};
+use crate::collect::{DeclaredVertices, EdgeRun, Gathered, Ids};
 use crate::error::InputError;
 use crate::temp::blob::Blob;
 
@@ -50,16 +50,16 @@ fn put_behind(part: &mut EdgeRun, added: u64) {
 }
 
 /// Vertices of one of two kinds that are stated, with ids apart from those of the other.
-fn stated_apart(side: Side, stated: Stated, added: u64) -> Stated {
+fn stated_apart(side: Side, stated: DeclaredVertices, added: u64) -> DeclaredVertices {
     match stated {
-        Stated::Range { first, count } if side == Side::Target => {
-            Stated::Range { first: first.saturating_add(added), count }
+        DeclaredVertices::Range { first, count } if side == Side::Target => {
+            DeclaredVertices::Range { first: first.saturating_add(added), count }
         }
-        Stated::Integers(mut ids) if side == Side::Target => {
+        DeclaredVertices::Integers(mut ids) if side == Side::Target => {
             for id in &mut ids {
                 *id += added;
             }
-            Stated::Integers(ids)
+            DeclaredVertices::Integers(ids)
         }
         stated => stated,
     }
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(added, 6);
         put_behind(&mut part, added);
         assert_eq!(part.ids, Ids::integers(vec![[5, 11], [1, u64::from(u32::MAX) + 6]]));
-        largest.see_stated(Side::Source, &Stated::Integers(vec![1 << 62]));
+        largest.see_stated(Side::Source, &DeclaredVertices::Integers(vec![1 << 62]));
         assert!(largest.added().unwrap_err().to_string().contains("--ids strings"));
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use welter_model::ids::Names;
 
-use crate::collect::{SLOTS_MAX, Stated};
+use crate::collect::{DeclaredVertices, SLOTS_MAX};
 use crate::error::InputError;
 
 /// Vertices that exist, with or without edges.
@@ -41,7 +41,7 @@ impl Vertices {
 
 /// Puts together what sources state.
 pub(super) fn merge(
-    stated: Vec<(usize, Stated)>,
+    stated: Vec<(usize, DeclaredVertices)>,
     files: &[String],
     memory_bytes_max: Option<u64>,
 ) -> Result<Vertices, InputError> {
@@ -49,15 +49,15 @@ pub(super) fn merge(
     let (mut integers_in, mut names_in) = (None, None);
     for (source, stated) in stated {
         match stated {
-            Stated::Range { first, count } => {
+            DeclaredVertices::Range { first, count } => {
                 integers_in = Some(source);
                 ranges.push(first..first.saturating_add(count));
             }
-            Stated::Integers(more) => {
+            DeclaredVertices::Integers(more) => {
                 integers_in = Some(source);
                 ids.extend(more);
             }
-            Stated::Names(more) => {
+            DeclaredVertices::Names(more) => {
                 names_in = Some(source);
                 names.push(more);
             }
@@ -140,33 +140,33 @@ mod tests {
     use super::*;
     use welter_progress::FailureKind;
 
-    fn of(stated: Vec<Stated>) -> Result<Vertices, InputError> {
+    fn of(stated: Vec<DeclaredVertices>) -> Result<Vertices, InputError> {
         let files: Vec<_> = (0..stated.len()).map(|source| format!("f{source}")).collect();
         merge(stated.into_iter().enumerate().collect(), &files, Some(1000))
     }
 
-    fn range(first: u64, count: u64) -> Stated {
-        Stated::Range { first, count }
+    fn range(first: u64, count: u64) -> DeclaredVertices {
+        DeclaredVertices::Range { first, count }
     }
 
     #[test]
     fn what_counts_up_without_a_gap_is_a_range() {
         assert_eq!(of(vec![]).unwrap(), Vertices::Unstated);
         assert_eq!(of(vec![range(1, 5), range(3, 9)]).unwrap(), Vertices::Range(1..12));
-        let list = Stated::Integers(vec![7, 5, 6, 5]);
+        let list = DeclaredVertices::Integers(vec![7, 5, 6, 5]);
         assert_eq!(of(vec![list.clone()]).unwrap(), Vertices::Range(5..8));
         assert_eq!(of(vec![list.clone(), range(8, 2)]).unwrap(), Vertices::Range(5..10));
         assert_eq!(
             of(vec![list, range(9, 2), range(0, 0)]).unwrap(),
             Vertices::Integers(vec![5, 6, 7, 9, 10])
         );
-        let top = Stated::Integers(vec![u64::MAX, u64::MAX - 1]);
+        let top = DeclaredVertices::Integers(vec![u64::MAX, u64::MAX - 1]);
         assert_eq!(of(vec![top]).unwrap(), Vertices::Integers(vec![u64::MAX - 1, u64::MAX]));
     }
 
     #[test]
     fn a_range_becomes_a_list_only_where_that_fits() {
-        let apart = Stated::Integers(vec![1 << 40]);
+        let apart = DeclaredVertices::Integers(vec![1 << 40]);
         let error = of(vec![range(0, 200), apart.clone()]).unwrap_err();
         assert_eq!(error.kind(), FailureKind::Budget);
         let error = of(vec![range(0, SLOTS_MAX), apart]).unwrap_err();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn names_and_integers_do_not_mix() {
-        let names = Stated::Names(["a"].into_iter().collect());
+        let names = DeclaredVertices::Names(["a"].into_iter().collect());
         let error = of(vec![range(0, 1), names]).unwrap_err();
         assert!(error.to_string().starts_with("f1 has names as ids and f0 integers"));
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use welter_model::ids::{IdMap, Names};
 
 use super::declared::{self, Vertices, mixed};
-use crate::collect::{SLOTS_MAX, Stated};
+use crate::collect::{DeclaredVertices, SLOTS_MAX};
 use crate::error::InputError;
 
 /// Says which ids are good.
@@ -69,7 +69,7 @@ pub(super) trait Described {
 /// the stated vertices, or when a list of these takes too much memory.
 pub(super) fn choose<P: Described>(
     parts: &[P],
-    stated: Vec<(usize, Stated)>,
+    stated: Vec<(usize, DeclaredVertices)>,
     vertices: Option<u64>,
     files: &[String],
     memory_bytes_max: Option<u64>,
@@ -116,8 +116,8 @@ pub(super) fn choose<P: Described>(
 }
 
 /// Sources that state a range of vertices.
-fn stating(stated: &[(usize, Stated)]) -> Vec<usize> {
-    let ranged = |stated: &Stated| matches!(stated, Stated::Range { .. });
+fn stating(stated: &[(usize, DeclaredVertices)]) -> Vec<usize> {
+    let ranged = |stated: &DeclaredVertices| matches!(stated, DeclaredVertices::Range { .. });
     stated.iter().filter(|(_, said)| ranged(said)).map(|(source, _)| *source).collect()
 }
 

@@ -10,7 +10,7 @@ use welter_model::two_kinds::{Keys, Side, TwoKinds};
 
 use super::declared::{self, Vertices};
 use super::id_mapping::{Described, IdMapping, names, no_edges, weighted};
-use crate::collect::{Ids, Stated};
+use crate::collect::{DeclaredVertices, Ids};
 use crate::error::InputError;
 
 /// The largest integer of sources and of targets, which tells how far apart they are put.
@@ -39,11 +39,13 @@ impl Largest {
     }
 
     /// Looks at vertices that are stated.
-    pub(crate) fn see_stated(&mut self, side: Side, stated: &Stated) {
+    pub(crate) fn see_stated(&mut self, side: Side, stated: &DeclaredVertices) {
         let last = match stated {
-            Stated::Range { first, count } => first.saturating_add(*count).saturating_sub(1),
-            Stated::Integers(ids) => ids.iter().copied().max().unwrap_or(0),
-            Stated::Names(_) => 0,
+            DeclaredVertices::Range { first, count } => {
+                first.saturating_add(*count).saturating_sub(1)
+            }
+            DeclaredVertices::Integers(ids) => ids.iter().copied().max().unwrap_or(0),
+            DeclaredVertices::Names(_) => 0,
         };
         let largest = if side == Side::Source { &mut self.source } else { &mut self.target };
         *largest = last.max(*largest);
@@ -99,9 +101,9 @@ pub(crate) fn lettered(ids: Ids) -> Ids {
     Ids::Names { names: all, pairs }
 }
 
-/// Stated names with the letter of their side.
-pub(crate) fn stated_lettered(side: Side, stated: Stated) -> Stated {
-    let Stated::Names(names) = stated else { return stated };
+/// Declared names with the letter of their side.
+pub(crate) fn stated_lettered(side: Side, stated: DeclaredVertices) -> DeclaredVertices {
+    let DeclaredVertices::Names(names) = stated else { return stated };
     let mut all = Names::with_capacity(names.len(), names.text().len() + names.len());
     let mut text = String::new();
     for name in names.iter() {
@@ -110,13 +112,13 @@ pub(crate) fn stated_lettered(side: Side, stated: Stated) -> Stated {
         text.push_str(name);
         all.push(&text);
     }
-    Stated::Names(all)
+    DeclaredVertices::Names(all)
 }
 
 /// How the keys of both kinds become slots.
 pub(super) fn choose<P: Described>(
     parts: &[P],
-    stated: Vec<(usize, Stated)>,
+    stated: Vec<(usize, DeclaredVertices)>,
     files: &[String],
     memory_bytes_max: Option<u64>,
 ) -> Result<IdMapping, InputError> {

@@ -6,7 +6,7 @@ use welter_model::edges::EdgeStream;
 use welter_model::non_compact::NonCompact;
 
 use super::*;
-use crate::collect::{EdgeRun, Stated};
+use crate::collect::{DeclaredVertices, EdgeRun};
 
 fn finish(
     parts: Vec<(Ids, Option<Vec<f64>>)>,
@@ -23,7 +23,7 @@ fn finish(
 
 /// Finishes sources of integers that state their vertices, or do not.
 fn finish_stated(
-    sources: &[(Option<Stated>, &[[u64; 2]])],
+    sources: &[(Option<DeclaredVertices>, &[[u64; 2]])],
 ) -> Result<(Vec<Pair>, Option<u64>, IdMap), String> {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let collector = Collector::new(Some(1 << 20));
@@ -40,8 +40,8 @@ fn finish_stated(
     Ok((list.pairs().collect(), list.slots(), ids))
 }
 
-fn range(first: u64, count: u64) -> Stated {
-    Stated::Range { first, count }
+fn range(first: u64, count: u64) -> DeclaredVertices {
+    DeclaredVertices::Range { first, count }
 }
 
 fn integers(pairs: &[[u64; 2]]) -> (Ids, Option<Vec<f64>>) {
@@ -125,7 +125,7 @@ fn of_very_many_vertices_those_that_are_named_have_slots() {
     let error = finish(vec![integers(&[[0, wide]])], Some(count)).unwrap_err();
     let expected = "f0: expected vertex ids below 4294967296, found 4294967296; ";
     assert!(error.starts_with(expected), "{error}");
-    // Stated by the source, from 1 on.
+    // Declared by the source, from 1 on.
     let stated = finish_stated(&[(Some(range(1, 1 << 60)), &[[1 << 60, 9]])]).unwrap();
     assert_eq!(stated, (vec![[1, 0]], Some(3), form(vec![9, 1 << 60], 1..(1 << 60) + 1)));
     // No edges at all, and a vertex that is asked for.
@@ -157,7 +157,7 @@ fn a_stated_range_takes_off_its_first_id() {
 
 #[test]
 fn stated_lists_are_vertices_with_or_without_edges() {
-    let list = |ids: &[u64]| Some(Stated::Integers(ids.to_vec()));
+    let list = |ids: &[u64]| Some(DeclaredVertices::Integers(ids.to_vec()));
     let done = finish_stated(&[(list(&[90, 7, 80]), &[[80, 7]])]).unwrap();
     assert_eq!(done, (vec![[1, 0]], Some(3), IdMap::Sparse(vec![7, 80, 90])));
     // Without statements of their own, other sources add vertices.
@@ -172,7 +172,7 @@ fn edges_outside_of_the_range_that_their_source_states_are_refused() {
     let error = finish_stated(&[(Some(range(1, 3)), &[[1, 2], [2, 4]])]).unwrap_err();
     assert_eq!(error, "f0: expected only ids that the file states as vertices, found 4");
     // A list need not be all; its reader knows whether it is.
-    let list = Stated::Integers(vec![1, 5]);
+    let list = DeclaredVertices::Integers(vec![1, 5]);
     let done = finish_stated(&[(Some(list), &[[1, 2], [2, 4]])]).unwrap();
     assert_eq!(done, (vec![[0, 1], [1, 2]], Some(4), IdMap::Sparse(vec![1, 2, 4, 5])));
 }
@@ -182,7 +182,7 @@ fn stated_names_are_vertices() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let collector = Collector::new(None);
     collector.begin("f");
-    collector.state(Stated::Names(["z", "a", "a"].into_iter().collect())).unwrap();
+    collector.state(DeclaredVertices::Names(["z", "a", "a"].into_iter().collect())).unwrap();
     let (ids, weights) = named(&[["b", "a"]]);
     collector.push(0, EdgeRun { ids, weights }).unwrap();
     let (list, ids) = collector.finish_list(None, &pool, &Progress::new()).unwrap();
@@ -196,7 +196,7 @@ fn a_number_of_vertices_must_hold_the_stated_ones() {
     for (vertices, fits) in [(3, false), (4, true), (9, true)] {
         let collector = Collector::new(None);
         collector.begin("f");
-        collector.state(Stated::Range { first: 1, count: 3 }).unwrap();
+        collector.state(DeclaredVertices::Range { first: 1, count: 3 }).unwrap();
         let done = collector.finish_list(Some(vertices), &pool, &Progress::new());
         assert_eq!(done.is_ok(), fits, "{vertices}");
         assert!(done.is_err() || done.is_ok_and(|(_, ids)| ids == IdMap::Declared));

@@ -65,7 +65,7 @@ pub(super) enum Ends {
     /// Slots that the ids of a sample are so far below that all will be.
     Likely(u64),
     /// The user says that all ids are below this.
-    Declared(u64),
+    DeclaredVertices(u64),
 }
 
 /// Where a batch lies in its file.
@@ -233,7 +233,7 @@ impl RawStream {
         let (slots, why) = match self.ends {
             Ends::Unknown => (u64::from(u32::MAX), "ids that fit into 32 bits"),
             Ends::Seen(slots) => (slots, "ids as the file had when it was opened"),
-            Ends::Declared(slots) => (slots, "ids within the stated number of vertices"),
+            Ends::DeclaredVertices(slots) => (slots, "ids within the stated number of vertices"),
             Ends::Likely(slots) => (slots, "ids as a sample has"),
         };
         if pairs.max() < slots {
@@ -271,7 +271,7 @@ impl EdgeStream for RawStream {
     fn slots(&self) -> Option<u64> {
         match self.ends {
             Ends::Unknown => None,
-            Ends::Seen(slots) | Ends::Likely(slots) | Ends::Declared(slots) => Some(slots),
+            Ends::Seen(slots) | Ends::Likely(slots) | Ends::DeclaredVertices(slots) => Some(slots),
         }
     }
 

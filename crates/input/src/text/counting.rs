@@ -12,7 +12,7 @@ use super::parse::Fault;
 use super::records::RecordEnd;
 use super::rows::Rows;
 use super::with_counts::Counted;
-use crate::collect::{Collector, Stated};
+use crate::collect::{Collector, DeclaredVertices};
 use crate::error::InputError;
 
 /// Reads rows with regard to a first one that may count, which is on a line of this number.
@@ -48,7 +48,7 @@ impl<'a> Counting<'a> {
     /// States, before reading, what the first row says.
     fn state(&self, collector: &Collector) -> Result<(), InputError> {
         if let Counted::Graph { vertices, undirected, .. } = self.dialect.counted {
-            collector.state(Stated::Range { first: 1, count: vertices })?;
+            collector.state(DeclaredVertices::Range { first: 1, count: vertices })?;
             collector.state_undirected(undirected);
         }
         Ok(())

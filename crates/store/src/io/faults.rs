@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
@@ -39,6 +40,8 @@ pub enum Fault {
     /// Of what was read, this bit is another one; counted from the first bit of the request, and
     /// modulo the bits that were asked for.
     FlipBit(u64),
+    /// The call takes so much longer, as on a device that is slow.
+    Slow(Duration),
     /// The process is killed before the call, as by `kill -9`.
     Kill,
 }
@@ -106,7 +109,7 @@ impl Faults {
     /// The fault that shall happen to a call that is about to be made.
     pub(crate) fn hit(&self, call: Call) -> Option<Fault> {
         let possible = match self.fault {
-            Fault::Errno(_) | Fault::Kill => true,
+            Fault::Errno(_) | Fault::Slow(_) | Fault::Kill => true,
             Fault::Short => matches!(call, Call::Read | Call::Write),
             Fault::FlipBit(_) => call == Call::Read,
         };
@@ -117,8 +120,10 @@ impl Faults {
         let hit = number == self.nth || (self.lasting && number > self.nth);
         if hit {
             self.fired.store(true, Ordering::Relaxed);
-            if self.fault == Fault::Kill {
-                end_process();
+            match self.fault {
+                Fault::Kill => end_process(),
+                Fault::Slow(time) => std::thread::sleep(time),
+                _ => {}
             }
         }
         hit.then_some(self.fault)

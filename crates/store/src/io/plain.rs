@@ -17,8 +17,8 @@ fn plan(
     left: usize,
 ) -> Result<(usize, Option<u64>), Errno> {
     match faults.and_then(|faults| faults.hit(call)) {
-        // Of a process that is to be killed none is left to see this.
-        None | Some(Fault::Kill) => Ok((left, None)),
+        // A process that is to be killed does not see this; a slow call has had its wait.
+        None | Some(Fault::Slow(_) | Fault::Kill) => Ok((left, None)),
         Some(Fault::Errno(number)) => Err(Errno::from_raw_os_error(number)),
         Some(Fault::Short) => Ok((left.div_ceil(2), None)),
         Some(Fault::FlipBit(bit)) => Ok((left, Some(bit))),

@@ -62,8 +62,8 @@ impl Transfer {
         let mut range = self.done..self.place.rounded_bytes();
         let call = if self.wrote { Call::Write } else { Call::Read };
         match volume.faults().and_then(|faults| faults.hit(call)) {
-            // Of a process that is to be killed none is left to see this.
-            None | Some(Fault::Kill) => {}
+            // A process that is to be killed does not see this; a slow call has had its wait.
+            None | Some(Fault::Slow(_) | Fault::Kill) => {}
             Some(Fault::Errno(number)) => return Err(Errno::from_raw_os_error(number)),
             Some(Fault::Short) => {
                 range.end = range.start + (range.len() / 2).next_multiple_of(ALIGN);

@@ -13,7 +13,7 @@ use crate::schedules::context::Context;
 /// Slabs of a task.
 const TASK: usize = 16;
 
-impl StreamRun<'_> {
+impl StreamRun<'_, '_> {
     /// Shows what was contracted, and contracts it again if that pays.
     pub(super) fn pass_contracted(
         &self,

@@ -29,7 +29,7 @@ use crate::kernels::stream::{AnyStream, ResumableKernel};
 /// Vertices that are kept or restored at a time.
 const PIECE: usize = 1 << 10;
 
-impl StreamRun<'_> {
+impl StreamRun<'_, '_> {
     /// Sets the run to its last checkpoint, if there is one. Number of passes that were made then.
     pub(super) fn restore(&mut self) -> Result<u64, EngineError> {
         let (graph, checkpoints) = (self.context.graph, self.context.checkpoints);

@@ -7,18 +7,17 @@ use welter_model::stream::{Edge, StepStats};
 
 use super::contracted::Contracted;
 use super::stale::Stale;
-use crate::EngineError;
 use crate::checkpoint::{Checkpoints, RunProgress, Shape};
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::stream::{AnyStream, Shown};
 use crate::schedules::context::Context;
-use crate::schedules::steps::{Generation, init};
+use crate::schedules::steps::Generation;
 
 /// A stream program at work.
-pub(super) struct StreamRun<'a> {
+pub(super) struct StreamRun<'a, 'k> {
     pub(super) context: Context<'a>,
-    pub(super) kernel: AnyStream<'a>,
+    pub(super) kernel: AnyStream<'k>,
     pub(super) tools: Mutex<Vec<Tools>>,
     pub(super) stale: Stale,
     /// Graph that is read instead of the first one, once few of its edges can be candidates.
@@ -67,15 +66,11 @@ pub(super) fn places(graph: &Graph) -> usize {
     graph.vertices() as usize + graph.signal_padding().max(1 << graph.layout.stripe_bits)
 }
 
-impl<'a> StreamRun<'a> {
-    /// A run before its first step.
-    pub(super) fn new(
-        context: Context<'a>,
-        mut kernel: AnyStream<'a>,
-    ) -> Result<Self, EngineError> {
-        let Context { graph, workers, progress, .. } = context;
-        init(kernel.kernel_mut(), &graph.degrees, (workers, progress))?;
-        Ok(Self {
+impl<'a, 'k> StreamRun<'a, 'k> {
+    /// A run before its first step, of a kernel whose states are made.
+    pub(super) fn new(context: Context<'a>, kernel: AnyStream<'k>) -> Self {
+        let Context { graph, workers, .. } = context;
+        Self {
             context,
             kernel,
             tools: Mutex::new((0..workers.threads()).map(|_| Tools::default()).collect()),
@@ -85,7 +80,7 @@ impl<'a> StreamRun<'a> {
             left: Vec::new(),
             begun: false,
             kept: None,
-        })
+        }
     }
 
     /// The graph that passes read.

@@ -50,7 +50,7 @@ impl Writes {
     pub(super) const NOTHING: Self = Self { edges: false, contracted: false };
 }
 
-impl StreamRun<'_> {
+impl StreamRun<'_, '_> {
     /// Shows the chunks in which there may be candidates; `show` says how much there was. What is
     /// left is a new generation, if it was written.
     pub(super) fn each_chunk(

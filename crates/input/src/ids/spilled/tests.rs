@@ -6,11 +6,11 @@ use rayon::ThreadPoolBuilder;
 use welter_model::edges::Pair;
 
 use super::*;
-use crate::collect::{Collector, EdgeRun, Ids, Stated};
+use crate::collect::{Collector, DeclaredVertices, EdgeRun, Ids};
 use welter_progress::FailureKind;
 
 /// Sources with what they state and their edges.
-type Sources<I> = Vec<(Option<Stated>, Vec<[I; 2]>)>;
+type Sources<I> = Vec<(Option<DeclaredVertices>, Vec<[I; 2]>)>;
 
 /// Each edge with the bits of its weight, the number of slots, and the ids.
 type Outcome = Result<(Vec<(Pair, u64)>, Option<u64>, IdMap), (FailureKind, String)>;
@@ -62,12 +62,12 @@ fn id() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn stated() -> impl Strategy<Value = Option<Stated>> {
+fn stated() -> impl Strategy<Value = Option<DeclaredVertices>> {
     prop_oneof![
         4 => Just(None),
         1 => (0..9_u64, prop_oneof![0..500_u64, Just(1 << 63)])
-            .prop_map(|(first, count)| Some(Stated::Range { first, count })),
-        1 => vec(id(), 0..60).prop_map(|ids| Some(Stated::Integers(ids))),
+            .prop_map(|(first, count)| Some(DeclaredVertices::Range { first, count })),
+        1 => vec(id(), 0..60).prop_map(|ids| Some(DeclaredVertices::Integers(ids))),
     ]
 }
 
@@ -79,7 +79,7 @@ fn integers() -> impl Strategy<Value = Sources<u64>> {
     // Below a bound, ids may be dense or within what is stated.
     let bounds = prop_oneof![Just(u64::MAX), Just(300), Just(3000), Just(1 << 20)];
     (vec((stated(), vec([id(), id()], 1..300)), 1..4), bounds).prop_map(|(sources, bound)| {
-        let source = |(stated, pairs): (Option<Stated>, Vec<[u64; 2]>)| {
+        let source = |(stated, pairs): (Option<DeclaredVertices>, Vec<[u64; 2]>)| {
             let pairs = pairs.into_iter().map(|pair| pair.map(|id| id % bound + 1));
             let pairs: Vec<_> = pairs.collect();
             (stated, pairs.into_iter().cycle().take(EDGES).collect())
@@ -115,7 +115,8 @@ proptest! {
     ) {
         let place = |place: u16| usize::from(place) % pool.len();
         let pairs = places.into_iter().map(|pair| pair.map(place)).cycle().take(EDGES).collect();
-        let alone = alone.map(|names| Stated::Names(names.iter().map(|name| &name[..]).collect()));
+        let names = |names: Vec<String>| names.iter().map(|name| &name[..]).collect();
+        let alone = alone.map(|alone| DeclaredVertices::Names(names(alone)));
         let sources = vec![(alone, pairs)];
         let ids = |pairs: &[[usize; 2]]| {
             let mut names = Names::new();

@@ -14,14 +14,14 @@ const BLOCKS_AT_ONCE: u64 = 4;
 
 /// Size and number of requests that a user states. What is not stated follows from the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stated {
+pub struct ObjectRequests {
     /// Bytes of a request at most.
     pub bytes: Option<u64>,
     /// Requests that each reader has in flight.
     pub in_flight: Option<u64>,
 }
 
-impl Stated {
+impl ObjectRequests {
     /// Bytes of memory that a reader takes whose requests have this size and number: these, the one
     /// that is looked at, and what connections hold of answers.
     pub(crate) fn memory_bytes(range: u64, ranges: u64) -> u64 {

@@ -1,0 +1,181 @@
+//! Requests for inputs that lie in buckets or on web servers, and their memory.
+//!
+//! Invariants: what the user states is kept, and its memory decides whether a run is granted
+//! (tested by `inputs_in_buckets_keep_their_budget`); what a probe found takes no more memory than
+//! inputs usually may (tested by `requests_that_a_probe_found_fit_the_usual_memory`).
+
+use std::path::Path;
+
+use serde::Serialize;
+use welter_input::{Limits, ReadOptions};
+use welter_objects::{Ahead, ObjectRequests};
+use welter_store::probe::{Probe, Rate};
+
+use super::{GraphRequest, Session};
+use crate::elsewhere;
+use crate::failure::Failure;
+use crate::load::Source;
+
+/// Share of the budget that an input may take while it is on its way from a bucket, as one part in
+/// this number, and bytes at most.
+const ARRIVING_SHARE: u64 = 16;
+const ARRIVING_MOST: u64 = 256 << 20;
+/// Objects that are looked at side by side; bytes and number of requests for each at most, where
+/// a user states any.
+const LOOKS: u64 = 8;
+const LOOK_BYTES: u64 = 64 << 10;
+const LOOK_REQUESTS: u64 = 4;
+/// Bytes of an input for which it pays to ask for rates beside it, a request for each folder.
+const WORTH_A_QUESTION: u64 = 64 << 20;
+/// Bytes of a request that a probe found, at least.
+const FOUND_BYTES_MIN: u32 = 64 << 10;
+/// Share of the best rate with which larger requests are taken, since each costs money.
+const NEARLY: f64 = 0.95;
+
+/// Requests for an input that lies in a bucket or on a web server.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ArrivingRequests {
+    /// Bytes of a request at most.
+    pub(crate) bytes: u64,
+    /// Requests that each reader has in flight at most.
+    pub(crate) in_flight: u64,
+    /// Whether they follow the rates that a probe kept beside it.
+    pub(crate) probed: bool,
+}
+
+impl Session {
+    /// Bytes of memory that an input takes while it is on its way from a bucket, of a budget.
+    pub(super) fn arriving_bytes(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+        budget: u64,
+    ) -> u64 {
+        if !source.arrives(options) {
+            return 0;
+        }
+        let readers = self.readers(options.thread_count()) as u64;
+        let asked = self.object_requests().memory_bytes_min(readers);
+        let least = asked.max(readers * Limits::OBJECT_BYTES_LEAST);
+        (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
+    }
+
+    /// How inputs are asked for: as the user states, else as the rates say that a probe kept
+    /// beside them, once these were looked for. What neither says is usual.
+    pub(super) fn object_requests(&self) -> ObjectRequests {
+        let stated = self.resources.object_requests();
+        let is_open = stated == ObjectRequests::default();
+        self.arriving.get().copied().filter(|_| is_open).unwrap_or(stated)
+    }
+
+    /// Looks for rates beside an input that lies in a bucket and is large enough, where the user
+    /// states nothing. Damaged rates are said and left: they only make a run faster or slower.
+    pub(super) fn look_for_rates(&self, wanted: &GraphRequest<'_>, bytes: Option<u64>) {
+        let Source::Files(names) = wanted.source else { return };
+        let is_stated = self.resources.object_requests() != ObjectRequests::default();
+        let is_large = bytes.is_some_and(|bytes| bytes >= WORTH_A_QUESTION);
+        let Some(first) = names.first().filter(|_| is_large && !is_stated) else { return };
+        if self.arriving.get().is_some() || elsewhere::is_web(first) {
+            return;
+        }
+        let readers = self.readers(wanted.options.thread_count()) as u64;
+        let memory = self.arriving_bytes(wanted.source, &wanted.options, self.budget());
+        let probe = kept_rates(first).unwrap_or_else(|failure| {
+            self.say(&format!("note: rates of the probe are not used: {failure}"));
+            None
+        });
+        let requests = probe.and_then(|probe| best_requests(&probe, readers, memory));
+        self.arriving.get_or_init(|| requests.unwrap_or_default());
+    }
+
+    /// How an input is asked for that lies in a bucket or on a web server: bytes of a request, and
+    /// requests of each reader, at most. None of others.
+    pub(crate) fn arriving_requests(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+    ) -> Option<ArrivingRequests> {
+        let memory = self.arriving_bytes(source, options, self.budget());
+        let ahead = Ahead::in_memory(memory, self.object_requests());
+        let probed = self.arriving.get().is_some_and(|found| *found != ObjectRequests::default());
+        let (bytes, in_flight) = (ahead.range_bytes(), ahead.ranges());
+        (memory > 0).then_some(ArrivingRequests { bytes, in_flight, probed })
+    }
+
+    /// How an input is looked at before it is read: several objects at a time.
+    pub(super) fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
+        let mut options = wanted.options.clone();
+        let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
+        options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
+        // ObjectRequests requests only bound it: little of an input is looked at.
+        let ObjectRequests { bytes, in_flight } = self.resources.object_requests();
+        options.limits.object_requests = ObjectRequests {
+            bytes: bytes.map(|bytes| bytes.min(LOOK_BYTES)),
+            in_flight: in_flight.map(|number| number.min(LOOK_REQUESTS)),
+        };
+        options
+    }
+}
+
+/// The rates that a probe kept in the folder of an input, or in one above it.
+fn kept_rates(input: &Path) -> Result<Option<Probe>, Failure> {
+    let is_file = input.extension().is_some();
+    let folder = if is_file { input.parent().unwrap_or(input) } else { input };
+    let Some(remote) = elsewhere::to_read(folder)? else { return Ok(None) };
+    Ok(Probe::kept_elsewhere(&*remote, folder)?)
+}
+
+/// Requests of each of some readers that come near the best rate of those that fit in this memory:
+/// the largest, of those the fewest. None where nothing fits.
+fn best_requests(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ObjectRequests> {
+    let requests = |rate: &Rate| ObjectRequests {
+        bytes: Some(rate.request_bytes.into()),
+        in_flight: Some(u64::from(rate.depth).div_ceil(readers).max(1)),
+    };
+    let fits = |rate: &&Rate| requests(rate).memory_bytes_min(readers) <= memory_bytes;
+    let read = probe.read.iter().filter(|rate| rate.request_bytes >= FOUND_BYTES_MIN).filter(fits);
+    let best = read.clone().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
+    let near = read.filter(|rate| rate.bytes_per_second >= NEARLY * best);
+    near.max_by_key(|rate| (rate.request_bytes, std::cmp::Reverse(rate.depth))).map(requests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn requests_that_a_probe_found_fit_the_usual_memory() {
+        let rate = |request_bytes, depth, bytes_per_second| Rate {
+            request_bytes,
+            depth,
+            bytes_per_second,
+            processor_share: 0.1,
+        };
+        let read = vec![
+            rate(16 << 10, 64, 9e9),
+            rate(1 << 20, 4, 100e6),
+            rate(1 << 20, 32, 350e6),
+            rate(1 << 20, 64, 390e6),
+            rate(8 << 20, 8, 400e6),
+            rate(8 << 20, 32, 400e6),
+            rate(64 << 20, 1, 90e6),
+        ];
+        let probe = Probe { read, write: Vec::new(), direct: true };
+        let of = |readers, memory| {
+            best_requests(&probe, readers, memory).map(|found| {
+                assert!(found.memory_bytes_min(readers) <= memory);
+                (found.bytes.unwrap(), found.in_flight.unwrap())
+            })
+        };
+        assert_eq!(of(2, 256 * MIB), Some((8 << 20, 4)));
+        assert_eq!(of(16, 1024 * MIB), Some((8 << 20, 1)));
+        // Smaller ones where there is less memory, as many of these as it has room for.
+        assert_eq!(of(2, 100 * MIB), Some((8 << 20, 4)));
+        assert_eq!(of(2, 64 * MIB), Some((1 << 20, 16)));
+        assert_eq!(of(2, 16 * MIB), Some((1 << 20, 2)));
+        assert_eq!(of(2, MIB), None);
+        assert_eq!(best_requests(&Probe::default(), 2, 256 * MIB), None);
+    }
+}
