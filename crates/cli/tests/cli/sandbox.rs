@@ -9,21 +9,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use wait4::Wait4;
 
 /// A folder with the command run in it. Files are named relative to it.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended.
+/// Result of a command.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// How a command ended whose memory was looked at.
+/// Result of a command whose memory was looked at.
 pub(crate) struct Measured {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
@@ -81,20 +80,22 @@ impl Sandbox {
         Ended::waited(child)
     }
 
-    /// Runs the command and says what memory it took. Its standard output is lost.
+    /// Runs the command and says what memory it took. Its standard output is lost. A command that
+    /// ended before its memory could be looked at is run again.
     pub(crate) fn measured(&self, line: &str) -> Measured {
+        let measured = (0..LOOKS_MOST).find_map(|_| self.measure(line));
+        measured.unwrap_or_else(|| panic!("welter {line}: it ends before it is looked at"))
+    }
+
+    fn measure(&self, line: &str) -> Option<Measured> {
         let start = Instant::now();
         let mut child = self.command(line).stdout(Stdio::null()).spawn().unwrap();
         let peak = PeakMemory::of(child.id());
         let mut stderr = String::new();
         child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        let used = child.wait4().unwrap();
-        Measured {
-            code: used.status.code(),
-            stderr,
-            peak_bytes: peak.bytes().unwrap_or(used.rusage.maxrss),
-            elapsed: start.elapsed(),
-        }
+        let code = child.wait().unwrap().code();
+        let peak_bytes = peak.bytes()?;
+        Some(Measured { code, stderr, peak_bytes, elapsed: start.elapsed() })
     }
 
     /// Runs a command that must end well, and returns its standard output.
@@ -105,6 +106,9 @@ impl Sandbox {
     }
 }
 
+/// Times that a command is run to look at its memory.
+const LOOKS_MOST: usize = 20;
+
 /// Peak of the resident memory of a process since it became a command. What the system says of a
 /// process that has ended counts the process that started it too.
 struct PeakMemory {
@@ -113,11 +117,11 @@ struct PeakMemory {
 }
 
 impl PeakMemory {
-    /// Looks at a process every two milliseconds.
+    /// Looks at a process now and every two milliseconds.
     fn of(process: u32) -> Self {
         let (ended, ends) = channel();
+        let mut peak = peak_bytes(process);
         let thread = std::thread::spawn(move || {
-            let mut peak = None;
             while ends.recv_timeout(Duration::from_millis(2)) == Err(RecvTimeoutError::Timeout) {
                 peak = peak_bytes(process).max(peak);
             }
