@@ -42,12 +42,12 @@ pub(crate) fn table(settings: &Settings) -> Result<Table> {
     for shape in settings.shapes() {
         let path = settings.inputs.raw(shape)?;
         let workers = Workers::new(threads)?;
-        let of = |encoding| -> Result<Held> {
+        let of = |encoding| -> Result<ChunkCounts> {
             eprintln!("{shape}, bytes {encoding:?}");
             let progress = Progress::new();
             let layout = layout::<f32>();
             let graph = Loaded::read(&path, layout, Some(encoding), &workers, &progress)?.graph;
-            Ok(Held::of(&graph))
+            Ok(ChunkCounts::of(&graph))
         };
         let (packed, compressed) = (of(Encoding::Packed)?, of(Encoding::Compressed)?);
         table.row(row(&shape.to_string(), &packed, &compressed));
@@ -63,7 +63,7 @@ pub(crate) fn table(settings: &Settings) -> Result<Table> {
 
 /// Counts of edges and bytes in chunks.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct ChunkCounts {
     edges: u64,
     bytes: u64,
     tiles: u64,
@@ -71,7 +71,7 @@ struct Held {
     block_bits: u32,
 }
 
-impl Held {
+impl ChunkCounts {
     fn of(graph: &Graph) -> Self {
         Self {
             edges: graph.edges(),
@@ -93,7 +93,7 @@ impl Held {
 }
 
 /// Widths and density are those of the compressed form, which they are chosen for.
-fn row(name: &str, packed: &Held, compressed: &Held) -> Vec<String> {
+fn row(name: &str, packed: &ChunkCounts, compressed: &ChunkCounts) -> Vec<String> {
     vec![
         name.to_owned(),
         compressed.edges.to_string(),
@@ -106,12 +106,12 @@ fn row(name: &str, packed: &Held, compressed: &Held) -> Vec<String> {
 }
 
 /// Packed and compressed bytes of a graph of which one pass at a time is in memory.
-fn in_passes(shape: Shape, passes: usize, threads: usize) -> Result<(Held, Held)> {
+fn in_passes(shape: Shape, passes: usize, threads: usize) -> Result<(ChunkCounts, ChunkCounts)> {
     eprintln!("{shape}: looking for vertices");
     let stream = shape.stream()?;
     let survey = Arc::new(Survey::of(&*stream)?);
     let workers = Workers::new(threads)?;
-    let mut sums = [Held::default(); 2];
+    let mut sums = [ChunkCounts::default(); 2];
     for (number, ids) in survey.ranges(passes).into_iter().enumerate() {
         for (sum, encoding) in sums.iter_mut().zip([Encoding::Packed, Encoding::Compressed]) {
             eprintln!("{shape}, {encoding:?}: pass {} of {passes}", number + 1);
@@ -135,7 +135,7 @@ fn in_passes(shape: Shape, passes: usize, threads: usize) -> Result<(Held, Held)
             let slice = Box::new(Slice { stream, survey, ids, edges });
             let (ids, reading) = (IdMap::Declared, Reading::default());
             let graph = Graph::ingest(slice, &ids, reading, &plan, &workers, &Progress::new())?;
-            sum.add(Held::of(&graph));
+            sum.add(ChunkCounts::of(&graph));
         }
     }
     ensure!(sums.iter().all(|sum| sum.edges == stream.edges()), "passes lost edges");

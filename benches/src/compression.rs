@@ -70,8 +70,11 @@ pub(crate) fn savings(pairs: &[[u32; 2]], codecs: &[Compression]) -> Vec<f64> {
     let all = layouts(pairs);
     let whole = size_of_val(pairs) as f64;
     let saved = |layout: &Layout, compression: Compression| {
-        let stored =
-            Way::new(layout, compression).stored.iter().map(|block| block.bytes).sum::<usize>();
+        let stored = CompressedLayout::new(layout, compression)
+            .stored
+            .iter()
+            .map(|block| block.bytes)
+            .sum::<usize>();
         100.0 * (1.0 - stored as f64 / whole)
     };
     let of_pairs = codecs.iter().map(|codec| saved(&all[0], *codec));
@@ -194,14 +197,14 @@ fn chunks(stripe: &[(u32, [u32; 2])], encoding: Encoding) -> Vec<Block> {
 }
 
 /// A layout under a compression.
-struct Way<'l> {
+struct CompressedLayout<'l> {
     layout: &'l Layout,
     compression: Compression,
     /// Blocks as they are stored.
     stored: Vec<Block>,
 }
 
-impl<'l> Way<'l> {
+impl<'l> CompressedLayout<'l> {
     fn new(layout: &'l Layout, compression: Compression) -> Self {
         let mut compressor = Compressor::new(compression);
         let stored = layout.blocks.iter().map(|block| {
@@ -279,14 +282,15 @@ fn measure(name: &str, pairs: &[[u32; 2]], rounds: usize) -> Result<Table> {
     let mut costs: Vec<Cost> = Vec::new();
     let mut rows = Vec::new();
     for layout in layouts(pairs) {
-        let ways = Compression::ALL.map(|compression| Way::new(&layout, compression));
-        ways.iter().try_for_each(Way::check)?;
-        let compress = |way| Contender::new("", 1, move || Ok(vec![Way::compress(way)]));
-        let edges = |way| Contender::new("", 1, move || Ok(vec![Way::edges(way)?]));
+        let ways = Compression::ALL.map(|compression| CompressedLayout::new(&layout, compression));
+        ways.iter().try_for_each(CompressedLayout::check)?;
+        let compress =
+            |way| Contender::new("", 1, move || Ok(vec![CompressedLayout::compress(way)]));
+        let edges = |way| Contender::new("", 1, move || Ok(vec![CompressedLayout::edges(way)?]));
         let contenders = ways.iter().map(compress).chain(ways.iter().map(edges)).collect();
         let samples = interleave(&format!("{name}, {}", layout.name), contenders, rounds)?;
         let (compress, edges) = samples.split_at(ways.len());
-        let bytes = |way: &Way<'_>| way.bytes() as f64 / pairs.len() as f64;
+        let bytes = |way: &CompressedLayout<'_>| way.bytes() as f64 / pairs.len() as f64;
         let own = ways.iter().zip(edges).map(|(way, edges)| Cost::new(bytes(way), of(edges)));
         let own: Vec<Cost> = own.collect();
         for ((way, compress), cost) in ways.iter().zip(compress).zip(&own) {

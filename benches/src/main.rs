@@ -163,15 +163,15 @@ struct Settings {
 
 impl Settings {
     fn of(options: &Options) -> Result<Self> {
-        let or = |said: &[u32], full: &[u32], quick: &[u32]| match said {
+        let or = |stated: &[u32], full: &[u32], quick: &[u32]| match stated {
             [] if options.full => full.to_vec(),
             [] => quick.to_vec(),
-            said => said.to_vec(),
+            stated => stated.to_vec(),
         };
         let kinds = match &options.kind[..] {
             [] if options.full => vec![Kind::Rmat, Kind::RmatScrambled, Kind::Web],
             [] => vec![Kind::Rmat],
-            said => said.to_vec(),
+            stated => stated.to_vec(),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut threads = options.threads.clone();
@@ -183,7 +183,7 @@ impl Settings {
             kinds,
             floats: match &options.float[..] {
                 [] => vec![Float::F32, Float::F64],
-                said => said.to_vec(),
+                stated => stated.to_vec(),
             },
             threads: threads.into_iter().map(|threads| threads.max(1)).collect(),
             rounds: options.rounds.max(1),

@@ -115,12 +115,12 @@ fn campaign(arguments: &[String]) -> Outcome {
 
 /// The commit that is checked out, and whether something was changed since.
 fn commit(root: &Path) -> String {
-    let said = std::process::Command::new("git")
+    let output = std::process::Command::new("git")
         .args(["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
         .current_dir(root)
         .output();
-    let said = said.ok().filter(|said| said.status.success());
-    let text = said.and_then(|said| String::from_utf8(said.stdout).ok());
+    let output = output.ok().filter(|output| output.status.success());
+    let text = output.and_then(|output| String::from_utf8(output.stdout).ok());
     text.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 

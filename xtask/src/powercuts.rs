@@ -54,10 +54,10 @@ fn skip(kind: &str, missing: &str) -> Outcome {
 
 /// Runs a program quietly.
 fn call(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let said = Command::new(program).args(arguments).output();
-    let said = said.map_err(|error| format!("`{program}` cannot be run: {error}"))?;
-    let error = String::from_utf8_lossy(&said.stderr);
-    if said.status.success() { Ok(()) } else { Err(format!("`{program}`: {}", error.trim())) }
+    let output = Command::new(program).args(arguments).output();
+    let output = output.map_err(|error| format!("`{program}` cannot be run: {error}"))?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("`{program}`: {}", error.trim())) }
 }
 
 /// A file system in a file.
@@ -163,8 +163,8 @@ impl Trial<'_> {
         if let Some(nth) = killed_at {
             command.env("WELTER_FAULT", format!("kill {nth}"));
         }
-        let said = command.output().map_err(|error| format!("`welter {line}`: {error}"))?;
-        Ok(said.status)
+        let output = command.output().map_err(|error| format!("`welter {line}`: {error}"))?;
+        Ok(output.status)
     }
 
     fn must(&self, line: &str) -> Outcome {

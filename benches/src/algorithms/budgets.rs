@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 
-use super::Bench;
+use super::bench::Bench;
 use super::jobs::Job;
 use super::outofcore::{MIB, ROUNDING};
 use super::summary::Summary;
-use crate::outofcore::job::{BEYOND_BYTES, Ended, Taken};
+use crate::outofcore::job::{BEYOND_BYTES, JobCost, JobOutcome};
 use crate::report::{Table, digits};
 
 /// Each job under each budget.
@@ -24,8 +24,8 @@ pub(super) fn table(bench: &Bench<'_>, jobs: &[Job]) -> Table {
                 let mut cells = vec!["-".to_owned(); columns.len()];
                 (cells[0], cells[1]) = (job.name().to_owned(), budget.to_string());
                 cells[2] = match error.downcast_ref() {
-                    Some(Ended::DoesNotFit(said)) => need(said),
-                    Some(Ended::TooLong(most)) => format!("longer than {most} s"),
+                    Some(JobOutcome::DoesNotFit(message)) => need(message),
+                    Some(JobOutcome::TooLong(most)) => format!("longer than {most} s"),
                     None => {
                         table.note(format!("{}, {budget} MiB: {error:#}.", job.name()));
                         "FAILED".to_owned()
@@ -61,7 +61,7 @@ fn row(
     Ok(cells(job.name(), budget, &taken))
 }
 
-fn cells(name: &str, budget: u64, taken: &Taken) -> Vec<String> {
+fn cells(name: &str, budget: u64, taken: &JobCost) -> Vec<String> {
     vec![
         name.to_owned(),
         budget.to_string(),
@@ -74,8 +74,8 @@ fn cells(name: &str, budget: u64, taken: &Taken) -> Vec<String> {
 }
 
 /// Memory that the command says it needs.
-fn need(said: &str) -> String {
-    let needs = said.split_once("needs ").and_then(|(_, rest)| rest.split_once(" of memory"));
+fn need(message: &str) -> String {
+    let needs = message.split_once("needs ").and_then(|(_, rest)| rest.split_once(" of memory"));
     needs.map_or("refused".to_owned(), |(bytes, _)| format!("refused: needs {bytes}"))
 }
 
@@ -89,7 +89,7 @@ mod tests {
             "plan": { "route": "spill", "threads": 2 },
             "storage": { "bytes_read": 2_500_000_000_u64 },
         });
-        let taken = Taken { seconds: 3.7, peak_bytes: Some(130 * MIB), report };
+        let taken = JobCost { seconds: 3.7, peak_bytes: Some(130 * MIB), report };
         let expected = ["mcst", "128", "spill", "2", "130", "3.70", "2.50"];
         assert_eq!(cells("mcst", 128, &taken), expected);
     }

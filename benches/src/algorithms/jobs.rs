@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use super::summary::Summary;
 use crate::outofcore::JOB;
-use crate::outofcore::job::{self, Taken};
+use crate::outofcore::job::{self, JobCost};
 
 /// Iterations of algorithms that are asked for a number of them.
 pub(super) const ITERATIONS: u64 = 10;
@@ -92,7 +92,7 @@ impl Job {
     }
 
     /// Sums up what a run of the command found: its report, and the columns that it wrote.
-    pub(super) fn summary(&self, taken: &Taken, npy: &[u8]) -> Result<Summary> {
+    pub(super) fn summary(&self, taken: &JobCost, npy: &[u8]) -> Result<Summary> {
         let column = |name: &str| -> Result<Vec<f64>> {
             let mut columns = super::npy::columns(npy)?;
             columns.remove(name).with_context(|| format!("{}: no column {name}", self.name()))
@@ -183,7 +183,7 @@ mod tests {
     fn answers_are_in_columns_or_in_the_report() {
         let report =
             serde_json::json!({ "found": { "cut": 3, "volume": { "set": 4, "rest": 5 } } });
-        let taken = Taken { seconds: 1.0, peak_bytes: None, report };
+        let taken = JobCost { seconds: 1.0, peak_bytes: None, report };
         let header = "{'descr': [('depth', '<i8')]}";
         let mut npy = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..]].concat();
         npy.extend_from_slice(header.as_bytes());

@@ -10,7 +10,7 @@ use super::summary::Summary;
 
 /// Line of JSON that a contender prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct ContenderLine {
     /// Seconds from the start of reading to a graph in memory.
     pub(crate) load_s: f64,
     /// Seconds from there to an answer in memory.
@@ -27,10 +27,10 @@ pub(crate) struct Said {
 pub(crate) struct Took {
     /// Seconds from the raw pairs to the answer.
     pub(crate) total: f64,
-    pub(crate) said: Said,
+    pub(crate) line: ContenderLine,
 }
 
-/// How a contender ended.
+/// Result of a contender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Ran(Took),
@@ -68,8 +68,8 @@ fn judged(status: ExitStatus, stdout: &[u8], stderr: &[u8]) -> Outcome {
         Some(139) => return Outcome::Failed("a segmentation fault".to_owned()),
         _ => return Outcome::Failed(format!("{status}: {}", why.trim())),
     }
-    match serde_json::from_slice::<Said>(stdout) {
-        Ok(said) => Outcome::Ran(Took { total: said.load_s + said.run_s, said }),
+    match serde_json::from_slice::<ContenderLine>(stdout) {
+        Ok(line) => Outcome::Ran(Took { total: line.load_s + line.run_s, line }),
         Err(error) => Outcome::Failed(format!("what it says cannot be read: {error}")),
     }
 }
@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn what_a_peer_prints_is_read() {
         let Outcome::Ran(took) = ended(0, SAID) else { panic!("it ran") };
-        assert_eq!((took.total, took.said.run_s), (1.75, 0.25));
+        assert_eq!((took.total, took.line.run_s), (1.75, 0.25));
         let summary = Summary::groups([1, 2, 3, 3, 3, 3, 3, 3, 3].into_iter());
-        assert_eq!(took.said.summary, summary);
-        assert_eq!(took.said.rule, None);
+        assert_eq!(took.line.summary, summary);
+        assert_eq!(took.line.rule, None);
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn the_middle_is_of_all_runs_or_none() {
         let ran = |total| {
-            let said = serde_json::from_str(SAID).unwrap();
-            Outcome::Ran(Took { total, said })
+            let line = serde_json::from_str(SAID).unwrap();
+            Outcome::Ran(Took { total, line })
         };
         let total = |outcomes: &[Outcome]| middle(outcomes).map(|took| took.total);
         assert_eq!(total(&[ran(3.0), ran(1.0), ran(2.0)]), Some(2.0));

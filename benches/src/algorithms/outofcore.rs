@@ -3,10 +3,10 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::Bench;
+use super::bench::Bench;
 use super::jobs::Job;
 use super::summary::Summary;
-use crate::outofcore::job::{BEYOND_BYTES, Ended, Taken};
+use crate::outofcore::job::{BEYOND_BYTES, JobCost, JobOutcome};
 use crate::report::{Table, digits, ratio};
 
 pub(super) const MIB: u64 = 1 << 20;
@@ -74,14 +74,14 @@ fn checked(bench: &Bench<'_>, job: &Job) -> Result<Vec<String>> {
 }
 
 /// A run with the least budget that is not refused.
-fn least(bench: &Bench<'_>, job: &Job) -> Result<(u64, Taken, Summary)> {
+fn least(bench: &Bench<'_>, job: &Job) -> Result<(u64, JobCost, Summary)> {
     let raw = std::fs::metadata(&bench.raw).context("looking at the raw pairs")?.len();
     for budget in budgets(raw) {
         eprintln!("{}: {}, {} MiB", bench.shape, job.name(), budget / MIB);
         match bench.welter(job, Some(budget)) {
             Ok((taken, summary)) => return Ok((budget, taken, summary)),
             Err(error) => match error.downcast_ref() {
-                Some(Ended::DoesNotFit(_)) => {}
+                Some(JobOutcome::DoesNotFit(_)) => {}
                 _ => return Err(error),
             },
         }
@@ -95,7 +95,7 @@ fn budgets(raw_bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 /// A row of the table.
-fn row(job: &Job, scale: u32, budget: u64, taken: &Taken) -> Vec<String> {
+fn row(job: &Job, scale: u32, budget: u64, taken: &JobCost) -> Vec<String> {
     let (read, written) = taken.moved();
     let stated = job.xstream_seconds(scale);
     let pace = (16_u64 << scale) as f64 / 1e6 / taken.seconds;
@@ -137,7 +137,7 @@ mod tests {
             ],
             "storage": { "bytes_read": 2_500_000_000_u64, "bytes_written": 0, "limit": "storage" },
         });
-        let taken = Taken { seconds: 3.7, peak_bytes: Some(130 * MIB), report };
+        let taken = JobCost { seconds: 3.7, peak_bytes: Some(130 * MIB), report };
         let cells = |scale| row(&JOBS[0], scale, 128 * MIB, &taken);
         let expected = ["wcc", "128 MiB", "fold", "2", "130", "3.70", "3.00", "0.70", "2.50"];
         assert_eq!(cells(22)[..9], expected);

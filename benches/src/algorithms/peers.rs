@@ -46,8 +46,8 @@ impl Peers {
         let mut command = Command::new(python);
         let listed = command.args([SCRIPT, "list"]).output();
         let listed = listed.with_context(|| format!("starting {}", python.display()))?;
-        let said = String::from_utf8_lossy(&listed.stderr);
-        ensure!(listed.status.success(), "{SCRIPT} list: {}: {said}", listed.status);
+        let stderr = String::from_utf8_lossy(&listed.stderr);
+        ensure!(listed.status.success(), "{SCRIPT} list: {}: {stderr}", listed.status);
         let all = listed_in(&listed.stdout)?;
         for Peer { name, missing, .. } in &all {
             if let Some(missing) = missing {

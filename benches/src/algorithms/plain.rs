@@ -7,13 +7,13 @@ use anyhow::{Context, Result, bail};
 use bytemuck::{Pod, Zeroable};
 use clap::Args;
 
-use super::outcome::Said;
+use super::outcome::ContenderLine;
 use super::summary::Summary;
 use crate::baselines::plain::{self, Adjacency, RowEnds};
 use crate::inputs;
 use crate::system::Usage;
 
-/// One child.
+/// Arguments of one child process.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[arg(long)]
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
 
 /// Runs it and prints what it took.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let said = measure(arguments)?;
-    println!("{}", serde_json::to_string(&said)?);
+    let line = measure(arguments)?;
+    println!("{}", serde_json::to_string(&line)?);
     Ok(())
 }
 
@@ -92,7 +92,7 @@ fn clocked<G, A>(
     load: impl FnOnce(&Edges) -> G,
     run: impl FnOnce(&Edges, &G) -> A,
     sum_up: impl FnOnce(&Edges, A) -> Summary,
-) -> Result<Said> {
+) -> Result<ContenderLine> {
     let begun = Instant::now();
     let edges = Edges::read(input)?;
     let graph = load(&edges);
@@ -101,16 +101,16 @@ fn clocked<G, A>(
     let run_s = begun.elapsed().as_secs_f64() - load_s;
     let peak_bytes = Usage::now().peak_bytes as f64;
     let summary = sum_up(&edges, answer);
-    Ok(Said { load_s, run_s, peak_bytes, rule: None, summary })
+    Ok(ContenderLine { load_s, run_s, peak_bytes, rule: None, summary })
 }
 
-fn measure(arguments: &Arguments) -> Result<Said> {
+fn measure(arguments: &Arguments) -> Result<ContenderLine> {
     let Arguments { source, iterations, ref input, .. } = *arguments;
     let rows = |way| move |edges: &Edges| edges.rows(way);
     let nothing = |_: &Edges| ();
     let groups = |edges: &Edges, labels| Summary::groups(edges.of_vertices(labels).map(u64::from));
     let numbers = |edges: &Edges, values| Summary::numbers(edges.of_vertices(values));
-    let mut said = match &*arguments.algorithm {
+    let mut line = match &*arguments.algorithm {
         "wcc" => clocked(
             input,
             nothing,
@@ -182,8 +182,8 @@ fn measure(arguments: &Arguments) -> Result<Said> {
         ),
         other => bail!("there is no plain loop for {other}"),
     }?;
-    said.rule = (arguments.algorithm == "mis").then(|| "another set, by ids".to_owned());
-    Ok(said)
+    line.rule = (arguments.algorithm == "mis").then(|| "another set, by ids".to_owned());
+    Ok(line)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use welter_algorithms::Float;
 
 use super::csr::{Csr, Ranking};
 
-/// One iteration of PageRank.
+/// Runs one iteration of PageRank.
 pub(crate) fn iterate<F: Float>(graph: &Csr, ranking: &mut Ranking<F>) {
     let Ranking { base, damping, ranks, signals, shares, .. } = ranking;
     let (rows, signals) = (graph.rows(), &mut signals[..]);

@@ -18,7 +18,7 @@ pub(crate) fn pull<F: Float>(graph: &Csr, signals: &[F], sums: &mut [F], pool: &
     each(graph, signals, sums, pool, |sum| sum);
 }
 
-/// One iteration of PageRank.
+/// Runs one iteration of PageRank.
 pub(crate) fn iterate<F: Float>(graph: &Csr, ranking: &mut Ranking<F>, pool: &ThreadPool) {
     let Ranking { base, damping, ranks, signals, shares, .. } = ranking;
     let (base, damping) = (*base, *damping);

@@ -8,6 +8,7 @@
 //! which needs Debian's packages `nbdkit` and `libnbd-bin`.
 
 mod bucket;
+mod disks;
 mod figures;
 #[path = "../../../crates/transport/benches/links/namespaces.rs"]
 mod namespaces;

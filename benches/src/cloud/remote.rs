@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::disks::{Disk, Local, call, limit_requests};
 use super::namespaces::{ADDRESSES, Cable};
-use super::storage::{Disk, Local, call, limit_requests};
 use crate::outofcore::group::Limits;
 
 /// Programs, and the packages of Debian that have them.
@@ -194,15 +194,15 @@ struct Served(Child);
 impl Served {
     /// Starts a program, and waits until it has written its file `ready`.
     fn start(command: &mut Command, ready: &Path) -> Result<Self> {
-        let said = ready.with_extension("log");
-        let log = File::create(&said).with_context(|| said.display().to_string())?;
+        let log_path = ready.with_extension("log");
+        let log = File::create(&log_path).with_context(|| log_path.display().to_string())?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mut program = Self(command.spawn().with_context(|| format!("starting {command:?}"))?);
         let started = Instant::now();
         while !ready.exists() {
             if let Some(status) = program.0.try_wait()? {
-                let said = fs::read_to_string(&said).unwrap_or_default();
-                bail!("{command:?}: {status}: {said}");
+                let printed = fs::read_to_string(&log_path).unwrap_or_default();
+                bail!("{command:?}: {status}: {printed}");
             }
             ensure!(started.elapsed() < READY, "{command:?}: not ready after {READY:?}");
             sleep(Duration::from_millis(10));

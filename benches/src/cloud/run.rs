@@ -61,7 +61,7 @@ pub(crate) const AS_WELTER: &[&str] = &["--edge-memory", "0"];
 
 /// Time of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct RunTime {
     pub(crate) seconds: f64,
 }
 
@@ -117,11 +117,11 @@ pub(crate) fn probe(volumes: &Volumes) -> Result<Bandwidths> {
     command.args(["probe", "-q", "--together", "--json", "-"]).args(PROBE);
     command.args(volumes.folders());
     let ended = volumes.confine(command).output().context("starting the command")?;
-    let said = String::from_utf8_lossy(&ended.stderr);
-    ensure!(ended.status.success(), "welter probe: {}: {said}", ended.status);
-    let said: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    ensure!(ended.status.success(), "welter probe: {}: {stderr}", ended.status);
+    let printed: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
     let of = |what: &str| {
-        let rates = said.pointer(&format!("/targets/0/{what}")).and_then(Value::as_array);
+        let rates = printed.pointer(&format!("/targets/0/{what}")).and_then(Value::as_array);
         let alone = rates.into_iter().flatten().filter(|rate| rate["depth"] == 1);
         let rate =
             |it: &Value| Some((it["request_bytes"].as_u64()?, it["bytes_per_second"].as_f64()?));
@@ -149,7 +149,7 @@ impl Graph {
     }
 
     /// Runs a job on volumes, with these options.
-    pub(crate) fn run(&self, job: Job, volumes: &Volumes, options: &[&str]) -> Result<Taken> {
+    pub(crate) fn run(&self, job: Job, volumes: &Volumes, options: &[&str]) -> Result<RunTime> {
         let [output, report] = ["answer.npy", "report.json"].map(|name| self.folder.join(name));
         let mut command = Command::new(program()?);
         command.arg("run").args(job.arguments).arg(&self.input).args(["-q", "--undirected"]);
@@ -162,8 +162,8 @@ impl Graph {
         let started = Instant::now();
         let ended = confined.stderr(Stdio::piped()).output().context("starting the command")?;
         let seconds = started.elapsed().as_secs_f64();
-        let said = String::from_utf8_lossy(&ended.stderr);
-        ensure!(ended.status.success(), "{confined:?}: {}: {said}", ended.status);
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        ensure!(ended.status.success(), "{confined:?}: {}: {stderr}", ended.status);
         let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
         let report: Value = serde_json::from_slice(&text).context("the report of the command")?;
         let bytes = |name: &str| report["storage"][name].as_f64().unwrap_or(0.0) / 1e6;
@@ -172,7 +172,7 @@ impl Graph {
             "  {} {options:?}: {seconds:.1} s, {read:.0} MB read, {written:.0} written",
             job.name
         );
-        Ok(Taken { seconds })
+        Ok(RunTime { seconds })
     }
 
     /// Keeps the graph in a directory.
@@ -235,7 +235,7 @@ impl Graph {
 
 fn must(command: &mut Command) -> Result<()> {
     let ended = command.stderr(Stdio::piped()).output().context("starting the command")?;
-    let said = String::from_utf8_lossy(&ended.stderr);
-    ensure!(ended.status.success(), "{command:?}: {}: {said}", ended.status);
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    ensure!(ended.status.success(), "{command:?}: {}: {stderr}", ended.status);
     Ok(())
 }

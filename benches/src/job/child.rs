@@ -34,7 +34,7 @@ pub(crate) enum Engine {
     Graph,
 }
 
-/// One child.
+/// Arguments of one child process.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[arg(long, value_enum)]
@@ -131,10 +131,14 @@ mod peer {
 
     use std::fs::File;
     use std::io::Write;
+    use std::path::Path;
+    use std::time::Instant;
 
-    use super::{Context, ITERATIONS, Instant, Path, Result};
+    use anyhow::{Context, Result};
+
     use crate::baselines::graph_crate::Peer;
     use crate::engine::DAMPING;
+    use crate::job::child::ITERATIONS;
 
     pub(super) fn job(input: &Path, output: &Path) -> Result<Vec<(String, f64)>> {
         let start = Instant::now();

@@ -19,26 +19,26 @@ const DOES_NOT_FIT: i32 = 78;
 /// Job that is run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
-    /// As the table shows it.
+    /// Name in the table.
     pub(crate) name: &'static str,
     /// Algorithm and options.
     pub(crate) arguments: &'static [&'static str],
     /// Whether each iteration meets all edges.
     pub(crate) meets_all: bool,
-    /// Whether it begins somewhere.
+    /// Whether the job begins at a vertex.
     pub(crate) searches: bool,
-    /// Whether it reads weights.
+    /// Whether the job reads weights.
     pub(crate) weighs: bool,
 }
 
-/// How it is run.
+/// Setup of a job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way<'a> {
+pub(crate) struct JobSetup<'a> {
     /// Input: a file or a generator.
     pub(crate) input: &'a str,
-    /// Where searches begin.
+    /// Vertex at which searches begin.
     pub(crate) source: u32,
-    /// Where temporary files and the result go.
+    /// Folder of temporary files and of the result.
     pub(crate) folder: &'a Path,
     /// Budget; none means all the memory there is, and no group.
     pub(crate) budget_bytes: Option<u64>,
@@ -52,7 +52,7 @@ pub(crate) struct Way<'a> {
 
 /// How a run ended that did not end well.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Ended {
+pub(crate) enum JobOutcome {
     /// It took longer than it may.
     #[error("it took longer than {0} s")]
     TooLong(u64),
@@ -63,7 +63,7 @@ pub(crate) enum Ended {
 
 /// Times and memory of a job.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct JobCost {
     /// From the start of the process to its end.
     pub(crate) seconds: f64,
     /// The most memory that the group had at any time.
@@ -72,7 +72,7 @@ pub(crate) struct Taken {
     pub(crate) report: Value,
 }
 
-impl Taken {
+impl JobCost {
     fn number(&self, path: &str) -> f64 {
         self.report.pointer(path).and_then(Value::as_f64).unwrap_or(0.0)
     }
@@ -143,7 +143,7 @@ impl Taken {
 }
 
 /// Runs it, with the result in `output`.
-pub(crate) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
+pub(crate) fn run(job: Job, way: JobSetup<'_>, output: &Path) -> Result<JobCost> {
     let report = output.with_extension("json");
     let mut command = match way.seconds_most {
         Some(most) => ended_after(most, &program()?),
@@ -171,19 +171,19 @@ pub(crate) fn run(job: Job, way: Way<'_>, output: &Path) -> Result<Taken> {
     let started = Instant::now();
     let ended = confined.stderr(Stdio::piped()).output().context("starting the command")?;
     let seconds = started.elapsed().as_secs_f64();
-    let said = String::from_utf8_lossy(&ended.stderr);
+    let stderr = String::from_utf8_lossy(&ended.stderr);
     if let Some(most) = way.seconds_most.filter(|&most| seconds >= most as f64) {
-        return Err(Error::new(Ended::TooLong(most)));
+        return Err(Error::new(JobOutcome::TooLong(most)));
     }
     if ended.status.code() == Some(DOES_NOT_FIT) {
-        return Err(Error::new(Ended::DoesNotFit(said.trim().to_owned())));
+        return Err(Error::new(JobOutcome::DoesNotFit(stderr.trim().to_owned())));
     }
-    ensure!(ended.status.success(), "{} {way:?}: {}: {said}", job.name, ended.status);
+    ensure!(ended.status.success(), "{} {way:?}: {}: {stderr}", job.name, ended.status);
     let text = std::fs::read(&report).with_context(|| report.display().to_string())?;
     let _ = std::fs::remove_file(&report);
     let peak_bytes = limits.map(|limits| limits.peak_bytes()).transpose()?;
     let report = serde_json::from_slice(&text).context("the report of the command")?;
-    Ok(Taken { seconds, peak_bytes, report })
+    Ok(JobCost { seconds, peak_bytes, report })
 }
 
 /// A program that is ended after `seconds` seconds, by `timeout` of the coreutils.

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::Settings;
 use crate::inputs::{Kind, Shape};
 use crate::report::{Table, digits, ratio};
-use job::{BEYOND_BYTES, Job, Taken, Way};
+use job::{BEYOND_BYTES, Job, JobCost, JobSetup};
 
 const MIB: u64 = 1 << 20;
 
@@ -92,8 +92,9 @@ impl Device {
         command.args(["probe", "--json", "-", "-q"]).arg(folder);
         let ended = command.output().context("starting the command")?;
         ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-        let said: Value = serde_json::from_slice(&ended.stdout).context("what the probe said")?;
-        let rate = |path: &str| said.pointer(path).and_then(Value::as_f64);
+        let printed: Value =
+            serde_json::from_slice(&ended.stdout).context("what the probe said")?;
+        let rate = |path: &str| printed.pointer(path).and_then(Value::as_f64);
         let read = rate("/targets/0/best_read/bytes_per_second").context("no rate of reading")?;
         let write = rate("/targets/0/best_write/bytes_per_second").context("no rate of writing")?;
         Ok(Self { read, write })
@@ -109,7 +110,7 @@ fn budgets(scale: u32) -> &'static [u64] {
     }
 }
 
-/// One graph.
+/// Bench of one graph.
 struct Bench<'a> {
     shape: Shape,
     device: &'a Device,
@@ -153,7 +154,7 @@ impl<'a> Bench<'a> {
         budget_bytes: Option<u64>,
         rate: Option<u64>,
         extra: &[&str],
-    ) -> Result<(Taken, PathBuf)> {
+    ) -> Result<(JobCost, PathBuf)> {
         let mut words = vec![format!("{}: {}", self.shape, job.name)];
         words.extend(budget_bytes.map(|bytes| format!("{} MiB", bytes / MIB)));
         words.extend(rate.map(|rate| format!("{} MB/s", rate / 1_000_000)));
@@ -161,7 +162,7 @@ impl<'a> Bench<'a> {
         let folder = &*self.folder;
         let input = &self.input(job)?;
         let source = self.source;
-        let way = Way { input, source, folder, budget_bytes, rate, extra, seconds_most: None };
+        let way = JobSetup { input, source, folder, budget_bytes, rate, extra, seconds_most: None };
         let output = self.folder.join(if budget_bytes.is_some() { "got.npy" } else { "free.npy" });
         Ok((job::run(job, way, &output)?, output))
     }
@@ -269,8 +270,8 @@ impl<'a> Bench<'a> {
 fn row(
     job: Job,
     budget: &str,
-    taken: &Taken,
-    free: Option<&Taken>,
+    taken: &JobCost,
+    free: Option<&JobCost>,
     cost: Option<f64>,
 ) -> Vec<String> {
     let (read, written) = taken.moved();
@@ -300,7 +301,7 @@ pub(crate) fn first_source(raw: &Path) -> Result<u32> {
 }
 
 /// Compares a result with another.
-fn agree(job: Job, taken: &Taken, got: &Path, expected: &Path) -> Result<()> {
+fn agree(job: Job, taken: &JobCost, got: &Path, expected: &Path) -> Result<()> {
     let read = |path: &Path| std::fs::read(path).with_context(|| path.display().to_string());
     if read(got)? == read(expected)? {
         return Ok(());

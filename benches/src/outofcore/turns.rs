@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, ensure};
 use welter_store::io::{IoOptions, Pages, Place, Queue, Volume};
 
-use super::job::{self, Taken, Way};
+use super::job::{self, JobCost, JobSetup};
 use super::{Bench, MIB, RANKS, budgets};
 use crate::measure::median;
 use crate::report::{Table, digits};
@@ -65,7 +65,7 @@ impl Bench<'_> {
                 (device_alone(&edges)?, memory, stored)
             };
             let speed =
-                |taken: &Taken| taken.edges() * taken.iterations() / taken.iterating() / 1e9;
+                |taken: &JobCost| taken.edges() * taken.iterations() / taken.iterating() / 1e9;
             let (read, _) = stored.moved();
             let bytes_per_edge = read / stored.iterations() / stored.edges();
             let most = (device / bytes_per_edge / 1e9).min(speed(&memory));
@@ -95,11 +95,11 @@ impl Bench<'_> {
         Ok(table)
     }
 
-    fn ranks(&self, kept: &Path, budget_bytes: Option<u64>, extra: &[&str]) -> Result<Taken> {
+    fn ranks(&self, kept: &Path, budget_bytes: Option<u64>, extra: &[&str]) -> Result<JobCost> {
         let input = &kept.display().to_string();
         let (source, folder) = (self.source, &*self.folder);
         let way =
-            Way { input, source, folder, budget_bytes, rate: None, extra, seconds_most: None };
+            JobSetup { input, source, folder, budget_bytes, rate: None, extra, seconds_most: None };
         let output = self.folder.join("turn.npy");
         let taken = job::run(RANKS, way, &output)?;
         fs::remove_file(&output).context("removing an answer")?;

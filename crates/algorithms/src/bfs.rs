@@ -97,7 +97,7 @@ impl Sources {
         Self(sources)
     }
 
-    /// All of them, ascending.
+    /// Numbers of all sources, ascending.
     pub(crate) fn slots(&self) -> &[u64] {
         &self.0
     }
@@ -124,7 +124,7 @@ impl Bfs {
 pub struct Depth(u32);
 
 impl Depth {
-    /// This depth, or [`UNREACHED`].
+    /// Value of a depth, which may be [`UNREACHED`].
     pub(crate) fn of(depth: u32) -> Self {
         Self(depth)
     }

@@ -154,7 +154,7 @@ impl Message {
         RankedEdge { weight: NO_EDGE, ends: joins.into() }
     }
 
-    /// How it will be.
+    /// Name that the component will have.
     #[inline(always)]
     fn name(self) -> u32 {
         self.edge.ends as u32

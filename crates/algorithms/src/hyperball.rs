@@ -135,7 +135,7 @@ impl<const M: usize> Value for Ball<M> {
 pub struct Neighbourhood {
     /// Sum of the sizes of all balls, in 2^-20 of a vertex.
     size: u128,
-    /// Their radius.
+    /// Radius of the balls.
     radius: u64,
     /// Balls that grew.
     grown: u64,

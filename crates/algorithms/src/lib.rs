@@ -1,4 +1,4 @@
-//! One file an algorithm.
+//! Algorithms, one file each.
 //!
 //! An algorithm is a [`Program`](welter_model::program::Program), a
 //! [`Stream`](welter_model::stream::Stream) or another kind of program: mathematics, without I/O,

@@ -112,7 +112,7 @@ impl Branch {
     /// No edge.
     pub(crate) const NONE: Self = Self { weight: 0.0, ends: [NOBODY; 2] };
 
-    /// Its weight.
+    /// Weight of the edge.
     pub fn weight(&self) -> f64 {
         self.weight
     }

@@ -87,9 +87,9 @@ pub fn priority(seed: u64, index: u64) -> u64 {
 pub struct Decision(u64);
 
 impl Decision {
-    /// It comes before all priorities, so that it is what the neighbours hear.
+    /// Decision that comes before all priorities, so that it is what the neighbours hear.
     const JOINED: Self = Self(0);
-    /// It comes after them.
+    /// Decision that comes after all priorities.
     const LEFT: Self = Self(u64::MAX);
 }
 

@@ -96,7 +96,7 @@ impl PartialOrd for Message {
 /// Neighbours that were met, from the largest bound on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Met {
+pub struct NeighbourCounts {
     count: u32,
     index: u32,
     last: Message,
@@ -105,7 +105,7 @@ pub struct Met {
 impl Group for MultigraphCore {
     type Value = Bounded;
     type Update = Message;
-    type Accum = Met;
+    type Accum = NeighbourCounts;
     type Total = Fallen;
 
     const SELECTIVE: bool = true;
@@ -126,23 +126,23 @@ impl Group for MultigraphCore {
     }
 
     #[inline(always)]
-    fn nothing(&self) -> Met {
-        Met { count: 0, index: 0, last: Message { bound: u32::MAX, vertex: u32::MAX } }
+    fn nothing(&self) -> NeighbourCounts {
+        NeighbourCounts { count: 0, index: 0, last: Message { bound: u32::MAX, vertex: u32::MAX } }
     }
 
     /// A neighbour comes once for each of its edges, one time after the other.
     #[inline(always)]
-    fn gather(&self, met: Met, message: Message) -> Met {
+    fn gather(&self, met: NeighbourCounts, message: Message) -> NeighbourCounts {
         if message == met.last {
             return met;
         }
         let count = met.count + 1;
-        Met { count, index: met.index.max(count.min(message.bound)), last: message }
+        NeighbourCounts { count, index: met.index.max(count.min(message.bound)), last: message }
     }
 
     #[inline(always)]
-    fn unchanged(&self, value: &Bounded) -> Met {
-        Met { index: value.core, ..self.nothing() }
+    fn unchanged(&self, value: &Bounded) -> NeighbourCounts {
+        NeighbourCounts { index: value.core, ..self.nothing() }
     }
 
     /// Only one that was as large as the own bound can be missed.
@@ -152,7 +152,7 @@ impl Group for MultigraphCore {
     }
 
     #[inline(always)]
-    fn apply(&self, value: Bounded, met: Met, _: &Fallen) -> (Bounded, Fallen) {
+    fn apply(&self, value: Bounded, met: NeighbourCounts, _: &Fallen) -> (Bounded, Fallen) {
         let core = value.core.min(met.index);
         let vertices = u64::from(core < value.core);
         (Bounded { core, ..value }, Fallen { vertices, largest: core.into() })

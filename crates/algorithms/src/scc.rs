@@ -119,7 +119,7 @@ const BACK: u32 = 2;
 
 /// The vertex reaches the one of its colour.
 const REACHED: u32 = 0;
-/// It may not.
+/// The vertex may not reach the one of its colour.
 const OTHER: u32 = 1;
 
 /// An odd number near the golden ratio of 2^32: its multiples are spread evenly, and a few ones in

@@ -6,7 +6,7 @@
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Next, Total};
 
-/// Where a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Round {

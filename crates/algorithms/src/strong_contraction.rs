@@ -64,9 +64,9 @@ const ROUND: u64 = 8;
 
 /// In a message: an edge of its part enters the vertex.
 const ENTERS: u32 = 1;
-/// An edge of its part leaves it.
+/// In a message: an edge of its part leaves the vertex.
 const LEAVES: u32 = 2;
-/// It reaches its label.
+/// In a message: the vertex reaches its label.
 const REACHES: u32 = 4;
 
 /// The program.
@@ -100,7 +100,7 @@ pub struct Message {
     marks: u32,
 }
 
-/// Where a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Round {

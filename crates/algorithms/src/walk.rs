@@ -187,21 +187,21 @@ fn shares(mut proportions: Vec<f64>) -> Option<Arc<[f64]>> {
 /// how often the walk jumps to it, and what it gets of the rank of sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Place {
+pub struct WalkState {
     rank: f64,
     share: f64,
     jump: f64,
     exit: f64,
 }
 
-impl Value for Place {
+impl Value for WalkState {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
         vec![("rank", ColumnData::F64(values.iter().map(|place| place.rank).collect()))]
     }
 }
 
 impl Program for Walk {
-    type Value = Place;
+    type Value = WalkState;
     type Signal = f64;
     type Update = f64;
     type Accum = f64;
@@ -210,22 +210,22 @@ impl Program for Walk {
     const WEIGHTED: bool = true;
     const WIDE: bool = true;
 
-    fn init(&self, vertex: Vertex) -> Applied<Place, RankTotal> {
-        let said = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);
+    fn init(&self, vertex: Vertex) -> Applied<WalkState, RankTotal> {
+        let element = |all: &Option<Arc<[f64]>>| all.as_ref().map(|all| all[vertex.index as usize]);
         let even = 1.0 / self.vertices;
-        let rank = said(&self.starts).unwrap_or(even);
-        let jump = said(&self.jumps).unwrap_or(even);
-        let exit = said(&self.exits).unwrap_or(jump);
-        let weight = said(&self.weights).unwrap_or(vertex.out_degree as f64);
+        let rank = element(&self.starts).unwrap_or(even);
+        let jump = element(&self.jumps).unwrap_or(even);
+        let exit = element(&self.exits).unwrap_or(jump);
+        let weight = element(&self.weights).unwrap_or(vertex.out_degree as f64);
         let share = if weight > 0.0 { 1.0 / weight } else { 0.0 };
         let sinks = if share > 0.0 { 0.0 } else { rank };
         // The first iteration is never the last for want of change.
         let total = RankTotal { sinks, change: f64::INFINITY };
-        Applied::active(Place { rank, share, jump, exit }, total)
+        Applied::active(WalkState { rank, share, jump, exit }, total)
     }
 
     #[inline(always)]
-    fn signal(&self, place: &Place) -> f64 {
+    fn signal(&self, place: &WalkState) -> f64 {
         place.rank * place.share
     }
 
@@ -249,10 +249,10 @@ impl Program for Walk {
         left + right
     }
 
-    fn apply(&self, old: Place, accum: f64, last: &RankTotal) -> Applied<Place, RankTotal> {
+    fn apply(&self, old: WalkState, accum: f64, last: &RankTotal) -> Applied<WalkState, RankTotal> {
         let sinks = if self.keeps_sinks { self.damping * last.sinks } else { 0.0 };
         let rank = (1.0 - self.damping) * old.jump + sinks * old.exit + self.damping * accum;
-        let value = Place { rank, ..old };
+        let value = WalkState { rank, ..old };
         let sinks = if old.share > 0.0 { 0.0 } else { rank };
         let total = RankTotal { sinks, change: (rank - old.rank).abs() };
         Applied { value, total, active: true }

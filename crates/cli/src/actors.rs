@@ -16,9 +16,9 @@ use welter_progress::FailureKind;
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
 use crate::argv;
-use crate::cluster::Found;
+use crate::cluster::ClusterOutcome;
 use crate::cluster_options::unfit;
-use crate::computers::{Ends, verdict};
+use crate::computers::{RunHooks, verdict};
 use crate::failure::Failure;
 use crate::hosted::Hosted;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
     address: Option<&str>,
-    ends: Ends,
+    ends: RunHooks,
 ) -> Result<(), Failure> {
     let cluster = &args.cluster;
     let unused = [
@@ -46,7 +46,7 @@ pub(crate) fn run(
         ("--credentials", cluster.credentials.is_some()),
         ("--insecure-trusted-network", cluster.insecure_trusted_network),
     ];
-    if let Some((option, _)) = unused.iter().find(|(_, is_said)| *is_said) {
+    if let Some((option, _)) = unused.iter().find(|(_, is_stated)| *is_stated) {
         let what = format!("{option}: a run on Ray makes a key for its machines, and ranks");
         return Err(Failure::usage(what).hint("leave it out"));
     }
@@ -60,7 +60,8 @@ pub(crate) fn run(
     let hosted = Hosted { algorithm, args, source: &source, words: &words };
     let mut peers: Option<Peers> = None;
     let found = hosted.run(&session, (&seating, |at| starter.begin(&at.to_string())), &mut peers);
-    let done = found.and_then(|found: Found| (ends.show)(algorithm, args, session, &found));
+    let done =
+        found.and_then(|found: ClusterOutcome| (ends.show)(algorithm, args, session, &found));
     if let Some(peers) = peers {
         peers.end(&verdict(&done));
     }
@@ -82,7 +83,7 @@ fn of_machines(all: &[String]) -> Vec<String> {
     let word = |(at, word): (usize, &String)| match word.as_str() {
         _ if at >= options => word.clone(),
         _ if follows(at) => "env".to_owned(),
-        said if said.starts_with("--cluster=") => "--cluster=env".to_owned(),
+        stated if stated.starts_with("--cluster=") => "--cluster=env".to_owned(),
         _ => word.clone(),
     };
     all.iter().enumerate().map(word).collect()

@@ -41,7 +41,7 @@ struct Job {
     version: u32,
     /// The words of the command, without its name.
     arguments: Vec<String>,
-    /// Where it was said.
+    /// Directory in which the command was given.
     directory: PathBuf,
     algorithm: String,
     /// Parameters of the algorithm, with their defaults filled in: JSON as text, because numbers
@@ -292,7 +292,7 @@ pub(crate) fn laid_out(checkpoints: &Checkpoints, plan: &Plan) -> Result<(), Fai
 }
 
 /// A run that was begun before: what it was told, and the checkpoints that it continues from.
-pub(crate) struct Begun {
+pub(crate) struct ResumedRun {
     pub(crate) algorithm: Box<dyn Algorithm>,
     pub(crate) options: RunOptions,
     pub(crate) checkpoints: Checkpoints,
@@ -304,7 +304,7 @@ pub(crate) fn reopened(
     directory: &Path,
     there: impl FnOnce(&Path) -> Result<(), Failure>,
     put: impl FnOnce(&mut RunOptions),
-) -> Result<Begun, Failure> {
+) -> Result<ResumedRun, Failure> {
     let name = directory.display().to_string();
     let opened = match elsewhere::of(directory)? {
         Some(remote) => Checkpoints::open_elsewhere(&elsewhere::trimmed(directory), &remote),
@@ -317,12 +317,13 @@ pub(crate) fn reopened(
         }
         error => error.into(),
     })?;
-    let Told { algorithm, options, .. } = told(&checkpoints.job(), &name, there, put)?;
-    Ok(Begun { algorithm, options, checkpoints })
+    let job = checkpoints.job();
+    let RunDescription { algorithm, options, .. } = run_description(&job, &name, there, put)?;
+    Ok(ResumedRun { algorithm, options, checkpoints })
 }
 
 /// A run that was begun before, as it was told.
-pub(crate) struct Told {
+pub(crate) struct RunDescription {
     pub(crate) algorithm: Box<dyn Algorithm>,
     pub(crate) options: RunOptions,
     /// Words of its command, without the name.
@@ -330,12 +331,12 @@ pub(crate) struct Told {
 }
 
 /// The run of a description that lies in a directory of this name; otherwise as [`reopened`].
-pub(crate) fn told(
+pub(crate) fn run_description(
     description: &[u8],
     name: &str,
     there: impl FnOnce(&Path) -> Result<(), Failure>,
     put: impl FnOnce(&mut RunOptions),
-) -> Result<Told, Failure> {
+) -> Result<RunDescription, Failure> {
     let odd = |what: &str| {
         let what = format!("{name}: was begun by another version of welter, and {what}");
         Failure::new(FailureKind::Input, what)
@@ -358,7 +359,7 @@ pub(crate) fn told(
         Changed::Input(failure) => failure,
         Changed::Parameters => odd("its parameters mean something else now"),
     })?;
-    Ok(Told { algorithm, options, arguments: job.arguments })
+    Ok(RunDescription { algorithm, options, arguments: job.arguments })
 }
 
 enum Changed {

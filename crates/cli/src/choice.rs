@@ -7,21 +7,21 @@
 
 use clap::{Args, ValueEnum};
 
-/// Why the first way was not taken.
+/// Reason why the first method was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
-    /// It does not have the route that was forced.
+    /// The method does not have the route that was forced.
     Route,
-    /// It does not fit in memory.
+    /// The method does not fit in memory.
     Memory,
 }
 
-/// The way that was taken.
+/// The method that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MethodUsed {
-    /// Name that `--method` has for it.
+    /// Name that `--method` has for the method.
     pub(crate) name: &'static str,
-    /// Why it was.
+    /// Reason why the method was taken.
     pub(crate) why: String,
 }
 

@@ -28,7 +28,9 @@ use welter_protocol::ids::Bytes;
 use welter_worker::{Input, Partitioning};
 
 use crate::algorithms::algorithm::Algorithm;
-use crate::algorithms::on_cluster::{ClusterGraph, ClusterProgram, Decoder, Finding, Made};
+use crate::algorithms::on_cluster::{
+    ClusterGraph, ClusterProgram, Decoder, Finding, MachinesOutcome,
+};
 use crate::args::{Cluster, ResourceArgs, RouteArg, RunOptions, Seat};
 use crate::argv;
 use crate::cluster_options::{bias, copies, route, sending, threads, unfit};
@@ -52,7 +54,7 @@ const GRAPH: u64 = 1;
 const VERTICES_MAX: u64 = 1 << 31;
 
 /// Result of a run.
-pub(crate) struct Found {
+pub(crate) struct ClusterOutcome {
     /// The result of every vertex.
     pub(crate) table: Table<Box<dyn Columns>>,
     /// Words about it.
@@ -71,7 +73,7 @@ pub(crate) struct Found {
 
 /// Place of this process in a cluster.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct ProcessRole {
     /// Rank of its machine, if it is one.
     pub(crate) rank: Option<usize>,
     /// Whether it writes the result, with the ids of the vertices.
@@ -114,7 +116,7 @@ impl Job {
         algorithm: &dyn Algorithm,
         args: &RunOptions,
         (source, machines): (&Source, usize),
-        (place, session): (Place, &Session),
+        (place, session): (ProcessRole, &Session),
     ) -> Result<Self, Failure> {
         let threads = threads(args, place.rank, machines);
         let mut options = args.input.options(algorithm.weights(), threads);
@@ -270,14 +272,14 @@ impl Job {
     pub(crate) fn found(
         self,
         (finished, looked): (Finished, Option<Looked>),
-    ) -> Result<Found, Failure> {
+    ) -> Result<ClusterOutcome, Failure> {
         let mut columns: Box<dyn Columns> = Box::new(Vec::<Column>::new());
         let written = looked.as_ref().map(|looked| (looked.rows, looked.parts));
         let finding = if let Some(looked) = looked {
             looked.finding
         } else {
             columns = self.decoder().columns(&finished.vertices());
-            self.said_of(&columns, &finished.decided)?
+            self.finding_of(&columns, &finished.decided)?
         };
         let Self { count, named, program, settings, messages, mut notes, .. } = self;
         notes.extend(restarts(&finished));
@@ -288,7 +290,7 @@ impl Job {
             }
             _ => columns,
         };
-        Ok(Found {
+        Ok(ClusterOutcome {
             table: Table { vertices: named, columns },
             finding,
             edges: count,
@@ -347,8 +349,8 @@ impl Parted for Job {
         Table { vertices: self.named.slice(first as usize..(first + count) as usize), columns }
     }
 
-    fn said_of(&self, columns: &dyn Columns, decided: &[Bytes]) -> Result<Finding, Failure> {
-        let made = Made { columns, vertices: self.vertices, decided };
+    fn finding_of(&self, columns: &dyn Columns, decided: &[Bytes]) -> Result<Finding, Failure> {
+        let made = MachinesOutcome { columns, vertices: self.vertices, decided };
         let finding = (self.program.finding)(&made)?;
         if self.is_checked {
             finite::check(columns, &self.named, self.program.top)?;
@@ -375,7 +377,7 @@ fn settings(
 
 /// Whether a process writes, and vertices of the result that it has in memory then: of results in
 /// parts one chunk at a time.
-fn writing(place: Place, is_parted: bool, settings: &Settings) -> (bool, Option<u64>) {
+fn writing(place: ProcessRole, is_parted: bool, settings: &Settings) -> (bool, Option<u64>) {
     let all = settings.vertices;
     let held = if is_parted { settings.chunk_vertices.min(all) } else { all };
     let writes = place.writes || is_parted;
@@ -422,11 +424,11 @@ pub(crate) fn run(
     args: &RunOptions,
     (source, machines, directory): (&Source, usize, &Path),
     session: &Session,
-) -> Result<Found, Failure> {
+) -> Result<ClusterOutcome, Failure> {
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = Place { rank: None, writes: true };
+    let place = ProcessRole { rank: None, writes: true };
     let job = Job::of(algorithm, args, (source, machines), (place, session))?;
     let mut host = Processes::new(machines, directory, Box::new(machine));
     let (live, metrics) = metrics::watch(&args.cluster)?;
@@ -467,7 +469,7 @@ pub(crate) fn be(
     let resources = ResourceArgs { memory: Some(budget), ..resources };
     let session = Session::within(resources, &Progress::new())?;
     let source = Source::of(&args.input)?;
-    let place = Place { rank: Some(seat.rank), writes: false };
+    let place = ProcessRole { rank: Some(seat.rank), writes: false };
     let job = Job::of(algorithm, args, (&source, machines), (place, &session))?;
     let (run, cut) = job.run()?;
     let task = job.task(cut, (seat.rank, machines))?;

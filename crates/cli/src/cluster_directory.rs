@@ -66,8 +66,8 @@ fn rank_of(directory: &Path) -> Option<usize> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let rank = |it: fs::DirEntry| it.file_name().to_str()?.strip_prefix(RANK)?.parse().ok();
     let ranks: Vec<usize> = names.filter_map(rank).collect();
-    let said = environment::rank().filter(|rank| ranks.contains(rank));
-    said.or_else(|| ranks.first().copied().filter(|_| ranks.len() == 1))
+    let stated = environment::rank().filter(|rank| ranks.contains(rank));
+    stated.or_else(|| ranks.first().copied().filter(|_| ranks.len() == 1))
 }
 
 /// Description of a run, with the rank of this machine, of several computers.
@@ -124,8 +124,8 @@ impl Directory {
         let path = all.join(rank_name(rank));
         let machine = path.join(MACHINE);
         // One that died while others go on is started again by the command of the run.
-        let told = (rank > 0, described(args, algorithm, source)?);
-        Self::keep([&path, all], &[machine], told).map(Some)
+        let description = (rank > 0, described(args, algorithm, source)?);
+        Self::keep([&path, all], &[machine], description).map(Some)
     }
 
     /// Keeps a run in the first path, which is resumed by the second one, and may go on there with
@@ -171,7 +171,7 @@ impl Directory {
         Ok(Self { named: path.clone(), path, kept: None })
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

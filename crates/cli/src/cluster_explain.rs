@@ -2,7 +2,7 @@
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{CheckpointArgs, Cluster, ClusterArgs, ExplainOptions, RunOptions, TableArgs};
-use crate::cluster::{Job, Place};
+use crate::cluster::{Job, ProcessRole};
 use crate::cluster_options::{check, otherwise, unfit};
 use crate::computers::machines_of;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(crate) fn explain(
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = Place { rank: None, writes: true };
+    let place = ProcessRole { rank: None, writes: true };
     let job = Job::of(algorithm, &run, (&source, machines), (place, &session))?;
     let entry = algorithm.entry();
     let plan = match &job.plan {

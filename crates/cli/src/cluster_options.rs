@@ -24,7 +24,7 @@ const SUB_RANGES_MAX: usize = 16;
 /// Refuses options that a cluster does not know yet.
 pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), Failure> {
     let (resources, checkpoint) = (&args.resources, &args.checkpoint);
-    let said = [
+    let options = [
         ("--checkpoint-every", checkpoint.checkpoint_every.is_some()),
         ("--checkpoint-disk", !checkpoint.checkpoint_disks.is_empty()),
         ("--threads", resources.threads.is_some()),
@@ -42,7 +42,7 @@ pub(crate) fn check(algorithm: &dyn Algorithm, args: &RunOptions) -> Result<(), 
         ("--frontier", algorithm.frontier() != FrontierMode::Auto),
         ("--index", algorithm.index() != IndexMode::Auto),
     ];
-    if let Some((option, _)) = said.iter().find(|(_, is_said)| *is_said) {
+    if let Some((option, _)) = options.iter().find(|(_, is_stated)| *is_stated) {
         return Err(refused(option));
     }
     if algorithm.tables().iter().chain(args.input.vertex_tables()).any(|name| name == "-") {

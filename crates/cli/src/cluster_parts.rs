@@ -19,7 +19,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
 use welter_cluster::host::{self, Finished};
-use welter_cluster::{ClusterError, Host, Live, PartPlace, PartWriter, Taken, Unwritten, Written};
+use welter_cluster::{
+    ClusterError, Host, Live, PartPlace, PartWriter, ResultPlace, Unwritten, Written,
+};
 use welter_model::edges::StreamError;
 use welter_model::table::{Column, Columns, Table, VertexColumn};
 use welter_objects::Location;
@@ -62,7 +64,7 @@ pub(crate) trait Parted: Sync {
     fn rows(&self, offset_bytes: u64, vertices: &[u8]) -> Table<Box<dyn Columns>>;
 
     /// Words about a result, which is looked at.
-    fn said_of(&self, columns: &dyn Columns, decided: &[Bytes]) -> Result<Finding, Failure>;
+    fn finding_of(&self, columns: &dyn Columns, decided: &[Bytes]) -> Result<Finding, Failure>;
 }
 
 /// Words about a result that machines write, and its size.
@@ -125,7 +127,7 @@ impl PartsAt {
         Ok(write_file(&self.path.join(DONE), text.as_bytes())?)
     }
 
-    /// Its path.
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -263,7 +265,7 @@ impl Columns for Fetched<'_, '_> {
 /// Looks at a result that is written and has no name yet.
 fn look(job: &dyn Parted, written: &Written<'_>) -> Result<Looked, Failure> {
     let fetched = Fetched::new(written, job.decoder());
-    let finding = job.said_of(&fetched, written.decided())?;
+    let finding = job.finding_of(&fetched, written.decided())?;
     Ok(Looked { finding, rows: fetched.rows() as u64, parts: fetched.starts.len() - 1 })
 }
 
@@ -274,7 +276,10 @@ pub(crate) fn watched(
     (progress, live): (&Progress, &Live),
 ) -> Result<(Finished, Option<Looked>), Failure> {
     if job.parts().is_none() {
-        return Ok((host::watched(host, machines, (progress, live), &mut Taken::Here)?, None));
+        return Ok((
+            host::watched(host, machines, (progress, live), &mut ResultPlace::Here)?,
+            None,
+        ));
     }
     let (mut looked, mut failed) = (None, None);
     let mut look = |written: &Written<'_>| match look(job, written) {
@@ -289,7 +294,7 @@ pub(crate) fn watched(
             Err(ClusterError::Declined { rank: 0, kind, what })
         }
     };
-    let ended = host::watched(host, machines, (progress, live), &mut Taken::Parts(&mut look));
+    let ended = host::watched(host, machines, (progress, live), &mut ResultPlace::Parts(&mut look));
     match ended {
         Ok(finished) => Ok((finished, looked)),
         Err(error @ ClusterError::Declined { rank: 0, .. }) => Err(failed.unwrap_or(error.into())),

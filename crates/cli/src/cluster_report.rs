@@ -22,9 +22,9 @@ use crate::session::Session;
 /// Machines of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Machines {
-    /// Activity of each.
+    /// Activity of each machine.
     pub(crate) activities: Vec<Activity>,
-    /// Where updates waited.
+    /// Place where updates waited.
     pub(crate) route: &'static str,
     /// Way of messages, where updates are messages.
     pub(crate) transport: Option<&'static str>,
@@ -64,7 +64,7 @@ pub(crate) struct Report<'a> {
     /// Requests of stores, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<ObjectFigures>,
-    /// Where prices were named.
+    /// Price of the run, if prices were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
 }

@@ -22,7 +22,7 @@ use welter_worker::Partitioning;
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::{Cluster, ClusterArgs, MACHINES_MAX, RunOptions};
-use crate::cluster::{Found, Job, Place};
+use crate::cluster::{ClusterOutcome, Job, ProcessRole};
 use crate::cluster_directory::Directory;
 use crate::cluster_options::unfit;
 use crate::cluster_parts::{Looked, Parts, watched};
@@ -41,11 +41,12 @@ const SUSPECT: u64 = 5_000_000_000;
 
 /// Begin and end of a run on a cluster, as the command does them.
 #[derive(Clone, Copy)]
-pub(crate) struct Ends {
+pub(crate) struct RunHooks {
     /// Promises what will be written.
     pub(crate) begin: fn(&RunOptions) -> Result<(Session, Source), Failure>,
     /// Writes or shows what was found.
-    pub(crate) show: fn(&dyn Algorithm, &RunOptions, Session, &Found) -> Result<(), Failure>,
+    pub(crate) show:
+        fn(&dyn Algorithm, &RunOptions, Session, &ClusterOutcome) -> Result<(), Failure>,
 }
 
 /// Writes a new key.
@@ -119,7 +120,7 @@ pub(crate) fn take_part(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
     cluster: &Cluster,
-    ends: Ends,
+    ends: RunHooks,
 ) -> Result<(), Failure> {
     let seating = seating(&args.cluster, cluster)?;
     if matches!(seating.trust, Trust::Network) {
@@ -182,7 +183,7 @@ fn follow(algorithm: &dyn Algorithm, args: &RunOptions, seating: &Seating) -> Re
     let session = Session::start(args.resources.of_machine())?;
     let looked = (|| {
         let source = Source::of(&args.input)?;
-        let place = Place { rank: Some(seating.rank), writes: false };
+        let place = ProcessRole { rank: Some(seating.rank), writes: false };
         let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
         let run = run_of(&job)?;
         let kept = Directory::of_rank(algorithm, args, (&source, seating.rank))?;
@@ -215,7 +216,7 @@ fn lead(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
     seating: &Seating,
-    ends: Ends,
+    ends: RunHooks,
 ) -> Result<(), Failure> {
     let mut peers = None;
     let done = led(algorithm, args, (seating, ends), &mut peers);
@@ -233,14 +234,14 @@ fn lead(
 fn led(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
-    (seating, ends): (&Seating, Ends),
-    told: &mut Option<Peers>,
+    (seating, ends): (&Seating, RunHooks),
+    recipients: &mut Option<Peers>,
 ) -> Result<(), Failure> {
     let (session, source) = (ends.begin)(args)?;
     if !source.lasts() {
         return Err(unfit("each machine reads the input, which a pipe gives once"));
     }
-    let place = Place { rank: Some(0), writes: true };
+    let place = ProcessRole { rank: Some(0), writes: true };
     let job = Job::of(algorithm, args, (&source, seating.machines), (place, &session))?;
     let (run, cut) = run_of(&job)?;
     let kept = Directory::of_rank(algorithm, args, (&source, 0))?;
@@ -269,9 +270,9 @@ fn led(
     drop(metrics);
     let Ok((peers, ended)) = hosted else { return Err(Failure::bug("a host ends")) };
     let strangers = peers.strangers();
-    *told = Some(peers);
+    *recipients = Some(peers);
     let done = ended.and_then(|ended| {
-        let mut found: Found = job.found(ended)?;
+        let mut found: ClusterOutcome = job.found(ended)?;
         found.machines.strangers = strangers;
         found.machines.trust = proof(&seating.trust);
         found.machines.is_host = true;

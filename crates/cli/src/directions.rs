@@ -10,7 +10,7 @@ use welter_model::edges::{Duplicates, Reading};
 
 /// Which ways edges are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ways {
+pub(crate) enum Directions {
     /// As the graph was stated.
     #[default]
     Stated,
@@ -22,7 +22,7 @@ pub(crate) enum Ways {
     Either,
 }
 
-impl Ways {
+impl Directions {
     /// How the edges of a graph that was stated as an undirected or a directed one are read.
     pub(crate) fn of(self, reading: Reading, stated_undirected: bool) -> Reading {
         let merges = reading.duplicates != Duplicates::Keep;
@@ -49,17 +49,17 @@ mod tests {
     #[test]
     fn merging_follows_what_was_stated() {
         let merging = Reading { duplicates: Duplicates::First, ..Reading::default() };
-        let apart = |ways: Ways, undirected| {
+        let apart = |ways: Directions, undirected| {
             let reading = ways.of(merging, undirected);
             (reading.undirected, reading.keeps_ways_apart())
         };
-        assert_eq!(apart(Ways::Stated, false), (false, false));
-        assert_eq!(apart(Ways::Both, false), (true, true));
-        assert_eq!(apart(Ways::Simple, false), (true, false));
-        assert_eq!(apart(Ways::Either, false), (false, false));
-        for ways in [Ways::Stated, Ways::Both, Ways::Simple, Ways::Either] {
+        assert_eq!(apart(Directions::Stated, false), (false, false));
+        assert_eq!(apart(Directions::Both, false), (true, true));
+        assert_eq!(apart(Directions::Simple, false), (true, false));
+        assert_eq!(apart(Directions::Either, false), (false, false));
+        for ways in [Directions::Stated, Directions::Both, Directions::Simple, Directions::Either] {
             assert_eq!(apart(ways, true), (true, false), "{ways:?}");
         }
-        assert!(!Ways::Either.of(Reading::default(), true).undirected, "nothing has to meet");
+        assert!(!Directions::Either.of(Reading::default(), true).undirected, "nothing has to meet");
     }
 }

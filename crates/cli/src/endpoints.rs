@@ -53,14 +53,14 @@ impl Slots {
 }
 
 /// The ends of all edges, as they were listed.
-pub(crate) struct Ends {
+pub(crate) struct EdgeEndpoints {
     sources: Slots,
     targets: Slots,
     /// Whether edges from a vertex to itself have none.
     without_loops: bool,
 }
 
-impl Ends {
+impl EdgeEndpoints {
     /// Of edges that are still to be read.
     pub(crate) fn new(without_loops: bool) -> Self {
         Self { sources: Slots::new(), targets: Slots::new(), without_loops }
@@ -106,7 +106,7 @@ impl Ends {
 /// A stream whose ends are marked when its parts are read, however often that is.
 pub(crate) struct BipartiteRoles {
     pub(crate) edges: Box<dyn EdgeStream>,
-    pub(crate) ends: Arc<Ends>,
+    pub(crate) ends: Arc<EdgeEndpoints>,
 }
 
 impl StreamWrapper for BipartiteRoles {
@@ -138,7 +138,7 @@ mod tests {
     fn ends_are_those_of_the_edges_that_were_read() {
         let pairs = vec![[1, 2], [1, u32::MAX], [70_000, 2], [5, 5]];
         for without_loops in [false, true] {
-            let ends = Arc::new(Ends::new(without_loops));
+            let ends = Arc::new(EdgeEndpoints::new(without_loops));
             let edges = Box::new(EdgeList::from_pairs(pairs.clone()));
             let marked = BipartiteRoles { edges, ends: Arc::clone(&ends) };
             assert!(!ends.is_source(1), "nothing was read");

@@ -71,14 +71,14 @@ fn of_codec(codec: &ExpectedCodec, traffic: Traffic) -> [String; 2] {
     ]
 }
 
-/// Both, for reports.
+/// Expected and measured figures, for reports.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Compared {
     expected: Figures,
     took: Figures,
 }
 
-/// Figures that are expected, and those that are measured.
+/// Figures of a run, expected or measured.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
     /// To bin and to sort the edges; none for graphs that are kept.

@@ -6,7 +6,7 @@ use welter_cluster::{Peers, Seating};
 
 use crate::algorithms::algorithm::Algorithm;
 use crate::args::RunOptions;
-use crate::cluster::{Found, Job, Place};
+use crate::cluster::{ClusterOutcome, Job, ProcessRole};
 use crate::cluster_parts::watched;
 use crate::computers::{number_of_run, proof, run_of};
 use crate::failure::Failure;
@@ -28,23 +28,23 @@ pub(crate) struct Hosted<'a> {
 
 impl Hosted<'_> {
     /// Waits for machines, and has the result. `listening` receives the address that they connect
-    /// to, and `told` is set when there is a thread that sends them the end.
+    /// to, and `recipients` is set when there is a thread that sends them the end.
     pub(crate) fn run(
         &self,
         session: &Session,
         (seating, listening): (&Seating, impl FnOnce(SocketAddr)),
-        told: &mut Option<Peers>,
-    ) -> Result<Found, Failure> {
+        recipients: &mut Option<Peers>,
+    ) -> Result<ClusterOutcome, Failure> {
         let &Self { algorithm, args, source, words } = self;
         let (machines, progress) = (seating.machines, &session.progress);
-        let place = Place { rank: None, writes: true };
+        let place = ProcessRole { rank: None, writes: true };
         let job = Job::of(algorithm, args, (source, machines), (place, session))?;
         let (mut run, _) = run_of(&job)?;
-        run.words = said(words, &job);
+        run.words = words_of_run(words, &job);
         let expected = Some([run.digest(), run.contents]);
         let peers = Peers::new(seating, (expected, number_of_run()), progress)?;
         listening(peers.address());
-        let peers = told.insert(peers);
+        let peers = recipients.insert(peers);
         peers.gather()?;
         let (live, metrics) = metrics::watch(&args.cluster)?;
         let ended = watched(peers, (&job, machines), (progress, &live))?;
@@ -57,6 +57,6 @@ impl Hosted<'_> {
 }
 
 /// The run in words, where all machines were given these.
-pub(crate) fn said(words: &[String], job: &Job) -> String {
+pub(crate) fn words_of_run(words: &[String], job: &Job) -> String {
     format!("{words:?} {}", job.words::<String>(&[]))
 }

@@ -19,13 +19,13 @@ use welter_model::stream_wrapper::StreamWrapper;
 use welter_model::table::{ColumnData, Columns, Id, VertexColumn};
 
 use crate::args::InfoArgs;
+use crate::directions::Directions;
 use crate::failure::{Failure, printable};
 use crate::load::Source;
 use crate::number_format::grouped;
 use crate::parts::for_parts;
 use crate::session::{GraphRequest, LoadedGraph, Origin, Session};
 use crate::stdout::print;
-use crate::ways::Ways;
 
 /// Does it.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         source: &source,
         options: options(WeightChoice::Ignore),
         reading: Reading { duplicates: Duplicates::First, ..Reading::default() },
-        ways: Ways::Stated,
+        ways: Directions::Stated,
         layout: Layout::of::<Spmv<f64>>(),
         frontier: FrontierMode::Auto,
         index: IndexMode::Auto,
@@ -99,9 +99,9 @@ fn in_degrees(columns: &dyn Columns, vertices: usize) -> Result<Degrees, Failure
 /// Self-loops that were seen.
 #[derive(Default)]
 struct Loops {
-    /// All of them.
+    /// Number of self-loops.
     count: AtomicU64,
-    /// A bit for each slot that has one, in pages of those that have some.
+    /// A bit for each slot that has a loop, in pages of those that have some.
     slots: Mutex<BTreeMap<u32, [u64; 16]>>,
 }
 

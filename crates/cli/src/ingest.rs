@@ -15,6 +15,7 @@ use welter_store::frame::Compression;
 use welter_store::io::{IoOptions, Remote};
 
 use crate::args::{GraphArgs, InputArgs, ResourceArgs, WeightArgs};
+use crate::directions::Directions;
 use crate::elsewhere;
 use crate::failure::{Failure, printable};
 use crate::interrupt;
@@ -24,7 +25,6 @@ use crate::local;
 use crate::number_format::{counted, seconds};
 use crate::session::{GraphRequest, Session};
 use crate::stdout::print;
-use crate::ways::Ways;
 
 /// Arguments of `ingest`.
 #[derive(Debug, Args)]
@@ -129,7 +129,7 @@ pub(crate) fn keep(
         source,
         options,
         reading: graph.into(),
-        ways: Ways::Stated,
+        ways: Directions::Stated,
         layout: Layout::kept(),
         weighs: true,
         frontier: FrontierMode::default(),

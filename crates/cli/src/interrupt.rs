@@ -110,7 +110,7 @@ fn leave() -> ! {
     // progress, which holds the lock on standard error.
     let resumes = RESUMES.try_lock().ok().and_then(|resumes| resumes.clone());
     let kind = if resumes.is_some() { FailureKind::Resumable } else { FailureKind::Cancelled };
-    let (told, heard) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let tell = move || {
         say::line("error: interrupted");
         for name in left {
@@ -121,10 +121,10 @@ fn leave() -> ! {
             let command = printable(&command);
             say::line(format_args!("hint: {command} resumes from the last checkpoint"));
         }
-        told.send(())
+        sender.send(())
     };
     if std::thread::Builder::new().spawn(tell).is_ok() {
-        let _ = heard.recv_timeout(MESSAGE_PATIENCE);
+        let _ = receiver.recv_timeout(MESSAGE_PATIENCE);
     }
     std::process::exit(exit_code::of(kind).into());
 }

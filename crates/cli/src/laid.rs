@@ -22,7 +22,7 @@ pub(crate) struct Laid {
     threads: usize,
 }
 
-/// Where updates wait.
+/// Place where updates wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum RouteKind {

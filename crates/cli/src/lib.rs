@@ -35,9 +35,10 @@ mod commandline;
 mod computers;
 mod contents;
 mod convert;
+mod directions;
 mod docs;
 mod elsewhere;
-mod ends;
+mod endpoints;
 mod environment;
 mod exit;
 mod exit_code;
@@ -82,7 +83,6 @@ mod session;
 mod spec;
 mod stdout;
 mod summed;
-mod ways;
 
 use std::ffi::OsString;
 

@@ -256,8 +256,8 @@ impl Graph {
 
     /// How it is read by a run that says whether edges go both ways.
     fn directed(&self, direction: DirectionArgs) -> InputArgs {
-        let said = direction.undirected || direction.directed;
-        let direction = if said { direction } else { self.input.direction };
+        let is_stated = direction.undirected || direction.directed;
+        let direction = if is_stated { direction } else { self.input.direction };
         InputArgs { direction, ..self.input.clone() }
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Loaded {
     pub(crate) ids: IdMap,
     /// Files that were read, in the order of the inputs: name and format.
     pub(crate) files: Vec<(String, String)>,
-    /// How each was read.
+    /// Summaries of how each file was read.
     pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored, where they are.
     pub(crate) bytes: Option<u64>,

@@ -21,10 +21,10 @@ const AHEAD: u32 = 1000;
 /// Lets a run say once, on standard error, that it is long. `graph_bytes`: what all edges take;
 /// `in_memory`: a budget in which none are on storage.
 pub(crate) fn note_when_long(progress: &Progress, graph_bytes: u64, in_memory: u64) {
-    let said = AtomicBool::new(false);
+    let is_printed = AtomicBool::new(false);
     progress.watch(move |phase| {
         let is_long = phase.total.is_none() && phase.bytes / GRAPHS >= graph_bytes.max(1);
-        if is_long && !said.swap(true, Ordering::Relaxed) {
+        if is_long && !is_printed.swap(true, Ordering::Relaxed) {
             say::line(note(phase, in_memory));
         }
     });

@@ -114,7 +114,7 @@ fn groups(
         _ => grouped(size.into()),
     };
     let cells = rows.iter().zip(&sizes).map(cell).collect();
-    let sizes = Shown { title: "vertices".to_owned(), cells, left: false };
+    let sizes = TextColumn { title: "vertices".to_owned(), cells, left: false };
     let groups: Vec<u64> = rows.iter().map(|row| *row as u64).collect();
     let sides = sides(title, vertices, &groups).map(of_values);
     let groups = [numbers(rows.len()), ids(title, vertices, rows)];
@@ -138,9 +138,9 @@ fn sides(title: &str, vertices: &VertexColumn, groups: &[u64]) -> Option<Column>
 }
 
 /// A column of values as text.
-fn of_values(Column { name, data }: Column) -> Shown {
+fn of_values(Column { name, data }: Column) -> TextColumn {
     let left = matches!(data, ColumnData::Sides(_));
-    Shown { title: name, cells: cells(&data), left }
+    TextColumn { title: name, cells: cells(&data), left }
 }
 
 /// How many rows have each vertex as the value of their first column.
@@ -196,13 +196,13 @@ impl Best {
 }
 
 /// Columns side by side.
-fn lines(columns: &[Shown]) -> String {
+fn lines(columns: &[TextColumn]) -> String {
     let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
-    let widths: Vec<usize> = columns.iter().map(Shown::width).collect();
+    let widths: Vec<usize> = columns.iter().map(TextColumn::width).collect();
     let mut text = String::new();
     // One line for the titles, then one for each row.
     for line in 0..=rows {
-        let padded = |(column, width): (&Shown, &usize)| column.padded(line, *width);
+        let padded = |(column, width): (&TextColumn, &usize)| column.padded(line, *width);
         let cells: Vec<String> = columns.iter().zip(&widths).map(padded).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
@@ -211,14 +211,14 @@ fn lines(columns: &[Shown]) -> String {
 }
 
 /// A column as text.
-struct Shown {
+struct TextColumn {
     title: String,
     cells: Vec<String>,
     /// Whether it is aligned on the left, as text is.
     left: bool,
 }
 
-impl Shown {
+impl TextColumn {
     /// Width of the widest of the title and the cells, in columns of a terminal.
     fn width(&self) -> usize {
         let lines = std::iter::once(&self.title).chain(&self.cells);
@@ -237,12 +237,12 @@ impl Shown {
     }
 }
 
-fn numbers(rows: usize) -> Shown {
+fn numbers(rows: usize) -> TextColumn {
     let cells = (1..=rows).map(|number| number.to_string()).collect();
-    Shown { title: String::new(), cells, left: false }
+    TextColumn { title: String::new(), cells, left: false }
 }
 
-fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usize>) -> Shown {
+fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usize>) -> TextColumn {
     let cell = |row: usize| {
         if row == NO_VERTEX as usize {
             return "-".to_owned();
@@ -254,7 +254,7 @@ fn ids(title: &str, vertices: &VertexColumn, rows: impl IntoIterator<Item = usiz
         }
     };
     let left = vertices.are_names();
-    Shown { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
+    TextColumn { title: title.to_owned(), cells: rows.into_iter().map(cell).collect(), left }
 }
 
 /// The rows with the highest values in the column that is judged, highest first.

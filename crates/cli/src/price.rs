@@ -220,9 +220,9 @@ pub(crate) fn money(sum: f64) -> String {
 
 /// Lines that say something, with their numbers, without comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let said = |line: &'_ str| line.find('#').unwrap_or(line.len());
+    let end = |line: &'_ str| line.find('#').unwrap_or(line.len());
     let lines = text.lines().zip(1..);
-    let lines = lines.map(move |(line, number)| (number, line[..said(line)].trim()));
+    let lines = lines.map(move |(line, number)| (number, line[..end(line)].trim()));
     lines.filter(|(_, line)| !line.is_empty())
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use welter_engine::kept::is_kept;
 use welter_input::source;
 use welter_objects::{Location, Upload};
-use welter_output::{Place, probe};
+use welter_output::{Destination, probe};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -24,7 +24,7 @@ pub(crate) struct Outputs {
     checkpoint: Option<PathBuf>,
     /// Where checkpoints are kept in a bucket.
     checkpoint_folder: Option<Location>,
-    places: Vec<(String, Place)>,
+    places: Vec<(String, Destination)>,
 }
 
 impl Outputs {
@@ -66,7 +66,7 @@ impl Outputs {
     }
 
     /// Where an output goes, which can be made and is nothing else already.
-    pub(crate) fn checked(&self, path: &Path) -> Result<Place, Failure> {
+    pub(crate) fn checked(&self, path: &Path) -> Result<Destination, Failure> {
         let place = probe(path)?;
         if place.lasts() {
             self.refuse(&path.display().to_string(), &place)?;
@@ -77,13 +77,14 @@ impl Outputs {
     /// Bytes of memory that are held while the outputs are written, one after another: parts on
     /// their way to a bucket.
     pub(crate) fn held_bytes(&self) -> u64 {
-        let is_object = self.places.iter().any(|(_, place)| matches!(place, Place::Object(_)));
+        let is_object =
+            self.places.iter().any(|(_, place)| matches!(place, Destination::Object(_)));
         if is_object { Upload::MEMORY_BYTES } else { 0 }
     }
 
     /// Refuses what is something else already.
-    fn refuse(&self, name: &str, place: &Place) -> Result<(), Failure> {
-        let is = |path: &Path| place.is(&Place::of_input(path));
+    fn refuse(&self, name: &str, place: &Destination) -> Result<(), Failure> {
+        let is = |path: &Path| place.is(&Destination::of_input(path));
         if let Some(input) = self.inputs.iter().find(|input| is(input)) {
             let input = input.display();
             let what = format!("{input}: is an input and cannot be the output too");
@@ -99,7 +100,7 @@ impl Outputs {
         if checkpoint.is_some_and(|directory| folders.any(|folder| folder == directory)) {
             return Err(Failure::usage(format!("{name}: checkpoints are kept in that directory")));
         }
-        if let (Some(folder), Place::Object(at)) = (&self.checkpoint_folder, place) {
+        if let (Some(folder), Destination::Object(at)) = (&self.checkpoint_folder, place) {
             let below = format!("{}/", folder.key.trim_end_matches('/'));
             if at.root() == folder.root() && at.key.starts_with(&below) {
                 return Err(Failure::usage(format!("{name}: checkpoints are kept there")));

@@ -95,8 +95,8 @@ fn docstring(algorithm: &Described, parameters: &[&Parameter]) -> String {
     let _ = writeln!(text, "{}", wrapped(&words, 4, 4));
     text.push_str("    ::\n\n");
     for line in algorithm.formula {
-        let said = line.contains("--").then(|| in_python(line, parameters));
-        let _ = writeln!(text, "        {}", said.as_deref().unwrap_or(line));
+        let translated = line.contains("--").then(|| in_python(line, parameters));
+        let _ = writeln!(text, "        {}", translated.as_deref().unwrap_or(line));
     }
     text.push_str("\n    Parameters\n    ----------\n");
     text.push_str("    graph : a graph, or what :func:`welter.as_graph` makes one of\n");
@@ -104,8 +104,8 @@ fn docstring(algorithm: &Described, parameters: &[&Parameter]) -> String {
         let has_none = parameter.name == "weight" && algorithm.ignores_weights();
         let none = if has_none { "; False: none [" } else { " [" };
         let help = in_python(&parameter.help, parameters).replacen(" [", none, 1);
-        let said = format!("{} : {help}", parameter.name);
-        text.push_str(&wrapped(&said, 4, 8));
+        let entry = format!("{} : {help}", parameter.name);
+        text.push_str(&wrapped(&entry, 4, 8));
     }
     text.push_str(
         "    cluster : run on several machines: ``\"local:4\"``, or see :mod:`welter.cluster`\n",
@@ -189,7 +189,7 @@ const OTHERWISE: &[(&str, &str)] = &[
 /// A text of the command line in the words of Python: options are arguments with their values.
 fn in_python(help: &str, parameters: &[&Parameter]) -> String {
     let help =
-        OTHERWISE.iter().fold(help.to_owned(), |help, (said, here)| help.replace(said, here));
+        OTHERWISE.iter().fold(help.to_owned(), |help, (phrase, here)| help.replace(phrase, here));
     let mut words: Vec<String> = Vec::new();
     let mut of: Option<&Parameter> = None;
     for word in help.split_whitespace() {

@@ -237,7 +237,7 @@ struct Written<'a> {
     /// Requests of stores, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<ObjectFigures>,
-    /// Where prices were named.
+    /// Price of the run, if prices were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     price: Option<Price>,
     /// The most memory that the process had at any time.

@@ -7,7 +7,7 @@ use welter_progress::FailureKind;
 
 use crate::args::ResumeArgs;
 use crate::argv;
-use crate::checkpoint::{Told, command, reopened, told};
+use crate::checkpoint::{RunDescription, command, reopened, run_description};
 use crate::cluster_directory;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -43,8 +43,8 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
     }
     if let Some((description, rank)) = cluster_directory::description(&directory)? {
         let name = directory.display().to_string();
-        let Told { algorithm, mut options, arguments } =
-            told(&description, &name, there, |options| {
+        let RunDescription { algorithm, mut options, arguments } =
+            run_description(&description, &name, there, |options| {
                 if other.is_some() {
                     options.output.report = None;
                 }

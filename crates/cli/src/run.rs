@@ -13,12 +13,12 @@ use crate::algorithms::algorithm::{Algorithm, Answer};
 use crate::args::{Cluster, GraphArgs, InputArgs, RunOptions, TableArgs};
 use crate::attempt::attempt;
 use crate::checkpoint;
-use crate::cluster::{self, Found};
+use crate::cluster::{self, ClusterOutcome};
 use crate::cluster_directory::Directory;
 use crate::cluster_options;
 use crate::cluster_parts::PartsAt;
 use crate::cluster_report;
-use crate::computers::{self, Ends};
+use crate::computers::{self, RunHooks};
 use crate::failure::{Failure, printable};
 use crate::finite;
 use crate::levels;
@@ -74,7 +74,7 @@ fn on_cluster(
     let algorithm = other.as_deref().unwrap_or(algorithm);
     cluster_options::check(algorithm, args)?;
     algorithm.check(&args.input.shown())?;
-    let ends = Ends { begin, show: show_found };
+    let ends = RunHooks { begin, show: show_found };
     let machines = match cluster {
         Cluster::Local(machines) => *machines,
         Cluster::Ray(address) => return actors::run(algorithm, args, address.as_deref(), ends),
@@ -111,7 +111,7 @@ fn show_found(
     algorithm: &dyn Algorithm,
     args: &RunOptions,
     mut session: Session,
-    found: &Found,
+    found: &ClusterOutcome,
 ) -> Result<(), Failure> {
     let vertices = found.table.vertices.vertices();
     let parts = PartsAt::of(&args.output)?.zip(found.written);

@@ -30,7 +30,7 @@ use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::GraphRequest;
 use crate::args::{ResourceArgs, RouteArg};
 use crate::bars::Bars;
-use crate::ends::{BipartiteRoles, Ends};
+use crate::endpoints::{BipartiteRoles, EdgeEndpoints};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::load::Source;
@@ -42,11 +42,11 @@ use crate::summed::Summed;
 /// A command at work.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Of this command.
+    /// Progress of this command.
     pub(crate) progress: Progress,
     /// Resources that the user grants.
     pub(crate) resources: ResourceArgs,
-    /// When the command began.
+    /// Time at which the command began.
     pub(crate) started: Instant,
     /// Where the run is kept, if it can be resumed.
     pub(crate) checkpoints: Option<Checkpoints>,
@@ -75,7 +75,7 @@ pub(crate) struct Session {
     least_bytes: u64,
     bars: Option<Bars>,
     /// Notes for a person meanwhile, where standard error is not read.
-    said: Option<Mutex<Vec<String>>>,
+    notes: Option<Mutex<Vec<String>>>,
 }
 
 /// A plan made before reading.
@@ -98,7 +98,7 @@ pub(crate) struct LoadedGraph {
     /// Threads to run on it with.
     pub(crate) workers: Workers,
     /// The ends of its edges, where they were wanted.
-    pub(crate) ends: Option<Arc<Ends>>,
+    pub(crate) ends: Option<Arc<EdgeEndpoints>>,
 }
 
 /// Where a graph came from.
@@ -107,7 +107,7 @@ pub(crate) struct Origin {
     pub(crate) ids: welter_model::ids::IdMap,
     /// Name and format of each input.
     pub(crate) files: Vec<(String, String)>,
-    /// How each was read.
+    /// Summaries of how each file was read.
     pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
@@ -129,7 +129,7 @@ impl Session {
         let session = Self::within(resources, &Progress::new())?;
         interrupt::listen(&session.progress)?;
         let bars = Bars::start(&session.progress, session.resources.quiet);
-        Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), said: None, ..session })
+        Ok(Self { process_bytes: PROCESS_BYTES, bars: Some(bars), notes: None, ..session })
     }
 
     /// Counts `bytes` bytes of memory with those that the process takes anyway.
@@ -172,7 +172,7 @@ impl Session {
             process_bytes: WITHIN_BYTES,
             least_bytes: 0,
             bars: None,
-            said: Some(Mutex::default()),
+            notes: Some(Mutex::default()),
         })
     }
 
@@ -188,11 +188,11 @@ impl Session {
     }
 
     /// Notes that were left for a caller in this process.
-    pub(crate) fn said(&self) -> Vec<String> {
-        let lines = |said: &Mutex<Vec<String>>| {
-            std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let lines = |notes: &Mutex<Vec<String>>| {
+            std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner))
         };
-        self.said.as_ref().map(lines).unwrap_or_default()
+        self.notes.as_ref().map(lines).unwrap_or_default()
     }
 
     /// Begins anew, for another run of the same command: its time, its phases and their drawing.
@@ -212,13 +212,13 @@ impl Session {
 
     /// Whether what is said is seen while the run continues.
     fn speaks(&self) -> bool {
-        self.said.is_none() && !self.resources.quiet
+        self.notes.is_none() && !self.resources.quiet
     }
 
     /// Says something to the user, on standard error, unless told to be quiet.
     pub(crate) fn say(&self, text: &str) {
-        if let Some(said) = &self.said {
-            said.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+        if let Some(notes) = &self.notes {
+            notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         } else if !self.resources.quiet {
             say::line(text);
         }
@@ -243,7 +243,7 @@ impl Session {
         if !wanted.ends {
             return self.graph_through(wanted, |edges, _| edges);
         }
-        let ends = Arc::new(Ends::new(wanted.reading.drop_self_loops));
+        let ends = Arc::new(EdgeEndpoints::new(wanted.reading.drop_self_loops));
         let marked = Arc::clone(&ends);
         let ready = self
             .graph_through(wanted, |edges, _| Box::new(BipartiteRoles { edges, ends: marked }))?;

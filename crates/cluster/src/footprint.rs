@@ -202,7 +202,7 @@ impl Cut {
         // Where edges lie by cells as many chunks wait as are asked for.
         let waiting = if self.by_cells() { machines } else { 0 };
         let chunks = (2 * machines + waiting + 7) * self.chunk(widths);
-        let told = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
+        let updates = if widths.combines { 0 } else { demand.edges * (4 + widths.record) };
         let degrees = if widths.degrees { self.of.vertices } else { 0 };
         let mut parts = vec![
             ("process", PROCESS_BYTES + threads * THREAD_BYTES),
@@ -211,7 +211,7 @@ impl Cut {
             ("sets", self.sets(widths)),
             ("bins", self.edge_bins(demand) + self.update_bins(widths)),
             ("under way", chunks + 2 * window + 2 * pool_bytes(window) as u64),
-            ("updates", told),
+            ("updates", updates),
         ];
         let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         parts.push(("beyond", all / 8));
@@ -375,8 +375,8 @@ mod tests {
     fn what_is_not_merged_is_counted_whole() {
         let widths = Widths { combines: false, ..RANKS };
         let plain = settings(2, Route::Fold).footprint(&demand(1 << 20)).unwrap();
-        let told = Demand { widths, ..demand(1 << 20) };
-        let told = settings(2, Route::Fold).footprint(&told).unwrap();
-        assert!(told.memory_bytes() >= plain.memory_bytes() + (12 << 20));
+        let looking = Demand { widths, ..demand(1 << 20) };
+        let looking = settings(2, Route::Fold).footprint(&looking).unwrap();
+        assert!(looking.memory_bytes() >= plain.memory_bytes() + (12 << 20));
     }
 }

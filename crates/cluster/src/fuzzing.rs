@@ -58,14 +58,14 @@ pub fn frame(data: &[u8]) {
         }
         _ => {
             let mut hello = stream.to_vec();
-            if let Some((said, rest)) = hello.split_at_mut_checked(SUMMED_BYTES)
+            if let Some((summed, rest)) = hello.split_at_mut_checked(SUMMED_BYTES)
                 && let Some(sum) = rest.first_chunk_mut()
             {
-                *sum = checksum(said).to_le_bytes();
+                *sum = checksum(summed).to_le_bytes();
             }
             // A peer that is let in is one of this run.
-            let heard = welcome(&mut Peer(&hello), (7, 0, LIMITS.machines));
-            if let Ok(Ok(hello)) = heard {
+            let received = welcome(&mut Peer(&hello), (7, 0, LIMITS.machines));
+            if let Ok(Ok(hello)) = received {
                 assert!(hello.run == 7 && (1..LIMITS.machines).contains(&hello.from));
             }
         }

@@ -31,7 +31,7 @@ use crate::error::ClusterError;
 use crate::live::Live;
 use crate::report::{Report, Reported};
 pub use crate::starter::{Host, Started};
-use crate::taking::{Taken, fetched, written};
+use crate::taking::{ResultPlace, fetched, written};
 
 /// How often the machine of a rank is started again.
 const RESTARTS_MAX: u32 = 8;
@@ -88,7 +88,7 @@ struct Seats<'h> {
     decided: BTreeMap<u32, (u32, Bytes)>,
     began: Instant,
     /// Time when a decision was last received, by iterations.
-    heard: BTreeMap<u32, Instant>,
+    decision_times: BTreeMap<u32, Instant>,
     live: Live,
 }
 
@@ -102,7 +102,7 @@ pub fn run(
     machines: usize,
     progress: &Progress,
 ) -> Result<Finished, ClusterError> {
-    watched(host, machines, (progress, &Live::default()), &mut Taken::Here)
+    watched(host, machines, (progress, &Live::default()), &mut ResultPlace::Here)
 }
 
 /// As [`run`], with a picture of the run for who looks at it meanwhile, and the result `taken` in
@@ -114,7 +114,7 @@ pub fn watched(
     host: &mut dyn Host,
     machines: usize,
     (progress, live): (&Progress, &Live),
-    taken: &mut Taken<'_>,
+    taken: &mut ResultPlace<'_>,
 ) -> Result<Finished, ClusterError> {
     live.change(|picture| picture.activities = vec![Activity::default(); machines]);
     let mut seats = Seats {
@@ -123,7 +123,7 @@ pub fn watched(
         suspicions: 0,
         decided: BTreeMap::new(),
         began: Instant::now(),
-        heard: BTreeMap::new(),
+        decision_times: BTreeMap::new(),
         live: live.clone(),
     };
     let ended = seats.begin(machines).and_then(|()| seats.live(progress, taken));
@@ -156,7 +156,7 @@ impl Seats<'_> {
     fn live(
         &mut self,
         progress: &Progress,
-        taken: &mut Taken<'_>,
+        taken: &mut ResultPlace<'_>,
     ) -> Result<Finished, ClusterError> {
         let phase = progress.phase("iterate", Unit::Iterations, None);
         let mut shown = 0;
@@ -174,7 +174,7 @@ impl Seats<'_> {
             }
             if let Some(reported) = self.host.next(WAIT) {
                 let is_new = matches!(reported.report, Report::Did(_) | Report::Decided(..));
-                self.heard(reported)?;
+                self.receive(reported)?;
                 if is_new {
                     let picture = self.live.look();
                     phase.add(picture.iterations.saturating_sub(shown).into());
@@ -185,20 +185,20 @@ impl Seats<'_> {
         }
     }
 
-    fn heard(
+    fn receive(
         &mut self,
         Reported { rank, incarnation, report }: Reported,
     ) -> Result<(), ClusterError> {
         let seat = &mut self.all[rank];
         if let Report::Decided(iterations, control) = report {
             // The iteration that follows was done before the machines went back, and is done again.
-            self.heard.retain(|&after, _| after < iterations);
-            self.heard.insert(iterations, Instant::now());
+            self.decision_times.retain(|&after, _| after < iterations);
+            self.decision_times.insert(iterations, Instant::now());
             self.live.change(|picture| picture.iterations = iterations);
             // Also of a process that was replaced: those after it may begin with this.
-            let said = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
-            if said.0 <= incarnation {
-                *said = (incarnation, control);
+            let decision = self.decided.entry(iterations).or_insert((incarnation, control.clone()));
+            if decision.0 <= incarnation {
+                *decision = (incarnation, control);
             }
             return Ok(());
         }
@@ -244,10 +244,10 @@ impl Seats<'_> {
     }
 
     fn iteration_times(&self) -> Vec<(u32, f64)> {
-        let ends = self.heard.values();
-        let begins = std::iter::once(&self.began).chain(self.heard.values());
+        let ends = self.decision_times.values();
+        let begins = std::iter::once(&self.began).chain(self.decision_times.values());
         let took = ends.zip(begins).map(|(end, begin)| (*end - *begin).as_secs_f64());
-        self.heard.keys().copied().zip(took).collect()
+        self.decision_times.keys().copied().zip(took).collect()
     }
 
     /// The manifest with which all have finished.
@@ -260,15 +260,16 @@ impl Seats<'_> {
     fn hand_out(
         &mut self,
         manifest: Arc<Manifest>,
-        taken: &mut Taken<'_>,
+        taken: &mut ResultPlace<'_>,
     ) -> Result<Finished, ClusterError> {
         let machines = self.all.len();
         self.decided.insert(manifest.version, (u32::MAX, manifest.control.clone()));
-        let decided = |after| self.decided.range(after..).next().map(|(_, (_, said))| said.clone());
+        let decided =
+            |after| self.decided.range(after..).next().map(|(_, (_, control))| control.clone());
         let decided: Vec<Bytes> = (0..=manifest.version).filter_map(decided).collect();
         let parts = match taken {
-            Taken::Here => fetched(self.host, machines, &manifest)?,
-            Taken::Parts(look) => {
+            ResultPlace::Here => fetched(self.host, machines, &manifest)?,
+            ResultPlace::Parts(look) => {
                 written(self.host, machines, (&manifest, &decided), &mut **look)?;
                 BTreeMap::new()
             }

@@ -60,7 +60,7 @@ impl Files {
 }
 
 /// Something that a machine waits for.
-enum Heard {
+enum Event {
     Reported(Reported),
     Line(String),
     /// Rank 0 is out of reach.
@@ -120,7 +120,7 @@ pub fn join(
 pub fn decline(seating: &Seating, verdict: &Verdict) {
     let until = Instant::now() + seating.patience.min(LATE);
     while Instant::now() < until {
-        let said = connect(
+        let sent = connect(
             seating,
             &Joining {
                 digest: 0,
@@ -134,7 +134,7 @@ pub fn decline(seating: &Seating, verdict: &Verdict) {
             writeln!(stream, "{}", verdict_line(verdict))?;
             stream.flush()
         });
-        if said.is_ok() {
+        if sent.is_ok() {
             return;
         }
         sleep(PAUSE);
@@ -205,11 +205,11 @@ impl Life {
         let run = self.run_of(run, number, seating);
         let (reports, reported) = channel();
         let machine = RunningMachine::start(&run, (rank, incarnation), folder, task()?, reports)?;
-        let (heard, waiting) = channel();
-        let asked = heard.clone();
+        let (events, waiting) = channel();
+        let asked = events.clone();
         let spawned = Builder::new().name("reports".to_owned()).spawn(move || {
             // It ends with the machine.
-            let _ = reported.iter().try_for_each(|it| heard.send(Heard::Reported(it)));
+            let _ = reported.iter().try_for_each(|it| events.send(Event::Reported(it)));
         });
         spawned.map_err(ClusterError::Start)?;
         let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(down, &asked));
@@ -245,7 +245,7 @@ impl Life {
         &mut self,
         (machine, mut writer): (&RunningMachine, Writer<'_, '_>),
         seating: &Seating,
-        waiting: &std::sync::mpsc::Receiver<Heard>,
+        waiting: &std::sync::mpsc::Receiver<Event>,
     ) -> Result<End, ClusterError> {
         let mut finished = None;
         // Its own reason to end, and when it had it.
@@ -256,8 +256,8 @@ impl Life {
             {
                 return Err(ClusterError::Failed(failure.clone()));
             }
-            let heard = match waiting.recv_timeout(BEAT) {
-                Ok(heard) => heard,
+            let event = match waiting.recv_timeout(BEAT) {
+                Ok(event) => event,
                 Err(RecvTimeoutError::Disconnected) => return Ok(End::Again),
                 Err(RecvTimeoutError::Timeout) => {
                     if write(&mut self.up, &Word::Alive).is_err() && ended.is_none() {
@@ -266,12 +266,12 @@ impl Life {
                     continue;
                 }
             };
-            match heard {
-                Heard::Alone => match ended {
+            match event {
+                Event::Alone => match ended {
                     Some((failure, _)) => return Err(ClusterError::Failed(failure)),
                     None => return Ok(End::Again),
                 },
-                Heard::Line(line) => {
+                Event::Line(line) => {
                     if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
                         return Ok(End::Verdict(verdict));
                     }
@@ -290,19 +290,19 @@ impl Life {
                         None => {}
                     }
                 }
-                Heard::Reported(Reported { report, .. }) => {
+                Event::Reported(Reported { report, .. }) => {
                     if let Report::Finished(manifest) = &report {
                         finished = Some(manifest.clone());
                     }
                     let end =
                         if let Report::Ended(why) = &report { Some(why.clone()) } else { None };
-                    let is_said = write(&mut self.up, &Word::Report(report)).is_ok();
+                    let is_sent = write(&mut self.up, &Word::Report(report)).is_ok();
                     match end {
                         Some(Some(failure)) if failure.why != Exit::Storage => {
                             ended = Some((failure, Instant::now()));
                         }
                         Some(_) => return Ok(End::Again),
-                        None if !is_said && ended.is_none() => return Ok(End::Again),
+                        None if !is_sent && ended.is_none() => return Ok(End::Again),
                         None => {}
                     }
                 }
@@ -315,12 +315,12 @@ fn speak(up: &mut Stream, word: &Word) -> Result<(), ClusterError> {
     write(up, word).map_err(|source| ClusterError::Socket { what: "speak to machine 0", source })
 }
 
-fn listen(mut down: Buffered, heard: &Sender<Heard>) {
+fn listen(mut down: Buffered, events: &Sender<Event>) {
     while let Ok(line) = line(&mut down) {
-        if line != "beat" && heard.send(Heard::Line(line)).is_err() {
+        if line != "beat" && events.send(Event::Line(line)).is_err() {
             return;
         }
     }
     // It has ended by itself otherwise.
-    let _ = heard.send(Heard::Alone);
+    let _ = events.send(Event::Alone);
 }

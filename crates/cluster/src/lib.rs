@@ -78,7 +78,7 @@ pub use running::{Reach, Run, RunningMachine};
 pub use serve::serve;
 pub use settings::Settings;
 pub use share::{Share, own_edges};
-pub use taking::{Inspect, Taken, Written};
+pub use taking::{Inspect, ResultPlace, Written};
 pub use task::Task;
 pub use threads::{MakeTask, Threads};
 pub use welter_worker::Worker;

@@ -92,9 +92,9 @@ impl Links {
         let outgoing = (0..machines).map(|peer| (peer != rank).then(|| to(peer)).transpose());
         let outgoing = outgoing.collect::<io::Result<Vec<_>>>()?;
         let limits = Limits { machines, payload_bytes_max: bounds.payload_bytes_max };
-        let heard = (events, counts.clone());
+        let events = (events, counts.clone());
         let me = (run, rank, trust.clone());
-        let incoming = Incoming::new(listener, me, (limits, Pool::new(pool_bytes)), heard)?;
+        let incoming = Incoming::new(listener, me, (limits, Pool::new(pool_bytes)), events)?;
         Ok(Self { outgoing, incoming, counts, trust })
     }
 

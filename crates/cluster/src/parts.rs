@@ -38,13 +38,13 @@ pub trait PartWriter {
     /// Writes a chunk, which is durable then and has no name yet. The number of its rows.
     ///
     /// # Errors
-    /// When that fails.
+    /// Failure of the write.
     fn write(&mut self, place: PartPlace, payload: &Payload) -> Result<u64, Unwritten>;
 
     /// Gives all that was written its name.
     ///
     /// # Errors
-    /// When that fails; what got its name keeps it.
+    /// Failure of the naming; what got its name keeps it.
     fn name(&mut self) -> Result<(), Unwritten>;
 
     /// Removes all that was written and has no name.

@@ -42,7 +42,7 @@ const LATE: Duration = Duration::from_secs(5);
 /// Time in which a machine must say something that it was asked for.
 const ANSWER: Duration = Duration::from_mins(1);
 
-/// One who came.
+/// Machine that connected, or verdict of one that failed.
 enum Arrival {
     Machine { rank: Rank, down: Stream, up: Buffered },
     Failed { rank: Rank, verdict: Verdict },
@@ -168,23 +168,23 @@ impl Peers {
     /// Sends the end of the run to all machines, those too that come now.
     pub fn end(mut self, verdict: &Verdict) {
         let line = format!("verdict {}\n", verdict_line(verdict));
-        let mut told = [false].repeat(self.machines);
+        let mut sent = [false].repeat(self.machines);
         let seats = std::mem::take(&mut self.seats).into_iter().enumerate();
         for (rank, mut seat) in seats.filter_map(|(rank, seat)| Some((rank, seat?))) {
-            told[rank] |= say(&mut seat.down, &line);
+            sent[rank] |= say(&mut seat.down, &line);
         }
         for mut seat in std::mem::take(&mut self.stopped) {
             say(&mut seat.down, &line);
         }
         let until = Instant::now() + LATE;
         loop {
-            for (rank, told) in told.iter_mut().enumerate() {
+            for (rank, sent) in sent.iter_mut().enumerate() {
                 for (mut down, _) in self.waiting[rank].drain(..) {
-                    *told |= say(&mut down, &line);
+                    *sent |= say(&mut down, &line);
                 }
             }
             let left = until.saturating_duration_since(Instant::now());
-            if verdict.is_none() || told.iter().all(|&it| it) || left.is_zero() {
+            if verdict.is_none() || sent.iter().all(|&it| it) || left.is_zero() {
                 return;
             }
             self.hear_arrival(left.min(Duration::from_millis(50)));

@@ -3,7 +3,7 @@
 //! A chunk is a buffer of 2 MiB, and the command's allocator gives such memory back to the system
 //! at once: page faults and zeroed pages were a fifth of the samples of route `fold`.
 //!
-//! **Invariant:** a pool keeps no more bytes than its bound. Checked in `Kept::keep`. Tested
+//! **Invariant:** a pool keeps no more bytes than its bound. Checked in `IdleRuns::keep`. Tested
 //! by `a_pool_keeps_what_it_has_room_for_and_hands_it_out_again`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,10 +22,10 @@ pub(crate) fn pool_bytes(window: u64) -> usize {
 
 /// A pool of pages. A clone is the same pool.
 #[derive(Clone)]
-pub(crate) struct Pool(Arc<Kept>);
+pub(crate) struct Pool(Arc<IdleRuns>);
 
 /// Runs of pages that wait.
-struct Kept {
+struct IdleRuns {
     runs: Mutex<Vec<PageRun>>,
     pages_max: AtomicUsize,
 }
@@ -34,7 +34,7 @@ impl Pool {
     /// An empty pool that keeps up to `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let pages_max = AtomicUsize::new(bytes_max / PAGE_BYTES);
-        Self(Arc::new(Kept { runs: Mutex::default(), pages_max }))
+        Self(Arc::new(IdleRuns { runs: Mutex::default(), pages_max }))
     }
 
     /// Keeps up to `bytes_max` bytes from now on.
@@ -55,7 +55,7 @@ impl Pool {
     }
 }
 
-impl Kept {
+impl IdleRuns {
     /// The shortest run that has `pages` pages, and not more than twice as many.
     fn take(&self, pages: usize) -> Option<PageRun> {
         let mut runs = self.lock();
@@ -71,7 +71,7 @@ impl Kept {
     }
 }
 
-impl PagePool for Kept {
+impl PagePool for IdleRuns {
     fn keep(&self, run: PageRun) {
         let mut runs = self.lock();
         let kept: usize = runs.iter().map(PageRun::pages).sum();

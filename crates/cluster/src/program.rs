@@ -51,7 +51,7 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.works = None;
-        // It catches panics.
+        // The thread catches panics.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -77,12 +77,12 @@ fn done(worker: &mut dyn Worker, token: u64, work: &Work) -> Event {
     match catch_unwind(AssertUnwindSafe(|| worker.work(work))) {
         Ok(Ok(outcome)) => Event::Done { token, outcome },
         Ok(Err(error)) => Event::Fail { why: exit(error.kind()), what: error.to_string().into() },
-        Err(panic) => Event::Fail { why: Exit::Broken, what: said(&*panic).into() },
+        Err(panic) => Event::Fail { why: Exit::Broken, what: panic_message(&*panic).into() },
     }
 }
 
 /// Words of a panic.
-pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("panicked: {}", text.unwrap_or("without a word"))

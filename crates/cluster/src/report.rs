@@ -27,14 +27,14 @@ pub enum Report {
     Ended(Option<Failure>),
 }
 
-/// A report with who makes it.
+/// A report with the process that makes it.
 #[derive(Clone, Debug)]
 pub struct Reported {
     /// Rank of the machine.
     pub rank: Rank,
-    /// Which process of that rank.
+    /// Incarnation of the process.
     pub incarnation: u32,
-    /// Its word.
+    /// Report of the process.
     pub report: Report,
 }
 

@@ -23,7 +23,7 @@ use crate::error::ClusterError;
 use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
-use crate::program::{Program, said};
+use crate::program::{Program, panic_message};
 use crate::report::{Report, Reported, Reports, RequestCounter};
 use crate::send::Sending;
 use crate::task::Task;
@@ -236,7 +236,7 @@ impl Driven {
         let reports = driver.reports.clone();
         let thread = Builder::new().name(format!("machine-{rank}")).spawn(move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| driver.run(start, events))) {
-                let what = said(&*panic).into();
+                let what = panic_message(&*panic).into();
                 reports.say(Report::Ended(Some(Failure { why: Exit::Broken, rank, what })));
             }
         });
@@ -256,7 +256,7 @@ impl Driven {
 impl Drop for Driven {
     fn drop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
-        // It catches panics.
+        // The thread catches panics.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

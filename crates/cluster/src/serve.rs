@@ -17,7 +17,7 @@ use crate::running::{Run, RunningMachine};
 use crate::task::Task;
 
 /// Something that the process waits for.
-enum Heard {
+enum Event {
     Reported(Reported),
     Asked(Request),
     /// The host is gone.
@@ -42,29 +42,29 @@ pub fn serve(
     let (reports, reported) = channel();
     let machine = RunningMachine::start(run, (rank, incarnation), folder, task, reports)?;
     let mut say = |word| {
-        let said = write(output, &word);
-        said.map_err(|source| ClusterError::Socket { what: "speak to the host", source })
+        let sent = write(output, &word);
+        sent.map_err(|source| ClusterError::Socket { what: "speak to the host", source })
     };
     say(Word::Listening { incarnation, address: machine.address() })?;
-    let (heard, waiting) = channel();
-    let asked = heard.clone();
+    let (events, waiting) = channel();
+    let asked = events.clone();
     let spawned = Builder::new().name("reports".to_owned()).spawn(move || {
         // It ends with the process.
-        let _ = reported.iter().try_for_each(|it| heard.send(Heard::Reported(it)));
+        let _ = reported.iter().try_for_each(|it| events.send(Event::Reported(it)));
     });
     spawned.map_err(ClusterError::Start)?;
     let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(input, &asked));
     spawned.map_err(ClusterError::Start)?;
     let mut finished = None;
-    for heard in waiting {
-        match heard {
-            Heard::Alone => break,
-            Heard::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
-            Heard::Asked(Request::Result(ask)) => {
+    for event in waiting {
+        match event {
+            Event::Alone => break,
+            Event::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
+            Event::Asked(Request::Result(ask)) => {
                 let of = (&machine, finished.as_deref());
                 answer(of, ask, &mut writer, &mut say)?;
             }
-            Heard::Reported(Reported { report, .. }) => {
+            Event::Reported(Reported { report, .. }) => {
                 if let Report::Finished(manifest) = &report {
                     finished = Some(manifest.clone());
                 }
@@ -79,14 +79,14 @@ pub fn serve(
     Ok(())
 }
 
-fn listen(input: impl BufRead, heard: &Sender<Heard>) {
+fn listen(input: impl BufRead, events: &Sender<Event>) {
     for line in input.lines() {
         let request = line.ok().and_then(|line| Request::of(&line));
         let Some(request) = request else { break };
-        if heard.send(Heard::Asked(request)).is_err() {
+        if events.send(Event::Asked(request)).is_err() {
             return;
         }
     }
     // It has ended by itself otherwise.
-    let _ = heard.send(Heard::Alone);
+    let _ = events.send(Event::Alone);
 }

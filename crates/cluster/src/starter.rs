@@ -25,7 +25,7 @@ pub trait Host: Send {
     /// Starts a process for a rank, whose incarnation is above this.
     ///
     /// # Errors
-    /// When that fails.
+    /// Failure of the start.
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError>;
 
     /// Sends to the process of a rank the address where another one listens.
@@ -40,15 +40,15 @@ pub trait Host: Send {
     /// Asks the process of a rank about the part of the result that it has.
     ///
     /// # Errors
-    /// When it is gone.
+    /// Process that is gone.
     fn ask(&mut self, rank: Rank, _: Ask) -> Result<(), ClusterError> {
         Err(ClusterError::Silent { rank })
     }
 
-    /// The next piece of its answer.
+    /// The next piece of the answer of a process.
     ///
     /// # Errors
-    /// When it is gone, or has not what it was asked for.
+    /// Process that is gone, or has not what it was asked for.
     fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
         Err(ClusterError::Silent { rank })
     }

@@ -21,7 +21,7 @@ use crate::starter::Host;
 pub type Inspect<'l> = dyn FnMut(&Written<'_>) -> Result<(), ClusterError> + 'l;
 
 /// How a result is taken.
-pub enum Taken<'t> {
+pub enum ResultPlace<'t> {
     /// It comes to the host.
     Here,
     /// Machines write it, and the host looks at it.

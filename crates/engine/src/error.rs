@@ -59,7 +59,8 @@ pub enum EngineError {
     /// Work that a run cannot do without has no room in the budget.
     #[error("{0}")]
     Room(&'static str),
-    /// An invariant of the engine does not hold, whatever was read: a bug.
+    /// An invariant of the engine does not hold, whatever was read: a bug. The text ends with the
+    /// place in the code where it is stated ([`EngineError::internal`]).
     #[error("broken invariant: {0}")]
     Internal(String),
     /// Bytes from another machine of a cluster are not of this job.
@@ -146,9 +147,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Error of a state that no input can lead to.
-    pub(crate) fn internal(what: impl Into<String>) -> Self {
-        Self::Internal(what.into())
+    /// Error of a state that no input can lead to, with the place in the code that names it.
+    #[track_caller]
+    pub fn internal(what: impl std::fmt::Display) -> Self {
+        let place = std::panic::Location::caller();
+        Self::Internal(format!("{what} ({}:{})", place.file(), place.line()))
     }
 
     pub(crate) fn out_of(bytes: usize) -> Self {

@@ -91,7 +91,7 @@ pub use machine::trim::{keep_little, trim};
 pub use machine::workers::Workers;
 pub use schedules::input_scan::{count, pass_over};
 pub use schedules::intersect::intersect;
-pub use schedules::pass::{Passed, pass, pass_resumable};
+pub use schedules::pass::{StreamOutcome, pass, pass_resumable};
 pub use schedules::peel::peel;
 pub use schedules::run::{extend, extend_resumable, run, run_resumable};
 pub use schedules::steps::Generation;

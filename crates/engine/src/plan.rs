@@ -28,6 +28,8 @@
 //! Nothing here knows an edge, a column or a worker: owners of buffers state what these take
 //! (`footprint`), and an account adds that up.
 //!
+//! Uses: `columns`, `edges`, `ingest`, `kernels`, `machine`, `schedules`.
+//!
 //! Invariant: every buffer that grows with a graph is in the account. Tested by
 //! `no_run_takes_more_than_its_plan_says`.
 
@@ -108,17 +110,17 @@ pub struct Plan {
     pub memory: Memory,
 }
 
-/// Where a run finds edges and state.
+/// Location of the edges and the state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// All in memory.
+    /// Edges and state in memory.
     Memory {
         /// Index by which the edges of single vertices are looked up.
         index: Index,
     },
     /// Edges on storage, and of the state what does not fit.
     Storage(StoragePlan),
-    /// In the input, which an input scan reads in passes.
+    /// Edges in the input, which an input scan reads in passes.
     Input {
         /// How a graph is made should the passes turn out to be too many.
         instead: Option<Box<Plan>>,
@@ -183,8 +185,8 @@ impl Plan {
 
     /// Slabs that each worker has in flight.
     pub(crate) fn io_depth(&self) -> usize {
-        let said = || slabs_read(&self.premises.settings.requests);
-        self.storage().and_then(|storage| storage.window).unwrap_or_else(said)
+        let usual = || slabs_read(&self.premises.settings.requests);
+        self.storage().and_then(|storage| storage.window).unwrap_or_else(usual)
     }
 
     /// How storage is read and written by a run of this plan: all that opens volumes or makes

@@ -351,8 +351,8 @@ impl<'a> Tasks<'a> {
             let column = |place: usize| self.path.column(place, picked.stored, &rows);
             let weight = picked.weight.map(column);
             let (source, target) = (column(picked.source), column(picked.target));
-            if let (Some(said), Some(place)) = (&self.direction, picked.direction) {
-                direction::check(self.name, said, rows.column(place), gather.row())?;
+            if let (Some(direction), Some(place)) = (&self.direction, picked.direction) {
+                direction::check(self.name, direction, rows.column(place), gather.row())?;
             }
             gather.push(self.name, &source, &target, weight.as_deref())?;
             context.advance(0)?;

@@ -64,12 +64,12 @@ pub(crate) fn guess(
     head: &[u8],
     named: Option<Format>,
 ) -> Result<Option<Format>, InputError> {
-    let told = Format::by_head(head);
+    let by_head = Format::by_head(head);
     // Records may begin with any bytes.
-    if told.is_none() && !matches!(named, Some(Format::Raw(_) | Format::Graph500)) {
+    if by_head.is_none() && !matches!(named, Some(Format::Raw(_) | Format::Graph500)) {
         foreign::check(file, head)?;
     }
-    Ok(told.or(named))
+    Ok(by_head.or(named))
 }
 
 /// Whether a file that begins so is surely TNTP.

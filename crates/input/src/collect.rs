@@ -24,7 +24,7 @@ use welter_progress::{PhaseReport, Progress};
 
 pub(crate) use self::directions::agreed;
 pub use self::part::{DeclaredVertices, EdgeRun, Ids, SLOTS_MAX};
-pub(crate) use self::part::{Placed, count_fits};
+pub(crate) use self::part::{PlacedRun, count_fits};
 use crate::error::InputError;
 use crate::ids::sides::{Largest, lettered};
 use crate::reading::{self, FileSummary, PassedOver};
@@ -48,7 +48,7 @@ pub struct Collector {
 #[derive(Debug, Default)]
 struct State {
     files: Vec<String>,
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     /// Bytes that the parts take.
     part_bytes: u64,
     /// Bytes that vertices take, and those that readers hold for themselves.
@@ -72,9 +72,9 @@ struct State {
 }
 
 /// All that the sources said.
-pub(crate) struct Gathered {
+pub(crate) struct CollectedParts {
     pub(crate) files: Vec<String>,
-    pub(crate) parts: Vec<Placed>,
+    pub(crate) parts: Vec<PlacedRun>,
     pub(crate) stated: Vec<(usize, DeclaredVertices)>,
     /// Vertices of each of two kinds.
     pub(crate) sided: Vec<(usize, Side, DeclaredVertices)>,
@@ -142,11 +142,11 @@ impl Collector {
         let Some(scratch) = state.scratch.clone() else {
             state.part_bytes += bytes;
             self.within_budget(&state)?;
-            state.parts.push(Placed { source, number, part });
+            state.parts.push(PlacedRun { source, number, part });
             return Ok(());
         };
         drop(state);
-        let spilled = Spilled::write(&scratch, Placed { source, number, part })?;
+        let spilled = Spilled::write(&scratch, PlacedRun { source, number, part })?;
         self.lock().spilled.push(spilled);
         self.foresee(&scratch)
     }
@@ -231,7 +231,7 @@ impl Collector {
     }
 
     /// All parts in input order, with the names of the sources and what they state.
-    pub(crate) fn gathered(self) -> Gathered {
+    pub(crate) fn gathered(self) -> CollectedParts {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let State { files, mut parts, stated, named, scratch, mut spilled, .. } = state;
         let two_kinds = self.two_kinds.unwrap_or(!state.two_kinds.is_empty());
@@ -240,7 +240,7 @@ impl Collector {
         spilled.sort_by_key(|spilled| (spilled.source, spilled.number));
         let spilled = scratch.map(|scratch| (scratch, spilled));
         let Self { memory_bytes_max, directories, .. } = self;
-        Gathered {
+        CollectedParts {
             files,
             parts,
             stated,

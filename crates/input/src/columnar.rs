@@ -120,8 +120,8 @@ fn unlike(
 ) -> Result<(), InputError> {
     let [source, target] = ends.map(|place| schema.field(place));
     let [one, other] = [source, target].map(|field| IdType::of(field.data_type()));
-    let said = options.ids != IdKind::Auto && !options.guessed_ids;
-    if said || one.is_none() || other.is_none() || one == other {
+    let is_stated = options.ids != IdKind::Auto && !options.guessed_ids;
+    if is_stated || one.is_none() || other.is_none() || one == other {
         return Ok(());
     }
     let what = format!(

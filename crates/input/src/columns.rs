@@ -67,11 +67,11 @@ pub(crate) fn choose(
     options: &ReadOptions,
 ) -> Result<ColumnChoice, InputError> {
     let mut notes = Vec::new();
-    let said = |role: &str, choice: Option<&ColumnRef>| {
+    let stated = |role: &str, choice: Option<&ColumnRef>| {
         choice.map(|column| resolve(file, columns, role, column)).transpose()
     };
     let (source, target) =
-        (said("source", options.source.as_ref())?, said("target", options.target.as_ref())?);
+        (stated("source", options.source.as_ref())?, stated("target", options.target.as_ref())?);
     let (source, target) = match (source, target) {
         (Some(source), Some(target)) => (source, target),
         (source, target) => {

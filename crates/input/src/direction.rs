@@ -36,12 +36,12 @@ impl Direction {
     ) -> Result<Option<Self>, String> {
         let kind = names::plain(name);
         let first = cells.clone().find(|cell| !cell.is_empty()).filter(|_| is_called(name));
-        let Some((first, undirected)) = first.and_then(|cell| Some((cell, said(&kind, cell)?)))
-        else {
+        let first = first.and_then(|cell| Some((cell, undirected_by(&kind, cell)?)));
+        let Some((first, undirected)) = first else {
             return Ok(None);
         };
         // A column of other words says nothing of directions; one that lacks some does.
-        if !cells.clone().all(|cell| cell.is_empty() || said(&kind, cell).is_some()) {
+        if !cells.clone().all(|cell| cell.is_empty() || undirected_by(&kind, cell).is_some()) {
             return Ok(None);
         }
         let word = String::from_utf8_lossy(first).into_owned();
@@ -52,7 +52,7 @@ impl Direction {
 
     /// Refuses what says otherwise than the first row.
     pub(crate) fn check(&self, cell: &[u8]) -> Result<(), String> {
-        if said(&names::plain(&self.name), cell) == Some(self.undirected) {
+        if undirected_by(&names::plain(&self.name), cell) == Some(self.undirected) {
             return Ok(());
         }
         Err(format!(
@@ -72,7 +72,7 @@ impl Direction {
 }
 
 /// Whether an edge is undirected by the value of a column of this name.
-fn said(kind: &str, cell: &[u8]) -> Option<bool> {
+fn undirected_by(kind: &str, cell: &[u8]) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(cell));
     match kind {
         _ if is(&["undirected"]) => Some(true),

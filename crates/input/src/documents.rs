@@ -101,24 +101,24 @@ struct Node {
 struct Edge {
     ends: Pair,
     /// Its line, and in the two lowest bits whether it is directed: not said, no, or yes.
-    said: u64,
+    packed: u64,
 }
 
 impl Edge {
     fn new(ends: Pair, directed: Option<bool>, line: u64) -> Self {
-        Self { ends, said: line << 2 | directed.map_or(0, |directed| 1 + u64::from(directed)) }
+        Self { ends, packed: line << 2 | directed.map_or(0, |directed| 1 + u64::from(directed)) }
     }
 
     /// Whether it is directed, where it says so itself.
     fn directed(self) -> Option<bool> {
-        match self.said & 3 {
+        match self.packed & 3 {
             0 => None,
-            said => Some(said == 2),
+            bits => Some(bits == 2),
         }
     }
 
     fn line(self) -> u64 {
-        self.said >> 2
+        self.packed >> 2
     }
 }
 
@@ -129,11 +129,11 @@ pub(crate) struct Described {
     pub(crate) source: Option<Vec<u8>>,
     /// Key of the target.
     pub(crate) target: Option<Vec<u8>>,
-    /// Whether it is directed, where it says so itself.
+    /// Whether the edge is directed, where it says so itself.
     pub(crate) directed: Option<bool>,
     /// Values of the attributes that [`Document::weight_rank`] knows.
     pub(crate) weights: Values,
-    /// Where it begins.
+    /// Line at which the edge begins.
     pub(crate) line: u64,
 }
 
@@ -302,8 +302,8 @@ impl<'a> Document<'a> {
     /// A key as nodes are known by it: the value of an integer where the user says that ids are
     /// integers, else what is written.
     fn key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
-        let said = self.options.ids == IdKind::Integers && !self.options.guessed_ids;
-        if said { plain(key) } else { key }
+        let is_stated = self.options.ids == IdKind::Integers && !self.options.guessed_ids;
+        if is_stated { plain(key) } else { key }
     }
 
     /// Puts other places in the place of the ends of all edges: `places` has one for each of those.

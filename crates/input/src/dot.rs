@@ -75,7 +75,7 @@ fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
 #[derive(Default)]
 struct Chain {
     nodes: Vec<u32>,
-    /// Where each group ends.
+    /// End of each group in `nodes`.
     ends: Vec<u32>,
 }
 

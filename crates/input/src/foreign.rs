@@ -224,9 +224,9 @@ fn zipped(head: &[u8]) -> &[u8] {
 /// `dl n=5 format=edgelist1`
 fn is_dl(head: &[u8]) -> bool {
     let Some(rest) = head.get(2..).filter(|_| begins(head, "dl")) else { return false };
-    let said = rest.trim_ascii_start().to_ascii_lowercase();
+    let text = rest.trim_ascii_start().to_ascii_lowercase();
     let starts = [&b"n="[..], b"n =", b"nr=", b"nr =", b"nc=", b"nc =", b"format"];
-    said.len() < rest.len() && starts.iter().any(|start| said.starts_with(start))
+    text.len() < rest.len() && starts.iter().any(|start| text.starts_with(start))
 }
 
 /// A version and the size of weights, as words of 64 bits.

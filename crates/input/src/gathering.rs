@@ -25,7 +25,7 @@ pub(crate) fn collected(
     let listed = if tables.is_empty() { None } else { Some(tables.state(context, &collector)?) };
     let undirected = match context.options.undirected {
         None => collector.undirected()?,
-        said => said,
+        stated => stated,
     };
     let (mut notes, readings) = (collector.notes(), collector.readings());
     let Finished { edges, ids, scratch_bytes } =

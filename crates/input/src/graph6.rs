@@ -38,7 +38,7 @@ const HEAD_BYTES: usize = 64;
 /// The reader of the three formats.
 pub(crate) struct Graph6;
 
-/// How edges are written.
+/// Notation of edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A triangle of bits.

@@ -120,7 +120,7 @@ impl BoundedCount {
         Err(format!("found more than the {} that the header states", self.most))
     }
 
-    /// How many were found.
+    /// Number of things found so far.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }

@@ -19,7 +19,7 @@
 
 mod feed;
 mod graph;
-mod place;
+mod nesting;
 mod record;
 mod shape;
 mod square;
@@ -34,7 +34,7 @@ use crate::documents::{Document, DocumentReader};
 use crate::error::InputError;
 use feed::Feed;
 use graph::Graph;
-use place::Place;
+use nesting::Nesting;
 use shape::Visit;
 
 /// The reader of JSON.
@@ -49,7 +49,7 @@ fn parse(bytes: Bytes<'_>, small: &mut Document<'_>) -> Result<(), InputError> {
     loop {
         let values = graph.values();
         feed.allow(graph.bytes_max());
-        let read = Visit { graph: &mut graph, place: Place::Top }.deserialize(&mut decoder);
+        let read = Visit { graph: &mut graph, place: Nesting::Top }.deserialize(&mut decoder);
         let Err(error) = read else {
             graph.end_document()?;
             continue;

@@ -173,7 +173,7 @@ pub struct InputSummary {
     pub bytes: Option<u64>,
     /// Edges.
     pub edges: u64,
-    /// Whether they have weights.
+    /// Whether the edges have weights.
     pub weighted: bool,
     /// Whether each edge stands for both directions: what the user said, else what formats say.
     pub undirected: Option<bool>,
@@ -263,7 +263,7 @@ pub fn estimate<S: AsRef<OsStr>>(
 ) -> Result<Estimate, InputError> {
     let mut all = Estimate { bytes: Some(0), edges: Some(0), exact: true, ..Estimate::default() };
     let names = source::names(inputs)?;
-    let mut said = Vec::new();
+    let mut directions = Vec::new();
     let mut unstated = false;
     let estimates = at_once::each(&names, |name| {
         if source::is_pipe(name) {
@@ -281,7 +281,8 @@ pub fn estimate<S: AsRef<OsStr>>(
         all.slots = all.slots.max(one.slots);
         unstated |= one.slots.is_none();
         all.slots_seen = all.slots_seen.max(one.slots_seen);
-        said.extend(one.undirected.map(|undirected| (name.display().to_string(), undirected)));
+        let shown = || name.display().to_string();
+        directions.extend(one.undirected.map(|undirected| (shown(), undirected)));
         all.weighted |= one.weighted;
         if all.ids != IdKind::Names {
             all.ids = one.ids;
@@ -292,8 +293,8 @@ pub fn estimate<S: AsRef<OsStr>>(
     // Of more vertices only those with edges have slots, and how many these are is not known.
     all.slots = all.slots.filter(|vertices| *vertices <= SLOTS_MAX);
     all.undirected = match options.undirected {
-        None => agreed(said.iter().map(|(name, said)| (&name[..], *said)))?,
-        said => said,
+        None => agreed(directions.iter().map(|(name, undirected)| (&name[..], *undirected)))?,
+        stated => stated,
     };
     Ok(all)
 }
@@ -309,8 +310,8 @@ fn open(names: &[PathBuf], options: &ReadOptions) -> Result<Vec<Source>, InputEr
 
 /// Refuses a table whose path says an end of its edges, where only what is in the file is read.
 fn check_path(source: &Source, options: &ReadOptions) -> Result<(), InputError> {
-    let said = options.source.is_some() && options.target.is_some();
-    if said || matches!(source.format(), Format::Parquet | Format::Arrow) {
+    let is_stated = options.source.is_some() && options.target.is_some();
+    if is_stated || matches!(source.format(), Format::Parquet | Format::Arrow) {
         return Ok(());
     }
     match source.path_columns().end() {
@@ -332,7 +333,7 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
         return Ok(());
     }
     let listed = source.format() == Format::Adjacency;
-    let said = match options {
+    let option = match options {
         ReadOptions { separator: Some(_), .. } if !listed => "--separator",
         ReadOptions { header: Some(true), .. } => "--header",
         ReadOptions { header: Some(false), .. } => "--no-header",
@@ -343,8 +344,8 @@ fn check_rows(source: &Source, options: &ReadOptions) -> Result<(), InputError> 
     };
     let (name, format) = (source.name(), source.format());
     let what = format!(
-        "{name}: {said} is for rows of text, and this is {format}, which says by itself what its \
-         columns are"
+        "{name}: {option} is for rows of text, and this is {format}, which says by itself what \
+         its columns are"
     );
     Err(InputError::Options { what })
 }

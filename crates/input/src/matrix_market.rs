@@ -61,7 +61,7 @@ struct Header {
     /// Numbers of rows and of columns.
     sizes: [u64; 2],
     entries: u64,
-    /// How entries are read.
+    /// Dialect of the entries.
     dialect: Dialect,
 }
 

@@ -78,7 +78,7 @@ impl ReadOptions {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Which weights may come.
+    /// Bounds of the weights that are allowed.
     pub fn bounds(&self) -> WeightBounds {
         WeightBounds { non_negative: self.non_negative, finite: self.finite }
     }

@@ -65,7 +65,7 @@ impl Reader for Parquet {
     ) -> Result<(), InputError> {
         let stored = Stored::open(source, context.options)?;
         let read = read(source.name(), source.path_columns(), stored.clone(), context, collector);
-        stored.told(read)
+        stored.with_fault(read)
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
@@ -89,9 +89,9 @@ impl Reader for Parquet {
 }
 
 /// Opens a source for a look.
-fn open<'a>(source: &'a Source, options: &ReadOptions) -> Result<Opened<'a, Stored>, InputError> {
+fn open<'a>(source: &'a Source, options: &ReadOptions) -> Result<OpenFile<'a, Stored>, InputError> {
     let stored = Stored::open(source, options)?;
-    stored.told(Opened::new(source.name(), source.path_columns(), stored.clone(), options))
+    stored.with_fault(OpenFile::new(source.name(), source.path_columns(), stored.clone(), options))
 }
 
 /// Reads a Parquet file, wherever its bytes are.
@@ -102,7 +102,7 @@ pub(crate) fn read<R: ChunkReader + Clone + 'static>(
     context: &Context<'_>,
     collector: &Collector,
 ) -> Result<(), InputError> {
-    let file = Opened::new(name, path, reader, context.options)?;
+    let file = OpenFile::new(name, path, reader, context.options)?;
     describe(collector, &file.schema, &file.picked, context.options);
     state(collector, file.direction.as_ref());
     let guard = Guard::new(name, &file.reader, &context.options.limits);
@@ -127,7 +127,7 @@ struct DecodePlan {
 }
 
 /// A file whose footer was understood.
-struct Opened<'a, R> {
+struct OpenFile<'a, R> {
     name: &'a str,
     reader: R,
     metadata: Arc<ParquetMetaData>,
@@ -138,7 +138,7 @@ struct Opened<'a, R> {
     direction: Option<Direction>,
 }
 
-impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
+impl<'a, R: ChunkReader + Clone + 'static> OpenFile<'a, R> {
     fn new(
         name: &'a str,
         mut path: PathColumns,
@@ -215,8 +215,8 @@ impl<'a, R: ChunkReader + Clone + 'static> Opened<'a, R> {
             let column = |place: usize| self.path.column(place, columns.stored, &batch);
             let weight = columns.weight.map(column);
             let (source, target) = (column(columns.source), column(columns.target));
-            if let (Some(said), Some(place)) = (&self.direction, columns.direction) {
-                direction::check(self.name, said, batch.column(place), row)?;
+            if let (Some(direction), Some(place)) = (&self.direction, columns.direction) {
+                direction::check(self.name, direction, batch.column(place), row)?;
             }
             gather.push(self.name, &source, &target, weight.as_deref())?;
             row += batch.num_rows() as u64;

@@ -44,7 +44,7 @@ use crate::reader::{Context, Estimate, Reader, Ready};
 use crate::source::Source;
 use records::{Batch, Buffers, Pairs, Record, Shape};
 use scan::Sampled;
-use stream::{Ends, RawStream, first_error};
+use stream::{IdBound, RawStream, first_error};
 use welter_progress::FailureKind;
 
 /// Bytes of a part of a file that comes through a pipe or a decompressor.
@@ -144,7 +144,7 @@ impl Reader for Raw {
             if vertices > u64::from(u32::MAX) {
                 return Ok(None);
             }
-            stream.set_ends(Ends::DeclaredVertices(vertices));
+            stream.set_ends(IdBound::Stated(vertices));
             return Ok(Some(Ready::new(Box::new(stream), IdMap::Declared)));
         }
         let bytes: u64 = sources.iter().filter_map(Source::bytes).sum();
@@ -154,13 +154,13 @@ impl Reader for Raw {
             let Sampled { largest, look } = scan::sample(&stream, context)?;
             if let Some(look) = look {
                 let slots = scan::slots_likely(&look, stream.edges());
-                stream.set_ends(Ends::Likely(slots));
+                stream.set_ends(IdBound::Likely(slots));
                 stream.set_look(look.of_slots(slots));
             }
             (largest, looked)
         } else {
             let largest = scan::largest(&stream, context)?;
-            stream.set_ends(Ends::Seen(largest.saturating_add(1)));
+            stream.set_ends(IdBound::Seen(largest.saturating_add(1)));
             (largest, bytes)
         };
         if !is_dense(largest, stream.edges()) {

@@ -65,7 +65,7 @@ pub struct VertexTables {
 }
 
 impl VertexTables {
-    /// Whether there is none.
+    /// Whether there are no tables.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.frames.is_empty() && !self.of_targets()
     }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use welter_model::two_kinds::Side;
 
-use crate::collect::{Collector, DeclaredVertices, Ids, Placed};
+use crate::collect::{Collector, DeclaredVertices, Ids, PlacedRun};
 use crate::error::InputError;
 use crate::format::Format;
 use crate::options::{IdKind, ReadOptions, WeightChoice};
@@ -65,7 +65,7 @@ pub(crate) struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// Whether there is none.
+    /// Whether there are no tables.
     pub(crate) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
@@ -202,7 +202,7 @@ struct Listed {
 impl Listed {
     /// Takes the ids of a table.
     fn add(&mut self, file: &str, rows: Collector) -> Result<(), InputError> {
-        for Placed { part, .. } in rows.gathered().parts {
+        for PlacedRun { part, .. } in rows.gathered().parts {
             match part.ids {
                 Ids::Narrow { pairs, .. } => {
                     self.integers.extend(pairs.iter().map(|[id, _]| u64::from(*id)));

@@ -45,7 +45,7 @@ const PART_EDGES: usize = 1 << 20;
 const PROPERTIES_BYTES: usize = 64 << 10;
 
 /// A graph whose properties were understood.
-struct Opened {
+struct OpenGraph {
     properties: Properties,
     /// Name of the file with the lists.
     name: String,
@@ -53,7 +53,7 @@ struct Opened {
     bytes: u64,
 }
 
-impl Opened {
+impl OpenGraph {
     fn new(source: &Source, options: &ReadOptions) -> Result<Self, InputError> {
         let refuse = |what: &str| Err(InputError::content(source.name(), what));
         if options.ids == IdKind::Names {
@@ -115,7 +115,7 @@ impl Reader for WebGraph {
         context: &Context<'_>,
         collector: &Collector,
     ) -> Result<(), InputError> {
-        let Opened { properties, name, file, bytes } = Opened::new(source, context.options)?;
+        let OpenGraph { properties, name, file, bytes } = OpenGraph::new(source, context.options)?;
         let ahead = stored::ahead(&context.options.limits);
         let mut file = file.onward(0..bytes, ahead);
         context.phase.set_total(source.bytes().unwrap_or(0) + bytes);
@@ -131,7 +131,7 @@ impl Reader for WebGraph {
     }
 
     fn estimate(&self, source: &Source, options: &ReadOptions) -> Result<Estimate, InputError> {
-        let opened = Opened::new(source, options)?;
+        let opened = OpenGraph::new(source, options)?;
         Ok(Estimate {
             bytes: source.bytes().map(|bytes| bytes + opened.bytes),
             edges: Some(opened.properties.arcs),

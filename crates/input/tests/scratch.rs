@@ -285,7 +285,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     // An input that fits needs no folder.
     options.limits.memory_bytes_max = Some(1 << 30);
     load(&names, &options).unwrap();
-    // None is as before.
+    // Without a folder, the edges do not fit.
     let mut options = folder.options(1 << 16, 2);
     options.scratch.clear();
     assert_eq!(load(&names, &options).err().unwrap().kind(), FailureKind::Budget);

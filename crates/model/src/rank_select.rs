@@ -38,7 +38,7 @@ impl RankSelectBitmap {
         Self { words, before, samples, count }
     }
 
-    /// How many there are.
+    /// Number of slots in the set.
     pub fn count(&self) -> u64 {
         self.count
     }

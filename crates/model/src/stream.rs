@@ -184,7 +184,7 @@ pub enum Next<S> {
     SamplePass(S),
     /// A pass: all edges are shown that can be candidates.
     Pass(S),
-    /// All vertices are finalized.
+    /// Finalization of all vertices.
     Finalize(S),
     /// All edges that are candidates are handed over at once ([`Stream::finish_in_memory`]). There
     /// must be room for them ([`StepStats::room`]).

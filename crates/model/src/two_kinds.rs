@@ -97,7 +97,7 @@ impl TwoKinds {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no slots.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -116,7 +116,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Where a block lies.
+    /// Byte range of a block in the object.
     fn place(&self, number: u64) -> Range<u64> {
         let start = number * self.0.block_bytes;
         start..self.0.object.bytes().min(start + self.0.block_bytes)

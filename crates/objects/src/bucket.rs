@@ -9,6 +9,7 @@ use futures_util::TryStreamExt;
 use object_store::{ObjectStore, ObjectStoreExt};
 
 use crate::RANGE_BYTES;
+use crate::cancellation;
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::location::{Location, Scheme};
 use crate::object::Object;
@@ -16,7 +17,6 @@ use crate::runtime;
 use crate::settings::Settings;
 use crate::upload::Upload;
 use crate::version::Version;
-use crate::wanted;
 
 /// A bucket that requests can be made of. Copies share their connections.
 #[derive(Clone)]
@@ -29,11 +29,11 @@ pub struct Bucket {
 /// An object as a list of a bucket has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is.
+    /// Location of the object.
     pub location: Location,
-    /// Its size.
+    /// Size of the object in bytes.
     pub bytes: u64,
-    /// When it was written, by the clock of the store.
+    /// Time at which the object was written, by the clock of the store.
     pub modified: SystemTime,
 }
 
@@ -141,7 +141,8 @@ impl Bucket {
         }
         let failed = |error: &object_store::Error| ObjectError::of(&name, error);
         let prefix = at.path()?;
-        let found = wanted::wait(&name, self.store.list(Some(&prefix)).try_collect::<Vec<_>>())?;
+        let found =
+            cancellation::wait(&name, self.store.list(Some(&prefix)).try_collect::<Vec<_>>())?;
         let found = found.map_err(|error| failed(&error))?;
         let mut listed: Vec<Listed> = found
             .into_iter()

@@ -14,9 +14,9 @@ thread_local! {
 
 /// Says whether what a thread waits for is not wanted any more: for threads that work for it.
 #[derive(Clone)]
-pub struct Wanted(Option<Arc<Stopped>>);
+pub struct Cancellation(Option<Arc<Stopped>>);
 
-impl Wanted {
+impl Cancellation {
     /// The word that was given on this thread.
     pub fn here() -> Self {
         Self(STOPPED.with_borrow(Clone::clone))
@@ -41,7 +41,7 @@ impl Wanted {
     }
 }
 
-impl std::fmt::Debug for Wanted {
+impl std::fmt::Debug for Cancellation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Wanted").field(&self.0.is_some()).finish()
     }
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Wanted {
 
 /// Waits for a request about `name` as long as it is wanted on this thread.
 pub(crate) fn wait<T>(name: &str, request: impl Future<Output = T>) -> Result<T, ObjectError> {
-    let Wanted(stopped) = Wanted::here();
+    let Cancellation(stopped) = Cancellation::here();
     let stopped = || stopped.as_ref().is_some_and(|stopped| stopped());
     let done = runtime::wait_unless(request, &stopped);
     let done = done.map_err(|error| ObjectError::unstarted(name, &error))?;
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn what_is_not_wanted_is_given_up_and_the_rest_goes_on() {
         let never = std::future::pending::<()>;
-        let ended = Wanted::until(|| true).during(|| {
-            let helper = Wanted::here();
+        let ended = Cancellation::until(|| true).during(|| {
+            let helper = Cancellation::here();
             let other = std::thread::spawn(move || helper.during(|| wait("b", never())));
             (wait("a", never()), other.join().unwrap())
         });

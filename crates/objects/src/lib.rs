@@ -23,6 +23,7 @@
 
 mod blocks;
 mod bucket;
+mod cancellation;
 #[cfg(test)]
 mod conformance;
 mod error;
@@ -38,10 +39,10 @@ mod traffic;
 mod unfinished;
 mod upload;
 mod version;
-mod wanted;
 
 pub use blocks::Blocks;
 pub use bucket::{Bucket, Listed};
+pub use cancellation::Cancellation;
 pub use error::{ObjectError, ObjectErrorKind, fault};
 pub use location::{Location, Scheme};
 pub use object::Object;
@@ -52,7 +53,6 @@ pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;
 pub use version::Version;
-pub use wanted::Wanted;
 
 /// Bytes of one request at most, where none are stated: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

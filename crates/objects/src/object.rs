@@ -11,18 +11,18 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt};
 
 use crate::RANGE_BYTES;
+use crate::cancellation;
 use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
 use crate::location::Location;
 use crate::runtime::{self, Stopped};
 use crate::version::Version;
-use crate::wanted;
 
 /// An object of known length. Copies are of one object.
 #[derive(Clone)]
-pub struct Object(Arc<Opened>);
+pub struct Object(Arc<OpenObject>);
 
 /// An object with what its store said of it.
-struct Opened {
+struct OpenObject {
     store: Arc<dyn ObjectStore>,
     path: Path,
     name: String,
@@ -37,7 +37,7 @@ struct Opened {
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Opened { name, bytes, version: Version { tag, .. }, .. } = &*self.0;
+        let OpenObject { name, bytes, version: Version { tag, .. }, .. } = &*self.0;
         f.debug_struct("Object")
             .field("name", name)
             .field("bytes", bytes)
@@ -58,10 +58,10 @@ impl Object {
         }
         let path = location.path()?;
         let opened = head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES));
-        let (bytes, version, head) = wanted::wait(&name, opened)??;
+        let (bytes, version, head) = cancellation::wait(&name, opened)??;
         let store = Arc::clone(store);
         let stopped = OnceLock::new();
-        Ok(Self(Arc::new(Opened { store, path, name, bytes, version, head, stopped })))
+        Ok(Self(Arc::new(OpenObject { store, path, name, bytes, version, head, stopped })))
     }
 
     /// Ends requests that are waited for as soon as this says that they are not wanted any more. It
@@ -86,22 +86,22 @@ impl Object {
         &self.0.name
     }
 
-    /// Its size.
+    /// Size of the object in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.bytes
     }
 
-    /// Its entity tag, where the store has such.
+    /// Entity tag of the object, where the store has one.
     pub fn tag(&self) -> Option<&str> {
         self.0.version.tag.as_deref()
     }
 
-    /// Its version.
+    /// Version of the object.
     pub(crate) fn version(&self) -> &Version {
         &self.0.version
     }
 
-    /// Its first bytes, as many as were fetched when it was opened.
+    /// First bytes of the object, as many as were fetched when it was opened.
     pub fn head(&self) -> &[u8] {
         &self.0.head
     }

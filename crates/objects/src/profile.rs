@@ -42,15 +42,15 @@ const WHERE: [[&str; 3]; 2] = [
 
 /// Variables that the files add to these; `home`: where they are looked for.
 pub(crate) fn added(variables: &[(String, String)], home: Option<&Path>) -> Vec<(String, String)> {
-    let said = |name: &str| {
+    let value_of = |name: &str| {
         let found = variables.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     };
     let file = |name: &str, usual: &str| {
         let usual = || home.map(|home| home.join(".aws").join(usual));
-        said(name).map(PathBuf::from).or_else(usual)
+        value_of(name).map(PathBuf::from).or_else(usual)
     };
-    let profile = said("AWS_PROFILE").unwrap_or("default");
+    let profile = value_of("AWS_PROFILE").unwrap_or("default");
     let heads = [profile.to_owned(), format!("profile {profile}")];
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for (path, head) in [
@@ -66,16 +66,16 @@ pub(crate) fn added(variables: &[(String, String)], home: Option<&Path>) -> Vec<
     let is_whole = ["aws_access_key_id", "aws_secret_access_key"]
         .iter()
         .all(|name| found.get(*name).is_some_and(|value| !value.is_empty()));
-    let knows_who = !is_whole || WHO.iter().any(|name| said(name).is_some());
-    let is_said = |variable: &str| {
+    let knows_who = !is_whole || WHO.iter().any(|name| value_of(name).is_some());
+    let is_stated = |variable: &str| {
         let others = WHERE.iter().find(|names| names[0] == variable);
         match others {
-            Some(names) => names.iter().any(|name| said(name).is_some()),
+            Some(names) => names.iter().any(|name| value_of(name).is_some()),
             None => knows_who,
         }
     };
     let named = |(name, variable): &(&str, &str)| {
-        let value = found.get(*name).filter(|_| !is_said(variable))?;
+        let value = found.get(*name).filter(|_| !is_stated(variable))?;
         Some(((*variable).to_owned(), value.clone()))
     };
     NAMES.iter().filter_map(named).collect()

@@ -15,9 +15,9 @@ use crate::runtime;
 /// How long a store may take to give an upload up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// All of this process.
+/// Unfinished uploads of this process.
 static ALL: Mutex<Vec<Arc<Unfinished>>> = Mutex::new(Vec::new());
-/// Notified when one has ended.
+/// Notified when an upload has ended.
 static ENDED: Condvar = Condvar::new();
 
 /// An upload in parts.

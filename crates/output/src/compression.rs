@@ -19,10 +19,10 @@ const GZIP_LEVEL: u32 = 4;
 /// Level of zstd, its usual one.
 const ZSTD_LEVEL: i32 = 3;
 
-/// How text is compressed.
+/// Compression of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// gzip.

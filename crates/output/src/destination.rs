@@ -22,9 +22,9 @@ const LINKS_MAX: usize = 40;
 /// The bit of the mode of a directory in which only owners rename and remove.
 const STICKY: u32 = 0o1000;
 
-/// Where an output goes.
+/// Destination of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// A file that is made, or replaced; no link leads to it any more.
     File(PathBuf),
     /// An object in a bucket, which is made or replaced.
@@ -35,7 +35,7 @@ pub enum Place {
     Descriptor(PathBuf),
 }
 
-impl Place {
+impl Destination {
     /// Where a file called `path` goes.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// Where an input is.
+    /// Location of an input.
     pub fn of_input(path: &Path) -> Self {
         match Location::of(path) {
             Some(Ok(location)) => Self::Object(location),

@@ -41,6 +41,7 @@ mod batches;
 #[cfg(feature = "columnar")]
 mod columnar;
 mod compression;
+mod destination;
 mod edges;
 mod error;
 mod json;
@@ -48,15 +49,14 @@ mod names;
 mod ordered;
 #[cfg(feature = "columnar")]
 mod parquet;
-mod place;
 mod table;
 mod target;
 mod text;
 
 pub use compression::Compression;
+pub use destination::Destination;
 pub use edges::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 pub use error::OutputError;
-pub use place::Place;
 pub use table::{
     TableBatches, TableFormat, TablePart, extension, write_table, write_table_part, write_table_to,
 };

@@ -20,8 +20,8 @@ use welter_progress::Progress;
 use welter_store::StoreError;
 use welter_store::durable::Draft;
 
+use crate::destination::Destination;
 use crate::error::OutputError;
-use crate::place::Place;
 
 /// An output that is being written.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Target {
     sink: Sink,
 }
 
-/// Where its bytes go.
+/// Destination of the bytes of an output.
 #[derive(Debug)]
 enum Sink {
     Draft(Draft),
@@ -42,8 +42,8 @@ impl Target {
     /// Creates what will be called `path`.
     pub(crate) fn create(path: &Path, progress: &Progress) -> Result<Self, OutputError> {
         let name = path.display().to_string();
-        let sink = match Place::of(path)? {
-            Place::Object(location) => {
+        let sink = match Destination::of(path)? {
+            Destination::Object(location) => {
                 let progress = progress.clone();
                 upload(&location, move || progress.cancelled())
                     .map(|upload| Sink::Upload(Box::new(upload)))
@@ -105,21 +105,23 @@ impl Write for Target {
 
 impl Sink {
     /// Opens a place on this machine.
-    fn open(place: &Place) -> io::Result<Self> {
+    fn open(place: &Destination) -> io::Result<Self> {
         match place {
-            Place::Direct(path) => Ok(Self::Direct(OpenOptions::new().write(true).open(path)?)),
+            Destination::Direct(path) => {
+                Ok(Self::Direct(OpenOptions::new().write(true).open(path)?))
+            }
             // The text that was in it before it was opened for us, as by `>> all.csv`, stays.
-            Place::Descriptor(path) => {
+            Destination::Descriptor(path) => {
                 Ok(Self::Direct(OpenOptions::new().append(true).open(path)?))
             }
-            Place::File(path) => {
+            Destination::File(path) => {
                 let draft = Draft::create(path, None).map_err(StoreError::into_io)?;
                 if let Ok(found) = fs::metadata(path) {
                     draft.file().set_permissions(found.permissions())?;
                 }
                 Ok(Self::Draft(draft))
             }
-            Place::Object(_) => Err(io::ErrorKind::Unsupported.into()),
+            Destination::Object(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -176,20 +178,20 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
 ///
 /// # Errors
 /// [`OutputError::Create`] when it cannot, and [`OutputError::Format`] when nothing could ever be.
-pub fn probe(path: &Path) -> Result<Place, OutputError> {
-    let place = Place::of(path)?;
+pub fn probe(path: &Path) -> Result<Destination, OutputError> {
+    let place = Destination::of(path)?;
     match &place {
-        Place::File(_) => {
+        Destination::File(_) => {
             let name = || path.display().to_string();
             Sink::open(&place).map_err(|source| OutputError::Create { name: name(), source })?;
         }
-        Place::Object(location) => {
+        Destination::Object(location) => {
             let asked = upload(location, || false).and_then(Upload::probe);
             asked.map_err(|error| OutputError::of_object(&error))?;
         }
         // Opening a pipe would wait for its reader, and closing it would tell the reader that all
         // is said.
-        Place::Direct(_) | Place::Descriptor(_) => {}
+        Destination::Direct(_) | Destination::Descriptor(_) => {}
     }
     Ok(place)
 }

@@ -2,7 +2,7 @@
 
 use welter_algorithms::{Levels, Mcst, Scc, Wcc};
 use welter_engine::{
-    Checkpoints, EngineError, Graph, Passed, Workers, pass, pass_over, pass_resumable,
+    Checkpoints, EngineError, Graph, StreamOutcome, Workers, pass, pass_over, pass_resumable,
 };
 use welter_model::checkpointable::Checkpointable;
 use welter_model::stream::{OverInput, Stream};
@@ -19,7 +19,7 @@ pub trait CompiledStream: Stream + Sized {
         graph: &Graph,
         workers: &Workers,
         progress: &Progress,
-    ) -> Result<Passed<Self::Value>, EngineError>;
+    ) -> Result<StreamOutcome<Self::Value>, EngineError>;
 }
 
 /// A stream program that is compiled, with its checkpoints.
@@ -34,7 +34,7 @@ pub trait CompiledPasses: Checkpointable + Sized {
         workers: &Workers,
         progress: &Progress,
         checkpoints: Option<&Checkpoints>,
-    ) -> Result<Passed<Self::Value>, EngineError>;
+    ) -> Result<StreamOutcome<Self::Value>, EngineError>;
 }
 
 /// A stream program that is compiled for passes over the input.
@@ -48,7 +48,7 @@ pub trait CompiledOverInput: OverInput + Sized {
         graph: &Graph,
         workers: &Workers,
         progress: &Progress,
-    ) -> Result<Option<Passed<Self::Value>>, EngineError>;
+    ) -> Result<Option<StreamOutcome<Self::Value>>, EngineError>;
 }
 
 impl CompiledStream for Wcc {
@@ -58,7 +58,7 @@ impl CompiledStream for Wcc {
         graph: &Graph,
         workers: &Workers,
         progress: &Progress,
-    ) -> Result<Passed<Self::Value>, EngineError> {
+    ) -> Result<StreamOutcome<Self::Value>, EngineError> {
         pass(graph, self, workers, progress)
     }
 }
@@ -73,7 +73,7 @@ macro_rules! passes {
                 workers: &Workers,
                 progress: &Progress,
                 checkpoints: Option<&Checkpoints>,
-            ) -> Result<Passed<Self::Value>, EngineError> {
+            ) -> Result<StreamOutcome<Self::Value>, EngineError> {
                 pass_resumable(graph, self, workers, progress, checkpoints)
             }
         }
@@ -89,7 +89,7 @@ macro_rules! over_input {
                 graph: &Graph,
                 workers: &Workers,
                 progress: &Progress,
-            ) -> Result<Option<Passed<Self::Value>>, EngineError> {
+            ) -> Result<Option<StreamOutcome<Self::Value>>, EngineError> {
                 pass_over(graph, self, workers, progress)
             }
         }

@@ -71,9 +71,9 @@ pub struct PhaseReport {
     pub name: &'static str,
     /// Unit of `done` and `total`.
     pub unit: Unit,
-    /// How much is done.
+    /// Units that are done.
     pub done: u64,
-    /// How much there is, where it is known.
+    /// Units in total, where they are known.
     pub total: Option<u64>,
     /// Bytes moved from or to storage, or read from memory by the kernel.
     pub bytes: u64,

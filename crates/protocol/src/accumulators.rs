@@ -85,8 +85,8 @@ impl Owned {
             return 0;
         }
         let own_alone = cx.config.has(Bug::OwnDiskAlone);
-        let told = self.left.iter().filter(|(engine, _)| **engine != cx.rank && !own_alone);
-        let known = told.map(|(engine, bytes)| (*engine, *bytes)).chain([(cx.rank, here)]);
+        let others = self.left.iter().filter(|(engine, _)| **engine != cx.rank && !own_alone);
+        let known = others.map(|(engine, bytes)| (*engine, *bytes)).chain([(cx.rank, here)]);
         cx.config.placement.remaining(known, cx.machines())
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::audit::{Finding, Served, Sum, Worked, audit, audit_ingest, audit_rewritten};
 use crate::checkpoint::CheckpointShard;
 use crate::ids::{Phase, Rank, Step};
-use crate::messages::Made;
+use crate::messages::PartitionOutcome;
 
 /// A barrier as the coordinator sees it.
 pub(crate) struct Barrier {
@@ -23,7 +23,7 @@ pub(crate) struct Barrier {
     pub(crate) rewrites: bool,
     arrived: BTreeMap<Rank, Worked>,
     closed: BTreeMap<Rank, (Served, [Sum; 2])>,
-    made: Vec<Made>,
+    made: Vec<PartitionOutcome>,
     parts: Vec<CheckpointShard>,
 }
 
@@ -34,7 +34,12 @@ impl Barrier {
     }
 
     /// A machine has arrived; returns how many have.
-    pub(crate) fn arrive(&mut self, from: Rank, worked: Worked, made: Vec<Made>) -> usize {
+    pub(crate) fn arrive(
+        &mut self,
+        from: Rank,
+        worked: Worked,
+        made: Vec<PartitionOutcome>,
+    ) -> usize {
         assert!(self.arrived.insert(from, worked).is_none(), "a machine arrives once");
         self.made.extend(made);
         self.arrived.len()
@@ -42,7 +47,7 @@ impl Barrier {
 
     /// Outcomes of all partitions, `count` of them, in their order, so that sums of floats come out
     /// equal.
-    pub(crate) fn partitions(&mut self, count: u32) -> Vec<Made> {
+    pub(crate) fn partitions(&mut self, count: u32) -> Vec<PartitionOutcome> {
         let mut made = std::mem::take(&mut self.made);
         made.sort_by_key(|one| one.partition);
         let partitions = made.iter().map(|one| one.partition);

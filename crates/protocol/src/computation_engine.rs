@@ -43,7 +43,7 @@ use crate::context::Context;
 use crate::counters::Path;
 use crate::ids::{Block, BlockName, Cell, Phase, Rank, Step, Time};
 use crate::ingest::Ingest;
-use crate::messages::{Begin, Made, Message, Pull, Stock};
+use crate::messages::{Begin, Message, PartitionOutcome, Pull, Stock};
 use crate::payload::Payload;
 use crate::planted::Bug;
 use crate::steal::Rounds;
@@ -72,7 +72,7 @@ pub(crate) struct ComputationEngine {
     /// Chunks for which a directory is asked, where there is one.
     placing: BTreeMap<BlockName, (Block, Payload)>,
     worked: Worked,
-    made: Vec<Made>,
+    made: Vec<PartitionOutcome>,
     window: Window,
     pub(crate) clock: Clock,
 }
@@ -411,7 +411,7 @@ impl ComputationEngine {
             Outcome::HandedOver(payload) => self.hand_over(cx, step, partition, payload),
             Outcome::Made { vertices, total, active } => {
                 self.store_vertices(cx, step, partition, vertices);
-                self.made.push(Made { partition, total, active });
+                self.made.push(PartitionOutcome { partition, total, active });
                 self.ingest.without_values = self.ingest.without_values.saturating_sub(1);
                 if let Some(owned) = self.owned.get_mut(&partition) {
                     owned.done();

@@ -33,7 +33,7 @@ use crate::counters::Path;
 use crate::directory::Directory;
 use crate::due::{Due, is_due_scattered};
 use crate::ids::{Bytes, Cell, Epoch, Generation, Kind, Phase, Rank, Step};
-use crate::messages::{Begin, Exit, Install, Lost, Made, Message};
+use crate::messages::{Begin, Exit, Install, Message, MissingBlocks, PartitionOutcome};
 use crate::planted::Bug;
 use crate::rewriting;
 use crate::work::Work;
@@ -51,7 +51,7 @@ pub(crate) struct Coordinator {
     begun: bool,
     /// States of which vertices are lost.
     unusable: BTreeSet<(Epoch, u32)>,
-    installed: BTreeMap<Rank, Lost>,
+    installed: BTreeMap<Rank, MissingBlocks>,
     /// The newest that was installed, or committed in this epoch.
     manifest: Option<Arc<Manifest>>,
     barrier: Barrier,
@@ -214,7 +214,7 @@ impl Coordinator {
         &mut self,
         cx: &mut Context,
         from: Rank,
-        lost: Lost,
+        lost: MissingBlocks,
         chunk_sets: &[(Kind, Cell, u64)],
     ) -> bool {
         for &(kind, cell, count) in chunk_sets {
@@ -231,7 +231,7 @@ impl Coordinator {
         if self.installed.len() < cx.machines() {
             return false;
         }
-        let lost = |of: fn(&Lost) -> bool| self.installed.values().any(of);
+        let lost = |of: fn(&MissingBlocks) -> bool| self.installed.values().any(of);
         let Some(manifest) = self.manifest.clone() else {
             self.begin_ingest(cx, false);
             return false;
@@ -347,7 +347,7 @@ impl Coordinator {
         cx: &mut Context,
         (from, step): (Rank, Step),
         worked: Worked,
-        made: Vec<Made>,
+        made: Vec<PartitionOutcome>,
     ) {
         if step != self.barrier.step || !matches!(self.stage, Stage::Arriving) {
             return;

@@ -31,21 +31,21 @@ pub(crate) struct Ending {
     since: Time,
     said: Option<Time>,
     /// Machines that have received the verdict; the coordinator's alone.
-    heard: Vec<bool>,
+    acknowledged: Vec<bool>,
 }
 
 impl Ending {
     pub(crate) fn new(cx: &mut Context, failure: Failure) -> Self {
         cx.counters.count(Path::Failed);
-        let mut heard = vec![false; cx.machines()];
-        heard[cx.rank] = true;
-        Self { failure, since: cx.now, said: None, heard }
+        let mut acknowledged = vec![false; cx.machines()];
+        acknowledged[cx.rank] = true;
+        Self { failure, since: cx.now, said: None, acknowledged }
     }
 
     /// Says it, again and again, until that is answered or patience ends.
     pub(crate) fn tick(&mut self, cx: &mut Context) {
         let timing = cx.config.timing;
-        let all_heard = cx.rank == 0 && self.heard.iter().all(|heard| *heard);
+        let all_heard = cx.rank == 0 && self.acknowledged.iter().all(|acknowledged| *acknowledged);
         if all_heard || cx.now > self.since + timing.patience || cx.config.has(Bug::EndsAlone) {
             return cx.exit(self.failure.clone());
         }
@@ -56,14 +56,14 @@ impl Ending {
         if cx.rank != 0 {
             return cx.send_unreliable(0, Message::Fail(self.failure.clone()));
         }
-        for rank in (0..self.heard.len()).filter(|&rank| !self.heard[rank]) {
+        for rank in (0..self.acknowledged.len()).filter(|&rank| !self.acknowledged[rank]) {
             cx.send_unreliable(rank, Message::Abort(self.failure.clone()));
         }
     }
 
     /// A machine has received the verdict.
     pub(crate) fn on_verdict_heard(&mut self, cx: &mut Context, from: Rank) {
-        self.heard[from] = true;
+        self.acknowledged[from] = true;
         self.tick(cx);
     }
 }

@@ -56,8 +56,8 @@ impl Holders {
 
     /// All that may have a chunk of a cell.
     pub(crate) fn of(&self, source: u32) -> Vec<Rank> {
-        let told = self.holders.get(&source).into_iter().flatten();
-        self.untold.iter().chain(told).copied().collect()
+        let informed = self.holders.get(&source).into_iter().flatten();
+        self.untold.iter().chain(informed).copied().collect()
     }
 }
 

@@ -40,9 +40,9 @@ use crate::messages::{Effect, Exit, Message};
 
 /// Knowledge of a machine of the others' lives.
 pub(crate) struct Membership {
-    heard: Vec<Time>,
+    last_received: Vec<Time>,
     suspected: Vec<Time>,
-    said: Time,
+    last_sent: Time,
     /// Summoned at least once since this process started.
     pub(crate) joined: bool,
 }
@@ -50,25 +50,25 @@ pub(crate) struct Membership {
 impl Membership {
     pub(crate) fn new(machines: usize, now: Time) -> Self {
         let since = vec![now; machines];
-        Self { heard: since.clone(), suspected: since, said: now, joined: false }
+        Self { last_received: since.clone(), suspected: since, last_sent: now, joined: false }
     }
 
     /// A machine lives.
     pub(crate) fn note_contact(&mut self, rank: Rank, now: Time) {
-        self.heard[rank] = now;
+        self.last_received[rank] = now;
     }
 
     /// Whether the coordinator has been silent for longer than patience allows.
     pub(crate) fn is_alone(&self, cx: &Context) -> bool {
-        cx.rank != 0 && cx.now - self.heard[0] > cx.config.timing.patience
+        cx.rank != 0 && cx.now - self.last_received[0] > cx.config.timing.patience
     }
 
     /// Time has passed: says hello where that is not answered yet, gives signs of life, and watches
     /// those of others.
     pub(crate) fn tick(&mut self, cx: &mut Context) {
         let timing = cx.config.timing;
-        if cx.now >= self.said + timing.ping {
-            self.said = cx.now;
+        if cx.now >= self.last_sent + timing.ping {
+            self.last_sent = cx.now;
             if cx.rank == 0 {
                 for rank in 1..cx.machines() {
                     cx.send_unreliable(rank, Message::Ping);
@@ -81,7 +81,7 @@ impl Membership {
         }
         let watched = if cx.rank == 0 { 1..cx.machines() } else { 0..1 };
         for rank in watched {
-            let silent = cx.now - self.heard[rank];
+            let silent = cx.now - self.last_received[rank];
             if silent > timing.patience {
                 let what = format!("machine {rank} has given no sign of life for {}", ms(silent));
                 cx.fail(Exit::Absent, what);

@@ -58,7 +58,7 @@ pub enum Message {
     /// Answer to that.
     Installed {
         /// Kinds of blocks that the manifest places here, and that cannot be had.
-        lost: Lost,
+        lost: MissingBlocks,
         /// Chunks of edges and updates here, by cell, where there is a directory.
         chunk_sets: Vec<(Kind, Cell, u64)>,
     },
@@ -92,7 +92,7 @@ pub enum Message {
         /// Sums of its step.
         worked: Worked,
         /// Partitions that it made or applied.
-        made: Vec<Made>,
+        made: Vec<PartitionOutcome>,
     },
     /// End of a step at all machines: the receiver tells what it served, and makes it durable at a
     /// checkpoint.
@@ -282,7 +282,7 @@ pub struct Install {
 
 /// Kinds of blocks that a manifest places at a machine, and that it lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct MissingBlocks {
     /// Edges: they must be read again.
     pub edges: bool,
     /// Vertices: the manifest is of no use.
@@ -352,7 +352,7 @@ pub struct Stock {
 
 /// Outcome of a partition, as all must know before the next step.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct PartitionOutcome {
     /// Partition that was made or applied.
     pub partition: u32,
     /// Total of the partition.

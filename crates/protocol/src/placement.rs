@@ -1,4 +1,4 @@
-//! Where chunks go.
+//! Placement of chunks.
 //!
 //! ```text
 //! edges, updates   Random:    engine ~ uniform over all m             (Chaos, section 6.3)

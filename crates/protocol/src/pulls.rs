@@ -169,7 +169,8 @@ impl Pulls {
     }
 
     pub(crate) fn ended(&self) -> bool {
-        let told = self.directory.as_ref().is_none_or(|found| found.ended && found.asked == 0);
-        told && self.open.is_empty() && self.asked.is_empty() && self.waiting.is_empty()
+        let is_answered =
+            self.directory.as_ref().is_none_or(|found| found.ended && found.asked == 0);
+        is_answered && self.open.is_empty() && self.asked.is_empty() && self.waiting.is_empty()
     }
 }

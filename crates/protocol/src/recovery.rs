@@ -23,7 +23,7 @@ use crate::checkpoint::{Manifest, RetainedManifests};
 use crate::context::Context;
 use crate::counters::Path;
 use crate::ids::{Block, BlockName, Kind, Rank, Role};
-use crate::messages::{Effect, Install, Lost, Message};
+use crate::messages::{Effect, Install, Message, MissingBlocks};
 use crate::payload::Payload;
 use crate::placement::{Placement, mirror, mirrored, vertex_engine};
 use crate::planted::Bug;
@@ -56,8 +56,8 @@ impl Recovery {
         install: Install,
         (lacks_manifest, mut old): (bool, Vec<Arc<Manifest>>),
     ) {
-        for (known, told) in cx.roster.iter_mut().zip(install.roster) {
-            *known = told.max(*known);
+        for (known, incarnation) in cx.roster.iter_mut().zip(install.roster) {
+            *known = incarnation.max(*known);
         }
         let kept = install.previous.into_iter().chain(install.manifest.clone());
         old.extend(storage.install(cx, RetainedManifests::of(kept)));
@@ -187,7 +187,7 @@ impl Recovery {
         }
         assert!(self.answers == 0 && self.copies == 0, "all copies have come");
         assert!(self.writing.is_empty(), "all copies are written");
-        let mut lost = Lost::default();
+        let mut lost = MissingBlocks::default();
         if let Some(manifest) = &self.manifest {
             lost = lacking(cx, storage, manifest, Role::Primary);
             storage.index_edges(manifest.generation);
@@ -207,7 +207,12 @@ fn opposite(role: Role) -> Role {
 }
 
 /// Kinds of blocks of a role that a manifest places at this machine, and that it lacks.
-fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Role) -> Lost {
+fn lacking(
+    cx: &Context,
+    storage: &StorageEngine,
+    manifest: &Manifest,
+    role: Role,
+) -> MissingBlocks {
     let machines = cx.machines();
     let owner = if role == Role::Primary { cx.rank } else { mirrored(machines, cx.rank) };
     let has = |part: &crate::checkpoint::CheckpointShard| {
@@ -225,7 +230,7 @@ fn lacking(cx: &Context, storage: &StorageEngine, manifest: &Manifest, role: Rol
     });
     let updates = storage.blocks.values().filter(|block| manifest.has_scattered(&block.name));
     let scattered = manifest.scattered.as_ref().filter(|_| role == Role::Primary);
-    Lost {
+    MissingBlocks {
         edges: Some(&Sum::of(edges)) != manifest.edges.get(owner),
         vertices: !here.into_iter().all(has),
         updates: scattered.is_some_and(|made| Some(&Sum::of(updates)) != made.chunks.get(owner)),

@@ -35,7 +35,7 @@ pub struct Times {
     pub copying: Time,
     /// Time of a master for accumulators that it merges.
     pub merging: Time,
-    /// Nothing.
+    /// Time without work.
     pub idle: Time,
 }
 

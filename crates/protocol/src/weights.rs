@@ -71,7 +71,7 @@ impl Weights {
     /// Adds what another machine has counted of the same vertices.
     ///
     /// # Panics
-    /// When ranges are others.
+    /// Ranges that differ from those of the other.
     pub fn add(&mut self, other: &Self) {
         assert_eq!((self.vertices, self.width), (other.vertices, other.width), "other ranges");
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {

@@ -36,7 +36,9 @@ use crate::checkpoint::{CheckpointShard, Manifest, Scattered};
 use crate::config::Shape;
 use crate::failure::Failure;
 use crate::ids::{Block, BlockName, Cell, Epoch, Generation, Kind, Phase, Role, Step};
-use crate::messages::{Begin, Envelope, Exit, Install, Lost, Made, Message, Pull, Stock};
+use crate::messages::{
+    Begin, Envelope, Exit, Install, Message, MissingBlocks, PartitionOutcome, Pull, Stock,
+};
 use crate::payload::{Buffer, Payload, checksum};
 use crate::random::mix;
 
@@ -174,7 +176,7 @@ impl<'a> Opening<'a> {
     /// The envelope, in a cluster of `machines` machines, with the payload that was read.
     ///
     /// # Errors
-    /// When there is none, or the payload is not what was sent.
+    /// Frame without an envelope, or with another payload than was sent.
     pub fn open(self, payload: Buffer, machines: usize) -> Result<Envelope, Malformed> {
         if payload.len() != self.payload_bytes {
             return Err(Malformed::Length);
@@ -187,7 +189,7 @@ impl<'a> Opening<'a> {
 /// The envelope in a frame, in a cluster of `machines` machines.
 ///
 /// # Errors
-/// When there is none.
+/// Frame without an envelope.
 pub fn open(head: &[u8], payload: Buffer, machines: usize) -> Result<Envelope, Malformed> {
     Opening::of(head)?.open(payload, machines)
 }
@@ -231,11 +233,11 @@ wire_struct!(Manifest {
     scattered,
 });
 wire_struct!(Install { roster, manifest, previous });
-wire_struct!(Lost { edges, vertices, updates });
+wire_struct!(MissingBlocks { edges, vertices, updates });
 wire_struct!(Begin { step, control, made, generation, rewrites, edges_only, active, committed });
 wire_struct!(Pull { step, cell, generation, active, sent, tells });
 wire_struct!(Stock { more, left, cells });
-wire_struct!(Made { partition, total, active });
+wire_struct!(PartitionOutcome { partition, total, active });
 wire_struct!(Envelope { from, from_incarnation, to, to_incarnation, epoch, number, ack, message });
 
 wire_enum!(Phase { 0 Ingest, 1 Scatter, 2 Gather, 3 Fold, 4 Split, });

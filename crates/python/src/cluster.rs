@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use welter_cli::library::machines::{self, Place};
+use welter_cli::library::machines::{self, ClusterMember};
 
 use crate::table::Table;
 use crate::work::{raised, working};
@@ -12,8 +12,8 @@ use crate::work::{raised, working};
 /// seconds in which a machine must come.
 type Seat = (usize, String, Option<String>, u64);
 
-fn place((machines, first, key, patience): Seat) -> Place {
-    Place { machines, first, key, patience }
+fn place((machines, first, key, patience): Seat) -> ClusterMember {
+    ClusterMember { machines, first, key, patience }
 }
 
 /// A new key for a run.
@@ -37,8 +37,8 @@ pub(crate) fn cluster_host(
     let mut wrong = None;
     let answer = working(py, tick, |progress| {
         let tell = |address: std::net::SocketAddr| {
-            let told = Python::attach(|py| listening.call1(py, (address.to_string(),)));
-            if let Err(error) = told {
+            let outcome = Python::attach(|py| listening.call1(py, (address.to_string(),)));
+            if let Err(error) = outcome {
                 wrong = Some(error);
                 progress.cancel();
             }
@@ -67,6 +67,6 @@ pub(crate) fn cluster_machine(
 #[pyfunction]
 pub(crate) fn cluster_absent(py: Python<'_>, seat: Seat, rank: usize, why: String) -> PyResult<()> {
     let place = place(seat);
-    let told = py.detach(|| machines::absent(&place, rank, &why));
-    told.map_err(|failure| raised(py, &failure))
+    let outcome = py.detach(|| machines::absent(&place, rank, &why));
+    outcome.map_err(|failure| raised(py, &failure))
 }

@@ -22,14 +22,14 @@ pub(crate) struct Table {
 }
 
 enum Rows {
-    /// All of them, wherever they are.
+    /// All rows, wherever they are.
     All(Arc<Answer>),
-    /// Some, in memory.
+    /// Some rows, in memory.
     Some(RecordBatch),
 }
 
 impl Table {
-    /// All that was found.
+    /// Table of all rows of an answer.
     pub(crate) fn of(answer: Arc<Answer>) -> Self {
         Self { ids: answer.id_columns(), rows: Rows::All(answer) }
     }
@@ -165,7 +165,7 @@ impl Table {
     /// Lines that the command would have printed about the run.
     #[getter]
     fn said(&self) -> Vec<String> {
-        self.answer().map(|answer| answer.said().collect()).unwrap_or_default()
+        self.answer().map(|answer| answer.printed().collect()).unwrap_or_default()
     }
 
     /// Note for a person about the result.

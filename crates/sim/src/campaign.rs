@@ -40,9 +40,9 @@ pub struct CampaignTotals {
     pub taken: [u64; PATHS.len()],
     /// In how many schedules each kind of fault happened.
     pub faults: [u64; KINDS.len()],
-    /// How often in all.
+    /// Number of faults of each kind, in all.
     pub fault_counts: FaultCounts,
-    /// How runs ended.
+    /// Number of runs by the kind of their end.
     pub ends: BTreeMap<String, u64>,
 }
 

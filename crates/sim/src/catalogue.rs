@@ -127,7 +127,7 @@ pub fn job(name: &str, random: &mut Random, graph: &Graph) -> Arc<dyn Job> {
             else {
                 unreachable!("0.6 lies between 0 and 1")
             };
-            // All know different things.
+            // Vertices have different priors.
             let prior = |vertex: u64| [1.0, (1 + mix(seed ^ vertex) % 64) as f64 / 8.0];
             let program = program.with_priors((0..vertices).map(prior).collect());
             // Messages are kept as 32-bit numbers.

@@ -19,12 +19,12 @@ pub fn digest(event: &Event) -> u64 {
         Event::Written { token, ok } => mix(token << 9 | u64::from(*ok)),
         Event::Consulted { token } => mix(token << 11),
         Event::Fail { why, what } => mix(*why as u64) ^ checksum(what.as_bytes()),
-        Event::Done { token, outcome } => mix(token << 10) ^ told(outcome),
+        Event::Done { token, outcome } => mix(token << 10) ^ outcome_hash(outcome),
     }
 }
 
 /// A number that tells outcomes apart by what [`made`] says of them, without making text of it.
-fn told(outcome: &Outcome) -> u64 {
+fn outcome_hash(outcome: &Outcome) -> u64 {
     let (which, counts) = match outcome {
         Outcome::Ingested { read, filled, degrees } => {
             (1, [*read, filled.len() as u64, u64::from(degrees.is_some())])
@@ -61,7 +61,7 @@ pub fn event(now: Time, rank: Rank, incarnation: u32, event: &Event) -> Option<S
                 return None;
             }
             let who = format!("{from}#{from_incarnation}");
-            format!("hears in {epoch} from {who} (no. {number}): {}", said(message))
+            format!("hears in {epoch} from {who} (no. {number}): {}", message_text(message))
         }
         Event::Read { result, .. } => match result {
             Ok((block, _)) => format!("has read {}", block.name),
@@ -83,7 +83,7 @@ pub fn effect(now: Time, rank: Rank, incarnation: u32, effect: &Effect) -> Optio
                 return None;
             }
             let Envelope { to, epoch, number, message, .. } = envelope;
-            format!("says in {epoch} to {to} (no. {number}): {}", said(message))
+            format!("says in {epoch} to {to} (no. {number}): {}", message_text(message))
         }
         Effect::Read { name, .. } => format!("reads {name}"),
         Effect::Write { block, .. } => format!("writes {}", block.name),
@@ -104,7 +104,7 @@ fn line(now: Time, rank: Rank, incarnation: u32, arrow: &str, text: &str) -> Str
     format!("{:>10.3} ms {rank}#{incarnation} {arrow} {text}", now as f64 / 1e6)
 }
 
-fn said(message: &Message) -> String {
+fn message_text(message: &Message) -> String {
     match message {
         Message::Pull(pull) => format!("pull {} {}", pull.step, pull.cell),
         Message::Chunk { pull, block, .. } => format!("chunk {} for {}", block.name, pull.step),

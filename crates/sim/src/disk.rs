@@ -37,21 +37,21 @@ pub enum Fault {
     Misdirected,
 }
 
-/// There is no room.
+/// Lack of room on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// Until then.
+    /// Virtual time at which the disk has room again.
     pub until: Time,
-    /// Or until a block is deleted here; else files of others fill the disk.
+    /// Whether a deletion of a block makes room too; else files of others fill the disk.
     pub ours: bool,
 }
 
 /// Every request takes many times as long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slow {
-    /// Until then.
+    /// Virtual time at which the disk is fast again.
     pub until: Time,
-    /// How many times.
+    /// Factor by which requests take longer.
     pub times: u64,
 }
 
@@ -346,7 +346,7 @@ impl Disk {
         if let Some(file) = self.files.remove(&name) {
             self.full.take_if(|full| full.ours);
             if file.is_dirty {
-                // It was never transferred.
+                // The dirty file was never transferred.
                 let payload = file.bytes.len().saturating_sub(HEADER_BYTES);
                 self.dirty_bytes = self.dirty_bytes.saturating_sub(payload as u64);
             }

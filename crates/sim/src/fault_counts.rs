@@ -9,7 +9,7 @@ macro_rules! kinds {
             $($(#[$doc])* $kind,)*
         }
 
-        /// All kinds.
+        /// Kinds of faults, each once.
         pub const KINDS: &[Kind] = &[$(Kind::$kind,)*];
 
         impl Kind {
@@ -116,7 +116,7 @@ impl FaultCounts {
         self.0[kind as usize] += 1;
     }
 
-    /// How often.
+    /// Number of faults of a kind.
     pub fn get(&self, kind: Kind) -> u64 {
         self.0[kind as usize]
     }

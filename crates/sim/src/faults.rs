@@ -24,67 +24,67 @@ pub enum Stuck {
 pub enum Fault {
     /// A process dies, and its machine loses power. Another one starts.
     Crash {
-        /// Whose.
+        /// Rank of the process.
         rank: Rank,
-        /// After so long; never where none.
+        /// Nanoseconds until another process starts; it never does where none.
         back_after: Option<Time>,
-        /// On an empty disk.
+        /// Whether the other process starts on an empty disk.
         replaced: bool,
     },
     /// A process does nothing for a while (as when it is stopped, or swaps).
     Pause {
-        /// Whose.
+        /// Rank of the process.
         rank: Rank,
-        /// For so long.
+        /// Nanoseconds of the pause.
         time: Time,
     },
     /// A machine is cut off.
     Cut {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
-        /// From this one only; from all where none.
+        /// Only machine that it is cut off from; all where none.
         other: Option<Rank>,
         /// Whether messages to it are lost too, and not only those that it sends.
         both: bool,
-        /// For so long.
+        /// Nanoseconds of the cut.
         time: Time,
     },
     /// Something that a process asks for next is never answered.
     Stuck {
-        /// Whose.
+        /// Rank of the process.
         rank: Rank,
-        /// By whom.
+        /// Part that does not answer.
         stuck: Stuck,
     },
     /// A machine learns that it cannot continue.
     Fails {
-        /// Which.
+        /// Rank of the machine.
         rank: Rank,
-        /// Why.
+        /// Reason of the failure.
         why: Exit,
     },
     /// A disk does something wrong.
     Disk(Rank, disk::Fault),
     /// A bit of a block flips on a disk.
     Rot(Rank),
-    /// A bit of the newest manifest there flips.
+    /// A bit of the newest manifest on a disk flips.
     RotManifest(Rank),
     /// A disk has no room for a while.
     Full {
-        /// Whose.
+        /// Rank of the machine of the disk.
         rank: Rank,
-        /// For so long.
+        /// Nanoseconds in which the disk has no room.
         time: Time,
-        /// At most: until something is deleted there.
+        /// Whether a deletion of a block makes room before.
         ours: bool,
     },
     /// A disk is slow for a while.
     Slow {
-        /// Whose.
+        /// Rank of the machine of the disk.
         rank: Rank,
-        /// How many times.
+        /// Factor by which requests take longer.
         times: u64,
-        /// For so long.
+        /// Nanoseconds in which the disk is slow.
         time: Time,
     },
 }

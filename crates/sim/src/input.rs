@@ -44,7 +44,7 @@ impl Edges {
         Arc::new(Self { list: Listed::new(list), count, vertices, graph: graph_number })
     }
 
-    /// How many there are.
+    /// Number of edges.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

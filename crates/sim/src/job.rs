@@ -7,11 +7,11 @@
 use welter_protocol::config::Edges;
 use welter_protocol::planted::Bug;
 use welter_protocol::weights::Weights;
-pub use welter_worker::{Held, Partitioning, Worker};
+pub use welter_worker::{BufferedUpdates, Partitioning, Worker};
 
 /// A program on a graph, and what its result must be.
 pub trait Job: Send + Sync {
-    /// Its name, for traces.
+    /// Name of the job, for traces.
     fn name(&self) -> &'static str;
 
     /// Vertices of the graph.
@@ -57,6 +57,6 @@ pub trait Job: Send + Sync {
     /// reference.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Difference from the reference, as text.
     fn check_answer(&self, vertices: &[u8], iterations: u32) -> Result<(), String>;
 }

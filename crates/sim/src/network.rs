@@ -35,30 +35,30 @@ use welter_protocol::{Rank, Time};
 
 use crate::fault_counts::{FaultCounts, Kind};
 
-/// How bad a network is. Nanoseconds.
+/// Delays and faults of a network. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conditions {
-    /// The least delay.
+    /// Least delay of a message.
     pub delay_min: Time,
-    /// The largest.
+    /// Largest delay of a message.
     pub delay_max: Time,
-    /// Of every byte at an interface, in thousandths.
+    /// Time of every byte at an interface, in thousandths.
     pub byte_thousandths: Time,
-    /// Of every byte in the switch, which all share, in thousandths.
+    /// Time of every byte in the switch, which all share, in thousandths.
     pub switch_thousandths: Time,
     /// Bytes that can wait for a machine at its port of the switch.
     pub port_bytes: u64,
     /// Time after which a sender sends again what found no room there; twice that the next time.
     pub time_out: Time,
-    /// How many of a thousand messages are lost.
+    /// Messages of a thousand that are lost.
     pub loss: u64,
-    /// How many come twice.
+    /// Messages of a thousand that come twice.
     pub twice: u64,
-    /// How many are very late.
+    /// Messages of a thousand that are very late.
     pub late: u64,
     /// Whether messages travel as bytes; else they are handed over as they are, which is faster.
     pub wired: bool,
-    /// How many of a thousand of these have a bit flipped.
+    /// Messages of a thousand, if they travel as bytes, that have a bit flipped.
     pub garbled: u64,
     /// Bytes that one of a payload stands for: 1, but in the scale model.
     pub unit: u64,
@@ -73,16 +73,16 @@ pub struct Arrival {
     pub lost: usize,
 }
 
-/// A way that nothing goes for a while.
+/// Loss of all messages between some machines for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// From this machine.
+    /// Machine whose messages are lost.
     pub from: Rank,
-    /// To this one; all others where none.
+    /// Machine to which messages are lost; all others where none.
     pub to: Option<Rank>,
-    /// Also back.
+    /// Whether messages back are lost too.
     pub both: bool,
-    /// Until then.
+    /// Virtual time at which the cut ends.
     pub until: Time,
 }
 
@@ -92,9 +92,9 @@ const DOUBLED_MAX: u32 = 8;
 /// The network.
 #[derive(Debug)]
 pub struct Network {
-    /// How bad it is.
+    /// Delays and faults of the network.
     pub conditions: Conditions,
-    /// Where it is cut.
+    /// Cuts of the network.
     pub cuts: Vec<Cut>,
     /// Faults that happened.
     pub fault_counts: FaultCounts,

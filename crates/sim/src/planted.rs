@@ -5,7 +5,7 @@ use welter_protocol::planted::Bug;
 
 use crate::job::Partitioning;
 
-/// All bugs.
+/// Bugs that can be planted.
 pub const BUGS: [Bug; 56] = [
     Bug::NoDedup,
     Bug::StaleEpoch,

@@ -16,7 +16,7 @@ const ROUTES: [(&str, Route); 2] = [("fold", Route::Fold), ("spill", Route::Spil
 /// Reads overrides from arguments; leaves those that are for others.
 ///
 /// # Errors
-/// What is not understood.
+/// Argument that is not understood.
 pub fn overrides(arguments: &[String]) -> Result<Overrides, String> {
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     let value = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1);
@@ -50,7 +50,7 @@ fn one_of<T, const N: usize>(named: &str, known: [(String, T); N]) -> Result<T, 
 pub fn arguments(overrides: &Overrides) -> String {
     let Overrides { bug, unaudited, calm, algorithm, route, machines } = overrides;
     let mut all = String::new();
-    let mut say = |said: Option<String>| all.extend(said.map(|said| format!(" --{said}")));
+    let mut say = |option: Option<String>| all.extend(option.map(|option| format!(" --{option}")));
     say(calm.then(|| "calm".to_owned()));
     say(unaudited.then(|| "unaudited".to_owned()));
     say(algorithm.map(|algorithm| format!("algorithm {algorithm}")));

@@ -36,7 +36,7 @@ pub struct Overrides {
     pub calm: bool,
     /// An algorithm of the catalogue.
     pub algorithm: Option<&'static str>,
-    /// Where updates wait.
+    /// Place where updates wait.
     pub route: Option<Route>,
     /// Number of machines.
     pub machines: Option<usize>,
@@ -44,9 +44,9 @@ pub struct Overrides {
 
 /// A schedule that ends because the power of all machines goes.
 pub struct Before {
-    /// It.
+    /// Schedule that ends.
     pub schedule: Box<Schedule>,
-    /// When that happens.
+    /// Virtual time at which the power goes.
     pub until: Time,
 }
 
@@ -56,7 +56,7 @@ pub struct Schedule {
     pub seed: u64,
     /// The program and its graph.
     pub job: Arc<dyn Job>,
-    /// How these are cut.
+    /// Partitioning of the graph.
     pub cut: Partitioning,
     /// Configuration that machines agree on.
     pub config: Arc<Config>,
@@ -350,7 +350,7 @@ impl Schedule {
         self.faults.iter().any(|(_, fault)| fault.harms_disks())
     }
 
-    /// Its machines.
+    /// Ranks of the machines.
     pub fn ranks(&self) -> std::ops::Range<Rank> {
         0..self.config.machines()
     }

@@ -114,9 +114,9 @@ fn touched(cut: &Partitioning, partition: u32, updates: u64) -> u64 {
 
 /// A job of sizes alone.
 pub struct SizedJob {
-    /// Its vertices.
+    /// Number of vertices.
     pub vertices: u64,
-    /// Its edges.
+    /// Number of edges.
     pub edges: u64,
     /// Bytes of a vertex on storage.
     pub vertex_bytes: u64,
@@ -126,7 +126,7 @@ pub struct SizedJob {
     pub update_records: u32,
     /// How updates are combined in the buffers of chunks, if they are.
     pub combining: Option<Combining>,
-    /// How its edges lie.
+    /// Distribution of the ends of edges over ids.
     pub spread: Spread,
     /// Cores of a machine, which share the work on the input and on vertex sets.
     pub cores: u64,

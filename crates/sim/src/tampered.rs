@@ -9,7 +9,7 @@ use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Payload, Work};
-use welter_worker::{Held, KernelWorker, Worker};
+use welter_worker::{BufferedUpdates, KernelWorker, Worker};
 
 /// Whether a bug is one of these workers.
 pub(crate) fn has(bug: Bug) -> bool {
@@ -133,7 +133,7 @@ impl Worker for Tampered {
         self.inner.looked_at()
     }
 
-    fn held(&self) -> Held {
+    fn held(&self) -> BufferedUpdates {
         self.inner.held()
     }
 }

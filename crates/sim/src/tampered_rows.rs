@@ -8,7 +8,7 @@ use welter_protocol::ids::{Phase, Step};
 use welter_protocol::planted::Bug;
 use welter_protocol::work::Filled;
 use welter_protocol::{Outcome, Work};
-use welter_worker::{Held, TriangleWorker, Worker};
+use welter_worker::{BufferedUpdates, TriangleWorker, Worker};
 
 /// The worker of a program over triangles.
 pub(crate) struct TamperedRows {
@@ -107,7 +107,7 @@ impl Worker for TamperedRows {
         self.inner.looked_at()
     }
 
-    fn held(&self) -> Held {
+    fn held(&self) -> BufferedUpdates {
         self.inner.held()
     }
 }

@@ -67,7 +67,7 @@ struct Process {
     stuck: Option<Stuck>,
     step: Option<(Epoch, Step)>,
     /// The newest process of each rank that it has received.
-    heard: Vec<u32>,
+    sender_incarnations: Vec<u32>,
 }
 
 /// A run of a schedule.
@@ -115,17 +115,17 @@ pub struct World<'a> {
 pub struct Report {
     /// Failure that a checker found.
     pub failure: Option<String>,
-    /// How it ended.
+    /// End of the run.
     pub end: End,
     /// Whether there was a result, whole, that was compared with the reference.
     pub judged: bool,
-    /// Of all events, in order.
+    /// Hash of all events, in order.
     pub hash: u64,
-    /// How many these were.
+    /// Number of events.
     pub events: u64,
-    /// Virtual nanoseconds.
+    /// Virtual nanoseconds of the run.
     pub time: Time,
-    /// Of these those since the first partition of an iteration was taken up.
+    /// Virtual nanoseconds since the first partition of an iteration was taken up.
     pub iterated: Time,
     /// Paths that machines took.
     pub counters: Counters,
@@ -145,7 +145,7 @@ pub struct Report {
 /// along.
 ///
 /// # Errors
-/// What a panic said.
+/// Text of the panic.
 pub fn attempt(seed: u64, overrides: &Overrides) -> Result<Report, String> {
     let run = || World::run(&Schedule::of(seed, overrides), false);
     std::panic::catch_unwind(run).map_err(|panic| {
@@ -330,7 +330,7 @@ impl<'a> World<'a> {
                 coordinates: process.rank == 0,
                 incarnation: process.incarnation,
                 epoch: before,
-                heard: &mut process.heard,
+                sender_incarnations: &mut process.sender_incarnations,
             };
             self.checkers.note(fencing::delivered(&outside, &mut receiver, &effects));
         }

@@ -58,16 +58,16 @@ fn graph(third: u64) -> (Vec<u64>, Graph) {
 }
 
 /// A way through the protocol: a route, bins that may be open, whether updates are combined.
-type Way = (Route, u64, bool);
+type Setup = (Route, u64, bool);
 
-const WAYS: [Way; 4] = [
+const WAYS: [Setup; 4] = [
     (Route::Fold, u64::MAX, false),
     (Route::Fold, 1, false),
     (Route::Spill, u64::MAX, false),
     (Route::Spill, 1, true),
 ];
 
-fn schedule(job: Arc<dyn Job>, third: u64, (route, bins_open_max, combines): Way) -> Schedule {
+fn schedule(job: Arc<dyn Job>, third: u64, (route, bins_open_max, combines): Setup) -> Schedule {
     let cut = Partitioning {
         partitions: Partitions::of_ranges(MACHINES, &ranges(third)).expect("they ascend"),
         route,

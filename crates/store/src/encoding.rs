@@ -15,7 +15,7 @@ pub const PAIR_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoding {
-    /// One `u32` an edge.
+    /// Keys as they are, a `u32` an edge.
     Packed = 0,
     /// Differences of the ascending keys, in stream-vbyte.
     Compressed = 1,
@@ -26,7 +26,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// All encodings.
+    /// List of all encodings.
     pub const ALL: [Self; 4] = [Self::Packed, Self::Short, Self::Compressed, Self::Pairs];
 
     /// The encoding that is written as this number.

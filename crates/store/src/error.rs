@@ -36,9 +36,9 @@ pub enum ChunkError {
     /// A checksum does not fit the bytes that it covers.
     #[error("checksum mismatch in the {what} at offset {offset}")]
     Checksum {
-        /// Which part of the chunk.
+        /// Name of the part of the chunk.
         what: &'static str,
-        /// Where the part begins.
+        /// Offset of the part, in bytes.
         offset: u64,
     },
     /// A field holds what no writer writes.
@@ -46,7 +46,7 @@ pub enum ChunkError {
     Field {
         /// Name of the field.
         what: &'static str,
-        /// Where it lies.
+        /// Offset of the field, in bytes.
         offset: u64,
         /// Value of the field.
         value: u64,
@@ -88,7 +88,7 @@ pub enum StoreError {
         what: &'static str,
         /// Name of the file; of a scratch file, of its directory.
         file: PathBuf,
-        /// Where in the file.
+        /// Offset of the request in the file, in bytes.
         offset: u64,
         /// Bytes of the request.
         bytes: u32,
@@ -98,7 +98,7 @@ pub enum StoreError {
     /// A file that lies elsewhere, such as in a bucket, cannot be read or written.
     #[error("{}: {what}", file.display())]
     Remote {
-        /// Its URL.
+        /// URL of the file.
         file: PathBuf,
         /// Text of the failure, without the name.
         what: String,
@@ -140,11 +140,11 @@ pub enum StoreError {
     Ended {
         /// Name of the file.
         file: PathBuf,
-        /// Where the bytes should begin.
+        /// Offset at which the bytes should begin.
         offset: u64,
-        /// How many there should be.
+        /// Number of bytes that should be there.
         need: u64,
-        /// How many there are.
+        /// Number of bytes that are there.
         have: u64,
     },
     /// A file is not what was written.
@@ -152,7 +152,7 @@ pub enum StoreError {
     Damaged {
         /// Name of the file.
         file: PathBuf,
-        /// Where in the file.
+        /// Offset of the damage in the file, in bytes.
         offset: u64,
         /// Damage that was found there.
         what: String,

@@ -42,9 +42,9 @@ pub struct Label {
     /// Low bits of a key that hold the destination, relative to `target_base`; the other bits hold
     /// the source, relative to its tile's first source.
     pub target_bits: u32,
-    /// How keys are written.
+    /// Encoding of the keys.
     pub encoding: Encoding,
-    /// How weights are written.
+    /// Kind of the weights.
     pub weights: WeightKind,
 }
 

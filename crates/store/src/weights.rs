@@ -72,7 +72,7 @@ impl WeightKind {
     /// Writes the weight of a place that `bytes` has room for.
     ///
     /// # Panics
-    /// When it has none.
+    /// Bytes without room for the weight.
     #[inline]
     pub fn put(self, weight: f64, bytes: &mut [u8], place: usize) {
         let place = place * self.bytes()..(place + 1) * self.bytes();

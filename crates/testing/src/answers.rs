@@ -73,7 +73,7 @@ impl Answers {
     /// The ids of all vertices, ascending; every other array is aligned with them.
     ///
     /// # Panics
-    /// When there are none.
+    /// Answers without ids.
     pub fn ids(&self) -> Vec<u64> {
         let ids = self.integers("ids").expect("answers.npz has `ids`");
         ids.iter().map(|id| u64::try_from(*id).expect("ids are not negative")).collect()

@@ -77,7 +77,7 @@ pub struct BucketServer {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Object>,
-    uploads: BTreeMap<String, Begun>,
+    uploads: BTreeMap<String, OpenUpload>,
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
     requests: Vec<Request>,
@@ -103,7 +103,7 @@ struct Object {
 }
 
 /// An upload that is not complete.
-struct Begun {
+struct OpenUpload {
     path: String,
     attributes: Attributes,
     parts: BTreeMap<u32, Vec<u8>>,

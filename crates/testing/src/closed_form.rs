@@ -10,7 +10,7 @@ use crate::graph::Graph;
 pub struct Known {
     /// Name of the graph.
     pub name: String,
-    /// All slots are vertices.
+    /// Graph whose slots are all vertices.
     pub graph: Graph,
     /// Converged ranks by slot, for damping 0.85.
     pub ranks: Vec<f64>,

@@ -363,7 +363,7 @@ impl Executor {
     /// Runs a program on a graph whose edges are to be read as `reading`.
     ///
     /// # Panics
-    /// When the executor fails.
+    /// Failure of the executor.
     pub fn run<P: Program>(
         &self,
         graph: &Graph,
@@ -385,7 +385,7 @@ impl Executor {
     /// Runs a stream program; also says in how many passes. The reference knows none.
     ///
     /// # Panics
-    /// When the executor fails.
+    /// Failure of the executor.
     pub fn pass<S: Stream>(
         &self,
         graph: &Graph,
@@ -405,7 +405,7 @@ impl Executor {
     /// Walks over a graph's triangles. The reference is [`closed`](crate::plain::closed).
     ///
     /// # Panics
-    /// When the executor fails.
+    /// Failure of the executor.
     pub fn intersect<I: Intersect>(
         &self,
         graph: &Graph,
@@ -425,7 +425,7 @@ impl Executor {
     /// Runs an extended program. The reference is [`interpret_extended`].
     ///
     /// # Panics
-    /// When the executor fails.
+    /// Failure of the executor.
     pub fn extend<E: Extended>(
         &self,
         graph: &Graph,
@@ -445,7 +445,7 @@ impl Executor {
     /// Runs a program that writes checkpoints, or continues from one.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Error of the engine.
     ///
     /// # Panics
     /// When this is the reference, which knows no checkpoints.
@@ -462,7 +462,7 @@ impl Executor {
     /// Runs a program on a graph whose slots have these ids, where that is said.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Error of the engine.
     ///
     /// # Panics
     /// When this is the reference, which knows neither ids nor checkpoints.

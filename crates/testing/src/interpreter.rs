@@ -174,22 +174,22 @@ pub fn interpret_contract<C: Contract>(graph: &Graph, program: &C) -> Answer<C::
     let mut iterations = 0;
     while program.next(iterations, &total) == Next::Iterate {
         within(program.limit(), iterations, values.len());
-        let mut told: Vec<Option<C::Update>> = vec![None; values.len()];
+        let mut messages: Vec<Option<C::Update>> = vec![None; values.len()];
         let rewrites = program.rewrites(&total);
         let mut left = Vec::new();
         for edge in edges {
             let ends = [edge.source, edge.target].map(|end| &values[end as usize]);
             let (message, becomes) = program.rewrite(edge, ends, &total);
             if let Some(message) = message {
-                let told = &mut told[edge.target as usize];
-                *told = Some(told.map_or(message, |before| program.merge(before, message)));
+                let messages = &mut messages[edge.target as usize];
+                *messages = Some(messages.map_or(message, |before| program.merge(before, message)));
             }
             left.extend(if rewrites { becomes } else { Some(edge) });
         }
         edges = left;
         let mut sum = C::Total::default();
-        for (value, told) in values.iter_mut().zip(told) {
-            let (new, own) = program.apply(*value, told, &total);
+        for (value, messages) in values.iter_mut().zip(messages) {
+            let (new, own) = program.apply(*value, messages, &total);
             *value = new;
             sum = sum.merge(own);
         }

@@ -29,7 +29,7 @@ pub enum Dangling {
     Papers,
 }
 
-/// When to end.
+/// Condition that ends the iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
     /// After this number of iterations.

@@ -31,11 +31,11 @@ pub enum Shape {
 /// A graph of the shared data.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Name of its folder.
+    /// Name of the folder of the graph.
     pub name: &'static str,
-    /// Where it lies, compressed as it is.
+    /// Path of the file, compressed as it is.
     pub path: PathBuf,
-    /// How it reads.
+    /// Shape of the rows of the file.
     pub shape: Shape,
 }
 

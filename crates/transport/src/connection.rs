@@ -50,7 +50,7 @@ pub struct Bounds {
 pub(crate) enum Bug {
     /// Numbers that came already are admitted again.
     NoDedup,
-    /// Nothing is sent again.
+    /// Lost buckets are not sent again.
     NoResend,
     /// A number counts as received before its tag was looked at, or room for it found.
     AckBeforeFold,
@@ -129,9 +129,9 @@ pub struct Connection<T> {
     /// The highest number that the peer has.
     highest: u64,
     round_trips: RoundTrips,
-    /// Nothing is due before.
+    /// Time before which no bucket is sent again.
     look_at: Nanos,
-    heard: Nanos,
+    last_received: Nanos,
     received: Ack,
     owed: u32,
     owed_since: Nanos,
@@ -148,7 +148,7 @@ impl<T> Connection<T> {
             highest: 0,
             round_trips: RoundTrips::new(bounds.resend_min, bounds.resend_max),
             look_at: 0,
-            heard: 0,
+            last_received: 0,
             received: Ack::default(),
             owed: 0,
             owed_since: 0,
@@ -183,7 +183,7 @@ impl<T> Connection<T> {
 
     /// The peer has received this much. Buckets that it has are freed.
     pub fn hear(&mut self, now: Nanos, ack: Ack, free: &mut impl FnMut(T)) {
-        self.heard = self.heard.max(now);
+        self.last_received = self.last_received.max(now);
         if ack.received > self.sent || self.unacknowledged.is_empty() {
             return;
         }
@@ -240,7 +240,7 @@ impl<T> Connection<T> {
     /// How long the peer has not answered, if that is longer than a peer may.
     pub fn silence(&self, now: Nanos) -> Option<Nanos> {
         let oldest = self.unacknowledged.front()?;
-        let silence = now.saturating_sub(oldest.first.max(self.heard));
+        let silence = now.saturating_sub(oldest.first.max(self.last_received));
         (silence > self.bounds.patience).then_some(silence)
     }
 

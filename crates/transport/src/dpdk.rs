@@ -145,7 +145,7 @@ pub struct Dpdk {
 }
 
 /// A device that stays open although its lanes have ended.
-pub struct Kept {
+pub struct OpenDevice {
     _shared: Arc<Shared>,
 }
 
@@ -288,8 +288,8 @@ impl Dpdk {
     }
 
     /// The device, for as long as the other ends of its lanes may look into it.
-    pub fn kept(&self) -> Kept {
-        Kept { _shared: self.shared.clone() }
+    pub fn kept(&self) -> OpenDevice {
+        OpenDevice { _shared: self.shared.clone() }
     }
 
     /// Whether a datagram has come.

@@ -137,7 +137,7 @@ pub struct Header {
     pub last: bool,
     /// The next bucket has the next part of the message.
     pub linked: bool,
-    /// Nothing but an acknowledgement.
+    /// The bucket has an acknowledgement only.
     pub bare: bool,
     /// Messages are encrypted, and all is under a tag.
     pub sealed: bool,

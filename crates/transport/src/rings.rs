@@ -33,7 +33,7 @@ pub struct RingGroup<L> {
 
 struct Ring {
     destination: Destination,
-    /// None is full.
+    /// Bucket that is being filled: never a full one.
     open: Bucket,
     is_open: bool,
     /// Updates beyond one a message, in the open bucket.

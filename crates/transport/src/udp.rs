@@ -44,7 +44,7 @@ impl Udp {
         Ok(Self { socket, state, peers: Vec::new(), cuts })
     }
 
-    /// Where the socket is.
+    /// Address of the socket.
     ///
     /// # Errors
     /// If the system does not say.

@@ -274,11 +274,11 @@ mod tests {
         let mut counts = Counts::of_partitions();
         counts.begin(&partitions).unwrap();
         (0..400).for_each(|place| counts.add(&partitions, (2, place), 7));
-        let told = counts.payloads();
-        assert_eq!(told.iter().map(|payload| payload.len()).collect::<Vec<_>>(), [8; 4]);
-        assert_eq!(&told[2][..], 2800_u64.to_le_bytes());
-        assert_eq!(degrees(&told[2..3], (&partitions, 2), false).unwrap(), [0; 400]);
-        assert!(degrees(&told[2..3], (&partitions, 2), true).is_err());
+        let counted = counts.payloads();
+        assert_eq!(counted.iter().map(|payload| payload.len()).collect::<Vec<_>>(), [8; 4]);
+        assert_eq!(&counted[2][..], 2800_u64.to_le_bytes());
+        assert_eq!(degrees(&counted[2..3], (&partitions, 2), false).unwrap(), [0; 400]);
+        assert!(degrees(&counted[2..3], (&partitions, 2), true).is_err());
     }
 
     #[test]

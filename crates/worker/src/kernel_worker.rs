@@ -25,7 +25,7 @@ use crate::ingest::Ingest;
 use crate::input::Input;
 use crate::partitioning::Partitioning;
 use crate::vertices::{LoadedColumns, VertexSet, vertex_bytes};
-use crate::{Held, Worker, other};
+use crate::{BufferedUpdates, Worker, other};
 
 /// A kernel, and what it has in memory of the partition that it works on.
 pub struct KernelWorker {
@@ -44,7 +44,7 @@ pub struct KernelWorker {
     pub(crate) accums: Column,
     /// Updates for the open partition that were received, of a program whose accumulators are not
     /// merged.
-    pub(crate) told: Bin,
+    pub(crate) kept_updates: Bin,
     /// Updates that were scattered, by partition.
     pub(crate) bins: Vec<Bin>,
     pub(crate) combiner: Combiner,
@@ -86,7 +86,7 @@ impl KernelWorker {
             source: 0,
             sources: VertexSet::default(),
             accums: Column::default(),
-            told: Bin::new(shape.update),
+            kept_updates: Bin::new(shape.update),
             bins: (0..bins).map(|_| Bin::new(shape.record())).collect(),
             combiner: Combiner::default(),
             states: Column::default(),
@@ -161,8 +161,8 @@ impl KernelWorker {
 
     fn apply(&mut self) -> Result<Outcome, EngineError> {
         let (_, at) = self.updates_for(self.partition);
-        let Self { kernel, own, accums, told, last, looked_at, .. } = self;
-        let (targets, updates) = told.records();
+        let Self { kernel, own, accums, kept_updates, last, looked_at, .. } = self;
+        let (targets, updates) = kept_updates.records();
         let count = own.count(kernel) as u64;
         *looked_at = count;
         match &*kernel {
@@ -175,7 +175,7 @@ impl KernelWorker {
             }
             Kernel::Fold(_) => {}
         }
-        told.clear();
+        kept_updates.clear();
         let made = apply(kernel, last, accums, own.columns(kernel));
         Ok(self.made(&made))
     }
@@ -207,7 +207,7 @@ impl Worker for KernelWorker {
         self.looked_at = 0;
         if matches!(work, Work::Open { .. } | Work::Ingest { first: true }) {
             // Of an epoch that has ended, perhaps, which a split or an input would wait beside.
-            self.told.clear();
+            self.kept_updates.clear();
             self.bins.iter_mut().for_each(Bin::clear);
         }
         if let Some(outcome) = self.ingest.splits(work, &mut self.looked_at)? {
@@ -233,9 +233,13 @@ impl Worker for KernelWorker {
         self.looked_at
     }
 
-    fn held(&self) -> Held {
-        let (kept, bytes) = self.told.held();
-        Held { binned: self.bins.iter().map(|bin| u64::from(bin.waiting())).sum(), kept, bytes }
+    fn held(&self) -> BufferedUpdates {
+        let (kept, bytes) = self.kept_updates.held();
+        BufferedUpdates {
+            binned: self.bins.iter().map(|bin| u64::from(bin.waiting())).sum(),
+            kept,
+            bytes,
+        }
     }
 }
 

@@ -63,14 +63,14 @@ pub trait Worker: Send {
     fn looked_at(&self) -> u64;
 
     /// Updates that it has in memory.
-    fn held(&self) -> Held {
-        Held::default()
+    fn held(&self) -> BufferedUpdates {
+        BufferedUpdates::default()
     }
 }
 
 /// Records of updates in the memory of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct BufferedUpdates {
     /// Records that wait in bins until a chunk is full.
     pub binned: u64,
     /// Records that are kept until their partition is applied, because nothing merges them.

@@ -39,12 +39,12 @@ impl KernelWorker {
     fn fold(&mut self, kernel: &FoldKernel, payload: &[u8]) -> Result<Outcome, EngineError> {
         let cell = Cell { partition: self.partition, source: Some(self.source) };
         let cell = self.cut.chunk_cell(self.graph, cell, 0);
-        let Self { sources: set, accums, told, scratch, .. } = self;
+        let Self { sources: set, accums, kept_updates, scratch, .. } = self;
         let pulled = cell.open(payload)?;
         if kernel.shape().capabilities.combines {
             pulled.fold(kernel, sources(kernel, set), accums, scratch)?;
         } else {
-            let put = |targets: &[u32], updates: &[u8]| told.extend(targets, updates);
+            let put = |targets: &[u32], updates: &[u8]| kept_updates.extend(targets, updates);
             pulled.scatter(kernel, sources(kernel, set), scratch, put)?;
         }
         self.looked_at = pulled.edges();
@@ -96,9 +96,9 @@ impl KernelWorker {
         let (pulled, held) = states(kernel.shape().state, &cell, payload)?;
         self.states.clear();
         self.states.extend(held);
-        let Self { sources, own, states, told, scratch, .. } = self;
+        let Self { sources, own, states, kept_updates, scratch, .. } = self;
         let ends = [&sources.signals[..], &own.signals[..]];
-        let put = |targets: &[u32], updates: &[u8]| told.extend(targets, updates);
+        let put = |targets: &[u32], updates: &[u8]| kept_updates.extend(targets, updates);
         pulled.extend(kernel, ends, states, scratch, put)?;
         let made = pulled.edges();
         self.looked_at = made;
@@ -108,7 +108,7 @@ impl KernelWorker {
         if self.step.phase == Phase::Fold {
             return Ok(Outcome::Streamed { made: 0, gathered, rewritten, filled });
         }
-        if self.told.is_full(self.cut.chunk_records) {
+        if self.kept_updates.is_full(self.cut.chunk_records) {
             filled = self.flush();
         }
         Ok(Outcome::Streamed { made, gathered, rewritten, filled })
@@ -124,7 +124,7 @@ impl KernelWorker {
     pub(crate) fn flush(&mut self) -> Vec<Filled> {
         let (graph, at) = self.updates_for(self.partition);
         match &self.kernel {
-            Kernel::Extended(_) => self.told.take((graph, at)).into_iter().collect(),
+            Kernel::Extended(_) => self.kept_updates.take((graph, at)).into_iter().collect(),
             Kernel::Fold(kernel) => {
                 let Self { cut, bins, combiner, .. } = self;
                 let combines = cut.combines && kernel.shape().capabilities.combines;
@@ -148,7 +148,7 @@ impl KernelWorker {
             Kernel::Fold(kernel) if shape.capabilities.combines => {
                 gather(kernel, &records, &mut self.accums)?;
             }
-            _ => self.told.extend(records.targets, records.accums),
+            _ => self.kept_updates.extend(records.targets, records.accums),
         }
         Ok(records)
     }
@@ -175,7 +175,7 @@ impl KernelWorker {
             Kernel::Fold(kernel) if kernel.shape().capabilities.combines => {
                 Ok(touched(kernel, at, &mut self.accums)?.into())
             }
-            _ => Ok(self.told.chunk(at).into()),
+            _ => Ok(self.kept_updates.chunk(at).into()),
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum LoadedColumns {
     Values,
     /// Signals alone, to stream the edges that leave the set.
     Signals,
-    /// Both.
+    /// Values and signals.
     All,
 }
 

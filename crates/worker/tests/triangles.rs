@@ -39,7 +39,7 @@ fn cut(route: Route, vertices: u64) -> Partitioning {
         encoding: Encoding::Packed,
         chunk_records: 20,
         chunk_vertices: 7,
-        // All edges at once.
+        // Each machine reads its edges in one piece.
         piece_edges: 10_000,
         bins_open_max: u64::MAX,
         source_parts: 1,
@@ -120,7 +120,7 @@ impl Cluster {
         self.active |= active;
     }
 
-    /// Whether to continue.
+    /// Whether the run continues.
     fn decide(&mut self, iterations: u32) -> Result<bool, EngineError> {
         let (control, totals) = (self.control.clone(), std::mem::take(&mut self.totals));
         let decided = self.workers[0].work(&Work::Decide { iterations, control, totals })?;

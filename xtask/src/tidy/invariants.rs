@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// Crates whose modules all say so.
 const CRATES: [&str; 14] = [
@@ -209,7 +209,7 @@ fn is_assertion(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     const CODE: &str = "\

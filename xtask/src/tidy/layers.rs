@@ -4,7 +4,7 @@
 //! against the arrows would tie algorithms to files or readers to the engine; neither could then be
 //! reused on a cluster. Dev-dependencies are free: tests may bring in whatever they compare with.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 use toml::{Table, Value};
 
 /// A crate of the workspace and what its code may depend on.
@@ -180,7 +180,7 @@ pub(super) fn dependencies(manifest: &Table) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     fn findings(folder: &str, text: &str) -> usize {

@@ -7,7 +7,7 @@
 //! never grows, and one that its function has become shorter than is a finding too, so the list can
 //! only shrink.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// Lines of code that a function has at most.
 const LINES_MAX: usize = 60;
@@ -109,7 +109,7 @@ fn length(lines: &[&str]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     /// A function of a number of lines, with a comment and a blank line that do not count.

@@ -1,7 +1,7 @@
 //! Markdown: relative links lead to files and headings that exist, places that maps of the code
 //! name exist, and the README names the two commands.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -121,7 +121,7 @@ fn strangers<'a>(row: &'a str, root: &Path) -> impl Iterator<Item = (&'a str, &'
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// The map, and where each mechanism of the papers is.
 const MAP: &str = "ARCHITECTURE.md";
@@ -148,7 +148,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     /// Messages on a page with this text, where two crates have a few files.

@@ -6,6 +6,7 @@
 //! `cargo xtask tidy`.
 
 mod circles;
+mod imports;
 mod invariants;
 mod layers;
 mod lengths;
@@ -13,51 +14,16 @@ mod links;
 mod maps;
 mod openings;
 mod planted;
+mod rooms;
+mod source;
 mod style;
 mod unsafety;
 mod words;
 
-use std::fmt;
 use std::path::Path;
 
-/// One place that breaks a rule.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
-    path: String,
-    /// Counted from 1; 0 when the whole file is meant.
-    line: usize,
-    message: String,
-}
-
-impl Finding {
-    fn new(source: &Source, line: usize, message: impl Into<String>) -> Self {
-        Self { path: source.path.clone(), line, message: message.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.message)
-    }
-}
-
-/// A text file of the repository.
-pub(crate) struct Source {
-    /// Relative to the root, with `/` between folders.
-    path: String,
-    text: String,
-}
-
-impl Source {
-    fn is(&self, extension: &str) -> bool {
-        Path::new(&self.path).extension().is_some_and(|found| found == extension)
-    }
-
-    /// The lines with their numbers, counted from 1.
-    fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text.split_terminator('\n').enumerate().map(|(index, line)| (index + 1, line))
-    }
-}
+pub(crate) use self::source::Finding;
+use self::source::Source;
 
 /// Folders that hold what was built, fetched or found, not what was written.
 const SKIPPED: [&str; 7] =
@@ -80,6 +46,7 @@ pub(crate) fn check(root: &Path) -> std::io::Result<Vec<Finding>> {
     findings.extend(openings::check(&sources));
     findings.extend(words::check(&sources));
     findings.extend(circles::check(&sources));
+    findings.extend(rooms::check(&sources));
     findings.extend(lengths::check(&sources));
     findings.extend(invariants::check(&sources));
     findings.extend(unsafety::check(&sources));
@@ -113,11 +80,6 @@ fn collect(root: &Path, folder: &str, sources: &mut Vec<Source>) -> std::io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A file with this text, for the tests of the rules.
-    pub(super) fn source(path: &str, text: &str) -> Source {
-        Source { path: path.to_owned(), text: text.to_owned() }
-    }
 
     #[test]
     fn the_repository_is_tidy() {

@@ -3,7 +3,7 @@
 //! A comment that begins with "What", "The same" or "They" is read twice, and says nothing in a
 //! list of items, as help and the pages of rustdoc are.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// Beginnings of comments that are given up.
 const RETIRED: [&str; 11] = [
@@ -57,7 +57,7 @@ fn is_retired(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 use super::layers::dependencies;
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// Folders of the packages that are shipped.
 const SHIPPED: [&str; 2] = ["crates/cli", "crates/python"];
@@ -95,7 +95,7 @@ fn asks(manifest: &Table) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     const ROOT: &str = "[workspace.dependencies]

@@ -1,6 +1,6 @@
 //! Rules on lines and files: width, white space, headers, length, and words that have no place.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 const LINES_MAX: usize = 500;
 const WIDTH_MAX: usize = 100;
@@ -92,7 +92,7 @@ fn has_word(line: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     /// The messages for a Rust file with this text.

@@ -4,7 +4,7 @@
 //! makes lifting it a change to this list, which a reviewer sees. An entry that no unsafe code
 //! needs any more is a finding too.
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// A file, or all files whose path begins so, and why unsafe code is needed there.
 struct Allowed {
@@ -138,7 +138,7 @@ fn is_unsafe(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     const ENTRY: Allowed = Allowed { path: "crates/a/src/simd", reason: "a test" };

@@ -1,15 +1,16 @@
 //! Words that the code has given up for those of the field (docs/glossary.md).
 
-use super::{Finding, Source};
+use super::source::{Finding, Source};
 
 /// Identifiers that are retired, and what they are now.
-const RETIRED: [(&str, &str); 84] = [
+const RETIRED: [(&str, &str); 93] = [
     ("Anew", "Reread"),
     ("Apart", "SkewedBins"),
     ("AsKept", "Reuse"),
     ("BANDS", "GRANULES"),
     ("Bands", "Granules"),
     ("Basis", "StepInput"),
+    ("Begun", "OutEdges, ResumedRun"),
     ("Benches", "WorkerState"),
     ("BySlot", "OverInput"),
     ("CHOOSY", "SELECTIVE"),
@@ -19,7 +20,9 @@ const RETIRED: [(&str, &str); 84] = [
     ("Desks", "ColumnIo"),
     ("EveryCell", "EveryState"),
     ("ForeignFormat", "Foreign"),
+    ("Gathered", "IncomingUpdates, CollectedParts"),
     ("Happened", "FaultCounts"),
+    ("Heard", "Event"),
     ("KEEPS", "RETAINS"),
     ("KNOWS_TARGET", "ACCUM_FROM_VALUE"),
     ("KeptNext", "EncodedStep"),
@@ -46,6 +49,7 @@ const RETIRED: [(&str, &str); 84] = [
     ("Road", "Outgoing"),
     ("RowsPlan", "TrianglesPlan"),
     ("SAYS_ALL", "UPDATES_ARE_COMPLETE"),
+    ("Said", "SourceSignals, WordReader"),
     ("Scratch", "DecodeBuffers, TempFiles"),
     ("Segments", "BinPages"),
     ("Shelf", "ChunkSet"),
@@ -55,9 +59,14 @@ const RETIRED: [(&str, &str); 84] = [
     ("StoredValues", "StoredColumn"),
     ("Straight", "InputScan"),
     ("Straightness", "InputScanCost"),
+    ("Taken", "ResultPlace, JobCost"),
     ("Tally", "FrequencyTable, BoundedCount, IoTotals"),
     ("Teller", "SignalWriter"),
+    ("Told", "RunDescription"),
     ("UpdateCell", "UpdateKey"),
+    ("Wanted", "Cancellation, Projection"),
+    ("Way", "OpenConnection, JobSetup"),
+    ("Ways", "Directions, Channels"),
     ("Weather", "Conditions"),
     ("Why", "FallbackReason"),
     ("Wishes", "Overrides"),
@@ -212,7 +221,7 @@ fn retired(name: &str) -> Option<&'static (&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::source;
+    use super::super::source::source;
     use super::*;
 
     #[test]

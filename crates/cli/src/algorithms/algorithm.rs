@@ -11,18 +11,18 @@ use welter_model::table::Columns;
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::args::{GraphArgs, InputArgs, ResourceArgs};
 use crate::choice::{FallbackReason, MethodUsed};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::preview::Top;
 use crate::session::{GraphRequest, LoadedGraph, Session};
-use crate::ways::Ways;
 
 /// Entry of an algorithm in the list of all.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// Name on the command line.
     pub(crate) name: &'static str,
-    /// One line.
+    /// Description of the algorithm in one line.
     pub(crate) about: &'static str,
     /// The mathematics, a line each.
     pub(crate) formula: &'static [&'static str],
@@ -32,9 +32,9 @@ pub(crate) struct Entry {
     pub(crate) weights: &'static str,
     /// Columns of the result, `vertex` first unless it is a list.
     pub(crate) columns: &'static str,
-    /// Whose it is.
+    /// Papers and benchmarks that the algorithm is from.
     pub(crate) source: &'static str,
-    /// For `--help`.
+    /// Examples for `--help`.
     pub(crate) examples: &'static str,
     /// Examples in Python, with what is printed: `graph` is a small one with weights.
     pub(crate) python: &'static str,
@@ -85,8 +85,8 @@ pub(crate) trait Algorithm {
     }
 
     /// Which ways it reads edges.
-    fn ways(&self) -> Ways {
-        Ways::Stated
+    fn ways(&self) -> Directions {
+        Directions::Stated
     }
 
     /// Says how it wants the edges, over what the user says of the graph.

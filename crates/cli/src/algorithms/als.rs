@@ -16,12 +16,12 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
 use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
-use crate::ends::Ends;
+use crate::directions::Directions;
+use crate::endpoints::EdgeEndpoints;
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "als",
@@ -162,7 +162,10 @@ fn finding(
 
 /// The items, that edges come to, and how many users and items there are. `ends` of edges, where
 /// these have weights.
-fn items(known: &KnownVertices<'_>, ends: Option<&Ends>) -> Result<(Sides, [u64; 2]), Failure> {
+fn items(
+    known: &KnownVertices<'_>,
+    ends: Option<&EdgeEndpoints>,
+) -> Result<(Sides, [u64; 2]), Failure> {
     let Some(ends) = ends else {
         let what = "als needs ratings, and the edges have no weights";
         return Err(
@@ -224,8 +227,8 @@ impl Algorithm for Options {
         Layout { value: layout.value + 9, ..layout }
     }
 
-    fn ways(&self) -> Ways {
-        Ways::Both
+    fn ways(&self) -> Directions {
+        Directions::Both
     }
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {

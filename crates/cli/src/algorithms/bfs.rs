@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use welter_algorithms::Levels;
 use welter_algorithms::bfs::{Bfs, BfsTree, Reach};
 use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
-use welter_engine::{Outcome, Passed};
+use welter_engine::{Outcome, StreamOutcome};
 use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_model::table::{ColumnData, Columns};
@@ -16,12 +16,12 @@ use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::sources::SourceArgs;
 use super::tables::KnownVertices;
 use super::traversal::{Direction, FrontierArgs};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 use crate::parts::for_parts;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bfs",
@@ -94,7 +94,7 @@ impl Options {
     fn over(&self, ready: &LoadedGraph, session: &Session) -> Result<Option<Answer>, Failure> {
         let sources = self.sources.slots(&KnownVertices::of(ready, session))?;
         let (count, program) = (sources.len(), Levels::new(sources));
-        let Some(Passed { values, passes, .. }) = session.pass_over(ready, &program)? else {
+        let Some(StreamOutcome { values, passes, .. }) = session.pass_over(ready, &program)? else {
             return Ok(None);
         };
         let note = Some(note(&values, (values.len(), ready.graph.all_vertices()), count)?);
@@ -141,7 +141,7 @@ impl Algorithm for Options {
         self.sources.check(ENTRY.name, inputs)
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         self.direction.ways()
     }
 

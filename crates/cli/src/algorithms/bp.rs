@@ -21,10 +21,10 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, not_negative, parsed, share};
+use crate::directions::Directions;
 use crate::failure::{Failure, printable};
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "bp",
@@ -164,13 +164,17 @@ impl Options {
         BeliefPropagation<K>: CompiledFold<Total = Beliefs<K>>,
     {
         let (known, top) = (graph.known(), Top::Highest);
-        let told = |ended: &Ended<'_, Beliefs<K>>| {
+        let finding_of = |ended: &Ended<'_, Beliefs<K>>| {
             let (note, found) = finding(&ended.total());
             Ok(ended.found(note, found))
         };
         Ok(match self.messages {
-            MessagesOf::Edge => ClusterProgram::extended(self.of_edges::<K, R>(&known)?, top, told),
-            MessagesOf::Vertex => ClusterProgram::fold(self.of_vertices::<K>(&known)?, top, told),
+            MessagesOf::Edge => {
+                ClusterProgram::extended(self.of_edges::<K, R>(&known)?, top, finding_of)
+            }
+            MessagesOf::Vertex => {
+                ClusterProgram::fold(self.of_vertices::<K>(&known)?, top, finding_of)
+            }
         })
     }
 
@@ -366,8 +370,8 @@ impl Algorithm for Options {
         }
     }
 
-    fn ways(&self) -> Ways {
-        Ways::Both
+    fn ways(&self) -> Directions {
+        Directions::Both
     }
 
     fn read(&self, options: &mut ReadOptions, _: &mut Reading) {

@@ -10,11 +10,11 @@ use welter_model::table::Columns;
 
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::preview::{Top, sizes};
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "cdlp",
@@ -80,8 +80,8 @@ impl Algorithm for Options {
         Layout::of::<Grouped<Cdlp>>()
     }
 
-    fn ways(&self) -> Ways {
-        Ways::Both
+    fn ways(&self) -> Directions {
+        Directions::Both
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

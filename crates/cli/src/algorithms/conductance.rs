@@ -18,11 +18,11 @@ use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use super::traversal::Direction;
 use crate::args::{finite, parsed};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "conductance",
@@ -249,7 +249,7 @@ impl Algorithm for Options {
         }
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         self.direction.ways()
     }
 

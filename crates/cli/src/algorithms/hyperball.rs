@@ -13,11 +13,11 @@ use welter_programs::CompiledFold;
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hyperball",
@@ -170,7 +170,7 @@ impl Algorithm for Options {
         }
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         self.direction.ways()
     }
 

@@ -12,11 +12,11 @@ use welter_model::table::{ColumnData, Columns};
 
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::parts::for_parts;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "kcore",
@@ -73,8 +73,8 @@ impl Algorithm for Options {
         Layout::of::<Grouped<KCore>>()
     }
 
-    fn ways(&self) -> Ways {
-        Ways::Simple
+    fn ways(&self) -> Directions {
+        Directions::Simple
     }
 
     fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {

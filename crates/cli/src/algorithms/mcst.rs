@@ -8,7 +8,7 @@ use welter_algorithms::forest_labels::Member;
 use welter_algorithms::mcst::{Branch, Cost};
 use welter_algorithms::{ForestContraction, ForestLabels, Mcst};
 use welter_engine::plan::Layout;
-use welter_engine::{Outcome, Passed, Values};
+use welter_engine::{Outcome, StreamOutcome, Values};
 use welter_input::WeightChoice;
 use welter_model::program::{self, Total};
 use welter_model::table::{ColumnData, Columns};
@@ -17,12 +17,12 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use crate::args::WeightArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::parts::for_parts;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mcst",
@@ -80,7 +80,7 @@ impl Methods for Method {
     const FIRST: [&'static str; 2] = ["passes", "the method of passes"];
 }
 
-/// Which edges are wanted.
+/// Edges that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CostArg {
     /// The lightest edges
@@ -182,9 +182,9 @@ impl Algorithm for Options {
         self.weights.choice()
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         // Passes look at an edge from both its ends, so one arc for each will do.
-        if self.method.by_labels() { Ways::Both } else { Ways::Either }
+        if self.method.by_labels() { Directions::Both } else { Directions::Either }
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {
@@ -214,7 +214,8 @@ impl Algorithm for Options {
             (edges, total) = sum(&values, |member: &Member| member.branch().weight())?;
             (columns, iterations, levels) = (Box::new(values), made, Some(all));
         } else {
-            let Passed { values, passes, .. } = session.pass_resumable(ready, &Mcst::new(cost))?;
+            let StreamOutcome { values, passes, .. } =
+                session.pass_resumable(ready, &Mcst::new(cost))?;
             (edges, total) = sum(&values, Branch::weight)?;
             (columns, iterations, levels) = (Box::new(values), passes, None);
         }

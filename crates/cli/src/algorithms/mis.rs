@@ -8,11 +8,11 @@ use welter_engine::plan::Layout;
 
 use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "mis",
@@ -62,8 +62,8 @@ impl Algorithm for Options {
         Layout::of::<Mis>()
     }
 
-    fn ways(&self) -> Ways {
-        Ways::Both
+    fn ways(&self) -> Directions {
+        Directions::Both
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -21,7 +21,7 @@ use welter_protocol::ids::Bytes;
 use welter_worker::{Input, KernelWorker, Partitioning, TriangleWorker, Worker};
 
 use super::tables::KnownVertices;
-use crate::ends::Ends;
+use crate::endpoints::EdgeEndpoints;
 use crate::failure::Failure;
 use crate::listed::Listed;
 use crate::preview::Top;
@@ -65,8 +65,8 @@ impl ClusterGraph<'_> {
     }
 
     /// Which vertices edges leave and come to, as they were listed: one reading of all edges.
-    pub(super) fn ends(&self) -> Result<Ends, Failure> {
-        Ends::all(&**self.listed, self.reading.drop_self_loops).map_err(Failure::read)
+    pub(super) fn ends(&self) -> Result<EdgeEndpoints, Failure> {
+        EdgeEndpoints::all(&**self.listed, self.reading.drop_self_loops).map_err(Failure::read)
     }
 
     /// The sum of the weights of the edges that leave each vertex, times `scale`: one reading of
@@ -94,15 +94,15 @@ impl ClusterGraph<'_> {
 /// on a cluster they are where chance has put them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EdgeReading {
-    /// Like that.
+    /// Edges as the algorithm reads them.
     Alike,
-    /// Once, whichever way.
+    /// Each edge once, in either direction.
     OneWay,
-    /// Both ways.
+    /// Edges in both directions.
     BothWays,
-    /// Both ways, and a loop at each vertex and no other.
+    /// Edges in both directions, with a loop at each vertex and no other.
     Members,
-    /// Both ways, with weights that say which ways they lead, and no loops.
+    /// Edges in both directions, with weights that say which ways they lead, and no loops.
     Directions,
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct Finding {
 }
 
 /// Outcome of machines: columns, vertices, and each decision after an iteration.
-pub(crate) struct Made<'a> {
+pub(crate) struct MachinesOutcome<'a> {
     pub(crate) columns: &'a dyn Columns,
     pub(crate) vertices: u64,
     pub(crate) decided: &'a [Bytes],
@@ -155,7 +155,7 @@ type MakeWorker = Box<
 >;
 
 /// Makes what is said of a result.
-type MakeFinding = Box<dyn Fn(&Made<'_>) -> Result<Finding, Failure> + Send + Sync>;
+type MakeFinding = Box<dyn Fn(&MachinesOutcome<'_>) -> Result<Finding, Failure> + Send + Sync>;
 
 /// Makes columns of vertices, each of that many bytes, with the value at that offset.
 type MakeColumns = fn(&[u8], (usize, usize)) -> Box<dyn Columns>;
@@ -358,8 +358,8 @@ fn of_kernel(kernel: Kernel) -> MakeWorker {
 }
 
 /// The outcome of a run, with its totals read.
-fn ended<'a, T: Total>(made: &Made<'a>) -> Result<Ended<'a, T>, Failure> {
-    let Made { columns, vertices, decided } = *made;
+fn ended<'a, T: Total>(made: &MachinesOutcome<'a>) -> Result<Ended<'a, T>, Failure> {
+    let MachinesOutcome { columns, vertices, decided } = *made;
     let total = |bytes: &Bytes| total(bytes).ok_or_else(|| Failure::bug("totals are whole"));
     let totals = decided.iter().map(total).collect::<Result<Vec<T>, _>>()?;
     Ok(Ended {

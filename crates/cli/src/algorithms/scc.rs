@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{Scc, StrongContraction, StrongLabels};
 use welter_engine::plan::Layout;
-use welter_engine::{Outcome, Passed};
+use welter_engine::{Outcome, StreamOutcome};
 use welter_input::ReadOptions;
 use welter_model::edges::{Duplicates, Reading};
 use welter_model::table::Columns;
@@ -42,7 +42,7 @@ Examples:
     options: Options::augment_args,
 };
 
-/// One component, and several.
+/// Names of one component, and of several.
 const CALLED: [&str; 2] = ["strongly connected component", "strongly connected components"];
 
 /// Options of the algorithm.
@@ -53,7 +53,7 @@ pub(crate) struct Options {
     method: MethodArgs<Method>,
 }
 
-/// How components are found.
+/// Method by which components are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
     /// By passes where that fits in memory and has the route if one is forced, else by labels
@@ -134,7 +134,8 @@ impl Algorithm for Options {
                 session.iterate(ready, &StrongLabels)?;
             (Box::new(values), iterations, Some(levels))
         } else {
-            let Passed { values, passes, .. } = session.pass_resumable(ready, &Scc::default())?;
+            let StreamOutcome { values, passes, .. } =
+                session.pass_resumable(ready, &Scc::default())?;
             (Box::new(values), passes, None)
         };
         let rows = ready.graph.vertices();

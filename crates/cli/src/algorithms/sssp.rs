@@ -16,12 +16,12 @@ use super::sources::SourceArgs;
 use super::tables::KnownVertices;
 use super::traversal::{Direction, FrontierArgs};
 use crate::args::WeightArgs;
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::{counted, grouped};
 use crate::parts::for_parts;
 use crate::preview::Top;
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "sssp",
@@ -193,7 +193,7 @@ impl Algorithm for Options {
         self.sources.check(ENTRY.name, inputs)
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         self.direction.ways()
     }
 

@@ -75,7 +75,7 @@ impl<'a> KnownVertices<'a> {
         self.graph.map_or(self.slots, Graph::vertices)
     }
 
-    /// Their ids.
+    /// Ids of the vertices.
     pub(super) fn column(&self) -> VertexColumn {
         let all = || numbered::column(self.ids.clone(), self.slots);
         self.graph.map_or_else(all, |graph| graph.vertex_column(self.ids))

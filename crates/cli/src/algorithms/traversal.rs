@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use welter_engine::plan::{FrontierMode, IndexMode};
 use welter_model::edges::Reading;
 
-use crate::ways::Ways;
+use crate::directions::Directions;
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,8 +24,8 @@ impl Direction {
     }
 
     /// Which ways edges are read for it.
-    pub(super) fn ways(self) -> Ways {
-        if self == Self::Both { Ways::Both } else { Ways::Stated }
+    pub(super) fn ways(self) -> Directions {
+        if self == Self::Both { Directions::Both } else { Directions::Stated }
     }
 
     pub(super) fn name(self) -> &'static str {

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use welter_algorithms::{LabelPropagation, LocalContraction, Wcc};
 use welter_engine::plan::{FrontierMode, IndexMode, InputScanCost, Layout};
-use welter_engine::{Outcome, Passed};
+use welter_engine::{Outcome, StreamOutcome};
 use welter_model::program::Total;
 use welter_model::table::Columns;
 
@@ -12,11 +12,11 @@ use super::algorithm::{Algorithm, Answer, Entry};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended, Finding, refused};
 use super::traversal::FrontierArgs;
 use crate::choice::{FallbackReason, MethodArgs, MethodUsed, Methods};
+use crate::directions::Directions;
 use crate::failure::Failure;
 use crate::number_format::counted;
 use crate::preview::{Top, sizes};
 use crate::session::{LoadedGraph, Session};
-use crate::ways::Ways;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "wcc",
@@ -54,7 +54,7 @@ pub(crate) struct Options {
     frontier: FrontierArgs,
 }
 
-/// How components are found.
+/// Method by which components are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Method {
     /// By union-find where that fits in memory and has the route if one is forced, else by labels
@@ -114,9 +114,9 @@ impl Algorithm for Options {
         Some(self.method.taken())
     }
 
-    fn ways(&self) -> Ways {
+    fn ways(&self) -> Directions {
         // Union-find looks at both ends of an edge, so one arc for each will do.
-        if self.method.by_labels() { Ways::Both } else { Ways::Either }
+        if self.method.by_labels() { Directions::Both } else { Directions::Either }
     }
 
     fn has_no_iterations(&self) -> Option<&'static str> {
@@ -164,7 +164,7 @@ impl Algorithm for Options {
         } else {
             let input_scan = ready.graph.plan().scans_input();
             let over = if input_scan { session.pass_over(ready, &Wcc)? } else { None };
-            let Passed { values, passes, .. } =
+            let StreamOutcome { values, passes, .. } =
                 over.map_or_else(|| session.pass(ready, &Wcc), Ok)?;
             (Box::new(values), passes, None)
         };

@@ -106,10 +106,10 @@ pub(crate) fn meant(text: &str, all: &'static [Entry]) -> Vec<&'static Entry> {
         .map(str::to_lowercase)
         .collect();
     let says = |entry: &&Entry| {
-        let said = format!("{} {}", entry.name, of(entry.name)).to_lowercase();
+        let entry_words = format!("{} {}", entry.name, of(entry.name)).to_lowercase();
         // A word of two letters is in the midst of many.
         let begins = |word: &str| {
-            said.split(|c: char| !c.is_alphanumeric()).any(|own| own.starts_with(word))
+            entry_words.split(|c: char| !c.is_alphanumeric()).any(|own| own.starts_with(word))
         };
         words.iter().all(|word| begins(word))
     };

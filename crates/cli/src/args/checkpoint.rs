@@ -11,7 +11,7 @@ use super::values::parsed;
 use super::{ResourceArgs, RunOptions};
 use crate::stdout::{is_directory, is_stdout};
 
-/// Where checkpoints go.
+/// Location of checkpoints.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {

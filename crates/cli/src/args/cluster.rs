@@ -136,11 +136,11 @@ impl FromStr for Cluster {
 /// Place of a machine in its cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seat {
-    /// Its rank.
+    /// Rank of the machine.
     pub(crate) rank: usize,
-    /// Number above which its incarnation is.
+    /// Number above which the incarnation of the machine is.
     pub(crate) above: u32,
-    /// Its directory.
+    /// Directory of the machine.
     pub(crate) directory: PathBuf,
 }
 

@@ -218,12 +218,12 @@ pub(crate) struct GraphArgs {
         require_equals = true,
         default_missing_value = "first"
     )]
-    pub(crate) drop_duplicates: Option<Kept>,
+    pub(crate) drop_duplicates: Option<MergedWeight>,
 }
 
 /// The weight of the edge that is kept of parallel ones.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Kept {
+pub(crate) enum MergedWeight {
     /// The weight of the first one in the input
     First,
     /// The smallest one
@@ -238,9 +238,9 @@ impl From<GraphArgs> for Reading {
             drop_self_loops: args.drop_self_loops,
             duplicates: match args.drop_duplicates {
                 None => Duplicates::Keep,
-                Some(Kept::First) => Duplicates::First,
-                Some(Kept::Min) => Duplicates::Minimum,
-                Some(Kept::Sum) => Duplicates::Sum,
+                Some(MergedWeight::First) => Duplicates::First,
+                Some(MergedWeight::Min) => Duplicates::Minimum,
+                Some(MergedWeight::Sum) => Duplicates::Sum,
             },
             // Which ways edges go is settled by the options of the input, and by formats.
             ..Self::default()
@@ -248,7 +248,7 @@ impl From<GraphArgs> for Reading {
     }
 }
 
-/// Which weights edges have.
+/// Weights of edges.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct WeightArgs {

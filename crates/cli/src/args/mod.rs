@@ -58,7 +58,7 @@ impl PriceArgs {
     }
 }
 
-/// Where results go.
+/// Destination of results.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct TableArgs {
@@ -121,7 +121,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) resources: ResourceArgs,
 }
 
-/// Where edges go.
+/// Destination of edges.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Edges")]
 pub(crate) struct EdgeArgs {

@@ -90,7 +90,7 @@ pub(crate) struct ResourceArgs {
     pub(crate) vertices_in_memory: bool,
 }
 
-/// Where updates wait.
+/// Place where updates wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RouteArg {
     /// nowhere: all signals are in memory
@@ -240,7 +240,7 @@ impl ResourceArgs {
             ("--vertices-in-memory", self.vertices_in_memory),
         ];
         let is_other = matches!(self.route, None | Some(Fold | Ranges | Send));
-        options.into_iter().find(|(_, is_said)| *is_said && is_other).map(|(option, _)| option)
+        options.into_iter().find(|(_, is_stated)| *is_stated && is_other).map(|(option, _)| option)
     }
 
     /// Means of a run on a cluster, which has routes of its own.

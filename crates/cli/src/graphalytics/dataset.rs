@@ -82,7 +82,7 @@ impl Job {
     ) -> Result<Self, Failure> {
         let name = format!("{}-{}", benchmark.name(), kind.acronym());
         let mut words = ["welter", "run"].map(str::to_owned).to_vec();
-        words.extend(said(kind, benchmark)?);
+        words.extend(command_words(kind, benchmark)?);
         let input = ["--format", "properties", "--ids", "integers", "--", file];
         words.extend(input.map(str::to_owned));
         let Ok((algorithm, mut options)) = understood(&words[1..]) else {
@@ -100,7 +100,7 @@ impl Job {
 }
 
 /// An algorithm with its parameters, in the words of `welter run`.
-fn said(kind: Kind, benchmark: &Benchmark) -> Result<Vec<String>, Failure> {
+fn command_words(kind: Kind, benchmark: &Benchmark) -> Result<Vec<String>, Failure> {
     let with = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let get = |key: &str, parse: fn(&str) -> Result<(), String>| {
         benchmark.parameter(key, |value| parse(value).map(|()| value.to_owned()))

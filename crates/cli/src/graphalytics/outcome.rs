@@ -13,7 +13,7 @@ use crate::number_format::{about, counted};
 
 /// Outcome of an algorithm.
 pub(super) enum Outcome {
-    /// It ended.
+    /// The run ended.
     Run {
         vertices: u64,
         /// As the data set has them: undirected ones count once.
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
         /// Report of the run.
         report: Value,
     },
-    /// It did not.
+    /// The run failed.
     Failed(Failure),
 }
 
@@ -34,7 +34,7 @@ pub(super) enum Validation {
     Absent,
     /// The reference is none of this graph, or cannot be read.
     Unfit(Failure),
-    /// All vertices were compared.
+    /// Comparison of all vertices.
     Done(Comparison),
 }
 
@@ -47,10 +47,10 @@ pub(super) fn heads(set: &DataSet) -> String {
         format!("{vertices}, {}", counted(edges, "edge", "edges"))
     });
     let name = printable(benchmark.name());
-    let said: Vec<String> = way.map(str::to_owned).into_iter().chain(counts).collect();
-    let said = if said.is_empty() { name } else { format!("{name}: {}", said.join(", ")) };
+    let parts: Vec<String> = way.map(str::to_owned).into_iter().chain(counts).collect();
+    let heading = if parts.is_empty() { name } else { format!("{name}: {}", parts.join(", ")) };
     let titles = ["algorithm", "load s", "processing s", "EVPS", "EPS"].map(str::to_owned);
-    format!("{said}\n{}  validation\n", columns(titles))
+    format!("{heading}\n{}  validation\n", columns(titles))
 }
 
 fn columns([algorithm, load, processing, evps, eps]: [String; 5]) -> String {
@@ -187,7 +187,7 @@ impl Outcome {
         let name = &job.name;
         match self {
             Self::Failed(failure) => Some(failure.saying(format!("{name}: {}", failure.message()))),
-            // It names the reference.
+            // The message names the reference.
             Self::Run { validation: Validation::Unfit(failure), .. } => {
                 Some(failure.saying(failure.message()))
             }

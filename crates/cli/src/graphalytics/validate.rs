@@ -289,7 +289,7 @@ impl<'a> Rows<'a> {
         Ok((self.next < rows).then(|| self.ids[self.next - self.part.start]))
     }
 
-    /// Its result.
+    /// Result of the vertex of the next row.
     fn cell(&self) -> Cell {
         cell(&self.table.vertices, &self.column, self.next - self.part.start)
     }

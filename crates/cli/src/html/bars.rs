@@ -40,14 +40,14 @@ pub(crate) fn bars(title: &str, series: &[(&str, usize)], all: &[Bar]) -> String
             "<text x=\"{:.0}\" y=\"{base:.1}\" text-anchor=\"end\">{name}</text>",
             LEFT - 8.0
         );
-        for (part, &(said, colour)) in bar.parts.iter().zip(series) {
+        for (part, &(label, colour)) in bar.parts.iter().zip(series) {
             let width = part / longest * (WIDTH - LEFT - RIGHT);
             let colour = colour % COLOURS;
             let _ = writeln!(
                 svg,
                 "<rect class=\"d{colour}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
                  height=\"{BAR}\"><title>{name}: {part:.3} s {}</title></rect>",
-                escaped(said)
+                escaped(label)
             );
             x += width;
         }

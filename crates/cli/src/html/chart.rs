@@ -20,7 +20,7 @@ const DOTS_MAX: usize = 64;
 pub(crate) struct Axis {
     /// Name of its measure.
     pub(crate) label: &'static str,
-    /// Both ends.
+    /// First and last value of the axis.
     pub(crate) range: [f64; 2],
     /// Places that are marked, and how.
     pub(crate) ticks: Vec<(f64, String)>,

@@ -13,7 +13,7 @@ use welter_progress::{FailureKind, Progress};
 
 use super::panics::caught;
 use crate::algorithms::algorithm::Algorithm;
-use crate::cluster::Found;
+use crate::cluster::ClusterOutcome;
 use crate::cluster_report;
 use crate::failure::{Failure, printable};
 use crate::preview::{self, Top};
@@ -28,7 +28,7 @@ pub struct Answer {
     table: TableBatches<Box<dyn Columns>>,
     top: Top,
     report: Option<String>,
-    said: Vec<String>,
+    printed: Vec<String>,
     note: Option<String>,
     /// Whether a vertex may have no value: none was found on the way from the sources. Files say -1
     /// or inf there, as other programs do; a program that computes with a column must not take that
@@ -51,31 +51,31 @@ impl Answer {
             })?;
         let lines = run::lines(&found, session, false);
         let RunResult { table, top, note, .. } = found;
-        let mut said = session.said();
-        said.extend(lines);
+        let mut printed = session.notes();
+        printed.extend(lines);
         let misses = top == Top::Farthest;
         let report = Some(report);
-        Ok(Self { table: TableBatches::new(table)?, top, report, said, note, misses, files })
+        Ok(Self { table: TableBatches::new(table)?, top, report, printed, note, misses, files })
     }
 
     /// The answer of a run on a cluster; `files`: those that its host knows of.
     pub(super) fn of_cluster(
-        found: Found,
+        found: ClusterOutcome,
         algorithm: &dyn Algorithm,
         session: &Session,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        let Found { table, finding, edges, machines, notes, top, .. } = found;
+        let ClusterOutcome { table, finding, edges, machines, notes, top, .. } = found;
         let vertices = table.vertices.vertices();
         let figures = (vertices, edges, session.started.elapsed().as_secs_f64());
         let report = cluster_report::Report::of(algorithm, &machines, &finding, figures);
         let report = serde_json::to_string(&report).map_err(Failure::bug)?;
-        let mut said = session.said();
-        said.extend(notes.iter().map(|note| format!("note: {note}")));
-        said.extend(cluster_report::lines(&machines));
+        let mut printed = session.notes();
+        printed.extend(notes.iter().map(|note| format!("note: {note}")));
+        printed.extend(cluster_report::lines(&machines));
         let (misses, report) = (top == Top::Farthest, Some(report));
         let (table, note) = (TableBatches::new(table)?, finding.note);
-        Ok(Self { table, top, report, said, note, misses, files })
+        Ok(Self { table, top, report, printed, note, misses, files })
     }
 
     /// A table that no algorithm made.
@@ -84,9 +84,9 @@ impl Answer {
         note: Option<String>,
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        let (top, said) = (Top::Highest, Vec::new());
+        let (top, printed) = (Top::Highest, Vec::new());
         let table = TableBatches::new(table)?;
-        Ok(Self { table, top, report: None, said, note, misses: false, files })
+        Ok(Self { table, top, report: None, printed, note, misses: false, files })
     }
 
     /// Names and types of the columns.
@@ -179,8 +179,8 @@ impl Answer {
     }
 
     /// Lines that the command prints about such a run on standard error.
-    pub fn said(&self) -> impl Iterator<Item = String> {
-        self.said.iter().map(|line| printable(line))
+    pub fn printed(&self) -> impl Iterator<Item = String> {
+        self.printed.iter().map(|line| printable(line))
     }
 
     /// Note for a person about the result, such as that it is not settled.

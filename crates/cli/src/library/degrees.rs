@@ -17,13 +17,13 @@ use welter_model::with_sides::WithSides;
 use welter_progress::Progress;
 
 use super::{Answer, Graph, ResourceWords, panics, parsed};
-use crate::ends::{BipartiteRoles, Ends};
+use crate::directions::Directions;
+use crate::endpoints::{BipartiteRoles, EdgeEndpoints};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::loaded::Loaded;
 use crate::parts::for_parts;
 use crate::session::{GraphRequest, LoadedGraph, Session};
-use crate::ways::Ways;
 
 /// Said where the loops of a vertex are not known apart from its other edges.
 const LOOPS_ONCE: &str = "an edge from a vertex to itself counts once";
@@ -52,7 +52,7 @@ impl Graph {
             (ids, Some(slots)) if ids.all_present() => return Ok(slots),
             _ => {}
         }
-        let ends = Arc::new(Ends::new(false));
+        let ends = Arc::new(EdgeEndpoints::new(false));
         let marked = BipartiteRoles { edges, ends: Arc::clone(&ends) };
         for part in 0..marked.parts() {
             let mut goes_on = |_: Batch<'_>| !progress.cancelled();
@@ -86,7 +86,7 @@ impl Graph {
                 source: &self.source,
                 options,
                 reading,
-                ways: Ways::Stated,
+                ways: Directions::Stated,
                 layout: Layout::of::<Spmv<f64>>(),
                 frontier: FrontierMode::Auto,
                 index: IndexMode::Auto,

@@ -13,7 +13,7 @@ use welter_progress::Progress;
 use super::{Answer, Graph, ResourceWords, panics, parsed, usage};
 use crate::algorithms::{Algorithm, understood};
 use crate::args::RunOptions;
-use crate::checkpoint::{self, Begun};
+use crate::checkpoint::{self, ResumedRun};
 use crate::failure::Failure;
 use crate::load::Source;
 use crate::promise::table_files;
@@ -69,7 +69,7 @@ pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result
         };
         let begun =
             checkpoint::reopened(directory, there, |run| resources.put(&mut run.resources))?;
-        let Begun { algorithm, options, checkpoints } = begun;
+        let ResumedRun { algorithm, options, checkpoints } = begun;
         let source = Source::with(&options.input, &options.resources)?;
         let mut session = Session::within(options.resources.clone(), progress)?;
         session.prices = options.price.read()?;
@@ -101,7 +101,7 @@ pub(super) fn command(read: &[String], run: &[String]) -> Result<Vec<String>, Fa
         return Err(Failure::usage("expected the name of an algorithm"));
     };
     let weighs = super::parsed::<super::RunWords>(run)?.algorithm.split().0.weighs();
-    let is_said = |word: &&String| {
+    let is_kept = |word: &&String| {
         let of_weights = word.starts_with("--weight=") || *word == "--no-weights";
         let again = options.iter().any(|option| option == *word);
         !OF_RUNS.iter().any(|option| word.starts_with(option)) && (weighs || !of_weights) && !again
@@ -109,7 +109,7 @@ pub(super) fn command(read: &[String], run: &[String]) -> Result<Vec<String>, Fa
     let end = read.iter().position(|word| word == "--").unwrap_or(read.len());
     let (how, inputs) = read.split_at(end);
     let mut words = vec!["run".to_owned(), name.clone()];
-    words.extend(how.iter().filter(is_said).cloned());
+    words.extend(how.iter().filter(is_kept).cloned());
     words.extend_from_slice(options);
     words.extend_from_slice(inputs);
     Ok(words)

@@ -24,14 +24,14 @@ use crate::cluster::{self, Job};
 use crate::cluster_options::{self, unfit};
 use crate::computers::{self, verdict};
 use crate::failure::Failure;
-use crate::hosted::{Hosted, said};
+use crate::hosted::{Hosted, words_of_run};
 use crate::load::Source;
 use crate::promise::table_files;
 use crate::session::Session;
 
 /// Place of a process in a run.
 #[derive(Clone)]
-pub struct Place {
+pub struct ClusterMember {
     /// How many machines there are.
     pub machines: usize,
     /// Where the host listens, `address:port`; a port of 0 is any.
@@ -42,7 +42,7 @@ pub struct Place {
     pub patience: u64,
 }
 
-impl Place {
+impl ClusterMember {
     fn seating(&self, rank: usize) -> Result<Seating, Failure> {
         let &Self { machines, ref first, ref key, patience } = self;
         if !(1..=MACHINES_MAX).contains(&machines) || rank >= machines {
@@ -109,7 +109,7 @@ fn job(words: &[String]) -> Result<(Box<dyn Algorithm>, RunOptions, Source), Fai
 /// As of `welter run --cluster`.
 pub fn host(
     words: &[String],
-    place: &Place,
+    place: &ClusterMember,
     listening: impl FnOnce(SocketAddr),
     progress: &Progress,
 ) -> Result<Answer, Failure> {
@@ -128,12 +128,12 @@ fn hosted(
     words: &[String],
     (seating, listening): (&Seating, impl FnOnce(SocketAddr)),
     progress: &Progress,
-    told: &mut Option<Peers>,
+    recipients: &mut Option<Peers>,
 ) -> Result<Answer, Failure> {
     let (algorithm, args, source) = job(words)?;
     let session = Session::within(args.resources.of_machine(), progress)?;
     let hosted = Hosted { algorithm: &*algorithm, args: &args, source: &source, words };
-    let found = hosted.run(&session, (seating, listening), told)?;
+    let found = hosted.run(&session, (seating, listening), recipients)?;
     let tables = table_files(checkpoint::tables(&*algorithm, &args.input));
     let files = source.files().into_iter().chain(tables).collect();
     Answer::of_cluster(found, &*algorithm, &session, files)
@@ -145,7 +145,7 @@ fn hosted(
 /// With the reason for which all machines end.
 pub fn machine(
     words: &[String],
-    place: &Place,
+    place: &ClusterMember,
     rank: usize,
     progress: &Progress,
 ) -> Result<(), Failure> {
@@ -154,10 +154,10 @@ pub fn machine(
         let was = (|| {
             let (algorithm, args, source) = job(words)?;
             let session = Session::within(args.resources.of_machine(), progress)?;
-            let here = cluster::Place { rank: Some(rank), writes: false };
+            let here = cluster::ProcessRole { rank: Some(rank), writes: false };
             let job = Job::of(&*algorithm, &args, (&source, seating.machines), (here, &session))?;
             let (mut run, cut) = computers::run_of(&job)?;
-            run.words = said(words, &job);
+            run.words = words_of_run(words, &job);
             Ok(computers::be(&job, (&run, &cut), &seating, (&session, None))?)
         })();
         if was.is_err() {
@@ -174,7 +174,7 @@ pub fn machine(
 ///
 /// # Errors
 /// When the place is none.
-pub fn absent(place: &Place, rank: usize, why: &str) -> Result<(), Failure> {
+pub fn absent(place: &ClusterMember, rank: usize, why: &str) -> Result<(), Failure> {
     let seating = place.seating(rank)?;
     decline(&seating, &Some((FailureKind::Resumable, why.to_owned())));
     Ok(())

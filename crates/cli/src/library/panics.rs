@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use welter_objects::Wanted;
+use welter_objects::Cancellation;
 use welter_progress::{FailureKind, Progress};
 
 use crate::failure::{Failure, NO_THREAD, is_refused_thread};
@@ -25,7 +25,7 @@ pub(super) fn wanted<T>(
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let progress = progress.clone();
-    caught(|| Wanted::until(move || progress.cancelled()).during(work))
+    caught(|| Cancellation::until(move || progress.cancelled()).during(work))
 }
 
 fn message(payload: &(dyn Any + Send)) -> &str {

@@ -12,25 +12,25 @@ use crate::args::{CheckpointArgs, PriceArgs, ResourceArgs};
 /// An algorithm.
 #[derive(Debug)]
 pub struct Algorithm {
-    /// Its name.
+    /// Name of the algorithm.
     pub name: &'static str,
-    /// One line.
+    /// Description of the algorithm in one line.
     pub about: &'static str,
-    /// Other words for what it finds.
+    /// Other words for the result.
     pub words: &'static str,
-    /// Names that are taken for its name.
+    /// Other names that are taken for the algorithm.
     pub names: &'static [&'static str],
     /// The mathematics, a line each.
     pub formula: &'static [&'static str],
-    /// Columns of its result.
+    /// Columns of the result.
     pub columns: &'static str,
     /// Whether weights are looked at.
     pub weights: &'static str,
-    /// Whose it is.
+    /// Papers and benchmarks that the algorithm is from.
     pub source: &'static str,
     /// An example in Python, with what it prints.
     pub example: &'static str,
-    /// Its options.
+    /// Options of the algorithm.
     pub parameters: Vec<Parameter>,
 }
 

@@ -8,16 +8,16 @@ use crate::failure::Failure;
 
 /// The refusal of options.
 pub(super) fn refusal(error: &clap::Error) -> Failure {
-    Failure::usage(told(error).unwrap_or_else(|| stripped(error)))
+    Failure::usage(explanation(error).unwrap_or_else(|| stripped(error)))
 }
 
-fn told(error: &clap::Error) -> Option<String> {
+fn explanation(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(all)) => Some(all.join(", ")),
         _ => None,
     };
-    let argument = text(ContextKind::InvalidArg).map(|said| names(&said));
+    let argument = text(ContextKind::InvalidArg).map(|argument| names(&argument));
     let value = text(ContextKind::InvalidValue).map(|value| literal(&value));
     let words = text(ContextKind::ValidValue);
     match error.kind() {
@@ -70,13 +70,13 @@ fn near(name: &str) -> String {
 }
 
 /// `--no-header, --ids <KIND>` as `no_header, ids`.
-fn names(said: &str) -> String {
+fn names(stated: &str) -> String {
     let name = |word: &str| {
         let word = word.trim().trim_start_matches('-');
         let end = word.find([' ', '=', '<', '[']).unwrap_or(word.len());
         word[..end].replace('-', "_")
     };
-    said.split(',').map(name).collect::<Vec<_>>().join(", ")
+    stated.split(',').map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// A value as it stands in a call.

@@ -8,7 +8,7 @@ use welter_store::probe::{Rate, RequestLimit};
 use super::measured::Measured;
 use crate::failure::Failure;
 
-/// All targets.
+/// Document of all targets.
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
     targets: Vec<Target<'a>>,
@@ -33,7 +33,7 @@ struct Target<'a> {
     kept: bool,
 }
 
-/// One [`Rate`].
+/// A [`Rate`] in the document.
 #[derive(Serialize)]
 struct Entry {
     request_bytes: u32,
@@ -96,7 +96,7 @@ pub(super) fn document(measured: &[Measured]) -> Document<'_> {
     Document { targets: measured.iter().map(Target::from).collect() }
 }
 
-/// Its text.
+/// Text of the document of all targets.
 pub(super) fn text(measured: &[Measured]) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(&document(measured))
         .map_err(|error| Failure::output(format!("cannot make JSON: {error}")))?;

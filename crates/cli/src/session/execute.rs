@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use welter_algorithms::kcore::Core;
-use welter_engine::{Generation, Outcome, Passed, Values, Workers};
+use welter_engine::{Generation, Outcome, StreamOutcome, Values, Workers};
 use welter_programs::{
     CompiledExtended, CompiledFold, CompiledOverInput, CompiledPasses, CompiledScan,
     CompiledStream, CompiledTriangles, peel,
@@ -46,7 +46,7 @@ impl Session {
         &self,
         ready: &LoadedGraph,
         program: &S,
-    ) -> Result<Passed<S::Value>, Failure> {
+    ) -> Result<StreamOutcome<S::Value>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
         self.measured(workers, || Ok(program.pass(graph.used(), workers, &self.progress)?))
     }
@@ -56,7 +56,7 @@ impl Session {
         &self,
         ready: &LoadedGraph,
         program: &S,
-    ) -> Result<Passed<S::Value>, Failure> {
+    ) -> Result<StreamOutcome<S::Value>, Failure> {
         let LoadedGraph { graph, workers, .. } = ready;
         let graph = graph.used();
         let checkpoints = self.checkpoints.as_ref();
@@ -73,7 +73,7 @@ impl Session {
         &self,
         ready: &LoadedGraph,
         program: &S,
-    ) -> Result<Option<Passed<S::Value>>, Failure> {
+    ) -> Result<Option<StreamOutcome<S::Value>>, Failure> {
         let LoadedGraph { graph, workers, loaded, .. } = ready;
         let passed =
             self.measured(workers, || program.pass_over(graph, workers, &self.progress))?;

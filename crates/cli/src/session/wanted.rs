@@ -4,8 +4,8 @@ use welter_engine::plan::{FrontierMode, IndexMode, Layout, Shape};
 use welter_input::{ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
 
+use crate::directions::Directions;
 use crate::load::Source;
-use crate::ways::Ways;
 
 /// Which graph is wanted, and for what.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct GraphRequest<'a> {
     /// and not here.
     pub(crate) reading: Reading,
     /// Which ways its edges are read, over what is stated.
-    pub(crate) ways: Ways,
+    pub(crate) ways: Directions,
     /// Layout of the program that is to be run on it.
     pub(crate) layout: Layout,
     /// Whether that looks at weights.

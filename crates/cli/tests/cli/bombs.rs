@@ -120,7 +120,7 @@ const SOME: &[Text] = &[
     ("json", "{\"a\": ", "["),
 ];
 
-/// How bytes are packed.
+/// Format in which bytes are packed.
 #[derive(Clone, Copy, Debug)]
 enum Packing {
     Gzip,

@@ -193,7 +193,7 @@ fn computers_end_alike() {
     let sandbox = with_key();
     let port = free_port();
     let line = "run wcc graph.mtx --credentials key -o out.csv";
-    // One never comes.
+    // One of the three computers never comes.
     let line = format!("{line} --cluster env --patience 3");
     let here = [0, 1].map(|rank| {
         let mut command = sandbox.command(&line);

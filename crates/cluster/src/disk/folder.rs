@@ -210,7 +210,7 @@ impl Folder {
     /// Waits until the names of all blocks that are there are on the device.
     ///
     /// # Errors
-    /// When they are not.
+    /// Failure of the sync.
     pub fn sync_names(&self) -> Result<(), StoreError> {
         sync_directory(&self.directory.join("blocks"), self.faults.as_ref())
     }

@@ -51,7 +51,7 @@ pub(crate) enum Refusal {
 }
 
 /// Bytes with a version, which is looked at first: all else may have another form then.
-struct Said {
+struct VersionedHello {
     versions: [u32; 2],
     hello: Hello,
 }
@@ -73,8 +73,11 @@ impl Hello {
     }
 
     /// Reason why a peer that says this is not let in by machine `rank` of a run.
-    fn refusal(said: &Said, (run, rank, machines): (u64, Rank, usize)) -> Option<Refusal> {
-        let Said { versions, hello } = said;
+    fn refusal(
+        received: &VersionedHello,
+        (run, rank, machines): (u64, Rank, usize),
+    ) -> Option<Refusal> {
+        let VersionedHello { versions, hello } = received;
         let is_other = hello.to != rank || hello.from >= machines || hello.from == rank;
         if *versions != [VERSION, wire::VERSION] {
             Some(Refusal::Version)
@@ -124,19 +127,19 @@ pub(crate) fn welcome(
         return Err(ErrorKind::InvalidData.into());
     }
     stream.read_exact(&mut bytes[8..])?;
-    let said = said(&bytes).ok_or(ErrorKind::InvalidData)?;
-    let refusal = Hello::refusal(&said, me);
+    let received = versioned_hello(&bytes).ok_or(ErrorKind::InvalidData)?;
+    let refusal = Hello::refusal(&received, me);
     let mut answer = [0; ANSWER_BYTES];
     answer[..8].copy_from_slice(MAGIC);
     answer[8] = refusal.map_or(0, |refusal| refusal as u8);
     stream.write_all(&answer)?;
-    Ok(refusal.map_or(Ok(said.hello), Err))
+    Ok(refusal.map_or(Ok(received.hello), Err))
 }
 
-fn said(bytes: &[u8; HELLO_BYTES]) -> Option<Said> {
+fn versioned_hello(bytes: &[u8; HELLO_BYTES]) -> Option<VersionedHello> {
     let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
     let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-    (long(SUM_AT) == checksum(&bytes[..SUM_AT])).then(|| Said {
+    (long(SUM_AT) == checksum(&bytes[..SUM_AT])).then(|| VersionedHello {
         versions: [short(8), short(12)],
         hello: Hello {
             run: long(16),

@@ -187,7 +187,7 @@ impl Shared {
 
     /// Whether an envelope is of the peer that introduced itself, and for this machine.
     fn is_of(&self, envelope: &Envelope, hello: &Hello) -> bool {
-        let said = (envelope.from, envelope.from_incarnation, envelope.to);
-        said == (hello.from, hello.incarnation, self.me.1)
+        let stated = (envelope.from, envelope.from_incarnation, envelope.to);
+        stated == (hello.from, hello.incarnation, self.me.1)
     }
 }

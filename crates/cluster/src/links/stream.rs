@@ -118,7 +118,7 @@ impl Stream {
     /// Lets a connection last, now that its peer is known.
     ///
     /// # Errors
-    /// When it is broken.
+    /// Broken connection.
     pub(crate) fn last(&mut self) -> io::Result<()> {
         let socket = match self {
             Self::Plain(socket) => socket,
@@ -136,7 +136,7 @@ impl Stream {
     /// Lets a connection last as long as its peer is never silent for this time.
     ///
     /// # Errors
-    /// When it is broken.
+    /// Broken connection.
     pub(crate) fn last_while(&mut self, silence: Duration) -> io::Result<()> {
         self.last()?;
         let stream = match self {
@@ -153,7 +153,7 @@ impl Stream {
     /// Whether a call that reads finds bytes, or the end of the connection, without a wait.
     ///
     /// # Errors
-    /// When it is broken.
+    /// Broken connection.
     pub(crate) fn is_readable(&self) -> io::Result<bool> {
         let socket = match self {
             Self::Plain(socket) => socket,

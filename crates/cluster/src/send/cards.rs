@@ -21,12 +21,14 @@ use std::time::Duration;
 use ring::hmac;
 use welter_protocol::failure::Exit;
 use welter_transport::Layout;
-use welter_transport::dpdk::{Address, Cables, DeviceSettings, Dpdk, Kept, WITHOUT_RIGHTS, open};
+use welter_transport::dpdk::{
+    Address, Cables, DeviceSettings, Dpdk, OpenDevice, WITHOUT_RIGHTS, open,
+};
 
 use super::Settings;
 use super::doors::Common;
 use super::error::Stop;
-use super::place::{BUCKETS_OF_DATAGRAMS, Place};
+use super::position::{BUCKETS_OF_DATAGRAMS, MachinePosition};
 
 /// Port of the first lane of a device.
 const PORT: u16 = 7100;
@@ -72,17 +74,17 @@ pub(super) fn layout(card: Option<&Card>) -> Layout {
 
 /// The devices of a machine, as far as they are there before others have said where they are.
 pub(super) struct Cards {
-    place: Place,
+    place: MachinePosition,
     /// Lanes of the cables to machines of higher rank, by rank, or of the card alone.
     open: Vec<(usize, Vec<Dpdk>)>,
     is_card: bool,
 }
 
 /// Lanes of the threads of a machine, and the devices that they are over.
-pub(super) struct Opened {
+pub(super) struct OpenLanes {
     pub(super) computing: Vec<Cables>,
     pub(super) folding: Vec<Cables>,
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<OpenDevice>,
 }
 
 impl Cards {
@@ -92,7 +94,7 @@ impl Cards {
     /// When the library or a device cannot be had.
     pub(super) fn offer(
         card: Option<&Card>,
-        place: Place,
+        place: MachinePosition,
         (directory, common): (&Path, &Common),
     ) -> Result<(Self, Vec<u64>), Stop> {
         if let Some(card) = card {
@@ -119,7 +121,7 @@ impl Cards {
     ///
     /// # Errors
     /// When the other end of a cable is not there.
-    pub(super) fn lanes(mut self, common: &Common, offers: &[Vec<u64>]) -> Result<Opened, Stop> {
+    pub(super) fn lanes(mut self, common: &Common, offers: &[Vec<u64>]) -> Result<OpenLanes, Stop> {
         let place = self.place;
         if !self.is_card {
             for (peer, offer) in offers.iter().enumerate().take(place.rank) {
@@ -144,7 +146,7 @@ impl Cards {
             Ok(threads.into_iter().map(|devices| Cables::new(devices, &peers)).collect())
         };
         let (computing, folding) = (cables(threads, place.sub_ranges)?, cables(folding, 0)?);
-        Ok(Opened { computing, folding, kept })
+        Ok(OpenLanes { computing, folding, kept })
     }
 
     /// Address of a lane of another machine.
@@ -165,7 +167,7 @@ fn ip(rank: usize) -> Ipv4Addr {
     Ipv4Addr::new(198, 18, high, low)
 }
 
-fn settings(place: Place, layout: Layout) -> DeviceSettings {
+fn settings(place: MachinePosition, layout: Layout) -> DeviceSettings {
     DeviceSettings {
         device: String::new(),
         ip: ip(place.rank),
@@ -180,14 +182,14 @@ fn settings(place: Place, layout: Layout) -> DeviceSettings {
 
 /// Packets of a device to this number of machines: those of rings, those that a thread has found
 /// or sends, and those that a card has for what comes.
-fn packets(place: Place, peers: usize) -> u32 {
+fn packets(place: MachinePosition, peers: usize) -> u32 {
     let threads = place.sub_ranges;
     let rings = BUCKETS_OF_DATAGRAMS * threads * threads * peers;
     ((rings + 2 * threads * 160).next_power_of_two() - 1) as u32
 }
 
 /// The end of a cable.
-fn cable(place: Place, (role, socket): (&str, &Path), common: &Common) -> DeviceSettings {
+fn cable(place: MachinePosition, (role, socket): (&str, &Path), common: &Common) -> DeviceSettings {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let layout = layout(None);
@@ -212,7 +214,7 @@ fn cable(place: Place, (role, socket): (&str, &Path), common: &Common) -> Device
 
 /// Bytes of the devices of a machine: rings of cables, and packets.
 pub(super) fn bytes(settings: &Settings, machines: usize) -> u64 {
-    let place = Place { rank: 0, machines, sub_ranges: settings.sub_ranges };
+    let place = MachinePosition { rank: 0, machines, sub_ranges: settings.sub_ranges };
     let peers = machines - 1;
     let packet = |layout: Layout| layout.segment_bytes + 1024;
     let bytes = if let Some(card) = &settings.card {
@@ -228,7 +230,7 @@ pub(super) fn bytes(settings: &Settings, machines: usize) -> u64 {
 
 /// Places of a ring of a cable, by the power of two: for all that threads of the other machine
 /// have under way to one of this.
-fn places(place: Place) -> u32 {
+fn places(place: MachinePosition) -> u32 {
     let under_way = 2 * BUCKETS_OF_DATAGRAMS * place.sub_ranges;
     under_way.next_power_of_two().ilog2().max(6)
 }

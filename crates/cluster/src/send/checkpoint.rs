@@ -27,7 +27,7 @@ use welter_store::durable;
 use welter_store::sealed::{Identity, SealedWriter, unseal};
 
 use super::error::Stop;
-use super::words::{Said, Word};
+use super::words::{Word, WordReader};
 use crate::disk::folder::Folder;
 use crate::error::ClusterError;
 
@@ -54,7 +54,7 @@ pub(super) struct Due {
 }
 
 /// State of a sub-range.
-pub(super) struct Kept {
+pub(super) struct SubRangeState {
     pub(super) due: Due,
     /// Values, signals and flags.
     pub(super) columns: [Vec<u8>; 3],
@@ -155,7 +155,7 @@ impl Checkpoints {
         iteration: u64,
         sub_range: usize,
         bytes_max: u64,
-    ) -> Result<Kept, Stop> {
+    ) -> Result<SubRangeState, Stop> {
         let path = self.path(iteration, sub_range);
         let read = unseal(&path, KIND, bytes_max + HEAD_BYTES_MAX, None);
         let bytes = read.ok().filter(|(identity, _)| *identity == self.identity());
@@ -177,17 +177,17 @@ fn failed(error: StoreError) -> Stop {
 }
 
 /// Columns of a file, and its head.
-fn kept(bytes: &[u8]) -> Result<Kept, Stop> {
-    let mut said = Said(bytes);
-    let mut head = Said(said.bytes()?);
+fn kept(bytes: &[u8]) -> Result<SubRangeState, Stop> {
+    let mut reader = WordReader(bytes);
+    let mut head = WordReader(reader.bytes()?);
     let (iteration, edges) = (head.number()?, head.number()?);
     let control = head.bytes()?.into();
     let lengths = head.numbers()?;
     let mut columns: [Vec<u8>; 3] = Default::default();
     for (column, length) in columns.iter_mut().zip(lengths) {
-        *column = said.take(length)?.to_vec();
+        *column = reader.take(length)?.to_vec();
     }
-    Ok(Kept { due: Due { iteration, edges, control }, columns })
+    Ok(SubRangeState { due: Due { iteration, edges, control }, columns })
 }
 
 /// When rank 0 asks for a checkpoint.
@@ -244,11 +244,11 @@ mod tests {
         let kept = checkpoints.read(3, 1, 130).unwrap();
         assert_eq!((kept.due.edges, &kept.due.control[..]), (99, &[9; 5][..]));
         assert_eq!(kept.columns.each_ref().map(|column| &column[..]), columns);
-        // Of another run.
+        // Checkpoints of another run.
         let other = Checkpoints { run: 8, ..checkpoints.clone() };
         assert!(matches!(other.read(3, 1, 130), Err(Stop::Gone(_))));
         assert_eq!(checkpoints.whole(2), [4]);
-        // One flipped bit.
+        // A file with one flipped bit.
         let path = checkpoints.path(4, 0);
         let mut bytes = std::fs::read(&path).unwrap();
         let at = bytes.len() - 20;

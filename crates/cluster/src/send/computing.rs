@@ -28,7 +28,7 @@ use super::combining::Combined;
 use super::edges::record;
 use super::error::Stop;
 use super::folding::{Count, Whole};
-use super::gathered::Gathered;
+use super::gathered::IncomingUpdates;
 use super::messages::{Messages, Sent};
 use super::scattering::{Scattering, failed};
 use super::seat::LOOK;
@@ -92,11 +92,11 @@ pub(super) enum Answer {
 }
 
 /// Ways of a thread to others.
-pub(super) struct Ways {
+pub(super) struct Channels {
     pub(super) orders: Receiver<Order>,
     pub(super) answers: Sender<Answer>,
     pub(super) whole: Receiver<Whole>,
-    pub(super) empty: Sender<Gathered>,
+    pub(super) empty: Sender<IncomingUpdates>,
 }
 
 /// The thread.
@@ -106,7 +106,7 @@ pub(super) struct Computing<L> {
     /// Number of the sub-range at its machine, and in the cluster.
     place: (usize, u32),
     messages: Messages<L>,
-    ways: Ways,
+    ways: Channels,
     scattering: Scattering,
     values: Column,
     signals: Column,
@@ -127,7 +127,7 @@ impl<L: TxLane> Computing<L> {
         kernel: FoldKernel,
         (cut, place): (Arc<Partitions>, (usize, u32)),
         messages: Messages<L>,
-        ways: Ways,
+        ways: Channels,
         (scattering, checkpoints, room_bytes): (Scattering, Checkpoints, u64),
     ) -> Self {
         Self {
@@ -239,7 +239,7 @@ impl<L: TxLane> Computing<L> {
             None => init(&kernel, first, &degrees, self.vertices(count)),
             Some(iteration) => self.restored(iteration, count)?,
         };
-        for set in Gathered::sets(&self.kernel, &self.values, self.room_bytes) {
+        for set in IncomingUpdates::sets(&self.kernel, &self.values, self.room_bytes) {
             // The accumulator thread may have ended by now, and knows why.
             let _ = self.ways.empty.send(set);
         }

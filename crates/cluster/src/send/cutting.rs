@@ -18,7 +18,7 @@ use welter_protocol::weights::Weights;
 use welter_worker::{Input, weigh};
 
 use super::error::Stop;
-use super::words::{Said, Word};
+use super::words::{Word, WordReader};
 
 /// Ranges of vertices whose edges are counted, at most.
 const RANGES_MAX: u64 = 1 << 14;
@@ -45,7 +45,7 @@ pub(super) fn weighed(
 pub(super) fn bounds(even: &Partitions, words: &[Vec<u8>]) -> Result<Word, Stop> {
     let mut weights = Weights::within(even.vertices(), RANGES_MAX);
     for word in words {
-        if !weights.add_counts(&Said(word).numbers()?) {
+        if !weights.add_counts(&WordReader(word).numbers()?) {
             return Err(Stop::broken("weights of another graph"));
         }
     }
@@ -53,8 +53,8 @@ pub(super) fn bounds(even: &Partitions, words: &[Vec<u8>]) -> Result<Word, Stop>
 }
 
 /// Sub-ranges with these bounds, as many on each machine.
-pub(super) fn cut(machines: usize, said: &[u8]) -> Result<Partitions, Stop> {
-    let bounds = Said(said).numbers()?;
+pub(super) fn cut(machines: usize, answer: &[u8]) -> Result<Partitions, Stop> {
+    let bounds = WordReader(answer).numbers()?;
     let ranges: Vec<_> = bounds.windows(2).map(|ends| ends[0]..ends[1]).collect();
     let cut = Partitions::of_ranges(machines, &ranges);
     cut.ok_or_else(|| Stop::broken("sub-ranges are in order"))

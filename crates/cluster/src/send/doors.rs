@@ -27,9 +27,9 @@ use super::error::Stop;
 const MAGIC: &[u8; 8] = b"wltrlane";
 
 /// Bytes that are proved.
-const SAID_BYTES: usize = 20;
+const INTRODUCTION_BYTES: usize = 20;
 
-const HELLO_BYTES: usize = SAID_BYTES + 32;
+const HELLO_BYTES: usize = INTRODUCTION_BYTES + 32;
 
 /// Time for a connection to be made, or to say whose it is.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,14 +50,15 @@ pub(super) struct Common {
     pub(super) key: [u8; 32],
 }
 
-fn said(epoch: u32, from: End, to: End) -> [u8; SAID_BYTES] {
-    let mut said = [0; SAID_BYTES];
-    said[..8].copy_from_slice(MAGIC);
-    said[8..12].copy_from_slice(&epoch.to_le_bytes());
-    for (place, number) in said[12..].chunks_exact_mut(2).zip([from.0, from.1, to.0, to.1]) {
+fn introduction(epoch: u32, from: End, to: End) -> [u8; INTRODUCTION_BYTES] {
+    let mut introduction = [0; INTRODUCTION_BYTES];
+    introduction[..8].copy_from_slice(MAGIC);
+    introduction[8..12].copy_from_slice(&epoch.to_le_bytes());
+    let places = introduction[12..].chunks_exact_mut(2);
+    for (place, number) in places.zip([from.0, from.1, to.0, to.1]) {
         place.copy_from_slice(&number.to_le_bytes());
     }
-    said
+    introduction
 }
 
 fn key(common: &Common) -> hmac::Key {
@@ -74,27 +75,27 @@ pub(super) fn connect(
     (from, to): (End, End),
 ) -> Result<TcpStream, Stop> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    let said = said(common.epoch, from, to);
-    let tag = hmac::sign(&key(common), &said);
-    stream.write_all(&said)?;
+    let introduction = introduction(common.epoch, from, to);
+    let tag = hmac::sign(&key(common), &introduction);
+    stream.write_all(&introduction)?;
     stream.write_all(tag.as_ref())?;
     Ok(stream)
 }
 
 /// Both ends of a lane, if these bytes prove that it is one of this run to this machine.
 fn ends(hello: &[u8], common: &Common, rank: usize) -> Option<(End, End)> {
-    let (bytes, tag) = hello.split_at_checked(SAID_BYTES)?;
+    let (bytes, tag) = hello.split_at_checked(INTRODUCTION_BYTES)?;
     hmac::verify(&key(common), bytes, tag).ok()?;
     let number = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     let (from, to) = ((number(12), number(14)), (number(16), number(18)));
-    let is_ours = said(common.epoch, from, to) == bytes && usize::from(to.0) == rank;
+    let is_ours = introduction(common.epoch, from, to) == bytes && usize::from(to.0) == rank;
     is_ours.then_some((from, to))
 }
 
 /// One who has connected, with what it said so far.
 struct Guest {
     stream: TcpStream,
-    said: Vec<u8>,
+    received: Vec<u8>,
     until: Instant,
 }
 
@@ -114,7 +115,7 @@ pub(super) fn accept(
     let until = Instant::now() + ALL;
     let (mut guests, mut lanes, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
     while lanes.len() < expected {
-        if ending.is_told() {
+        if ending.is_set() {
             return Err(Stop::Over);
         }
         if Instant::now() > until {
@@ -125,18 +126,18 @@ pub(super) fn accept(
         {
             stream.set_nonblocking(true)?;
             let until = Instant::now() + PATIENCE;
-            guests.push(Guest { stream, said: Vec::new(), until });
+            guests.push(Guest { stream, received: Vec::new(), until });
         }
         for guest in std::mem::take(&mut guests) {
             match guest.hear() {
-                Heard::All(stream, hello) => {
+                GuestWords::All(stream, hello) => {
                     let ends = ends(&hello, common, rank);
                     if let Some((from, to)) = ends.filter(|ends| taken.insert(*ends)) {
                         lanes.push((stream, from, to));
                     }
                 }
-                Heard::Part(guest) => guests.push(guest),
-                Heard::Nothing => {}
+                GuestWords::Part(guest) => guests.push(guest),
+                GuestWords::Nothing => {}
             }
         }
         sleep(Duration::from_millis(1));
@@ -145,7 +146,7 @@ pub(super) fn accept(
 }
 
 /// Words of a guest.
-enum Heard {
+enum GuestWords {
     All(TcpStream, Vec<u8>),
     Part(Guest),
     /// It is gone, or late.
@@ -153,19 +154,19 @@ enum Heard {
 }
 
 impl Guest {
-    fn hear(mut self) -> Heard {
+    fn hear(mut self) -> GuestWords {
         let mut bytes = [0; HELLO_BYTES];
-        let rest = &mut bytes[self.said.len()..];
+        let rest = &mut bytes[self.received.len()..];
         match self.stream.read(rest) {
-            Ok(0) => return Heard::Nothing,
-            Ok(count) => self.said.extend_from_slice(&rest[..count]),
+            Ok(0) => return GuestWords::Nothing,
+            Ok(count) => self.received.extend_from_slice(&rest[..count]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => return Heard::Nothing,
+            Err(_) => return GuestWords::Nothing,
         }
-        if self.said.len() == HELLO_BYTES {
-            return Heard::All(self.stream, self.said);
+        if self.received.len() == HELLO_BYTES {
+            return GuestWords::All(self.stream, self.received);
         }
-        if Instant::now() > self.until { Heard::Nothing } else { Heard::Part(self) }
+        if Instant::now() > self.until { GuestWords::Nothing } else { GuestWords::Part(self) }
     }
 }
 

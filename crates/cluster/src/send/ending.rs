@@ -32,7 +32,7 @@ impl Ending {
     }
 
     /// Whether a thread is to end.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.epoch.load(Ordering::Relaxed) || self.machine.load(Ordering::Relaxed)
     }
 }

@@ -32,7 +32,7 @@ use welter_transport::{Destination, Protection, Secret};
 
 use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
-use super::computing::{Answer, Computing, Ended, Order, Turn, Ways};
+use super::computing::{Answer, Channels, Computing, Ended, Order, Turn};
 use super::doors::Common;
 use super::edges::{Gathering, Room, record_bytes};
 use super::ending::Ending;
@@ -40,11 +40,11 @@ use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
 use super::messages::Messages;
-use super::place::Place;
+use super::position::MachinePosition;
 use super::scattering::Scattering;
 use super::table::Table;
 use super::threads::{Threads, spawn};
-use super::words::{Said, Word};
+use super::words::{Word, WordReader};
 use super::{Job, Settings, Transport, cutting};
 use crate::activity::Activity;
 use crate::credentials::Trust;
@@ -86,7 +86,7 @@ pub(super) struct Finished {
 struct Agreed {
     common: Common,
     cut: Arc<Partitions>,
-    place: Place,
+    place: MachinePosition,
     /// The checkpoint that it begins with.
     from: Option<Due>,
     /// When rank 0 asks for one.
@@ -132,9 +132,9 @@ impl Epoch<'_> {
 
     fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
         let own = Word::default().number(self.job.settings.sub_ranges.max(1) as u64);
-        let said = self.barrier(table, own, |words| {
+        let answer = self.barrier(table, own, |words| {
             // No more than each has cores, and was planned, for.
-            let all = words.iter().map(|word| Said(word).number());
+            let all = words.iter().map(|word| WordReader(word).number());
             let sub_ranges = all.collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(1);
             let mut key = [0; 32];
             let filled = SystemRandom::new().fill(&mut key);
@@ -143,16 +143,16 @@ impl Epoch<'_> {
             let epoch = u64::from(coordinator.wrapping_shl(8).wrapping_add(count));
             Ok(Word::default().number(epoch).number(sub_ranges).bytes(&key).end())
         })?;
-        let mut said = Said(&said);
-        let (epoch, sub_ranges) = (said.number()? as u32, said.number()?);
-        let key = said.bytes()?.try_into();
+        let mut reader = WordReader(&answer);
+        let (epoch, sub_ranges) = (reader.number()? as u32, reader.number()?);
+        let key = reader.bytes()?.try_into();
         let key: [u8; 32] = key.map_err(|_| Stop::broken("a secret of another length"))?;
         let (machines, vertices) = (self.machines, self.job.vertices);
         let widest = vertices.div_ceil(machines as u64 * sub_ranges).max(1);
         let cut = Partitions::fitting(machines, vertices, 1, widest);
         let cut = cut.ok_or_else(|| Stop::broken("a vertex fits"))?;
         let sub_ranges = cut.count() as usize / machines;
-        let place = Place { rank: self.rank, machines, sub_ranges };
+        let place = MachinePosition { rank: self.rank, machines, sub_ranges };
         let cut = self.cut_by_edges(table, place, &cut)?;
         let protection = protection(self.trust, &self.job.settings);
         let common = Common { epoch, protection, secret: Secret::new(key), key };
@@ -165,23 +165,23 @@ impl Epoch<'_> {
     fn cut_by_edges(
         &self,
         table: &mut Table,
-        place: Place,
+        place: MachinePosition,
         even: &Partitions,
     ) -> Result<Partitions, Stop> {
-        let Place { rank, machines, sub_ranges } = place;
+        let MachinePosition { rank, machines, sub_ranges } = place;
         let shares =
             (0..sub_ranges).map(|thread| (thread * machines + rank, even.count() as usize));
         let shares = shares.map(|share| (self.job.input)(share));
         let mine = cutting::weighed(shares, self.job.vertices)?;
-        let said = self.barrier(table, mine, |words| Ok(cutting::bounds(even, words)?.end()))?;
-        cutting::cut(machines, &said)
+        let answer = self.barrier(table, mine, |words| Ok(cutting::bounds(even, words)?.end()))?;
+        cutting::cut(machines, &answer)
     }
 
     /// The newest checkpoint that all machines have.
     fn checkpoint(&self, table: &mut Table, sub_ranges: usize) -> Result<Option<Due>, Stop> {
         let mine = Word::default().numbers(&self.checkpoints.whole(sub_ranges));
-        let said = self.barrier(table, mine, |words| {
-            let of = |word: &Vec<u8>| Said(word).numbers();
+        let answer = self.barrier(table, mine, |words| {
+            let of = |word: &Vec<u8>| WordReader(word).numbers();
             let all = words.iter().map(of).collect::<Result<Vec<_>, _>>()?;
             let candidates = all.first().into_iter().flatten().rev();
             let mut common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
@@ -190,12 +190,12 @@ impl Epoch<'_> {
             let Due { edges, control, .. } = self.checkpoints.read(iteration, 0, most)?.due;
             Ok(Word::default().number(iteration).number(edges).bytes(&control).end())
         })?;
-        if said.is_empty() {
+        if answer.is_empty() {
             return Ok(None);
         }
-        let mut said = Said(&said);
-        let (iteration, edges) = (said.number()?, said.number()?);
-        Ok(Some(Due { iteration, edges, control: said.bytes()?.into() }))
+        let mut reader = WordReader(&answer);
+        let (iteration, edges) = (reader.number()?, reader.number()?);
+        Ok(Some(Due { iteration, edges, control: reader.bytes()?.into() }))
     }
 
     /// Bytes of a vertex in a checkpoint.
@@ -208,8 +208,8 @@ impl Epoch<'_> {
     fn offers(&self, table: &mut Table, offer: &[u64]) -> Result<Vec<Vec<u64>>, Stop> {
         let all =
             self.barrier(table, Word::default().numbers(offer), |words| Ok(words.concat()))?;
-        let mut said = Said(&all);
-        (0..self.machines).map(|_| said.numbers()).collect()
+        let mut reader = WordReader(&all);
+        (0..self.machines).map(|_| reader.numbers()).collect()
     }
 
     /// Starts the threads of each sub-range.
@@ -254,7 +254,8 @@ impl Epoch<'_> {
                 #[cfg(test)]
                 planted: job.planted.clone(),
             };
-            let ways = Ways { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
+            let ways =
+                Channels { orders: ordered, answers: answer.clone(), whole: is_whole, empty };
             let widths = (edge_bytes, short_bytes_max(&job.settings));
             let messages = Messages::new(tx, &destinations, widths);
             let at = (cut.clone(), (sub_range, partition));
@@ -296,12 +297,12 @@ impl Epoch<'_> {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
                 word.number(turn.folded.updates)
             });
-            let said =
+            let answer =
                 self.barrier(table, word, |words| self.decide((step, iteration), agreed, words))?;
             self.has_edges.set(true);
-            let mut said = Said(&said);
-            let (goes_on, control) = (said.number()? == 1, Bytes::from(said.bytes()?));
-            let (is_due, edges) = (said.number()? == 1, said.number()?);
+            let mut reader = WordReader(&answer);
+            let (goes_on, control) = (reader.number()? == 1, Bytes::from(reader.bytes()?));
+            let (is_due, edges) = (reader.number()? == 1, reader.number()?);
             // All have it, since all wrote it before their last words.
             if let Some(newest) = kept.take() {
                 self.checkpoints.forget_before(newest)?;
@@ -361,13 +362,13 @@ impl Epoch<'_> {
         let mut totals = vec![Vec::new(); cut.count() as usize];
         let mut active = 0;
         for (rank, word) in words.iter().enumerate() {
-            let mut said = Said(word);
+            let mut reader = WordReader(word);
             for sub_range in 0..agreed.place.sub_ranges {
                 let partition = sub_range * self.machines + rank;
-                totals[partition] = said.bytes()?.to_vec();
-                active += said.number()?;
-                audit.sent(&said.numbers()?);
-                audit.folded(partition, said.number()?);
+                totals[partition] = reader.bytes()?.to_vec();
+                active += reader.number()?;
+                audit.sent(&reader.numbers()?);
+                audit.folded(partition, reader.number()?);
             }
         }
         let sum = audit.sum(iteration)?;
@@ -440,10 +441,10 @@ impl Epoch<'_> {
     ) -> Result<Manifest, Stop> {
         let (mut parts, mut records) = (Vec::new(), 0);
         for word in words {
-            let mut said = Said(word);
-            records += said.number()?;
-            for _ in 0..said.number()? {
-                let [partition, chunk, bytes, hash] = said.numbers()?[..] else {
+            let mut reader = WordReader(word);
+            records += reader.number()?;
+            for _ in 0..reader.number()? {
+                let [partition, chunk, bytes, hash] = reader.numbers()?[..] else {
                     return Err(Stop::broken("a part has four numbers"));
                 };
                 parts.push(CheckpointShard {

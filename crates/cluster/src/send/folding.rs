@@ -26,7 +26,7 @@ use welter_transport::{Arrived, Joined, RxLane};
 
 use super::edges::{Edges, Gathering};
 use super::error::Stop;
-use super::gathered::Gathered;
+use super::gathered::IncomingUpdates;
 use super::messages::{Reader, width};
 use super::patience::Patience;
 
@@ -42,13 +42,13 @@ pub(super) struct Count {
 /// An iteration that is whole.
 pub(super) enum Whole {
     Edges(Edges, Count),
-    Updates(Gathered, Count),
+    Updates(IncomingUpdates, Count),
 }
 
 /// A set of what is gathered, and how far it is.
 #[derive(Default)]
 struct Set {
-    gathered: Option<Gathered>,
+    gathered: Option<IncomingUpdates>,
     count: Count,
     /// Threads that have sent their last bucket.
     ends: usize,
@@ -58,7 +58,7 @@ impl Set {
     fn gather(
         &mut self,
         kernel: &FoldKernel,
-        empty: &Receiver<Gathered>,
+        empty: &Receiver<IncomingUpdates>,
         messages: (&[u32], &[u8]),
     ) -> Result<(), Stop> {
         let gathered = match &mut self.gathered {
@@ -78,7 +78,7 @@ pub(super) struct Folding<R> {
     pub(super) edges: Gathering,
     pub(super) edge_bytes: usize,
     /// Sets that are empty.
-    pub(super) empty: Receiver<Gathered>,
+    pub(super) empty: Receiver<IncomingUpdates>,
     pub(super) whole: Sender<Whole>,
     /// Whether nothing more will come.
     pub(super) is_over: Arc<AtomicBool>,
@@ -89,7 +89,7 @@ pub(super) struct Folding<R> {
 /// State of the thread between two buckets.
 struct State<'f> {
     kernel: &'f FoldKernel,
-    empty: &'f Receiver<Gathered>,
+    empty: &'f Receiver<IncomingUpdates>,
     edges: Option<Gathering>,
     edge_bytes: usize,
     /// The iteration that receives, and the sets of it and of the next one.

@@ -28,7 +28,7 @@ use super::cutting::WIDER;
 use super::edges::record_bytes;
 use super::gathered::grouped_bytes;
 use super::lanes::BUCKETS;
-use super::place::BUCKETS_OF_DATAGRAMS;
+use super::position::BUCKETS_OF_DATAGRAMS;
 use super::{Combine, Settings, Transport};
 use crate::footprint::{Footprint, PROCESS_BYTES, THREAD_BYTES};
 

@@ -13,7 +13,7 @@
 //! the budget as its reason.
 //!
 //! **Invariant:** updates of a sub-range never take more than its room. Checked in
-//! `Gathered::append`. Tested by `updates_beyond_the_room_are_refused`.
+//! `IncomingUpdates::append`. Tested by `updates_beyond_the_room_are_refused`.
 
 use bytemuck::cast_slice;
 use welter_engine::chunks::{Column, FoldKernel, Kernel, UpdateKey, group};
@@ -25,7 +25,7 @@ use super::error::Stop;
 const TARGET_BYTES: usize = size_of::<u32>();
 
 /// Updates that have come for a sub-range.
-pub(super) enum Gathered {
+pub(super) enum IncomingUpdates {
     /// Accumulators of all its vertices.
     Accumulators(Column),
     /// Updates, and bytes that they may take.
@@ -37,7 +37,7 @@ pub(super) const fn grouped_bytes(update_bytes: usize) -> u64 {
     (TARGET_BYTES + 2 * update_bytes) as u64
 }
 
-impl Gathered {
+impl IncomingUpdates {
     /// The empty sets of a sub-range whose vertices have these values.
     pub(super) fn sets(kernel: &FoldKernel, values: &[u8], room_bytes: u64) -> Vec<Self> {
         let shape = kernel.shape();
@@ -144,7 +144,7 @@ mod tests {
         let (width, vertices) = (kernel.shape().update, 4);
         let values = Column::zeroed(vertices * kernel.shape().value);
         let room_bytes = 10 * grouped_bytes(width);
-        let mut sets = Gathered::sets(&kernel, &values, room_bytes);
+        let mut sets = IncomingUpdates::sets(&kernel, &values, room_bytes);
         let set = &mut sets[0];
         let records = vec![0; 5 * width];
         for _ in 0..2 {

@@ -28,7 +28,7 @@ use super::cards::{self, Cards};
 use super::doors::{Common, accept, connect};
 use super::ending::Ending;
 use super::error::Stop;
-use super::place::{BUCKETS_OF_DATAGRAMS, Place};
+use super::position::{BUCKETS_OF_DATAGRAMS, MachinePosition};
 use super::{Settings, Transport};
 
 /// Buckets of a ring.
@@ -50,7 +50,7 @@ fn computing(rank: usize, thread: usize) -> End {
 }
 
 /// The end of an accumulator thread.
-fn folding(place: Place, rank: usize, thread: usize) -> End {
+fn folding(place: MachinePosition, rank: usize, thread: usize) -> End {
     (rank as u16, (place.sub_ranges + thread) as u16)
 }
 
@@ -81,20 +81,20 @@ pub(super) struct Led {
     pub(super) tx: Vec<Tx>,
     pub(super) rx: Vec<Rx>,
     /// Devices, until all machines have ended their lanes.
-    pub(super) kept: Kept,
+    pub(super) kept: OpenDevices,
 }
 
 #[cfg(feature = "dpdk")]
-pub(super) type Kept = Vec<welter_transport::dpdk::Kept>;
+pub(super) type OpenDevices = Vec<welter_transport::dpdk::OpenDevice>;
 #[cfg(not(feature = "dpdk"))]
-pub(super) type Kept = [(); 0];
+pub(super) type OpenDevices = [(); 0];
 
 impl Open {
     /// The ends of a machine at this site, and what others must know of them.
     ///
     /// # Errors
     /// When sockets or memory cannot be had.
-    pub(super) fn offer(place: Place, site: Site<'_>) -> Result<(Self, Vec<u64>), Stop> {
+    pub(super) fn offer(place: MachinePosition, site: Site<'_>) -> Result<(Self, Vec<u64>), Stop> {
         let address = SocketAddr::new(site.at, 0);
         let bind = |_| Udp::bind(address);
         match site.settings.transport {
@@ -141,13 +141,13 @@ impl Open {
     /// When another machine is out of reach.
     pub(super) fn lanes(
         self,
-        (place, site): (Place, Site<'_>),
+        (place, site): (MachinePosition, Site<'_>),
         (addresses, offers): (&[IpAddr], &[Vec<u64>]),
         ending: &Ending,
     ) -> Result<Led, Stop> {
         let common = site.common;
         #[cfg_attr(not(feature = "dpdk"), expect(unused_mut, reason = "no lanes have devices"))]
-        let mut kept = Kept::default();
+        let mut kept = OpenDevices::default();
         let (away, in_reach) = match self {
             Self::Tcp(listener) => {
                 let peers = Peers { place, addresses, offers };
@@ -194,7 +194,7 @@ impl Open {
 
 /// Machines and their ends.
 struct Peers<'p> {
-    place: Place,
+    place: MachinePosition,
     addresses: &'p [IpAddr],
     offers: &'p [Vec<u64>],
 }
@@ -218,7 +218,7 @@ impl Peers<'_> {
     }
 }
 
-impl Place {
+impl MachinePosition {
     /// Connections of computation threads with the accumulator threads of others.
     fn away<D: Datagrams>(self, lower: Vec<D>, site: Site<'_>, layout: Layout) -> Endpoints<D> {
         let ends: Vec<End> = self.others().map(|(rank, at)| folding(self, rank, at)).collect();
@@ -272,7 +272,7 @@ fn endpoint(
 }
 
 /// Regions of all other machines' threads for those of this one.
-fn regions(place: Place, offers: &[Vec<u64>]) -> Result<Vec<SharedRx>, Stop> {
+fn regions(place: MachinePosition, offers: &[Vec<u64>]) -> Result<Vec<SharedRx>, Stop> {
     let mut receivers: Vec<SharedRx> = (0..place.sub_ranges).map(|_| SharedRx::default()).collect();
     for rank in (0..place.machines).filter(|&rank| rank != place.rank) {
         let offer = &offers[rank];
@@ -280,7 +280,7 @@ fn regions(place: Place, offers: &[Vec<u64>]) -> Result<Vec<SharedRx>, Stop> {
         let descriptors = offer.get(1..).unwrap_or_default();
         let of_thread = descriptors.chunks((place.machines - 1) * place.sub_ranges);
         for descriptors in of_thread {
-            let to = Place { rank, ..place }.others().zip(descriptors);
+            let to = MachinePosition { rank, ..place }.others().zip(descriptors);
             for ((_, thread), descriptor) in to.filter(|((rank, _), _)| *rank == place.rank) {
                 let path = format!("/proc/{process}/fd/{descriptor}");
                 let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -367,7 +367,7 @@ impl Outward {
 
 /// Lanes of a computation thread, by the number of the sub-range that they lead to.
 pub(super) struct Tx {
-    place: Place,
+    place: MachinePosition,
     own: MemoryTx,
     away: Outward,
     ending: Ending,
@@ -376,7 +376,7 @@ pub(super) struct Tx {
 impl Tx {
     /// The lane to a sub-range, and its number there.
     fn lane(&mut self, to: usize) -> (&mut dyn TxLane, usize) {
-        let Place { rank, machines, .. } = self.place;
+        let MachinePosition { rank, machines, .. } = self.place;
         let (of, at) = (to % machines, to / machines);
         if of == rank {
             return (&mut self.own, at);
@@ -399,7 +399,7 @@ impl TxLane for Tx {
     }
 
     fn poll(&mut self) -> Result<(), LaneError> {
-        if self.ending.is_told() {
+        if self.ending.is_set() {
             return Err(LaneError::Closed(0));
         }
         self.own.poll()?;
@@ -429,7 +429,7 @@ pub(super) struct Rx {
 
 impl RxLane for Rx {
     fn poll(&mut self, fold: &mut dyn FnMut(&Arrived<'_>)) -> Result<usize, LaneError> {
-        if self.ending.is_told() {
+        if self.ending.is_set() {
             return Err(LaneError::Closed(0));
         }
         let own = self.own.poll(fold)?;

@@ -34,7 +34,7 @@ use crate::error::ClusterError;
 use crate::links::counts::Counts;
 use crate::links::handshake::Hello;
 use crate::links::listen;
-use crate::program::said;
+use crate::program::panic_message;
 use crate::report::{Report, Reports};
 
 /// Epochs in which a machine was lost, at most.
@@ -189,7 +189,7 @@ impl Sending {
 impl Drop for Sending {
     fn drop(&mut self) {
         self.shared.ending.end_machine();
-        // It catches panics.
+        // The thread catches panics.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -202,7 +202,7 @@ impl Living {
     fn live(self) {
         let rank = self.shared.rank;
         let lived = catch_unwind(AssertUnwindSafe(|| self.epochs()));
-        let lived = lived.unwrap_or_else(|panic| Err(Stop::broken(said(&*panic))));
+        let lived = lived.unwrap_or_else(|panic| Err(Stop::broken(panic_message(&*panic))));
         if let Err(Stop::Failed { why, what }) = lived {
             let what = what.into();
             self.reports.say(Report::Ended(Some(Failure { why, rank, what })));
@@ -260,7 +260,7 @@ impl Living {
         *lock(&self.shared.result) = Some((manifest.clone(), parts));
         self.reports.say_activity(activity);
         self.reports.say(Report::Finished(manifest));
-        while !ending.is_told() {
+        while !ending.is_set() {
             table.look()?;
             sleep(PAUSE);
         }
@@ -279,10 +279,10 @@ impl Living {
         Ok((table, Some(first.ip())))
     }
 
-    /// Where all machines are.
+    /// Addresses of all machines.
     fn addresses(&self, first: Option<IpAddr>, ending: &Ending) -> Result<Vec<IpAddr>, Stop> {
         let Shared { rank, address, ref peers, .. } = *self.shared;
-        while !ending.is_told() {
+        while !ending.is_set() {
             let mut known: Vec<Option<IpAddr>> =
                 lock(peers).iter().map(|peer| peer.map(|address| address.ip())).collect();
             known[rank] = Some(address.ip());

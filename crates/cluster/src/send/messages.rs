@@ -133,7 +133,7 @@ impl<L: TxLane> Messages<L> {
     /// Sends one message.
     ///
     /// # Errors
-    /// When a lane fails.
+    /// Failure of a lane.
     pub(super) fn send(
         &mut self,
         ring: usize,
@@ -161,7 +161,7 @@ impl<L: TxLane> Messages<L> {
     /// Ends the iteration: all that is open goes out. What was sent.
     ///
     /// # Errors
-    /// When a lane fails.
+    /// Failure of a lane.
     pub(super) fn end_iteration(&mut self) -> Result<Sent, LaneError> {
         for ring in 0..self.open.len() {
             self.close(ring)?;
@@ -174,7 +174,7 @@ impl<L: TxLane> Messages<L> {
     /// Polls until all that was sent has arrived.
     ///
     /// # Errors
-    /// When a lane fails.
+    /// Failure of a lane.
     pub(super) fn drain(&mut self) -> Result<(), LaneError> {
         self.rings.drain()
     }
@@ -233,7 +233,7 @@ pub(super) struct Ring<'m, L> {
 
 impl<L: TxLane> Ring<'_, L> {
     fn failed(&mut self, error: LaneError) -> EngineError {
-        let what = EngineError::Internal(error.to_string());
+        let what = EngineError::internal(&error);
         self.messages.failed = Some(error);
         what
     }
@@ -252,7 +252,7 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
             return Err(self.failed(error));
         }
         let room = self.messages.rings.room(self.ring);
-        let room = room.map_err(|error| EngineError::Internal(error.to_string()))?;
+        let room = room.map_err(|error| EngineError::internal(error))?;
         let all = room.len() / (record_bytes + TARGET_BYTES);
         let end = all.min(first + most);
         let (targets, records) = sections(record_bytes, all);
@@ -261,7 +261,7 @@ impl<L: TxLane> Outgoing for Ring<'_, L> {
             if targets.start > records.start { (back, front) } else { (front, back) };
         let targets = &mut targets[first * TARGET_BYTES..end * TARGET_BYTES];
         let targets = bytemuck::try_cast_slice_mut(targets)
-            .map_err(|_| EngineError::Internal("buckets begin where numbers may".to_owned()))?;
+            .map_err(|_| EngineError::internal("buckets begin where numbers may"))?;
         Ok((targets, &mut records[first * record_bytes..end * record_bytes]))
     }
 

@@ -44,7 +44,7 @@ mod lanes;
 mod machine;
 mod messages;
 mod patience;
-mod place;
+mod position;
 mod scattering;
 mod seat;
 mod table;

@@ -5,13 +5,13 @@ pub(super) const BUCKETS_OF_DATAGRAMS: usize = 8;
 
 /// A machine among others, each with as many sub-ranges.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MachinePosition {
     pub(super) rank: usize,
     pub(super) machines: usize,
     pub(super) sub_ranges: usize,
 }
 
-impl Place {
+impl MachinePosition {
     pub(super) fn all(self) -> usize {
         self.machines * self.sub_ranges
     }

@@ -32,16 +32,16 @@ const PIECE_BYTES: usize = 1 << 16;
 pub(super) struct Seat {
     stream: Stream,
     /// Bytes that came and were not asked for yet.
-    heard: Vec<u8>,
-    heard_at: Instant,
-    said_at: Instant,
+    received: Vec<u8>,
+    last_received: Instant,
+    last_sent: Instant,
 }
 
 impl Seat {
     /// A connection that was made now, whose calls take [`LOOK`] at most.
     pub(super) fn new(stream: Stream) -> Self {
         let now = Instant::now();
-        Self { stream, heard: Vec::new(), heard_at: now, said_at: now }
+        Self { stream, received: Vec::new(), last_received: now, last_sent: now }
     }
 
     /// Says a word, which takes as long as the other side reads on.
@@ -73,13 +73,13 @@ impl Seat {
     /// # Errors
     /// When the connection ends, or was silent for [`SILENCE`].
     pub(super) fn look(&mut self) -> io::Result<()> {
-        if self.heard.len() < PIECE_BYTES && self.stream.is_readable()? {
+        if self.received.len() < PIECE_BYTES && self.stream.is_readable()? {
             self.read()?;
         }
-        if self.heard_at.elapsed() > SILENCE {
+        if self.last_received.elapsed() > SILENCE {
             return Err(silent());
         }
-        if self.said_at.elapsed() > BEAT {
+        if self.last_sent.elapsed() > BEAT {
             self.write(&u64::MAX.to_le_bytes(), None)?;
         }
         Ok(())
@@ -87,17 +87,17 @@ impl Seat {
 
     /// The word that has been received, if it is whole.
     fn word(&mut self) -> io::Result<Option<Vec<u8>>> {
-        while let Some((length, rest)) = self.heard.split_first_chunk::<8>() {
+        while let Some((length, rest)) = self.received.split_first_chunk::<8>() {
             let length = u64::from_le_bytes(*length);
             if length == u64::MAX {
-                self.heard.drain(..8);
+                self.received.drain(..8);
                 continue;
             }
             if length > WORD_BYTES_MAX {
                 return Err(ErrorKind::InvalidData.into());
             }
             let Some(word) = rest.get(..length as usize).map(<[u8]>::to_vec) else { break };
-            self.heard.drain(..8 + word.len());
+            self.received.drain(..8 + word.len());
             return Ok(Some(word));
         }
         Ok(None)
@@ -106,14 +106,14 @@ impl Seat {
     /// Reads what comes within [`LOOK`], and says whether anything did. Words take memory as they
     /// come, whatever their length is said to be.
     fn read(&mut self) -> io::Result<bool> {
-        let have = self.heard.len();
-        self.heard.resize(have + PIECE_BYTES, 0);
-        let read = self.stream.read(&mut self.heard[have..]);
-        self.heard.truncate(have + read.as_ref().map_or(0, |&read| read));
+        let have = self.received.len();
+        self.received.resize(have + PIECE_BYTES, 0);
+        let read = self.stream.read(&mut self.received[have..]);
+        self.received.truncate(have + read.as_ref().map_or(0, |&read| read));
         match read {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(_) => {
-                self.heard_at = Instant::now();
+                self.last_received = Instant::now();
                 Ok(true)
             }
             Err(error) if may_go_on(&error) => Ok(false),
@@ -136,7 +136,7 @@ impl Seat {
             if moved.elapsed() > SILENCE {
                 return Err(silent());
             }
-            if ending.is_some_and(Ending::is_told) {
+            if ending.is_some_and(Ending::is_set) {
                 return Err(ErrorKind::Interrupted.into());
             }
         }
@@ -148,7 +148,7 @@ impl Seat {
                 return Err(silent());
             }
         }
-        self.said_at = Instant::now();
+        self.last_sent = Instant::now();
         Ok(())
     }
 }

@@ -108,12 +108,12 @@ impl Doorkeeper {
         }
         let (trust, arrivals, leaves) = (trust.clone(), arrivals.clone(), guests.clone());
         let spawned = Builder::new().name("guest".to_owned()).spawn(move || {
-            let heard = Stream::accepted(stream, &trust, HANDSHAKE).and_then(|mut stream| {
+            let received = Stream::accepted(stream, &trust, HANDSHAKE).and_then(|mut stream| {
                 let hello = welcome(&mut stream, me)?;
                 stream.last_while(LOOK)?;
                 Ok((hello, stream))
             });
-            if let Ok((Ok(hello), stream)) = heard {
+            if let Ok((Ok(hello), stream)) = received {
                 // One who comes to a machine that has ended is let go.
                 let _ = arrivals.send(Arrival { hello, stream });
             }
@@ -169,7 +169,7 @@ impl Table {
     ) -> Result<Self, Stop> {
         let mut seats: Vec<Option<(u32, Seat)>> = (1..machines).map(|_| None).collect();
         while seats.iter().any(Option::is_none) {
-            if ending.is_told() {
+            if ending.is_set() {
                 return Err(Stop::Over);
             }
             let Some(Arrival { hello, stream }) = entrance.next() else {
@@ -217,12 +217,12 @@ impl Table {
     fn hear(&mut self, place: usize, ending: &Ending) -> Result<Vec<u8>, Stop> {
         let first = usize::from(matches!(self, Self::First(_)));
         loop {
-            let heard = self.seats()[place].hear().map_err(gone(place + first))?;
-            if let Some(word) = heard {
+            let received = self.seats()[place].hear().map_err(gone(place + first))?;
+            if let Some(word) = received {
                 return Ok(word);
             }
             self.look()?;
-            if ending.is_told() {
+            if ending.is_set() {
                 return Err(Stop::Over);
             }
         }
@@ -268,7 +268,7 @@ pub(super) fn come(
 ) -> Result<(Table, SocketAddr), Stop> {
     let since = Instant::now();
     loop {
-        if ending.is_told() {
+        if ending.is_set() {
             return Err(Stop::Over);
         }
         let come = first().map(|address| (address, Table::come(address, trust, hello)));

@@ -9,6 +9,7 @@ use super::ending::Ending;
 use super::error::Stop;
 use super::seat::LOOK;
 use super::table::Table;
+use crate::program::panic_message;
 
 /// Ways to the threads and from them.
 pub(super) struct Threads {
@@ -38,7 +39,7 @@ impl Threads {
                     let answer = of(answer);
                     answers.push(answer.ok_or_else(|| Stop::broken("another answer"))?);
                 }
-                Err(RecvTimeoutError::Timeout) if !ending.is_told() => table.look()?,
+                Err(RecvTimeoutError::Timeout) if !ending.is_set() => table.look()?,
                 Err(_) => return Err(Stop::Over),
             }
         }
@@ -68,7 +69,7 @@ pub(super) fn spawn<'s>(
     let spawned = Builder::new().name(name.to_owned()).spawn_scoped(scope, move || {
         let run = AssertUnwindSafe(run);
         let ended = catch_unwind(run);
-        let ended = ended.unwrap_or_else(|panic| Err(Stop::broken(crate::program::said(&*panic))));
+        let ended = ended.unwrap_or_else(|panic| Err(Stop::broken(panic_message(&*panic))));
         if let Err(stop) = ended {
             // A machine that has ended has no use for it.
             let _ = answers.send(Answer::Failed(stop));

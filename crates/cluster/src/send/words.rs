@@ -31,9 +31,9 @@ impl Word {
 }
 
 /// A word that is being read.
-pub(super) struct Said<'w>(pub(super) &'w [u8]);
+pub(super) struct WordReader<'w>(pub(super) &'w [u8]);
 
-impl<'w> Said<'w> {
+impl<'w> WordReader<'w> {
     pub(super) fn take(&mut self, count: u64) -> Result<&'w [u8], Stop> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let split = self.0.split_at_checked(count);
@@ -67,13 +67,13 @@ mod tests {
     fn words_come_back_and_shorter_ones_are_errors() {
         let word = Word::default().number(7).numbers(&[1, u64::MAX]).bytes(b"abc").end();
         let read = |word: &[u8]| -> Result<_, Stop> {
-            let mut said = Said(word);
+            let mut said = WordReader(word);
             Ok((said.number()?, said.numbers()?, said.bytes()?.to_vec()))
         };
         assert_eq!(read(&word).unwrap(), (7, vec![1, u64::MAX], b"abc".to_vec()));
         for length in 0..word.len() {
             assert!(read(&word[..length]).is_err(), "{length} bytes");
         }
-        assert!(Said(&[255; 8]).bytes().is_err());
+        assert!(WordReader(&[255; 8]).bytes().is_err());
     }
 }

@@ -14,6 +14,8 @@
 //!
 //! Nothing here knows a program, a plan or a schedule: columns, counts and levels come and go.
 //!
+//! Uses: `columns`, `edges`, `kernels`, `machine`.
+//!
 //! Invariants: a checkpoint is found through the manifest alone, never by looking for files · the
 //! one before is kept until the next one is committed, and is resumed from when a file of the last
 //! one is not what was written · after a call that failed nothing is written any more · one process

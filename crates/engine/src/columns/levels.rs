@@ -34,7 +34,7 @@ pub struct IterationStats {
 const LEVELS_MAX: usize = 1 << 15;
 
 impl IterationStats {
-    /// One iteration.
+    /// Statistics of one iteration.
     pub(crate) fn of(mode: Mode, active: u64, edges: u64) -> Self {
         Self { mode, active, edges, iterations: 1 }
     }

@@ -13,6 +13,8 @@
 //!
 //! Nothing here knows in which order edges are visited.
 //!
+//! Uses: `edges`, `kernels`, `machine`.
+//!
 //! Invariant: a stripe's part of a column belongs to one worker at a time. Checked in
 //! `State::parts`, which hands out each part once, as a slice of its own.
 

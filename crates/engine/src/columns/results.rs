@@ -29,11 +29,11 @@ use crate::machine::sync::lock;
 /// Values of all vertices, in the order of the graph's vertex column.
 pub struct Values<V: Pod + Send> {
     count: usize,
-    place: Place<V>,
+    place: ValueStorage<V>,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a run has one of them")]
-enum Place<V: Pod + Send> {
+enum ValueStorage<V: Pod + Send> {
     Memory(Buffer<V>),
     Storage(SlabPacker<V>),
 }
@@ -61,7 +61,7 @@ struct Listed<V> {
 
 impl<V: Pod + Send> Values<V> {
     pub(crate) fn resident(values: Buffer<V>) -> Self {
-        Self { count: values.len(), place: Place::Memory(values) }
+        Self { count: values.len(), place: ValueStorage::Memory(values) }
     }
 
     /// The values that have a row, where the result is a list; else all.
@@ -73,8 +73,8 @@ impl<V: Pod + Send> Values<V> {
             return Ok(self);
         }
         self.count = match &mut self.place {
-            Place::Memory(values) => list(values, self.count, V::is_listed),
-            Place::Storage(results) => results.list(self.count, V::is_listed)?,
+            ValueStorage::Memory(values) => list(values, self.count, V::is_listed),
+            ValueStorage::Storage(results) => results.list(self.count, V::is_listed)?,
         };
         Ok(self)
     }
@@ -89,7 +89,7 @@ impl<V: Pod + Send> Values<V> {
 
     pub(crate) fn stored(stored: StoredColumn, graph: &Graph) -> Self {
         let stripes = &graph.stripes;
-        let place = Place::Storage(SlabPacker {
+        let place = ValueStorage::Storage(SlabPacker {
             stored,
             starts: stripes.iter().map(|stripe| stripe.vertices.start as usize).collect(),
             width: stripes.iter().map(Stripe::width).max().unwrap_or(0),
@@ -103,8 +103,8 @@ impl<V: Pod + Send> Values<V> {
     /// Bytes and requests to and from storage, where values are there.
     pub fn storage_stats(&self) -> Option<VolumeStats> {
         match &self.place {
-            Place::Memory(_) => None,
-            Place::Storage(results) => Some(results.stored.stats()),
+            ValueStorage::Memory(_) => None,
+            ValueStorage::Storage(results) => Some(results.stored.stats()),
         }
     }
 
@@ -132,11 +132,11 @@ impl<V: Pod + Send> Values<V> {
     ) -> Result<(), EngineError> {
         assert!(vertices.end <= self.count, "values {vertices:?} of {}", self.count);
         match &self.place {
-            Place::Memory(values) => {
+            ValueStorage::Memory(values) => {
                 visit(&values[vertices]);
                 Ok(())
             }
-            Place::Storage(results) => results.read(vertices, visit),
+            ValueStorage::Storage(results) => results.read(vertices, visit),
         }
     }
 
@@ -145,7 +145,7 @@ impl<V: Pod + Send> Values<V> {
     /// # Errors
     /// As [`Self::read`].
     pub fn whole(&self) -> Result<Cow<'_, [V]>, EngineError> {
-        if let Place::Memory(values) = &self.place {
+        if let ValueStorage::Memory(values) = &self.place {
             return Ok(Cow::Borrowed(&values[..self.count]));
         }
         let mut all = Vec::with_capacity(self.count);
@@ -267,8 +267,8 @@ fn append(all: &mut Vec<Column>, more: Vec<Column>) {
 impl<V: Pod + Send> fmt::Debug for Values<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match self.place {
-            Place::Memory(_) => "memory",
-            Place::Storage(_) => "storage",
+            ValueStorage::Memory(_) => "memory",
+            ValueStorage::Storage(_) => "storage",
         };
         write!(f, "Values({} in {place})", self.count)
     }

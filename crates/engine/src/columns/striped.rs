@@ -30,7 +30,7 @@ pub(crate) enum StripedColumn {
 
 impl StripedColumn {
     /// A column with `width` bytes a vertex: on storage, where one is given, or else in memory.
-    /// Its bytes are anything.
+    /// The initial bytes are arbitrary.
     pub(crate) fn new(
         graph: &Graph,
         storage: Option<&Storage>,

@@ -26,7 +26,7 @@ fn address(place: &ChunkPlace) -> Option<usize> {
 /// Moves slabs of chunks so that free ones, as far as can be, fill huge pages.
 ///
 /// # Errors
-/// When it is cancelled.
+/// When the run is cancelled.
 pub(crate) fn compact(
     stripes: &mut [Stripe],
     arena: &Arena,

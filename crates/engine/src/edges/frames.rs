@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::edges::framing::Framing;
 use crate::machine::arena::{Arena, Slab};
 
-/// One worker's way out.
+/// Decompressor of the frames that one worker reads.
 pub(crate) struct Frames(Option<(Decompressor, Slab)>);
 
 impl Frames {
@@ -32,7 +32,7 @@ impl Frames {
     }
 }
 
-/// One worker's way in, once the compression is known.
+/// Compressor of the frames that one worker writes, once the compression is known.
 #[derive(Default)]
 pub(crate) struct Framer {
     compressor: Option<Compressor>,

@@ -13,8 +13,8 @@ use welter_store::io::{IoOptions, Volume, VolumeStats};
 
 use crate::EngineError;
 use crate::columns::values::{ColumnIo, StoredColumn};
-use crate::edges::begun::Begun;
 use crate::edges::layout::EdgeLayout;
+use crate::edges::out_edges::OutEdges;
 use crate::edges::rows::Rows;
 use crate::edges::slab_location::ChunkPlace;
 use crate::edges::sound;
@@ -392,7 +392,7 @@ pub(crate) struct Input {
     /// Edges of each part.
     pub(crate) edges: Vec<u64>,
     /// Edges that a search begins with, where its sources were known.
-    pub(crate) begun: Option<Begun>,
+    pub(crate) begun: Option<OutEdges>,
 }
 
 impl Input {

@@ -8,7 +8,7 @@
 //! | `slab_packer`, `slab_location`, `compact` | chunks in slabs, and where slabs lie |
 //! | `framing`, `frames` | how chunks are compressed on storage, and the ways there and back |
 //! | `bin_pages`, `bins`, `skewed_bins`, `pieces` | edges on their way to tiles |
-//! | `begun`, `keeper` | edges of an input that are kept while it is read |
+//! | `out_edges`, `keeper` | edges of an input that are kept while it is read |
 //! | `read_ahead` | chunks of some stripes in order, read ahead from storage |
 //! | `sound` | whether edges that were kept lead to vertices |
 //! | `footprint` | what edges take beside their bytes |
@@ -17,10 +17,11 @@
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
 //!
+//! Uses: `columns`, `kernels`, `machine`, `plan`.
+//!
 //! Invariant: a chunk never changes once it is written. Tested by
 //! `chunks_hold_what_they_held_after_they_moved`.
 
-pub(crate) mod begun;
 pub(crate) mod bin_pages;
 pub(crate) mod bins;
 pub(crate) mod compact;
@@ -31,6 +32,7 @@ pub(crate) mod graph;
 pub(crate) mod index;
 pub(crate) mod keeper;
 pub(crate) mod layout;
+pub(crate) mod out_edges;
 pub(crate) mod pieces;
 pub(crate) mod read_ahead;
 pub(crate) mod row_layout;

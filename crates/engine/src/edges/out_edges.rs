@@ -11,12 +11,12 @@ const SLOTS_MAX: usize = 8;
 const TOGETHER: usize = 256;
 
 /// The edges that begin at some slots.
-pub(crate) struct Begun {
+pub(crate) struct OutEdges {
     slots: Vec<u64>,
     edges: Vec<Vec<Pair>>,
 }
 
-impl Begun {
+impl OutEdges {
     /// The edges, if they are those of these slots, ascending.
     pub(crate) fn edges_of(&self, slots: &[u64]) -> Option<&[Vec<Pair>]> {
         (self.slots == slots).then_some(&self.edges[..])
@@ -76,10 +76,10 @@ impl Noting {
     }
 
     /// The edges that were noted, if there are such slots and no edge is missing.
-    pub(crate) fn into_begun(self, lists: impl Iterator<Item = Vec<Pair>>) -> Option<Begun> {
+    pub(crate) fn into_begun(self, lists: impl Iterator<Item = Vec<Pair>>) -> Option<OutEdges> {
         let slots: Vec<u64> = self.slots.iter().map(|slot| u64::from(*slot)).collect();
         let edges = self.keeper.into_kept(lists)?;
-        (!slots.is_empty()).then_some(Begun { slots, edges })
+        (!slots.is_empty()).then_some(OutEdges { slots, edges })
     }
 }
 

@@ -85,14 +85,14 @@ const GAP: usize = 64 << 10;
 const BEHIND: u32 = 16;
 
 /// Why a chunk was not shown to its end.
-enum Shown {
+enum VisitError {
     /// It is not what was written.
     Damaged(EngineError),
     /// Error of the function that looked at it.
     Failed(EngineError),
 }
 
-impl Shown {
+impl VisitError {
     fn error(self) -> EngineError {
         match self {
             Self::Damaged(error) | Self::Failed(error) => error,
@@ -101,10 +101,10 @@ impl Shown {
 }
 
 /// Numbers of chunks of a stripe that are wanted, in the order in which they are shown.
-type Wanted<'w> = Box<dyn Iterator<Item = usize> + 'w>;
+type ChunkNumbers<'w> = Box<dyn Iterator<Item = usize> + 'w>;
 
 /// A function that is shown chunks with their places, and whether they were read just now.
-type Visit<'v> = dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), Shown> + 'v;
+type Visit<'v> = dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), VisitError> + 'v;
 
 /// A run that was read.
 struct ReadSlab<'g> {
@@ -150,12 +150,14 @@ impl<'g> ReadAhead<'g> {
         wants: impl Fn(usize) -> W,
         mut visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let wants = |stripe| (stripe, Box::new(wants(stripe)) as Wanted<'w>);
+        let wants = |stripe| (stripe, Box::new(wants(stripe)) as ChunkNumbers<'w>);
         self.each(at, &wants, &mut |stripe, place, chunk, is_read| {
             if is_read {
-                chunk.verify().map_err(|error| Shown::Damaged(Graph::damaged(place, error)))?;
+                chunk
+                    .verify()
+                    .map_err(|error| VisitError::Damaged(Graph::damaged(place, error)))?;
             }
-            visit(stripe, chunk).map_err(Shown::Failed)
+            visit(stripe, chunk).map_err(VisitError::Failed)
         })
     }
 
@@ -172,15 +174,16 @@ impl<'g> ReadAhead<'g> {
     ) -> Result<(), EngineError> {
         let wants = |task| {
             let (stripe, chunks) = wants(task);
-            (stripe, Box::new(chunks) as Wanted<'w>)
+            (stripe, Box::new(chunks) as ChunkNumbers<'w>)
         };
         self.each(at, &wants, &mut |stripe, place, chunk, is_read| {
             if !is_read {
-                return visit(stripe, place, chunk).map_err(Shown::Failed);
+                return visit(stripe, place, chunk).map_err(VisitError::Failed);
             }
             for part in chunk.verified() {
-                let part = part.map_err(|error| Shown::Damaged(Graph::damaged(place, error)))?;
-                visit(stripe, place, part).map_err(Shown::Failed)?;
+                let part =
+                    part.map_err(|error| VisitError::Damaged(Graph::damaged(place, error)))?;
+                visit(stripe, place, part).map_err(VisitError::Failed)?;
             }
             Ok(())
         })
@@ -191,7 +194,7 @@ impl<'g> ReadAhead<'g> {
     fn each<'w>(
         &mut self,
         (task, next): (usize, Option<usize>),
-        wants: &dyn Fn(usize) -> (usize, Wanted<'w>),
+        wants: &dyn Fn(usize) -> (usize, ChunkNumbers<'w>),
         visit: &mut Visit<'_>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
@@ -210,7 +213,7 @@ impl<'g> ReadAhead<'g> {
             let SlabLocation::Stored(stored) = &*place.extent else {
                 self.bytes += place.range.len() as u64;
                 let chunk = graph.open(stripe, place)?;
-                visit(stripe, place, chunk, false).map_err(Shown::error)?;
+                visit(stripe, place, chunk, false).map_err(VisitError::error)?;
                 continue;
             };
             let has = |held: &ReadSlab<'_>| {
@@ -228,14 +231,14 @@ impl<'g> ReadAhead<'g> {
             let bytes = &run.slab.bytes()[bytes];
             let plain = self.frames.chunk(bytes).map_err(|error| Graph::damaged(place, error));
             let opened = plain.and_then(|bytes| graph.open_bytes(stripe, place, bytes));
-            let sound = opened.map_err(Shown::Damaged).and_then(|chunk| {
-                graph.verify_edges(stripe, place, &chunk).map_err(Shown::Damaged)?;
+            let sound = opened.map_err(VisitError::Damaged).and_then(|chunk| {
+                graph.verify_edges(stripe, place, &chunk).map_err(VisitError::Damaged)?;
                 Ok(chunk)
             });
             let shown = sound.and_then(|chunk| visit(stripe, place, chunk, true));
             shown.map_err(|shown| match shown {
-                Shown::Damaged(error) => name(source, *stored, &error),
-                Shown::Failed(error) => error,
+                VisitError::Damaged(error) => name(source, *stored, &error),
+                VisitError::Failed(error) => error,
             })?;
             held = Some(run);
         }
@@ -253,7 +256,7 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Notes the stored chunks of a stripe that will be wanted.
-    fn announce(&mut self, (number, wants): (usize, Wanted<'_>)) {
+    fn announce(&mut self, (number, wants): (usize, ChunkNumbers<'_>)) {
         let mut last: Option<&Arc<SlabLocation>> = None;
         for place in wants.map(|chunk| &self.graph.stripes[number].chunks[chunk]) {
             let SlabLocation::Stored(stored) = &*place.extent else { continue };

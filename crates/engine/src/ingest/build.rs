@@ -332,13 +332,13 @@ fn groups_of<'a>(
 struct Binned {
     grid: Grid,
     bins: Vec<StripeBins>,
-    waiting: Ways,
+    waiting: EdgeFunctions,
     vertices: Vertices,
 }
 
 /// Functions over edges, by how these wait.
 #[derive(Clone, Copy)]
-struct Ways {
+struct EdgeFunctions {
     partition: PutIntoBins,
     write_tiles: WriteTiles,
 }
@@ -357,7 +357,7 @@ type WriteTiles = fn(
     &Progress,
 ) -> Result<Vec<ChunkPlace>, EngineError>;
 
-impl Ways {
+impl EdgeFunctions {
     fn new(weighted: bool, reading: Reading, grid: &Grid) -> Self {
         let narrow = grid.fits::<Narrow>();
         match (weighted, reading.keeps_ways_apart()) {
@@ -388,7 +388,7 @@ fn bin(
 ) -> Result<Binned, EngineError> {
     loop {
         let mut grid = survey.grid(plan)?;
-        let waiting = Ways::new(plan.premises.shape.weighted, reading, &grid);
+        let waiting = EdgeFunctions::new(plan.premises.shape.weighted, reading, &grid);
         let task = Partition {
             stream,
             reading,

@@ -10,6 +10,8 @@
 //!
 //! Nothing here knows a program.
 //!
+//! Uses: `edges`, `kernels`, `machine`, `plan`, `schedules`.
+//!
 //! Invariant: every edge of the stream is in one tile; of edges that are not merged, counts before
 //! and after are compared. Asserted in `write_tiles`. Tested by `every_reading_is_what_a_map_says`.
 

@@ -33,12 +33,12 @@ impl Target {
         Self { remote: Arc::clone(remote), url: url.to_owned(), found: OnceLock::new() }
     }
 
-    /// How fast it is, if that mattered.
+    /// Measured rates of the folder, if they mattered.
     pub fn device(&self) -> Option<Device> {
         self.found.get().copied()
     }
 
-    /// Its URL.
+    /// URL of the folder.
     pub(crate) fn url(&self) -> &Path {
         &self.url
     }

@@ -66,11 +66,11 @@ pub enum KeptIds {
 /// A file of a kept graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFile {
-    /// Its name in the folder of the generation.
+    /// Name of the file in the folder of the generation.
     pub name: String,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// CRC-32C of its payload; 0 of chunks, which have checksums of their own.
+    /// CRC-32C of the payload; 0 of chunks, which have checksums of their own.
     pub checksum: u32,
 }
 
@@ -103,7 +103,7 @@ pub struct Manifest {
     pub stripe_bits: u32,
     /// Log2 of the width of a block of sources.
     pub block_bits: u32,
-    /// How edges are held.
+    /// Encoding of edges.
     pub encoding: Encoding,
     /// Compression of chunks.
     pub compression: Compression,

@@ -17,6 +17,8 @@
 //!
 //! Nothing here knows a program, a vertex's state or an iteration.
 //!
+//! Uses: `edges`, `ingest`, `kernels`, `machine`, `plan`.
+//!
 //! Invariants: a directory has its name only when all of it is on the device, so whatever kills an
 //! ingest, nothing is left that opens · every byte of every file is covered by a checksum, or is
 //! padding that `check` holds to be zero · nothing is believed by its position: every file and
@@ -300,7 +302,7 @@ impl KeptGraph {
         Ok((Arc::new(volume), lengths))
     }
 
-    /// Which slots are vertices.
+    /// Slots that are vertices.
     fn vertices(&self) -> Result<Vertices, EngineError> {
         let Manifest { slots, vertices: count, .. } = self.manifest;
         if self.manifest.file(VERTICES.0).is_none() {

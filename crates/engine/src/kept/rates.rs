@@ -114,17 +114,17 @@ impl KeptGraph {
     }
 
     /// Requests with which `threads` workers read it about as fast as it can be, in a budget, as
-    /// far as nothing is `said` of them.
+    /// far as nothing is `stated` of them.
     pub(super) fn best_requests(
         &self,
-        said: Requests,
+        stated: Requests,
         threads: u64,
         budget_bytes: u64,
     ) -> Result<BestRequests, EngineError> {
         let is_elsewhere = self.io.remote.is_some();
         let Some(probe) = self.known_rates()? else {
             let in_flight = is_elsewhere.then_some(ELSEWHERE_IN_FLIGHT);
-            return Ok(BestRequests { in_flight, sized: said, cut: said, probed: false });
+            return Ok(BestRequests { in_flight, sized: stated, cut: stated, probed: false });
         };
         let slab = SLAB_BYTES as u32;
         let found = if is_elsewhere {
@@ -134,11 +134,11 @@ impl KeptGraph {
             [probe.sized_reads(slab), probe.sized_writes(slab)]
         };
         let with = |[read, write]: [Option<u32>; 2]| Requests {
-            read_bytes: said.read_bytes.or(read),
-            write_bytes: said.write_bytes.or(write),
-            ..said
+            read_bytes: stated.read_bytes.or(read),
+            write_bytes: stated.write_bytes.or(write),
+            ..stated
         };
-        let sized = match said.in_flight {
+        let sized = match stated.in_flight {
             None => sizes(found, threads, budget_bytes),
             Some(_) => smaller(found),
         };
@@ -152,7 +152,7 @@ impl KeptGraph {
             in_flight: probe.best_read().map(in_flight),
             sized: with(sized),
             cut: with(smaller(found)),
-            probed: !says_slabs(&said, false),
+            probed: !says_slabs(&stated, false),
         })
     }
 

@@ -151,12 +151,12 @@ impl<U: Pod> Filling<'_, U> {
         weight: f64,
         sums: &mut P::Sums,
     ) {
-        let told = program.edge(source, target, weight, sums);
+        let outcome = program.edge(source, target, weight, sums);
         let cursor = &mut self.cursors[(target >> self.bits) as usize];
         // Edges without an update were counted too, so this place is still in the bucket.
         self.targets[*cursor as usize] = target;
-        self.updates[*cursor as usize] = told.unwrap_or(U::zeroed());
-        *cursor += u32::from(told.is_some());
+        self.updates[*cursor as usize] = outcome.unwrap_or(U::zeroed());
+        *cursor += u32::from(outcome.is_some());
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn apply_vertices<E: Extended>(
 
 /// Signals of the sources of edges.
 #[derive(Clone, Copy)]
-pub(crate) enum Said<'a, S> {
+pub(crate) enum SourceSignals<'a, S> {
     /// Signals by source, from the first source of a tile on.
     Sources(&'a [S]),
     /// Signals by edge, of some edges of a tile.
@@ -43,7 +43,7 @@ pub(crate) struct EndpointSignals<'a, E: Extended> {
     pub(crate) program: &'a E,
     /// The numbers of the first source and of the first target.
     pub(crate) base: [usize; 2],
-    pub(crate) said: Said<'a, E::Signal>,
+    pub(crate) source_signals: SourceSignals<'a, E::Signal>,
     pub(crate) targets: &'a [E::Signal],
 }
 
@@ -74,16 +74,18 @@ impl<E: Extended> EndpointSignals<'_, E> {
         tell: impl FnMut(usize, E::Update),
     ) {
         let (all, target_bits) = (keys.keys(), keys.target_bits());
-        match self.said {
-            Said::Sources(sources) => {
-                let said = |place: usize, source: usize| {
+        match self.source_signals {
+            SourceSignals::Sources(sources) => {
+                let source_signals = |place: usize, source: usize| {
                     let later = all.get(place + AHEAD).map_or(0, |key| key >> target_bits);
                     fetch(sources, later as usize);
                     &sources[source]
                 };
-                self.show(keys, weight, said, states, tell);
+                self.show(keys, weight, source_signals, states, tell);
             }
-            Said::Edges(said) => self.show(keys, weight, |place, _| &said[place], states, tell),
+            SourceSignals::Edges(source_signals) => {
+                self.show(keys, weight, |place, _| &source_signals[place], states, tell);
+            }
         }
     }
 
@@ -92,7 +94,7 @@ impl<E: Extended> EndpointSignals<'_, E> {
         &'s self,
         keys: Keys<'_>,
         weight: impl Fn(usize) -> f64,
-        said: impl Fn(usize, usize) -> &'s E::Signal,
+        source_signals: impl Fn(usize, usize) -> &'s E::Signal,
         states: &mut [E::State],
         mut tell: impl FnMut(usize, E::Update),
     ) {
@@ -107,7 +109,10 @@ impl<E: Extended> EndpointSignals<'_, E> {
                 target: (first_target + target) as u32,
                 weight: weight(place),
             };
-            tell(target, program.edge(edge, said(place, source), &targets[target], state));
+            tell(
+                target,
+                program.edge(edge, source_signals(place, source), &targets[target], state),
+            );
         }
     }
 }

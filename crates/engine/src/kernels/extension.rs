@@ -10,7 +10,7 @@ use crate::kernels::endpoints::{self, apply_vertices};
 use crate::kernels::folded::{fold, merged};
 use crate::kernels::keys::Keys;
 use crate::kernels::seam::{
-    EndpointColumns, ExtendedKernel, Kernel, Said, Segment, elements, elements_mut,
+    EndpointColumns, ExtendedKernel, Kernel, Segment, SourceSignals, elements, elements_mut,
 };
 use crate::kernels::shape::KernelShape;
 use crate::kernels::sink::RecordRun;
@@ -101,18 +101,18 @@ impl<E: Extended> ExtendedKernel for Extension<E> {
         run: RecordRun<'_>,
     ) -> usize {
         let (targets, records) = (run.targets, elements_mut(run.records));
-        let mut told = 0;
+        let mut count = 0;
         typed(&self.0, ends).run(
             keys,
             weights,
             elements_mut(states),
             #[inline(always)]
             |target, update| {
-                (targets[told], records[told]) = (target as u32, update);
-                told += 1;
+                (targets[count], records[count]) = (target as u32, update);
+                count += 1;
             },
         );
-        told
+        count
     }
 
     fn gather(&self, (targets, records): (&[u32], &[u8]), accums: &mut [u8]) -> bool {
@@ -126,9 +126,14 @@ fn typed<'a, E: Extended>(
     program: &'a E,
     ends: EndpointColumns<'a>,
 ) -> endpoints::EndpointSignals<'a, E> {
-    let said = match ends.said {
-        Said::Sources(signals) => endpoints::Said::Sources(elements(signals)),
-        Said::Edges(signals) => endpoints::Said::Edges(elements(signals)),
+    let source_signals = match ends.source_signals {
+        SourceSignals::Sources(signals) => endpoints::SourceSignals::Sources(elements(signals)),
+        SourceSignals::Edges(signals) => endpoints::SourceSignals::Edges(elements(signals)),
     };
-    endpoints::EndpointSignals { program, base: ends.base, said, targets: elements(ends.targets) }
+    endpoints::EndpointSignals {
+        program,
+        base: ends.base,
+        source_signals,
+        targets: elements(ends.targets),
+    }
 }

@@ -23,6 +23,8 @@
 //! buffers, generic in the program, and objects over bytes. Kernels of stream programs have the
 //! state of all vertices too, which any thread may change.
 //!
+//! Uses: `machine`.
+//!
 //! Invariant: a key is checked against the columns that it indexes before it indexes them. Tested
 //! by `a_run_is_kept_exactly_if_none_of_its_keys_leads_outside` and
 //! `keys_that_lead_outside_are_errors`.

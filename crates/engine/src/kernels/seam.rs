@@ -130,7 +130,7 @@ pub(crate) trait FoldKernel: Kernel {
 
 /// Signals of the sources of edges.
 #[derive(Clone, Copy)]
-pub(crate) enum Said<'a> {
+pub(crate) enum SourceSignals<'a> {
     /// Signals by source, from the first source of a tile on.
     Sources(&'a [u8]),
     /// Signals by edge.
@@ -142,7 +142,7 @@ pub(crate) enum Said<'a> {
 pub(crate) struct EndpointColumns<'a> {
     /// The numbers of the first source and of the first target.
     pub(crate) base: [usize; 2],
-    pub(crate) said: Said<'a>,
+    pub(crate) source_signals: SourceSignals<'a>,
     pub(crate) targets: &'a [u8],
 }
 

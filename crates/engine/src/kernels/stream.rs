@@ -43,7 +43,7 @@ pub(crate) struct TilePass<'a> {
 
 /// Counts of edges that were shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownCounts {
     pub(crate) candidates: u64,
     pub(crate) changes: u64,
 }
@@ -78,7 +78,7 @@ pub(crate) trait StreamKernel: Sync {
         edges: &TilePass<'_>,
         scratch: &mut DecodeBuffers,
         found: Option<&mut Vec<Edge>>,
-    ) -> Shown;
+    ) -> ShownCounts;
 
     /// Adds the edges of a tile that are candidates to `found`.
     fn find(&self, edges: &TilePass<'_>, scratch: &mut DecodeBuffers, found: &mut Vec<Edge>);
@@ -88,7 +88,11 @@ pub(crate) trait StreamKernel: Sync {
 
     /// Shows contracted edges that lie between two components, and adds them to `found`, between
     /// these.
-    fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown;
+    fn show_contracted(
+        &self,
+        edges: &[ContractedEdge],
+        found: &mut Vec<ContractedEdge>,
+    ) -> ShownCounts;
 
     /// Takes into the state all that candidates among the edges say.
     fn rest(&self, edges: Vec<[u32; 2]>);
@@ -132,7 +136,7 @@ pub(crate) trait InputKernel: StreamKernel {
     fn ask(&self, first: usize, bits: &mut BitsPart<'_>) -> u64;
 
     /// Shows the edges of a run that are candidates.
-    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown;
+    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> ShownCounts;
 
     /// Notes the places of the edges of a run that are candidates. Number of these.
     fn find_candidates(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> usize;

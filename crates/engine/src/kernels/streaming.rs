@@ -21,7 +21,7 @@ use crate::kernels::kernel::DecodeBuffers;
 use crate::kernels::keys::Width;
 use crate::kernels::seam::elements_mut;
 use crate::kernels::shape::StreamShape;
-use crate::kernels::stream::{ResumableKernel, Shown, StatePart, StreamKernel, TilePass};
+use crate::kernels::stream::{ResumableKernel, ShownCounts, StatePart, StreamKernel, TilePass};
 use crate::machine::arena::Buffer;
 use crate::machine::sync::lock;
 
@@ -109,7 +109,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
         edges: &TilePass<'_>,
         scratch: &mut DecodeBuffers,
         found: impl Fn(u32, u32, f64) + Copy,
-    ) -> Shown {
+    ) -> ShownCounts {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let again = program.revisit_policy(step);
         let (candidates, changes) = (Cell::new(0), Cell::new(0));
@@ -127,7 +127,7 @@ impl<'p, S: Stream> Streaming<'p, S> {
                 }
             },
         );
-        Shown { candidates: candidates.get(), changes: changes.get() }
+        ShownCounts { candidates: candidates.get(), changes: changes.get() }
     }
 }
 
@@ -198,7 +198,7 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         edges: &TilePass<'_>,
         scratch: &mut DecodeBuffers,
         found: Option<&mut Vec<Edge>>,
-    ) -> Shown {
+    ) -> ShownCounts {
         let Some(found) = found else { return self.show_each(edges, scratch, |_, _, _| ()) };
         let found = RefCell::new(found);
         self.show_each(edges, scratch, |source, target, weight| {
@@ -221,9 +221,13 @@ impl<S: Stream> StreamKernel for Streaming<'_, S> {
         }));
     }
 
-    fn show_contracted(&self, edges: &[ContractedEdge], found: &mut Vec<ContractedEdge>) -> Shown {
+    fn show_contracted(
+        &self,
+        edges: &[ContractedEdge],
+        found: &mut Vec<ContractedEdge>,
+    ) -> ShownCounts {
         let (program, step, view) = (self.program, self.own_step(), self.view());
-        let mut shown = Shown::default();
+        let mut shown = ShownCounts::default();
         for edge in edges {
             let component = |end: u32| program.component(&view.states[end as usize]);
             let [one, other] = edge.between.map(component);

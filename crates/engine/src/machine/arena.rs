@@ -258,9 +258,9 @@ struct Pool {
 #[derive(Debug, Default)]
 struct Free {
     /// Backed by memory, the last one used last.
-    warm: Vec<Place>,
+    warm: Vec<SlabMemory>,
     /// Given back to the system; zeroed when they are touched again.
-    cold: Vec<Place>,
+    cold: Vec<SlabMemory>,
     /// Regions that slabs are cut from; unmapped with the pool.
     regions: Vec<Mapping>,
     /// Slabs in use or warm.
@@ -269,14 +269,14 @@ struct Free {
 
 /// [`SLAB_BYTES`] bytes inside a region.
 #[derive(Debug)]
-struct Place(NonNull<u8>);
+struct SlabMemory(NonNull<u8>);
 
-// SAFETY: a place is plain memory that belongs to its one owner; nothing ties it to a thread.
-unsafe impl Send for Place {}
-// SAFETY: shared access to a place only reads plain memory.
-unsafe impl Sync for Place {}
+// SAFETY: it is plain memory that belongs to its one owner; nothing ties it to a thread.
+unsafe impl Send for SlabMemory {}
+// SAFETY: shared access to it only reads plain memory.
+unsafe impl Sync for SlabMemory {}
 
-impl Place {
+impl SlabMemory {
     /// Number of its huge page.
     fn page(&self) -> usize {
         self.0.as_ptr().addr() / HUGE_PAGE_BYTES
@@ -286,7 +286,7 @@ impl Place {
 /// Slabs of a huge page.
 #[derive(Default)]
 struct Page {
-    free: Vec<Place>,
+    free: Vec<SlabMemory>,
     /// Addresses of those that may be moved.
     movable: Vec<usize>,
 }
@@ -301,7 +301,7 @@ impl Page {
 /// [`SLAB_BYTES`] of memory, given back to its arena on drop. What an earlier user wrote may still
 /// be in it.
 pub(crate) struct Slab {
-    place: Option<Place>,
+    place: Option<SlabMemory>,
     /// Keeps the region mapped.
     pool: Arc<Pool>,
 }
@@ -318,7 +318,7 @@ impl Arena {
             // From the back, so that slabs are handed out by rising addresses.
             for slab in (0..REGION_BYTES / SLAB_BYTES).rev() {
                 // SAFETY: the offset lies inside the region.
-                free.cold.push(Place(unsafe { region.address.add(slab * SLAB_BYTES) }));
+                free.cold.push(SlabMemory(unsafe { region.address.add(slab * SLAB_BYTES) }));
             }
             free.regions.push(region);
         }
@@ -402,8 +402,8 @@ impl Arena {
         free.backed -= warm.len();
         meter::less(warm.len() * SLAB_BYTES);
         warm.sort_unstable_by_key(|place| place.0);
-        let side_by_side =
-            |one: &Place, next: &Place| one.0.as_ptr().wrapping_add(SLAB_BYTES) == next.0.as_ptr();
+        let end = |one: &SlabMemory| one.0.as_ptr().wrapping_add(SLAB_BYTES);
+        let side_by_side = |one: &SlabMemory, next: &SlabMemory| end(one) == next.0.as_ptr();
         // All of a huge page at once: of one that was given back in parts the kernel keeps the
         // table of its small pages, and fills that when the slabs are used again. Requests into
         // small pages are long lists of them: ten iterations of R-MAT 24 with all edges on storage

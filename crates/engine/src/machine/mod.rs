@@ -12,6 +12,8 @@
 //!
 //! Nothing here knows an edge, a vertex, a program or a plan.
 //!
+//! Uses: nothing.
+//!
 //! Invariants: every buffer that grows with a graph comes from `arena` and is counted by `meter`;
 //! work is shared by fork and join, so no thread outlives the call that started it. Tested by
 //! `no_run_takes_more_than_its_plan_says` and `every_task_is_done_once`.

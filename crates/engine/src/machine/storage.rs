@@ -32,8 +32,8 @@ pub(crate) fn slabs_written(requests: &Requests) -> usize {
 /// where no number is said: one is on its way while the slabs of another are used.
 fn slabs_at_a_time(requests: &Requests, to_write: bool) -> usize {
     let joined = slabs_joined(requests, to_write);
-    let said = requests.places(SLAB_BYTES, to_write).map(|slabs| slabs * joined);
-    said.unwrap_or(if joined > 1 { DEPTH.max(2 * joined) } else { DEPTH })
+    let stated = requests.places(SLAB_BYTES, to_write).map(|slabs| slabs * joined);
+    stated.unwrap_or(if joined > 1 { DEPTH.max(2 * joined) } else { DEPTH })
 }
 
 /// Slabs that one request moves, if they are neighbours.

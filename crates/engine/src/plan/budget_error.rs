@@ -28,7 +28,7 @@ pub(super) fn refused(need: u64, budget: u64) -> EngineError {
 /// too, so the first one that is named need not be enough.
 ///
 /// # Errors
-/// Those of `plan`.
+/// Errors of `plan`.
 pub fn within<T>(
     budget: u64,
     plan: impl Fn(u64) -> Result<T, EngineError>,

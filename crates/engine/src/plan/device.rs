@@ -24,7 +24,7 @@ const WRITES_MOST: u64 = 8;
 /// Smaller requests have to be `SURELY` times as fast as slabs for a short look to be believed.
 const SURELY: f64 = 1.25;
 
-/// How a device was measured.
+/// Method by which a device was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// By a probe that was kept.
@@ -36,7 +36,7 @@ pub enum Measured {
 /// A device as it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// How it was.
+    /// Method of the measurement.
     pub measured: Measured,
     /// Bytes that it gives in a second at best.
     pub read: u64,
@@ -71,15 +71,15 @@ impl Device {
         })
     }
 
-    /// Requests by `threads` workers in a budget, as far as `said` leaves them open.
-    pub(super) fn requests(&self, said: Requests, threads: u64, budget_bytes: u64) -> Requests {
+    /// Requests by `threads` workers in a budget, as far as `stated` leaves them open.
+    pub(super) fn requests(&self, stated: Requests, threads: u64, budget_bytes: u64) -> Requests {
         let found = sizes([self.read_bytes, self.write_bytes], threads, budget_bytes);
-        let says = says_slabs(&said, false) || says_slabs(&said, true);
+        let says = says_slabs(&stated, false) || says_slabs(&stated, true);
         // Where a number of requests is said it is of slabs, or of what is smaller.
         let [read, write] = if says { smaller(found) } else { found };
-        let read_bytes = said.read_bytes.or(read);
-        let write_bytes = said.write_bytes.or(write);
-        let requests = Requests { read_bytes, write_bytes, ..said };
+        let read_bytes = stated.read_bytes.or(read);
+        let write_bytes = stated.write_bytes.or(write);
+        let requests = Requests { read_bytes, write_bytes, ..stated };
         // Of those of neighbours there are two, one on its way while the other is used.
         if says || says_slabs(&requests, false) || says_slabs(&requests, true) {
             return requests;
@@ -148,16 +148,16 @@ mod tests {
     fn requests_follow_the_device_and_what_is_said() {
         let deep = vec![rate(512 << 10, 4, 100.0), rate(512 << 10, 32, 400.0)];
         let deep = device(deep, Measured::Probe);
-        let of = |said, budget| deep.requests(said, 2, budget);
+        let of = |stated, budget| deep.requests(stated, 2, budget);
         let none = Requests::default();
         assert_eq!(of(none, 1 << 30), Requests { in_flight: Some(16), ..none });
         // The usual ones where the budget has no room for more.
         assert_eq!(of(none, 64 * MIB), none);
         assert_eq!(of(none, 128 * MIB), Requests { in_flight: Some(8), ..none });
-        let said = Requests { in_flight: Some(3), read_bytes: Some(4096), ..none };
-        assert_eq!(of(said, 1 << 30), said);
-        let said = Requests { write_bytes: Some(1 << 20), ..none };
-        assert_eq!(of(said, 1 << 30), said);
+        let stated = Requests { in_flight: Some(3), read_bytes: Some(4096), ..none };
+        assert_eq!(of(stated, 1 << 30), stated);
+        let stated = Requests { write_bytes: Some(1 << 20), ..none };
+        assert_eq!(of(stated, 1 << 30), stated);
         let shallow = device(vec![rate(512 << 10, 1, 100.0)], Measured::AtStart);
         assert_eq!(shallow.requests(none, 2, 1 << 30).in_flight, Some(2));
         let usual = device(vec![rate(512 << 10, 8, 100.0)], Measured::AtStart);
@@ -183,19 +183,19 @@ mod tests {
         let write = vec![rate(512 << 10, 4, 100.0), rate(32 << 20, 1, 150.0)];
         let large = Device::of(&Probe { read, write, direct: true }, Measured::Probe).unwrap();
         let none = Requests::default();
-        let of = |said, budget| {
+        let of = |stated, budget| {
             let Requests { read_bytes, write_bytes, in_flight, .. } =
-                large.requests(said, 2, budget);
+                large.requests(stated, 2, budget);
             ([read_bytes, write_bytes], in_flight)
         };
         assert_eq!(of(none, 4 << 30), ([Some(16 << 20), Some(32 << 20)], None));
         assert_eq!(of(none, 512 * MIB), ([Some(8 << 20), Some(8 << 20)], None));
         assert_eq!(of(none, 64 * MIB).0, [Some(1 << 20), Some(1 << 20)]);
         assert_eq!(of(none, 32 * MIB).0, [None, None]);
-        let said = Requests { in_flight: Some(3), ..none };
-        assert_eq!(of(said, 4 << 30), ([None, None], Some(3)));
-        let said = Requests { read_bytes: Some(4096), ..none };
-        assert_eq!(of(said, 4 << 30).0, [Some(4096), Some(32 << 20)]);
+        let stated = Requests { in_flight: Some(3), ..none };
+        assert_eq!(of(stated, 4 << 30), ([None, None], Some(3)));
+        let stated = Requests { read_bytes: Some(4096), ..none };
+        assert_eq!(of(stated, 4 << 30).0, [Some(4096), Some(32 << 20)]);
         assert_eq!(sizes([Some(4096), Some(1 << 24)], 1, 1 << 40), [Some(4096), None]);
     }
 

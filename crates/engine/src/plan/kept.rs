@@ -55,21 +55,21 @@ pub struct KeptShape {
     pub chunks: u64,
     /// Number of pieces of the files that are read at once, each of which holds some chunks.
     pub extents: u64,
-    /// Bytes of these.
+    /// Bytes of all chunks.
     pub chunk_bytes: u64,
     /// Log2 of the largest width of a stripe.
     pub stripe_bits: u32,
     /// Log2 of the largest width of a block of sources.
     pub block_bits: u32,
-    /// How edges are held.
+    /// Encoding of edges.
     pub encoding: Encoding,
-    /// Compression of its chunks.
+    /// Compression of chunks.
     pub compression: Compression,
     /// Bytes of requests in flight with which its device reads best, where that is known.
     pub in_flight: Option<u64>,
-    /// Whether a probe found that.
+    /// Whether a probe found `in_flight`.
     pub probed: bool,
-    /// Whether it lies elsewhere, such as in a bucket.
+    /// Whether the graph lies elsewhere, such as in a bucket.
     pub elsewhere: bool,
 }
 

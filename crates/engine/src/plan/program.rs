@@ -101,12 +101,12 @@ pub struct FoldLayout {
 /// Vertices that iterations of a fold program begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrontierKind {
-    /// All of them.
+    /// All vertices.
     #[default]
     All,
-    /// Active ones.
+    /// Active vertices.
     Active,
-    /// Active ones in any order, so that single ones are looked up.
+    /// Active vertices in any order, so that single ones are looked up.
     Monotone {
         /// Whether vertices may look for an active one themselves.
         pulls: bool,

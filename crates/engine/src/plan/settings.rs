@@ -121,11 +121,11 @@ pub enum StorageMode {
     Never,
     /// Storage takes all that does not fit in memory.
     Auto,
-    /// All goes to storage that can.
+    /// Storage takes all that can be there.
     Always {
         /// Bytes of chunks that stay in memory, at most.
         cache_bytes: u64,
-        /// Whether values go too.
+        /// Whether values go to storage too.
         values: bool,
     },
     /// All chunks go to the files of a graph that is kept, and bins where they do not fit.

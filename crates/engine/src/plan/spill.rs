@@ -63,7 +63,7 @@ impl SpillPlan {
         let between = if self.fused { 0 } else { layout.signal() + layout.active() };
         // Checkpoints say who is active, so that is stored where they are written.
         let stored = between.max(layout.active());
-        let said = if extended { BUFFER as u64 * layout.signal() } else { 0 };
+        let signal_bytes = if extended { BUFFER as u64 * layout.signal() } else { 0 };
         let vertex = layout.value + DEGREE_BYTES + stored;
         let pages = premises.stripes_most() * 3 * ALIGN as u64;
         let resident = if self.resident { premises.vertices * vertex + pages } else { 0 };
@@ -76,7 +76,7 @@ impl SpillPlan {
             .shared(masks)
             .shared(footprint::chunk_lists(self.chunks(premises)))
             .each_worker(footprint::column_io(vertex, bits))
-            .each_worker(footprint::records(layout.record()) + said)
+            .each_worker(footprint::records(layout.record()) + signal_bytes)
             .each_worker(Self::targets_bytes(premises))
             .each_worker(footprint::slab_writer(&premises.settings.requests))
             .each_worker(premises.update_frame_bytes())

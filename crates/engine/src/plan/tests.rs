@@ -125,7 +125,7 @@ fn rows_of_triangles_travel_where_vertices_have_no_place() {
     }
 }
 
-/// How rows travel.
+/// Plan for the rows of triangles.
 fn rows_of(plan: &Plan) -> TrianglesPlan {
     match plan.out_of_core() {
         Some(OutOfCore::Triangles(rows)) => rows,

@@ -172,14 +172,14 @@ impl TrianglesPlan {
         let ranges = all_rows(premises).div_ceil(self.rows_bytes - self.bin_bytes / 2).max(1);
         let rows = (ranges - 1) * travelling(premises);
         let entries = pairs(premises) * RECORD_BYTES;
-        let told = if self.top < vertices { 2 * vertices * RECORD_BYTES + entries } else { 0 };
+        let counted = if self.top < vertices { 2 * vertices * RECORD_BYTES + entries } else { 0 };
         let values = vertices * (4 + TOLD_BYTES);
         let partitions = vertices.div_ceil(self.sources).max(1);
         let windows = (TOLD_BYTES * vertices).div_ceil(self.rows_bytes).max(1);
         let columns = vertices * 4 * (1 + 3 + partitions + windows);
         Traffic {
-            read: columns + 2 * entries + rows + told + values,
-            written: vertices * (4 + premises.program.value) + entries + rows + told + values,
+            read: columns + 2 * entries + rows + counted + values,
+            written: vertices * (4 + premises.program.value) + entries + rows + counted + values,
         }
     }
 }

@@ -69,7 +69,7 @@ impl Resident {
         Ok(())
     }
 
-    /// All edges have come.
+    /// Ends the rows, once all edges have come.
     pub(crate) fn end(&mut self) {
         self.begin_rows(self.sources.len() + 1);
     }

@@ -17,7 +17,7 @@ use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
-use crate::kernels::seam::{AnyKernel, EndpointColumns, Said, TileFold};
+use crate::kernels::seam::{AnyKernel, EndpointColumns, SourceSignals, TileFold};
 use crate::schedules::frontier::Masks;
 use crate::schedules::lane::Lane;
 
@@ -74,8 +74,8 @@ impl EdgeFold<'_> {
             }
             (AnyKernel::Extended(kernel), Some(lane)) if !is_short => {
                 let base = [tile.source, stripe.vertices.start].map(|first| first as usize);
-                let said = Said::Sources(sources.signals);
-                let ends = EndpointColumns { base, said, targets: targets.signals };
+                let source_signals = SourceSignals::Sources(sources.signals);
+                let ends = EndpointColumns { base, source_signals, targets: targets.signals };
                 lane.tile(kernel, (tile, coding), ends, targets.accums, scratch)?;
                 Ok(None)
             }

@@ -43,13 +43,13 @@ pub(crate) trait RowGroups {
     ) -> Result<(Vec<u8>, IterationStats), EngineError>;
 }
 
-/// Which vertices are to look.
+/// Grouping by rows, for vertices that are stale.
 pub(crate) struct GroupByRows<'g, P> {
     program: &'g P,
     rows: View<'g>,
     /// 1 for each vertex to which something new is said.
     stale: Buffer<AtomicU8>,
-    /// Whether all are.
+    /// Whether all vertices are stale.
     all: bool,
 }
 

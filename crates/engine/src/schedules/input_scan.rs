@@ -28,8 +28,8 @@ use crate::schedules::steps::REST_BYTES;
 
 pub use self::count::count;
 pub use self::pass::pass_over;
-use crate::edges::begun::Noting;
 use crate::edges::graph::Input;
+use crate::edges::out_edges::Noting;
 
 /// Segments of slots whose results are made at once.
 const RUN: usize = 16;

@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::columns::edge_states::Rewriter;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::keys::{Keys, Reach, Width};
-use crate::kernels::seam::{EndpointColumns, ExtendedKernel, Said};
+use crate::kernels::seam::{EndpointColumns, ExtendedKernel, SourceSignals};
 
 /// The states of a lane: those that are in memory, and the way along the others.
 pub(crate) struct Lane<'l, 's> {
@@ -62,7 +62,10 @@ impl<'l, 's> Lane<'l, 's> {
             let run = shown..shown + states.len() / shape.state;
             shown = run.end;
             let weights = weights.map(|weights| &weights[run.clone()]);
-            let ends = EndpointColumns { said: part(ends.said, run.clone(), shape.signal), ..ends };
+            let ends = EndpointColumns {
+                source_signals: part(ends.source_signals, run.clone(), shape.signal),
+                ..ends
+            };
             kernel.extend((keys.part(run), weights), ends, states, accums);
         }
         Ok(())
@@ -75,9 +78,11 @@ impl<'l, 's> Lane<'l, 's> {
 }
 
 /// Signals along some of the edges, of `width` bytes each.
-fn part(said: Said<'_>, edges: Range<usize>, width: usize) -> Said<'_> {
-    match said {
-        Said::Sources(_) => said,
-        Said::Edges(signals) => Said::Edges(&signals[edges.start * width..edges.end * width]),
+fn part(source_signals: SourceSignals<'_>, edges: Range<usize>, width: usize) -> SourceSignals<'_> {
+    match source_signals {
+        SourceSignals::Sources(_) => source_signals,
+        SourceSignals::Edges(signals) => {
+            SourceSignals::Edges(&signals[edges.start * width..edges.end * width])
+        }
     }
 }

@@ -19,6 +19,8 @@
 //!
 //! Nothing here knows a file format or an option of the command.
 //!
+//! Uses: `checkpoint`, `columns`, `edges`, `ingest`, `kernels`, `machine`, `plan`.
+//!
 //! Invariant: results have the same bits for any number of workers and any widths. Tested by
 //! `the_order_of_sums_is_as_stated`, `spmv_of_merged_edges` and
 //! `every_task_gives_the_same_bits_as_in_memory`.

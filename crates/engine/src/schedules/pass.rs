@@ -41,7 +41,7 @@ use crate::EngineError;
 use crate::checkpoint::Checkpoints;
 use crate::columns::results::Values;
 use crate::edges::graph::Graph;
-use crate::kernels::stream::{AnyStream, Shown, StreamKernel};
+use crate::kernels::stream::{AnyStream, ShownCounts, StreamKernel};
 use crate::kernels::streaming::Streaming;
 use crate::machine::affinity::PinnedWorkers;
 use crate::machine::arena::Buffer;
@@ -49,12 +49,12 @@ use crate::machine::sync::lock;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
 use crate::schedules::steps::{
-    Ended, Generation, Passes, REST_BYTES, Showing, add_up, init, make_steps, values,
+    Generation, Passes, REST_BYTES, Showing, StepsOutcome, add_up, init, make_steps, values,
 };
 
 /// Outcome of a stream program.
 #[derive(Debug)]
-pub struct Passed<V: Value> {
+pub struct StreamOutcome<V: Value> {
     /// Values of all vertices, or of those that have a row ([`Value::LISTED`]).
     pub values: Values<V>,
     /// Passes over the edges that were made.
@@ -63,10 +63,10 @@ pub struct Passed<V: Value> {
     pub left: Vec<Generation>,
 }
 
-impl<V: Value> Passed<V> {
+impl<V: Value> StreamOutcome<V> {
     /// Values that have a row, of their type.
-    pub(crate) fn of(ended: Ended) -> Result<Self, EngineError> {
-        let Ended { values, passes, left } = ended;
+    pub(crate) fn of(ended: StepsOutcome) -> Result<Self, EngineError> {
+        let StepsOutcome { values, passes, left } = ended;
         Ok(Self { values: Values::resident(values.typed()).rows()?, passes, left })
     }
 }
@@ -80,9 +80,9 @@ pub fn pass<S: Stream>(
     program: &S,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Passed<S::Value>, EngineError> {
+) -> Result<StreamOutcome<S::Value>, EngineError> {
     let kernel = Box::new(Streaming::new(program, places(graph))?);
-    Passed::of(run((graph, workers, progress, None), AnyStream::Plain(kernel))?)
+    StreamOutcome::of(run((graph, workers, progress, None), AnyStream::Plain(kernel))?)
 }
 
 /// Runs a stream program from its last checkpoint, if there is one, and writes more.
@@ -96,9 +96,9 @@ pub fn pass_resumable<S: Checkpointable>(
     workers: &Workers,
     progress: &Progress,
     checkpoints: Option<&Checkpoints>,
-) -> Result<Passed<S::Value>, EngineError> {
+) -> Result<StreamOutcome<S::Value>, EngineError> {
     let kernel = Box::new(Streaming::new(program, places(graph))?);
-    Passed::of(run((graph, workers, progress, checkpoints), AnyStream::Resumable(kernel))?)
+    StreamOutcome::of(run((graph, workers, progress, checkpoints), AnyStream::Resumable(kernel))?)
 }
 
 /// Runs a kernel. The phase is that of the passes: states that are made before it and values that
@@ -106,7 +106,7 @@ pub fn pass_resumable<S: Checkpointable>(
 fn run(
     (graph, workers, progress, checkpoints): (&Graph, &Workers, &Progress, Option<&Checkpoints>),
     mut kernel: AnyStream<'_>,
-) -> Result<Ended, EngineError> {
+) -> Result<StepsOutcome, EngineError> {
     if checkpoints.is_some() {
         // Checkpoints may lie on the device whose files of bins are still being closed.
         workers.wait_for_closed_files();
@@ -122,7 +122,7 @@ fn run(
     let mut column = Buffer::used(bytes, &graph.arena)?;
     graph.arena.drop_columns();
     values(kernel, &mut column, (workers, progress))?;
-    Ok(Ended { values: column, passes, left })
+    Ok(StepsOutcome { values: column, passes, left })
 }
 
 impl<'k> StreamRun<'_, 'k> {
@@ -190,7 +190,7 @@ impl Passes for StreamRun<'_, '_> {
                 && contract::is_worthwhile(self.edges(), share, again),
         };
         let newer = self.each_chunk(step, (share, writes), |tools, part| {
-            let mut sum = Shown::default();
+            let mut sum = ShownCounts::default();
             part.each_tile(kernel.shape(), |tile| {
                 let found = part.is_written.then_some(&mut tools.found);
                 let shown = kernel.show(tile, &mut tools.scratch, found);
@@ -212,7 +212,7 @@ impl Passes for StreamRun<'_, '_> {
                 let found = tools.found.drain(..);
                 tools.rest.extend(found.map(|edge| [edge.source, edge.target]));
             });
-            Shown { candidates: (tools.rest.len() - before) as u64, changes: 0 }
+            ShownCounts { candidates: (tools.rest.len() - before) as u64, changes: 0 }
         })?;
         self.stale.end_pass();
         let mut edges = Vec::new();

@@ -164,8 +164,8 @@ impl Shell<'_> {
             for (end, ahead) in self.rows.ends_ahead(vertex, AHEAD) {
                 fetch(self.left, ahead as usize);
                 let stays = |left: u32| (left > self.core).then(|| left - 1);
-                let told = self.left[end as usize].fetch_update(Relaxed, Relaxed, stays);
-                if told == Ok(self.core + 1) {
+                let degree_before = self.left[end as usize].fetch_update(Relaxed, Relaxed, stays);
+                if degree_before == Ok(self.core + 1) {
                     queue.push(end);
                 }
                 looked += 1;

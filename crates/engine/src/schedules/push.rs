@@ -50,13 +50,13 @@ pub(crate) fn iterate<P: Program>(
     let sources = &selected.vertices;
     // Signals as they are now: a source that gathers an update sends it in a later iteration. Where
     // one is enough a source meets none, and is asked when its turn comes.
-    let said = |&source: &u32| program.signal(&state.values[source as usize]);
-    let said: Vec<P::Signal> =
-        if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(said).collect() };
+    let signals = |&source: &u32| program.signal(&state.values[source as usize]);
+    let signals: Vec<P::Signal> =
+        if P::ANY_UPDATE_SUFFICES { Vec::new() } else { sources.iter().map(signals).collect() };
     let (total, changed, edges) = if is_alone {
-        serial(program, rows, state, (sources, &said), last)
+        serial(program, rows, state, (sources, &signals), last)
     } else {
-        parallel((context, program), rows, state, (sources, &said), last)?
+        parallel((context, program), rows, state, (sources, &signals), last)?
     };
     *state.active_count -= sources.len() as u64;
     if P::ANY_UPDATE_SUFFICES {
@@ -77,7 +77,7 @@ fn serial<P: Program>(
     program: &P,
     rows: View<'_>,
     state: &mut Elements<'_, P>,
-    (sources, said): (&[u32], &[P::Signal]),
+    (sources, signals): (&[u32], &[P::Signal]),
     last: &P::Total,
 ) -> (P::Total, Vec<u32>, u64) {
     let values = &mut state.values[..];
@@ -91,7 +91,7 @@ fn serial<P: Program>(
         if let Some(&soon) = sources.get(place + AHEAD) {
             rows.fetch_row(soon);
         }
-        let signal = signal(program, values, source, said, place);
+        let signal = signal(program, values, source, signals, place);
         let row = rows.range(source);
         edges += row.len() as u64;
         rows.visit(row, P::WEIGHTED, |target, weight| {
@@ -118,10 +118,10 @@ fn signal<P: Program>(
     program: &P,
     values: &[P::Value],
     source: u32,
-    said: &[P::Signal],
+    signals: &[P::Signal],
     place: usize,
 ) -> P::Signal {
-    if P::ANY_UPDATE_SUFFICES { program.signal(&values[source as usize]) } else { said[place] }
+    if P::ANY_UPDATE_SUFFICES { program.signal(&values[source as usize]) } else { signals[place] }
 }
 
 /// All workers: buckets of updates first, then the ranges of vertices that they are meant for.
@@ -129,7 +129,7 @@ fn parallel<P: Program>(
     (context, program): (&Context<'_>, &P),
     rows: View<'_>,
     state: &mut Elements<'_, P>,
-    (sources, said): (&[u32], &[P::Signal]),
+    (sources, signals): (&[u32], &[P::Signal]),
     last: &P::Total,
 ) -> Result<(P::Total, Vec<u32>, u64), EngineError> {
     let Context { workers, progress, .. } = *context;
@@ -149,7 +149,7 @@ fn parallel<P: Program>(
         let tasks = 0..batch.tasks(rows, sources);
         workers.for_each(tasks, progress, &mut outgoing, |bucket, task| {
             batch.each(rows, sources, task, |place, edges| {
-                let signal = signal(program, values, sources[place], said, place);
+                let signal = signal(program, values, sources[place], signals, place);
                 rows.visit(edges, P::WEIGHTED, |target, weight| {
                     if !program.settled(&values[target as usize], last)
                         && let Some(update) = program.scatter(signal, weight)

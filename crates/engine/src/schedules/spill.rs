@@ -227,7 +227,7 @@ impl SpillSchedule<'_> {
         }
         if all.gathered != expected {
             let what = format!("{expected} updates were produced, and {} gathered", all.gathered);
-            return Err(EngineError::Internal(what));
+            return Err(EngineError::internal(what));
         }
         (self.edges, self.produced, self.active_count) = (all.edges, all.produced, all.active);
         Ok(self.kernel.kernel().total(&self.totals))

@@ -34,7 +34,7 @@ pub struct Generation {
 }
 
 /// Outcome of a run, of which values are bytes.
-pub(crate) struct Ended {
+pub(crate) struct StepsOutcome {
     pub(crate) values: Buffer<u8>,
     pub(crate) passes: u64,
     /// Each generation that was made of the edges that were left.

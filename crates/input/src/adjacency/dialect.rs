@@ -34,16 +34,16 @@ impl Dialect {
         };
         let (guessed, note) = kind(lines, separator);
         let ids = if options.ids == IdKind::Auto { guessed } else { options.ids };
-        let said = options.ids != IdKind::Auto && !options.guessed_ids;
-        notes.extend(note.filter(|_| !said && ids == guessed));
+        let is_stated = options.ids != IdKind::Auto && !options.guessed_ids;
+        notes.extend(note.filter(|_| !is_stated && ids == guessed));
         Ok(Self { separator, ids, notes })
     }
 }
 
 /// How integers may be written.
 pub(super) fn spelling(options: &ReadOptions) -> Spelling {
-    let said = options.ids == IdKind::Integers && !options.guessed_ids;
-    if said { Spelling::Any } else { Spelling::Printed }
+    let is_stated = options.ids == IdKind::Integers && !options.guessed_ids;
+    if is_stated { Spelling::Any } else { Spelling::Printed }
 }
 
 /// The ids of a line.

@@ -29,7 +29,7 @@ const HEAD_BYTES: u64 = 8;
 /// Bytes of a footer: one of a million batches has fewer.
 const FOOTER_BYTES_MAX: u64 = 64 << 20;
 
-/// Where a message is.
+/// Position of a message in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) offset: u64,

@@ -105,7 +105,7 @@ pub(super) struct Messages<'a> {
     /// Two words that were read to look for the magic bytes, and are none.
     pending: Vec<u32>,
     /// Columns that are read, once they are known, and bytes above which a batch is cut.
-    wanted: Option<Wanted>,
+    wanted: Option<Projection>,
     /// A batch that is cut, of which some rows are left.
     pieces: Option<Pieces>,
     /// Bytes of dictionaries.
@@ -113,7 +113,7 @@ pub(super) struct Messages<'a> {
 }
 
 /// Columns that are read.
-struct Wanted {
+struct Projection {
     schema: SchemaRef,
     places: Vec<usize>,
     piece_bytes: u64,
@@ -225,7 +225,7 @@ impl<'a> Messages<'a> {
     /// Cuts batches of more than `piece_bytes` bytes from now on, of which the columns at these
     /// places are read, where any part of the source can be gone to.
     pub(super) fn cut(&mut self, schema: &SchemaRef, places: Vec<usize>, piece_bytes: u64) {
-        self.wanted = Some(Wanted { schema: Arc::clone(schema), places, piece_bytes });
+        self.wanted = Some(Projection { schema: Arc::clone(schema), places, piece_bytes });
     }
 
     /// Bytes that a message may take which must be in memory as a whole; those of a task always.

@@ -92,8 +92,8 @@ pub(super) enum Fault<E> {
     Unread(E),
 }
 
-/// Reads a range of the source.
-pub(super) type Read<'a, E> = dyn FnMut(Range<u64>) -> Result<Vec<u8>, E> + 'a;
+/// Fetches a range of the source.
+pub(super) type Fetch<'a, E> = dyn FnMut(Range<u64>) -> Result<Vec<u8>, E> + 'a;
 
 const OUTSIDE: &str = "expected buffers inside the body of the message, with all rows";
 const UNLIKE: &str = "expected a node with all rows for each column";
@@ -171,7 +171,7 @@ impl Pieces {
     }
 
     /// The next piece; none after the last.
-    pub(super) fn next<E>(&mut self, read: &mut Read<'_, E>) -> Result<Option<Piece>, Fault<E>> {
+    pub(super) fn next<E>(&mut self, read: &mut Fetch<'_, E>) -> Result<Option<Piece>, Fault<E>> {
         if self.at >= self.rows {
             return Ok(None);
         }
@@ -179,7 +179,7 @@ impl Pieces {
         let batch = message.header_as_record_batch().ok_or(Fault::Damaged(UNLIKE))?;
         let listed = batch.buffers().map_or(0, |all| all.len());
         let mut nodes: Vec<FieldNode> = batch.nodes().into_iter().flatten().copied().collect();
-        let mut made = Made { body: Vec::new(), buffers: vec![Buffer::new(0, 0); listed] };
+        let mut made = PieceBody { body: Vec::new(), buffers: vec![Buffer::new(0, 0); listed] };
         let mut rows = self.each.min(self.rows - self.at);
         if self.each == u64::MAX {
             for at in self.columns.iter().flat_map(|column| column.buffers.clone()) {
@@ -236,7 +236,7 @@ impl Pieces {
         &self,
         batch: RecordBatch<'_>,
         rows: &mut u64,
-        read: &mut Read<'_, E>,
+        read: &mut Fetch<'_, E>,
     ) -> Result<Vec<Vec<u64>>, Fault<E>> {
         let mut offsets = Vec::new();
         for column in &self.columns {
@@ -275,12 +275,12 @@ impl Pieces {
 }
 
 /// The body of a piece, as far as it is made.
-struct Made {
+struct PieceBody {
     body: Vec<u8>,
     buffers: Vec<Buffer>,
 }
 
-impl Made {
+impl PieceBody {
     /// Puts the buffer that stands in this place.
     fn put(&mut self, place: usize, bytes: &[u8]) {
         self.body.resize(self.body.len().next_multiple_of(ALIGNED), 0);

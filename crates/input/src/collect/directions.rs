@@ -18,17 +18,17 @@ impl Collector {
     /// [`InputError::Inputs`] when two of them say different things.
     pub fn undirected(&self) -> Result<Option<bool>, InputError> {
         let state = self.lock();
-        let said = state.undirected.iter().map(|(source, said)| (&state.files[*source][..], *said));
-        agreed(said)
+        let stated = state.undirected.iter();
+        agreed(stated.map(|(source, undirected)| (&state.files[*source][..], *undirected)))
     }
 }
 
 /// The direction that all agree on that say one; an error names two that disagree.
 pub(crate) fn agreed<'a>(
-    said: impl Iterator<Item = (&'a str, bool)>,
+    stated: impl Iterator<Item = (&'a str, bool)>,
 ) -> Result<Option<bool>, InputError> {
     let mut first: Option<(&str, bool)> = None;
-    for (file, undirected) in said {
+    for (file, undirected) in stated {
         match first {
             None => first = Some((file, undirected)),
             Some((other, agreed)) if agreed != undirected => {

@@ -93,9 +93,9 @@ impl Ids {
 /// A run of consecutive edges of one source. 1 to 16 MiB is a good size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeRun {
-    /// Their ids.
+    /// Ids of the edges.
     pub ids: Ids,
-    /// Their weights, as many as edges and none of them NaN; `None` where the source has none.
+    /// Weights of the edges, one each and none of them NaN; `None` where the source has none.
     pub weights: Option<Vec<f64>>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn count_fits(count: u64) -> Result<(), String> {
 
 /// A part with its place.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedRun {
     pub(crate) source: usize,
     pub(crate) number: u64,
     pub(crate) part: EdgeRun,

@@ -16,7 +16,7 @@ fn parts_come_out_in_input_order() {
     collector.push(1, EdgeRun { ids: Ids::narrow(vec![]), weights: None }).unwrap();
     collector.begin("b");
     collector.push(0, part(2)).unwrap();
-    let Gathered { parts, files, .. } = collector.gathered();
+    let CollectedParts { parts, files, .. } = collector.gathered();
     let ids: Vec<_> = parts.into_iter().map(|placed| placed.part.ids).collect();
     assert_eq!(ids, [0, 1, 2].map(|id| Ids::narrow(vec![[id, id]])));
     assert_eq!(files, ["a", "b"]);

@@ -26,8 +26,8 @@ pub(super) fn candidate(schema: &Schema, picked: &Picked, options: &ReadOptions)
             DataType::Dictionary(_, value) => value,
             kind => kind,
         };
-        let told = kind.is_string() || kind.is_integer() || *kind == DataType::Boolean;
-        told && is_called(field.name()) && !used.contains(&Some(*place))
+        let is_supported = kind.is_string() || kind.is_integer() || *kind == DataType::Boolean;
+        is_supported && is_called(field.name()) && !used.contains(&Some(*place))
     };
     let free = options.undirected.is_none();
     (0..picked.stored.min(schema.fields().len())).filter(|_| free).find(fits)

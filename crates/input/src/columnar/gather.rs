@@ -20,9 +20,9 @@ use crate::text::Dictionary;
 
 /// Edges gathered so far.
 pub(crate) struct Gather {
-    ids: Gathered,
+    ids: EdgeColumns,
     weights: Option<Vec<f64>>,
-    /// Which weights may come.
+    /// Bounds of the weights that are allowed.
     bounds: WeightBounds,
     /// Rows before the next array, in the whole file.
     row: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Gather {
     targets: Vec<u64>,
 }
 
-enum Gathered {
+enum EdgeColumns {
     Narrow { pairs: Vec<Pair>, max: u32 },
     Wide { pairs: Vec<[u64; 2]>, max: u64 },
     Names { dictionary: Dictionary, pairs: Vec<Pair> },
@@ -46,9 +46,9 @@ impl Gather {
     /// Nothing yet; `row`: how many rows of the file come before.
     pub(crate) fn new(names: bool, weighted: bool, row: u64) -> Self {
         let ids = if names {
-            Gathered::Names { dictionary: Dictionary::default(), pairs: Vec::new() }
+            EdgeColumns::Names { dictionary: Dictionary::default(), pairs: Vec::new() }
         } else {
-            Gathered::Narrow { pairs: Vec::new(), max: 0 }
+            EdgeColumns::Narrow { pairs: Vec::new(), max: 0 }
         };
         let weights = weighted.then(Vec::new);
         Self {
@@ -74,10 +74,10 @@ impl Gather {
     /// Makes room for `rows` rows, which must be known to exist.
     pub(crate) fn reserve(&mut self, rows: usize) {
         match &mut self.ids {
-            Gathered::Narrow { pairs, .. } | Gathered::Names { pairs, .. } => {
+            EdgeColumns::Narrow { pairs, .. } | EdgeColumns::Names { pairs, .. } => {
                 pairs.reserve_exact(rows);
             }
-            Gathered::Wide { pairs, .. } => pairs.reserve_exact(rows),
+            EdgeColumns::Wide { pairs, .. } => pairs.reserve_exact(rows),
         }
         if let Some(weights) = &mut self.weights {
             weights.reserve_exact(rows);
@@ -114,13 +114,13 @@ impl Gather {
         let Self { sources, targets, .. } = self;
         sources.clear();
         targets.clear();
-        if let Gathered::Names { dictionary, pairs } = &mut self.ids {
+        if let EdgeColumns::Names { dictionary, pairs } = &mut self.ids {
             earlier(names(source, dictionary, sources), names(target, dictionary, targets))?;
             let rows = sources.iter().zip(&*targets);
             pairs.extend(rows.map(|(source, target)| [*source as u32, *target as u32]));
             return Ok(());
         }
-        if let Gathered::Narrow { pairs, max } = &mut self.ids
+        if let EdgeColumns::Narrow { pairs, max } = &mut self.ids
             && let Some(largest) = narrow_pairs(source, target, pairs)
         {
             *max = largest.max(*max);
@@ -136,21 +136,21 @@ impl Gather {
     fn extend_integers(&mut self, largest: u64) {
         let rows = self.sources.iter().zip(&self.targets);
         match (&mut self.ids, u32::try_from(largest)) {
-            (Gathered::Narrow { pairs, max }, Ok(largest)) => {
+            (EdgeColumns::Narrow { pairs, max }, Ok(largest)) => {
                 *max = largest.max(*max);
                 pairs.extend(rows.map(|(source, target)| [*source as u32, *target as u32]));
             }
-            (Gathered::Narrow { pairs, max }, Err(_)) => {
+            (EdgeColumns::Narrow { pairs, max }, Err(_)) => {
                 let mut wide = Vec::with_capacity(pairs.capacity());
                 wide.extend(pairs.iter().map(|pair| pair.map(u64::from)));
-                self.ids = Gathered::Wide { pairs: wide, max: (*max).into() };
+                self.ids = EdgeColumns::Wide { pairs: wide, max: (*max).into() };
                 self.extend_integers(largest);
             }
-            (Gathered::Wide { pairs, max }, _) => {
+            (EdgeColumns::Wide { pairs, max }, _) => {
                 *max = largest.max(*max);
                 pairs.extend(rows.map(|(source, target)| [*source, *target]));
             }
-            (Gathered::Names { .. }, _) => {}
+            (EdgeColumns::Names { .. }, _) => {}
         }
     }
 
@@ -158,13 +158,15 @@ impl Gather {
     pub(crate) fn restart(&mut self, row: u64) {
         self.row = row;
         match &mut self.ids {
-            Gathered::Narrow { pairs, max } => {
+            EdgeColumns::Narrow { pairs, max } => {
                 pairs.clear();
                 *max = 0;
             }
             // Rows that come now may be narrow.
-            Gathered::Wide { .. } => self.ids = Gathered::Narrow { pairs: Vec::new(), max: 0 },
-            Gathered::Names { dictionary, pairs } => {
+            EdgeColumns::Wide { .. } => {
+                self.ids = EdgeColumns::Narrow { pairs: Vec::new(), max: 0 }
+            }
+            EdgeColumns::Names { dictionary, pairs } => {
                 *dictionary = Dictionary::default();
                 pairs.clear();
             }
@@ -176,30 +178,30 @@ impl Gather {
 
     /// Whether it gathers such rows.
     pub(crate) fn is_like(&self, names: bool, weighted: bool) -> bool {
-        names == matches!(self.ids, Gathered::Names { .. }) && weighted == self.weights.is_some()
+        names == matches!(self.ids, EdgeColumns::Names { .. }) && weighted == self.weights.is_some()
     }
 
     /// The largest id, of integers.
     pub(crate) fn largest(&self) -> u64 {
         match &self.ids {
-            Gathered::Narrow { max, .. } => (*max).into(),
-            Gathered::Wide { max, .. } => *max,
-            Gathered::Names { .. } => 0,
+            EdgeColumns::Narrow { max, .. } => (*max).into(),
+            EdgeColumns::Wide { max, .. } => *max,
+            EdgeColumns::Names { .. } => 0,
         }
     }
 
     /// The rows as pairs, where these are integers of 32 bits.
     pub(crate) fn narrow(&self) -> Option<Batch<'_>> {
-        let Gathered::Narrow { pairs, .. } = &self.ids else { return None };
+        let EdgeColumns::Narrow { pairs, .. } = &self.ids else { return None };
         Some(Batch { pairs, weights: self.weights.as_deref() })
     }
 
     /// Hands the rows over.
     pub(crate) fn into_part(self) -> EdgeRun {
         let ids = match self.ids {
-            Gathered::Narrow { pairs, max } => Ids::Narrow { pairs, max },
-            Gathered::Wide { pairs, max } => Ids::Wide { pairs, max },
-            Gathered::Names { dictionary, pairs } => {
+            EdgeColumns::Narrow { pairs, max } => Ids::Narrow { pairs, max },
+            EdgeColumns::Wide { pairs, max } => Ids::Wide { pairs, max },
+            EdgeColumns::Names { dictionary, pairs } => {
                 Ids::Names { names: dictionary.into_names(), pairs }
             }
         };

@@ -74,10 +74,10 @@ impl PathColumns {
                 return Err(InputError::content(file, what));
             }
         }
-        let said = options.source.is_some() && options.target.is_some();
+        let is_stated = options.source.is_some() && options.target.is_some();
         let [source, target] = ends.map(|place| schema.field(place).name().as_str());
         let guessed = ends.iter().any(|place| *place >= picked.stored);
-        if said || !guessed || names::ends(&[source, target]).is_some() {
+        if is_stated || !guessed || names::ends(&[source, target]).is_some() {
             return Ok(());
         }
         let what = format!(

@@ -14,9 +14,9 @@ pub(crate) struct Picked {
     pub(crate) direction: Option<usize>,
     /// Whether ids are strings.
     pub(crate) names: bool,
-    /// Which weights may come.
+    /// Bounds of the weights that are allowed.
     pub(crate) bounds: WeightBounds,
-    /// How many columns the table has itself.
+    /// Number of columns that the table has itself.
     pub(crate) stored: usize,
 }
 

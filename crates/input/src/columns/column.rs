@@ -3,9 +3,9 @@
 /// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
-    /// It is not known.
+    /// Unknown content.
     Unknown,
-    /// Nothing at all.
+    /// No values.
     Nothing,
     /// Integers, or numbers that can be read as such.
     Integers,

@@ -38,9 +38,9 @@ pub(super) fn guess(columns: &[Column<'_>], options: &ReadOptions) -> Result<Gue
 }
 
 /// The column beside one that was said, where there are but two.
-pub(super) fn beside(said: Option<usize>, columns: &[Column<'_>]) -> Option<Guess> {
-    let said = said?;
-    (columns.len() == 2).then_some(Guess { ends: [said, 1 - said.min(1)], note: None })
+pub(super) fn beside(stated: Option<usize>, columns: &[Column<'_>]) -> Option<Guess> {
+    let stated = stated?;
+    (columns.len() == 2).then_some(Guess { ends: [stated, 1 - stated.min(1)], note: None })
 }
 
 /// Refuses ends of different kinds, unless the user says what ids are.

@@ -295,8 +295,9 @@ pub(super) fn describes(what: &str, whom: &str) -> bool {
     let (what, whom) = (plain(what), plain(whom));
     let vertices = ["id", "node", "node_id", "nodeid", "vertex", "vertex_id", "name", "label"];
     let more = ["degree", "indegree", "outdegree", "pagerank", "age", "betweenness", "closeness"];
-    let said = ATTRIBUTES.contains(&&what[..]) || is_weight(&what) || more.contains(&&what[..]);
-    vertices.contains(&&whom[..]) && said && what != "id"
+    let is_attribute =
+        ATTRIBUTES.contains(&&what[..]) || is_weight(&what) || more.contains(&&what[..]);
+    vertices.contains(&&whom[..]) && is_attribute && what != "id"
 }
 
 /// Whether a column of this name numbers rows rather than being an end.

@@ -39,14 +39,16 @@ pub(crate) fn begins(head: &[u8]) -> bool {
     });
     problem.is_some_and(|line| {
         let mut words = words(line);
-        let told = words.next() == Some(b"p")
+        let is_known = words.next() == Some(b"p")
             && words.next().is_some_and(|kind| {
                 OTHERS.contains(&kind) || KINDS.iter().any(|(known, _)| *known == kind)
             });
         let mut numbers = 0;
-        told && words.all(|word| {
-            numbers += 1;
-            word.iter().all(u8::is_ascii_digit)
-        }) && numbers > 0
+        is_known
+            && words.all(|word| {
+                numbers += 1;
+                word.iter().all(u8::is_ascii_digit)
+            })
+            && numbers > 0
     })
 }

@@ -12,7 +12,7 @@ impl Document<'_> {
     /// The attribute that is the weight.
     pub(super) fn take_weights(&mut self) -> Result<Option<Weights>, InputError> {
         let count = self.edges.len();
-        let said = match &self.options.weight {
+        let stated = match &self.options.weight {
             WeightChoice::Column(name) => Some(name),
             _ => None,
         };
@@ -25,7 +25,7 @@ impl Document<'_> {
             return Err(InputError::content(self.file, what));
         }
         let Some(best) = self.attributes.present() else {
-            return match said {
+            return match stated {
                 Some(name) if count > 0 => {
                     let what = format!("expected an edge with the attribute {name}");
                     Err(self.wrong(self.line_of(0), what))

@@ -155,8 +155,8 @@ impl Document<'_> {
         if self.edges.is_empty() {
             return self.directed.map(|directed| !directed);
         }
-        let said = |edge: Edge| edge.directed().or(self.directed).is_some();
-        let any = self.edges.iter().any(said);
+        let is_stated = |edge: Edge| edge.directed().or(self.directed).is_some();
+        let any = self.edges.iter().any(is_stated);
         any.then(|| !self.edges.iter().any(|edge| self.is_directed(edge)))
     }
 

@@ -55,13 +55,13 @@ pub(crate) struct WeightKey {
 /// Meaning of the name of an attribute: the first ones win over the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// It is the weight.
+    /// Name of the weight: `weight`, or the one that the user said.
     Weight,
-    /// It is called `value`.
+    /// Name `value`.
     Value,
-    /// It is a word for a weight.
+    /// Word for a weight.
     Word,
-    /// It is no word for a weight.
+    /// Name that is no word for a weight.
     Other,
 }
 
@@ -145,8 +145,8 @@ impl<'a> Attributes<'a> {
     fn kind(&self, name: &[u8]) -> Option<Option<Kind>> {
         match self.choice {
             WeightChoice::Ignore | WeightChoice::Column(ColumnRef::Number(_)) => None,
-            WeightChoice::Column(ColumnRef::Name(said)) => {
-                Some((said.as_bytes() == name).then_some(Kind::Weight))
+            WeightChoice::Column(ColumnRef::Name(stated)) => {
+                Some((stated.as_bytes() == name).then_some(Kind::Weight))
             }
             WeightChoice::IfPresent => {
                 let name = String::from_utf8_lossy(name);

@@ -142,24 +142,24 @@ impl Element<'_> {
 
 /// Text of a weight so far.
 #[derive(Default)]
-pub(crate) struct Said(Vec<u8>);
+pub(crate) struct WeightText(Vec<u8>);
 
-impl Said {
+impl WeightText {
     /// Begins anew.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// More of it.
+    /// Appends to the text of the weight.
     pub(crate) fn add(&mut self, text: &str) {
         // No number is longer; what is, is no number either way.
-        const SAID_MAX: usize = 1000;
-        if self.0.len() < SAID_MAX {
+        const BYTES_MAX: usize = 1000;
+        if self.0.len() < BYTES_MAX {
             self.0.extend_from_slice(text.as_bytes());
         }
     }
 
-    /// All of it.
+    /// Takes the whole text of the weight.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
     }

@@ -19,7 +19,7 @@ pub(super) enum Token {
     Sign(u8),
     /// `->` or `--`.
     Edge {
-        /// Which of them.
+        /// Whether the edge is directed: `->`.
         directed: bool,
     },
     End,

@@ -105,15 +105,16 @@ impl Rows {
 
     /// Refuses rows of a part that say another direction than the first ones.
     fn check_direction(&self, part: RowRun) -> Result<(), InputError> {
-        let Some(said) = &self.direction else { return Ok(()) };
-        let column = self.batches[part.batch].1.column(said.column).slice(part.start, part.rows);
-        direction::check(&self.name, said, &column, self.before(part))
+        let Some(direction) = &self.direction else { return Ok(()) };
+        let column = self.batches[part.batch].1.column(direction.column);
+        let column = column.slice(part.start, part.rows);
+        direction::check(&self.name, direction, &column, self.before(part))
     }
 
     /// The rows as a stream whose ids are slots, of which there are `slots`.
     pub(super) fn ready(self, slots: u64, ids: IdMap, options: &ReadOptions) -> Ready {
         let readings = vec![self.summary()];
-        let undirected = self.direction.as_ref().map(|said| said.undirected);
+        let undirected = self.direction.as_ref().map(|direction| direction.undirected);
         let notes = self.direction.as_ref().map(Direction::note);
         let notes = notes.into_iter().chain(one_kind_note(&self.schema, &self.picked, options));
         let notes = notes.map(|note| format!("{}: {note}", self.name)).collect();

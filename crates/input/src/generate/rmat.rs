@@ -16,7 +16,7 @@ use welter_model::edges::{Batch, EdgeStream, Pair, StreamError};
 use super::random::{Random, Shuffle};
 use super::{Batcher, GenerateError, PART_EDGES, SCALE_MAX, Weigher, Weights, check};
 
-/// Largest scale of [`Ends`].
+/// Largest scale of [`RmatEndpoints`].
 pub const ENDS_SCALE_MAX: u32 = 40;
 
 /// Levels that one random number decides; a table of 4^6 columns takes 32 KiB.
@@ -75,7 +75,7 @@ impl Default for RmatOptions {
 /// ```
 #[derive(Debug)]
 pub struct Rmat {
-    ends: Ends,
+    ends: RmatEndpoints,
     weigher: Weigher,
 }
 
@@ -83,15 +83,15 @@ pub struct Rmat {
 /// [`SCALE_MAX`] they are those of [`Rmat`].
 ///
 /// ```
-/// use welter_input::generate::rmat::{Ends, RmatOptions};
+/// use welter_input::generate::rmat::{RmatEndpoints, RmatOptions};
 ///
-/// let graph = Ends::new(&RmatOptions { scale: 40, ..RmatOptions::default() })?;
+/// let graph = RmatEndpoints::new(&RmatOptions { scale: 40, ..RmatOptions::default() })?;
 /// assert_eq!((graph.vertices(), graph.edges()), (1 << 40, 16 << 40));
 /// assert!((0..99).any(|edge| graph.of(edge)[0] > u64::from(u32::MAX)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Ends {
+pub struct RmatEndpoints {
     scale: u32,
     edges: u64,
     /// Outcomes of [`LEVELS`] levels.
@@ -112,7 +112,7 @@ impl Rmat {
         if scale > SCALE_MAX {
             return Err(GenerateError::Scale(scale));
         }
-        Ok(Self { ends: Ends::new(options)?, weigher: Weigher::new(weights, seed) })
+        Ok(Self { ends: RmatEndpoints::new(options)?, weigher: Weigher::new(weights, seed) })
     }
 
     /// Edge number `edge` of the stream.
@@ -121,7 +121,7 @@ impl Rmat {
     }
 }
 
-impl Ends {
+impl RmatEndpoints {
     /// Of a graph with these options, whose weights are not looked at.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ mod tests {
         for quadrants in [[0.57, 0.19, 0.19, 0.05], [0.25; 4], [0.5, 0.0, 0.3, 0.2]] {
             for scale in [1, 5, 6, 13, 17, 31, 32, 33, 40] {
                 let options = RmatOptions { scale, quadrants, ..RmatOptions::default() };
-                let graph = Ends::new(&options).unwrap();
+                let graph = RmatEndpoints::new(&options).unwrap();
                 let samples = 50_000;
                 let mut counts = vec![[0_u32; 4]; scale as usize];
                 for edge in 0..samples {
@@ -372,7 +372,7 @@ mod tests {
     fn graphs_of_64_bit_ids_are_fixed_for_ever_too() {
         let edges = |scale, scramble| {
             let options = RmatOptions { scale, seed: 2, scramble, ..RmatOptions::default() };
-            let graph = Ends::new(&options).unwrap();
+            let graph = RmatEndpoints::new(&options).unwrap();
             let ends = [0, graph.edges() - 1].map(|edge| graph.of(edge));
             assert!(ends.as_flattened().iter().all(|end| *end < graph.vertices()));
             ends
@@ -381,7 +381,7 @@ mod tests {
             assert_eq!(edges(scale, scramble), expected, "scale {scale}, {scramble}");
         }
         let options = RmatOptions { scale: 41, ..RmatOptions::default() };
-        assert_eq!(Ends::new(&options).unwrap_err(), GenerateError::Scale(41));
+        assert_eq!(RmatEndpoints::new(&options).unwrap_err(), GenerateError::Scale(41));
     }
 
     /// By a second program, which also has the ends of `graphs_are_fixed_for_ever`.

@@ -1,13 +1,13 @@
 //! Elements of GEXF, each by the one that it stands in.
 
-use crate::documents::xml::{self, Element, Said};
+use crate::documents::xml::{self, Element, WeightText};
 use crate::documents::{Described, Document, WeightKey};
 use crate::error::InputError;
 use crate::words::show;
 
 /// An element that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum OpenElement {
     /// `gexf`.
     Document,
     /// `graph`.
@@ -43,14 +43,14 @@ enum Kind {
 /// The elements that are open, and the graph that they describe.
 pub(super) struct Elements<'a, 'o> {
     small: &'a mut Document<'o>,
-    open: Vec<Place>,
+    open: Vec<OpenElement>,
     keys: Vec<WeightKey>,
     /// Kind of the edges that do not say it themselves, once the graph has begun.
     default: Option<Kind>,
     edge: Described,
     /// Kind of the edge that is open.
     kind: Kind,
-    said: Said,
+    weight_text: WeightText,
 }
 
 impl<'a, 'o> Elements<'a, 'o> {
@@ -62,11 +62,11 @@ impl<'a, 'o> Elements<'a, 'o> {
             default: None,
             edge: Described::default(),
             kind: Kind::Undirected,
-            said: Said::default(),
+            weight_text: WeightText::default(),
         }
     }
 
-    fn graph(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn graph(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         if self.default.is_some() {
             return Err(self.small.wrong(element.line, "expected one graph, found a second one"));
         }
@@ -77,46 +77,50 @@ impl<'a, 'o> Elements<'a, 'o> {
             let what = "changes in time, and the edges of all times are read alike";
             self.small.note(what.to_owned());
         }
-        Ok(Place::Graph)
+        Ok(OpenElement::Graph)
     }
 
     fn kind_of(&self, element: &Element<'_>, name: &str) -> Result<Option<Kind>, InputError> {
-        let Some(said) = element.attribute(name, self.small)? else { return Ok(None) };
-        match said.to_ascii_lowercase().as_str() {
+        let Some(value) = element.attribute(name, self.small)? else { return Ok(None) };
+        match value.to_ascii_lowercase().as_str() {
             "directed" => Ok(Some(Kind::Directed)),
             "undirected" => Ok(Some(Kind::Undirected)),
             "mutual" => Ok(Some(Kind::Mutual)),
             _ => {
-                let found = show(said.as_bytes());
+                let found = show(value.as_bytes());
                 let what = format!("expected {name} directed, undirected or mutual, found {found}");
                 Err(self.small.wrong(element.line, what))
             }
         }
     }
 
-    fn attributes(&self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn attributes(&self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let class = element.attribute("class", self.small)?;
-        Ok(if class.as_deref() == Some("edge") { Place::Attributes } else { Place::Passed })
+        Ok(if class.as_deref() == Some("edge") {
+            OpenElement::Attributes
+        } else {
+            OpenElement::Passed
+        })
     }
 
-    fn attribute(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn attribute(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let title = element.attribute("title", self.small)?.unwrap_or_default();
         let rank = self.small.weight_rank(title.as_bytes());
         let known = |rank: usize| self.keys.iter().any(|key| key.rank == rank);
-        let Some(rank) = rank.filter(|rank| !known(*rank)) else { return Ok(Place::Passed) };
+        let Some(rank) = rank.filter(|rank| !known(*rank)) else { return Ok(OpenElement::Passed) };
         let id = element.required("id", self.small)?;
         self.keys.push(WeightKey { id, rank, default: None });
-        Ok(Place::Attribute)
+        Ok(OpenElement::Attribute)
     }
 
-    fn node(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn node(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let id = element.required("id", self.small)?;
         let label = element.attribute("label", self.small)?;
         self.small.node(id.as_bytes(), label.as_deref().map(str::as_bytes), element.line)?;
-        Ok(Place::Node)
+        Ok(OpenElement::Node)
     }
 
-    fn edge(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn edge(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let source = element.required("source", self.small)?.into_bytes();
         let target = element.required("target", self.small)?.into_bytes();
         let default = self.default.unwrap_or(Kind::Undirected);
@@ -132,11 +136,11 @@ impl<'a, 'o> Elements<'a, 'o> {
             let weight = element.attribute("weight", self.small)?;
             *self.edge.weights.at(rank) = weight.map(String::into_bytes);
         }
-        Ok(Place::Edge)
+        Ok(OpenElement::Edge)
     }
 
     /// The value of an attribute of an edge. The first one counts, and what the edge itself says.
-    fn value(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn value(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let id = match element.attribute("for", self.small)? {
             None => element.attribute("id", self.small)?,
             id => id,
@@ -148,7 +152,7 @@ impl<'a, 'o> Elements<'a, 'o> {
             let value = element.attribute("value", self.small)?;
             *known = value.map(String::into_bytes);
         }
-        Ok(Place::Passed)
+        Ok(OpenElement::Passed)
     }
 
     fn end_edge(&mut self) -> Result<(), InputError> {
@@ -167,22 +171,22 @@ impl xml::Elements for Elements<'_, '_> {
     fn open(&mut self, element: &Element<'_>) -> Result<(), InputError> {
         let name = element.name();
         let place = match (self.open.last(), name.as_str()) {
-            (None, "gexf") => Place::Document,
+            (None, "gexf") => OpenElement::Document,
             (None, _) => return Err(element.stranger("gexf", self.small)),
-            (Some(Place::Document), "graph") => self.graph(element)?,
-            (Some(Place::Graph), "attributes") => self.attributes(element)?,
-            (Some(Place::Attributes), "attribute") => self.attribute(element)?,
-            (Some(Place::Attribute), "default") => {
-                self.said.clear();
-                Place::Default
+            (Some(OpenElement::Document), "graph") => self.graph(element)?,
+            (Some(OpenElement::Graph), "attributes") => self.attributes(element)?,
+            (Some(OpenElement::Attributes), "attribute") => self.attribute(element)?,
+            (Some(OpenElement::Attribute), "default") => {
+                self.weight_text.clear();
+                OpenElement::Default
             }
-            (Some(Place::Graph | Place::Node), "nodes") => Place::Nodes,
-            (Some(Place::Graph | Place::Node), "edges") => Place::Edges,
-            (Some(Place::Nodes), "node") => self.node(element)?,
-            (Some(Place::Edges), "edge") => self.edge(element)?,
-            (Some(Place::Edge), "attvalues") => Place::Values,
-            (Some(Place::Values), "attvalue") => self.value(element)?,
-            _ => Place::Passed,
+            (Some(OpenElement::Graph | OpenElement::Node), "nodes") => OpenElement::Nodes,
+            (Some(OpenElement::Graph | OpenElement::Node), "edges") => OpenElement::Edges,
+            (Some(OpenElement::Nodes), "node") => self.node(element)?,
+            (Some(OpenElement::Edges), "edge") => self.edge(element)?,
+            (Some(OpenElement::Edge), "attvalues") => OpenElement::Values,
+            (Some(OpenElement::Values), "attvalue") => self.value(element)?,
+            _ => OpenElement::Passed,
         };
         self.open.push(place);
         Ok(())
@@ -190,20 +194,20 @@ impl xml::Elements for Elements<'_, '_> {
 
     fn close(&mut self) -> Result<(), InputError> {
         match self.open.pop() {
-            Some(Place::Default) => {
+            Some(OpenElement::Default) => {
                 if let Some(key) = self.keys.last_mut() {
-                    key.default = Some(self.said.take());
+                    key.default = Some(self.weight_text.take());
                 }
                 Ok(())
             }
-            Some(Place::Edge) => self.end_edge(),
+            Some(OpenElement::Edge) => self.end_edge(),
             _ => Ok(()),
         }
     }
 
     fn text(&mut self, text: &str) {
-        if self.open.last() == Some(&Place::Default) {
-            self.said.add(text);
+        if self.open.last() == Some(&OpenElement::Default) {
+            self.weight_text.add(text);
         }
     }
 

@@ -1,13 +1,13 @@
 //! Elements of GraphML, each by the one that it stands in.
 
-use crate::documents::xml::{self, Element, Said};
+use crate::documents::xml::{self, Element, WeightText};
 use crate::documents::{Described, Document, WeightKey};
 use crate::error::InputError;
 use crate::words::show;
 
 /// An element that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum OpenElement {
     /// `graphml`.
     Document,
     /// `key`; of a weight or not.
@@ -29,14 +29,14 @@ enum Place {
 /// The elements that are open, and the graph that they describe.
 pub(super) struct Elements<'a, 'o> {
     small: &'a mut Document<'o>,
-    open: Vec<Place>,
+    open: Vec<OpenElement>,
     keys: Vec<WeightKey>,
     /// Whether the one graph has begun.
     begun: bool,
     /// The edge that is open.
     edge: Described,
     /// Text of a weight or a default so far.
-    said: Said,
+    weight_text: WeightText,
     /// Graphs inside nodes.
     nested: u64,
     /// Ports that were passed over.
@@ -51,7 +51,7 @@ impl<'a, 'o> Elements<'a, 'o> {
             keys: Vec::new(),
             begun: false,
             edge: Described::default(),
-            said: Said::default(),
+            weight_text: WeightText::default(),
             nested: 0,
             ports: 0,
         }
@@ -71,28 +71,32 @@ impl<'a, 'o> Elements<'a, 'o> {
         }
     }
 
-    fn key(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn key(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let is_for = element.attribute("for", self.small)?;
         let name = element.attribute("attr.name", self.small)?.unwrap_or_default();
         let of_edges = is_for.is_none_or(|kind| kind == "edge" || kind == "all");
         let rank = self.small.weight_rank(name.as_bytes()).filter(|_| of_edges);
         let known = |rank: usize| self.keys.iter().any(|key| key.rank == rank);
         let Some(rank) = rank.filter(|rank| !known(*rank)) else {
-            return Ok(Place::Key { weight: false });
+            return Ok(OpenElement::Key { weight: false });
         };
         let id = element.required("id", self.small)?;
         self.keys.push(WeightKey { id, rank, default: None });
-        Ok(Place::Key { weight: true })
+        Ok(OpenElement::Key { weight: true })
     }
 
     /// A graph; `outer`: whether edges are directed in the one around it, if there is one.
-    fn graph(&mut self, element: &Element<'_>, outer: Option<bool>) -> Result<Place, InputError> {
+    fn graph(
+        &mut self,
+        element: &Element<'_>,
+        outer: Option<bool>,
+    ) -> Result<OpenElement, InputError> {
         if self.begun && outer.is_none() {
             return Err(self.small.wrong(element.line, "expected one graph, found a second one"));
         }
         self.begun = true;
-        let said = element.attribute("edgedefault", self.small)?;
-        let directed = match (said.as_deref(), outer) {
+        let value = element.attribute("edgedefault", self.small)?;
+        let directed = match (value.as_deref(), outer) {
             (Some("directed"), _) => true,
             (Some("undirected"), _) => false,
             (Some(other), _) => {
@@ -111,16 +115,16 @@ impl<'a, 'o> Elements<'a, 'o> {
         } else {
             self.nested += 1;
         }
-        Ok(Place::Graph { directed })
+        Ok(OpenElement::Graph { directed })
     }
 
-    fn node(&mut self, element: &Element<'_>, directed: bool) -> Result<Place, InputError> {
+    fn node(&mut self, element: &Element<'_>, directed: bool) -> Result<OpenElement, InputError> {
         let id = element.required("id", self.small)?;
         self.small.node(id.as_bytes(), None, element.line)?;
-        Ok(Place::Node { directed })
+        Ok(OpenElement::Node { directed })
     }
 
-    fn edge(&mut self, element: &Element<'_>, default: bool) -> Result<Place, InputError> {
+    fn edge(&mut self, element: &Element<'_>, default: bool) -> Result<OpenElement, InputError> {
         let source = element.required("source", self.small)?.into_bytes();
         let target = element.required("target", self.small)?.into_bytes();
         let directed = match element.attribute("directed", self.small)?.as_deref() {
@@ -140,25 +144,25 @@ impl<'a, 'o> Elements<'a, 'o> {
             line: element.line,
             ..Described::default()
         };
-        Ok(Place::Edge)
+        Ok(OpenElement::Edge)
     }
 
-    fn data(&mut self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn data(&mut self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let id = element.required("key", self.small)?;
-        self.said.clear();
+        self.weight_text.clear();
         let key = self.keys.iter().position(|key| key.id == id);
-        Ok(key.map_or(Place::Passed, Place::Weight))
+        Ok(key.map_or(OpenElement::Passed, OpenElement::Weight))
     }
 
     /// Refuses an element that is no part of a graph of vertices and edges.
-    fn refuse(&self, element: &Element<'_>) -> Result<Place, InputError> {
+    fn refuse(&self, element: &Element<'_>) -> Result<OpenElement, InputError> {
         let name = element.name();
         if let "graph" | "hyperedge" | "locator" = name.as_str() {
             let what =
                 format!("expected nodes and edges, found the element {name}, which is not read");
             return Err(self.small.wrong(element.line, what));
         }
-        Ok(Place::Passed)
+        Ok(OpenElement::Passed)
     }
 }
 
@@ -166,26 +170,28 @@ impl xml::Elements for Elements<'_, '_> {
     fn open(&mut self, element: &Element<'_>) -> Result<(), InputError> {
         let name = element.name();
         let place = match (self.open.last(), name.as_str()) {
-            (None, "graphml") => Place::Document,
+            (None, "graphml") => OpenElement::Document,
             (None, _) => return Err(element.stranger("graphml", self.small)),
-            (Some(Place::Document), "key") => self.key(element)?,
-            (Some(Place::Key { weight: true }), "default") => {
-                self.said.clear();
-                Place::Default
+            (Some(OpenElement::Document), "key") => self.key(element)?,
+            (Some(OpenElement::Key { weight: true }), "default") => {
+                self.weight_text.clear();
+                OpenElement::Default
             }
-            (Some(Place::Document), "graph") => self.graph(element, None)?,
-            (Some(&Place::Node { directed }), "graph") => self.graph(element, Some(directed))?,
-            (Some(&Place::Graph { directed }), "node") => self.node(element, directed)?,
-            (Some(&Place::Graph { directed }), "edge") => self.edge(element, directed)?,
-            (Some(Place::Edge), "data") => self.data(element)?,
-            (Some(Place::Node { .. }), "port") => {
+            (Some(OpenElement::Document), "graph") => self.graph(element, None)?,
+            (Some(&OpenElement::Node { directed }), "graph") => {
+                self.graph(element, Some(directed))?
+            }
+            (Some(&OpenElement::Graph { directed }), "node") => self.node(element, directed)?,
+            (Some(&OpenElement::Graph { directed }), "edge") => self.edge(element, directed)?,
+            (Some(OpenElement::Edge), "data") => self.data(element)?,
+            (Some(OpenElement::Node { .. }), "port") => {
                 self.ports += 1;
-                Place::Passed
+                OpenElement::Passed
             }
-            (Some(Place::Graph { .. } | Place::Node { .. } | Place::Edge), _) => {
+            (Some(OpenElement::Graph { .. } | OpenElement::Node { .. } | OpenElement::Edge), _) => {
                 self.refuse(element)?
             }
-            _ => Place::Passed,
+            _ => OpenElement::Passed,
         };
         self.open.push(place);
         Ok(())
@@ -193,15 +199,15 @@ impl xml::Elements for Elements<'_, '_> {
 
     fn close(&mut self) -> Result<(), InputError> {
         match self.open.pop() {
-            Some(Place::Default) => {
+            Some(OpenElement::Default) => {
                 if let Some(key) = self.keys.last_mut() {
-                    key.default = Some(self.said.take());
+                    key.default = Some(self.weight_text.take());
                 }
             }
-            Some(Place::Weight(key)) => {
-                *self.edge.weights.at(self.keys[key].rank) = Some(self.said.take());
+            Some(OpenElement::Weight(key)) => {
+                *self.edge.weights.at(self.keys[key].rank) = Some(self.weight_text.take());
             }
-            Some(Place::Edge) => {
+            Some(OpenElement::Edge) => {
                 let mut edge = std::mem::take(&mut self.edge);
                 edge.take_defaults(&self.keys);
                 self.small.edge(&edge)?;
@@ -212,8 +218,8 @@ impl xml::Elements for Elements<'_, '_> {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(Place::Default | Place::Weight(_)) = self.open.last() {
-            self.said.add(text);
+        if let Some(OpenElement::Default | OpenElement::Weight(_)) = self.open.last() {
+            self.weight_text.add(text);
         }
     }
 

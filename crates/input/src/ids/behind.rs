@@ -4,11 +4,11 @@ use rayon::prelude::*;
 use welter_model::two_kinds::Side;
 
 use super::id_mapping::Described;
-use crate::collect::{DeclaredVertices, EdgeRun, Gathered, Ids};
+use crate::collect::{CollectedParts, DeclaredVertices, EdgeRun, Ids};
 use crate::error::InputError;
 use crate::temp::blob::Blob;
 
-impl Gathered {
+impl CollectedParts {
     /// Puts all that is of targets behind what is of sources. What is on files is written anew.
     pub(super) fn put_apart(mut self, added: u64) -> Result<Self, InputError> {
         self.parts.par_iter_mut().for_each(|placed| put_behind(&mut placed.part, added));

@@ -85,7 +85,7 @@ impl Ranks {
         self.before[word] + lower.count_ones()
     }
 
-    /// How many ids occur.
+    /// Number of ids that occur.
     pub(super) fn count(&self) -> usize {
         self.count
     }

@@ -19,7 +19,7 @@ use crate::error::InputError;
 pub(super) enum Vertices {
     /// No source states any.
     Unstated,
-    /// All of these integers.
+    /// Integers of a range.
     Range(Range<u64>),
     /// Integers, ascending and distinct.
     Integers(Vec<u64>),

@@ -16,11 +16,11 @@ pub(super) type IdCheck<'a> = &'a (dyn Fn(u64) -> bool + Sync + 'a);
 pub(super) type UnknownIdCheck<'a> =
     &'a (dyn Fn(&[usize], IdCheck<'_>) -> Result<(), InputError> + Sync + 'a);
 
-/// How ids become slots.
+/// Mapping of ids to slots.
 pub(super) enum IdMapping {
     /// Ids are slots once `first` is taken off them.
     Kept {
-        /// The way back.
+        /// Mapping of slots back to ids.
         ids: IdMap,
         /// The id whose slot is 0.
         first: u64,
@@ -118,7 +118,7 @@ pub(super) fn choose<P: Described>(
 /// Sources that state a range of vertices.
 fn stating(stated: &[(usize, DeclaredVertices)]) -> Vec<usize> {
     let ranged = |stated: &DeclaredVertices| matches!(stated, DeclaredVertices::Range { .. });
-    stated.iter().filter(|(_, said)| ranged(said)).map(|(source, _)| *source).collect()
+    stated.iter().filter(|(_, vertices)| ranged(vertices)).map(|(source, _)| *source).collect()
 }
 
 /// Refuses a number of vertices from the user that cannot be.

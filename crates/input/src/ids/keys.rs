@@ -7,9 +7,9 @@ use welter_model::ids::Names;
 
 /// Keys in an order.
 pub(super) trait Keys: Default + Send + Sync {
-    /// One of them.
+    /// A key.
     type Key: ?Sized + Ord + Sync;
-    /// The beginning of one: all of it, unless it is long. Heads are in the order of their keys,
+    /// The beginning of a key: all of it, unless it is long. Heads are in the order of their keys,
     /// and a head that is less than another is of a key that is less than all keys of that.
     type Head: Ord + Clone + Send + Sync;
 

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::bitmap::Bitmap;
 use super::id_mapping::{Described, IdMapping, max};
-use crate::collect::{Ids, Placed};
+use crate::collect::{Ids, PlacedRun};
 
 /// Bytes of a distinct integer: in the list, and in a hash table that is at most twice as large as
 /// it need be.
@@ -22,7 +22,7 @@ const INTEGER_BYTES: u64 = 8 + 40;
 const NAME_BYTES: u64 = 8 + 16 + 58;
 
 /// Whether the mapping of parts in memory takes no more than `room` bytes beside them.
-pub(super) fn fits(parts: &[Placed], way: &IdMapping, room: u64) -> bool {
+pub(super) fn fits(parts: &[PlacedRun], way: &IdMapping, room: u64) -> bool {
     let edges: u64 = parts.iter().map(Described::edges).sum();
     let (stated, text, each) = match way {
         IdMapping::Kept { .. } => return true,
@@ -44,7 +44,7 @@ pub(super) fn fits(parts: &[Placed], way: &IdMapping, room: u64) -> bool {
 }
 
 /// Text of the names of a part, and a number for each of them.
-fn text_bytes(placed: &Placed) -> u64 {
+fn text_bytes(placed: &PlacedRun) -> u64 {
     match &placed.part.ids {
         Ids::Names { names, .. } => (names.text().len() + names.len() * 4) as u64,
         _ => 0,
@@ -52,9 +52,9 @@ fn text_bytes(placed: &Placed) -> u64 {
 }
 
 /// About how many distinct ids there are.
-fn distinct(parts: &[Placed]) -> u64 {
+fn distinct(parts: &[PlacedRun]) -> u64 {
     let state = RandomState::default();
-    let sketch = |mut sketch: Sketch, placed: &Placed| {
+    let sketch = |mut sketch: Sketch, placed: &PlacedRun| {
         match &placed.part.ids {
             Ids::Narrow { pairs, .. } => {
                 pairs.iter().flatten().for_each(|id| sketch.add(state.hash_one(u64::from(*id))));

@@ -33,7 +33,7 @@ pub(crate) use self::id_mapping::is_dense;
 use self::id_mapping::{Described, IdCheck, IdMapping, choose, max};
 use self::shards::{Shards, Spread};
 use self::spilled::Mapping;
-use crate::collect::{Collector, Gathered, Ids, Placed, SLOTS_MAX};
+use crate::collect::{CollectedParts, Collector, Ids, PlacedRun, SLOTS_MAX};
 use crate::error::InputError;
 use crate::temp::TempFiles;
 use crate::temp::parts::Spilled;
@@ -77,7 +77,7 @@ impl Collector {
         pool: &ThreadPool,
         progress: &Progress,
     ) -> Result<(EdgeList, IdMap), InputError> {
-        let Gathered { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
+        let CollectedParts { files, parts, stated, named, memory_bytes_max, .. } = self.gathered();
         let foreign =
             |stating: &[usize], known: IdCheck<'_>| refuse_foreign(&parts, stating, &files, known);
         let decide = || choose(&parts, stated, vertices, &files, memory_bytes_max, &foreign);
@@ -86,7 +86,7 @@ impl Collector {
     }
 }
 
-impl Gathered {
+impl CollectedParts {
     /// Maps ids to slots; see [`Collector::finish`].
     fn finish(
         self,
@@ -147,13 +147,13 @@ impl Gathered {
     }
 }
 
-fn bytes_of(parts: &[Placed]) -> u64 {
+fn bytes_of(parts: &[PlacedRun]) -> u64 {
     parts.iter().map(|placed| placed.part.bytes()).sum()
 }
 
 /// Writes parts to temporary files.
 fn write(
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     directories: &[PathBuf],
     pool: &ThreadPool,
     progress: &Progress,
@@ -161,7 +161,7 @@ fn write(
     let held = bytes_of(&parts);
     let scratch = TempFiles::make(directories)?;
     let begun = AtomicU64::new(0);
-    let spill = |placed: Placed| {
+    let spill = |placed: PlacedRun| {
         go_on(progress)?;
         let bytes = placed.part.bytes();
         let done = begun.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -174,7 +174,7 @@ fn write(
 
 /// Maps ids of parts that are in memory.
 fn listed(
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     way: IdMapping,
     progress: &Progress,
 ) -> Result<(EdgeList, IdMap), InputError> {
@@ -199,7 +199,7 @@ fn listed(
     Ok((list, ids))
 }
 
-impl Described for Placed {
+impl Described for PlacedRun {
     fn source(&self) -> usize {
         self.source
     }
@@ -232,12 +232,12 @@ impl Described for Placed {
 /// Refuses edges of a source that states a range of vertices and names others. Readers do so
 /// themselves and know the place; this is for what they let through.
 fn refuse_foreign(
-    parts: &[Placed],
+    parts: &[PlacedRun],
     stating: &[usize],
     files: &[String],
     known: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<(), InputError> {
-    let foreign = |placed: &Placed| match &placed.part.ids {
+    let foreign = |placed: &PlacedRun| match &placed.part.ids {
         Ids::Narrow { pairs, .. } => first_unknown(pairs, known),
         Ids::Wide { pairs, .. } => first_unknown(pairs, known),
         Ids::Names { .. } => None,
@@ -266,7 +266,7 @@ fn least<I: Copy + Ord + Send + Sync>(pairs: &[[I; 2]]) -> Option<I> {
 }
 
 /// Moves parts whose ids are slots once `first` is taken off; those ids are not smaller.
-fn keep(parts: Vec<Placed>, first: u64, list: &mut EdgeList) {
+fn keep(parts: Vec<PlacedRun>, first: u64, list: &mut EdgeList) {
     for placed in parts {
         let pairs = match placed.part.ids {
             Ids::Narrow { pairs, .. } if first == 0 => pairs,
@@ -289,7 +289,7 @@ const BATCH_EDGES: usize = 32 << 10;
 
 /// Numbers the ids of all edges and of stated vertices, which are ascending.
 fn map_integers(
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     stated: &[u64],
     list: &mut EdgeList,
     progress: &Progress,
@@ -333,7 +333,7 @@ fn map_integers(
 
 /// Puts slots in the place of ids, part by part, and frees each part that it has mapped.
 fn map(
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     list: &mut EdgeList,
     progress: &Progress,
     slot: impl Fn(u64) -> u32 + Sync,
@@ -375,7 +375,7 @@ fn add<I: Copy + PartialEq + Into<u64> + Sync>(shards: &Shards<u64>, pairs: &[[I
 
 /// Numbers the names of all edges and of stated vertices.
 fn map_names(
-    parts: Vec<Placed>,
+    parts: Vec<PlacedRun>,
     stated: &[Names],
     list: &mut EdgeList,
     progress: &Progress,

@@ -24,7 +24,7 @@ use rayon::ThreadPool;
 
 use super::keys::Keys;
 use crate::error::InputError;
-use crate::temp::{Place, TempFiles};
+use crate::temp::{TempFiles, TempLocation};
 
 /// Bytes of a block of keys, or one key that is longer. Small in tests, so that runs have several.
 const BLOCK_BYTES: usize = if cfg!(test) { 256 } else { 16 << 10 };
@@ -54,7 +54,7 @@ struct Run<K: Keys> {
 
 #[derive(Clone, Copy)]
 struct Stored {
-    place: Place,
+    place: TempLocation,
     bytes: u32,
     sum: u32,
     keys: u32,

@@ -6,7 +6,7 @@
 //! `node_of_ends`. Tested by `ends_are_ids_or_places`.
 
 use super::feed::Feed;
-use super::place::Place;
+use super::nesting::Nesting;
 use super::record::{Record, Scalar, end_of};
 use super::square::Square;
 use crate::documents::{Described, Document};
@@ -98,18 +98,18 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     }
 
     /// A list begins.
-    pub(super) fn open_list(&mut self, place: Place) -> Result<(), ()> {
+    pub(super) fn open_list(&mut self, place: Nesting) -> Result<(), ()> {
         self.count();
         match place {
-            Place::Nodes => self.has_nodes = true,
-            Place::Edges | Place::Elements => self.has_edges = true,
-            Place::Adjacency => {
+            Nesting::Nodes => self.has_nodes = true,
+            Nesting::Edges | Nesting::Elements => self.has_edges = true,
+            Nesting::Adjacency => {
                 self.has_adjacency = true;
                 self.neighbours_of = 0;
             }
-            Place::Edge | Place::TopItem => self.record = Record::at(self.feed.line()),
-            Place::Graphs => return self.stop("expected one graph, found a list of graphs"),
-            Place::Node | Place::Neighbour | Place::Element => {
+            Nesting::Edge | Nesting::TopItem => self.record = Record::at(self.feed.line()),
+            Nesting::Graphs => return self.stop("expected one graph, found a list of graphs"),
+            Nesting::Node | Nesting::Neighbour | Nesting::Element => {
                 return self.stop("expected an object, found a list");
             }
             _ => {}
@@ -118,11 +118,11 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     }
 
     /// A list ends.
-    pub(super) fn close_list(&mut self, place: Place) -> Result<(), ()> {
+    pub(super) fn close_list(&mut self, place: Nesting) -> Result<(), ()> {
         match place {
-            Place::Neighbours => self.neighbours_of += 1,
-            Place::Edge => return self.end_edge(),
-            Place::TopItem => return self.end_row(),
+            Nesting::Neighbours => self.neighbours_of += 1,
+            Nesting::Edge => return self.end_edge(),
+            Nesting::TopItem => return self.end_row(),
             _ => {}
         }
         Ok(())
@@ -131,22 +131,22 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     /// An item of a list was read.
     pub(super) fn item(
         &mut self,
-        list: Place,
-        item: Place,
+        list: Nesting,
+        item: Nesting,
         value: Option<Scalar>,
     ) -> Result<(), ()> {
         let Some(value) = value else { return Ok(()) };
-        if item == Place::Item && self.record.items < 2 {
+        if item == Nesting::Item && self.record.items < 2 {
             self.check_id(&value)?;
         }
         match (list, item) {
-            (_, Place::Item) => {
+            (_, Nesting::Item) => {
                 self.square.item(self.record.items, &value);
                 let rank = self.small.weight_rank(b"weight");
                 self.record.keep_item(rank, value);
             }
             // A node may be nothing but its id.
-            (Place::Nodes, Place::Node) if matches!(value, Scalar::Text(_)) => {
+            (Nesting::Nodes, Nesting::Node) if matches!(value, Scalar::Text(_)) => {
                 self.record = Record::at(self.feed.line());
                 self.record.keep("id", None, value);
                 return self.end_node();
@@ -160,24 +160,24 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     }
 
     /// An object begins.
-    pub(super) fn open_object(&mut self, place: Place) {
+    pub(super) fn open_object(&mut self, place: Nesting) {
         self.count();
         match place {
-            Place::Top => self.top = Record::at(self.feed.line()),
-            Place::Nodes => self.has_nodes = true,
-            Place::Data => self.record.has_data = true,
+            Nesting::Top => self.top = Record::at(self.feed.line()),
+            Nesting::Nodes => self.has_nodes = true,
+            Nesting::Data => self.record.has_data = true,
             _ if place.is_record() => self.record = Record::at(self.feed.line()),
             _ => {}
         }
     }
 
     /// A key of an object comes.
-    pub(super) fn key(&mut self, place: Place, key: &str) {
+    pub(super) fn key(&mut self, place: Nesting, key: &str) {
         self.count();
-        if place == Place::Top && self.shown.len() < SHOWN_MAX && self.documents == 0 {
+        if place == Nesting::Top && self.shown.len() < SHOWN_MAX && self.documents == 0 {
             self.shown.push(show(key.as_bytes()));
         }
-        if place == Place::Nodes {
+        if place == Nesting::Nodes {
             // The object of the node begins after its key.
             self.node_key = Some(key.as_bytes().to_vec());
         }
@@ -186,9 +186,9 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     /// The value of a key was read.
     pub(super) fn value(
         &mut self,
-        place: Place,
+        place: Nesting,
         key: &str,
-        inner: Place,
+        inner: Nesting,
         value: Option<Scalar>,
     ) -> Result<(), ()> {
         let Some(value) = value else { return Ok(()) };
@@ -197,22 +197,22 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
             self.check_id(&value)?;
         }
         match (place, inner, value) {
-            (_, Place::Directed, Scalar::Truth(directed)) => self.directed = Some(directed),
-            (_, Place::OptionType, Scalar::Text(kind)) => {
+            (_, Nesting::Directed, Scalar::Truth(directed)) => self.directed = Some(directed),
+            (_, Nesting::OptionType, Scalar::Text(kind)) => {
                 self.directed = match kind.as_slice() {
                     b"directed" | b"mixed" => Some(true),
                     b"undirected" => Some(false),
                     _ => None,
                 };
             }
-            (Place::Top, _, value) => self.top.keep(key, rank, value),
-            (Place::End(end), Place::End(_), value) => self.record.keep_end(end, value),
+            (Nesting::Top, _, value) => self.top.keep(key, rank, value),
+            (Nesting::End(end), Nesting::End(_), value) => self.record.keep_end(end, value),
             // A node of JGF may be null where it has no attributes.
-            (Place::Nodes, ..) => {
+            (Nesting::Nodes, ..) => {
                 self.record = Record::at(self.feed.line());
                 return self.end_node();
             }
-            (Place::Data, _, value) => self.record.keep(key, rank, value),
+            (Nesting::Data, _, value) => self.record.keep(key, rank, value),
             (place, _, value) if place.is_record() => self.record.keep(key, rank, value),
             _ => {}
         }
@@ -234,23 +234,25 @@ impl<'a, 's, 'o> Graph<'a, 's, 'o> {
     }
 
     /// An object ends.
-    pub(super) fn close_object(&mut self, place: Place) -> Result<(), ()> {
+    pub(super) fn close_object(&mut self, place: Nesting) -> Result<(), ()> {
         match place {
-            Place::Node => self.end_node(),
-            Place::Edge => self.end_edge(),
-            Place::Element if self.record.is_edge() => self.end_edge(),
-            Place::Element | Place::TopItem if self.record.has_data && !self.record.is_edge() => {
+            Nesting::Node => self.end_node(),
+            Nesting::Edge => self.end_edge(),
+            Nesting::Element if self.record.is_edge() => self.end_edge(),
+            Nesting::Element | Nesting::TopItem
+                if self.record.has_data && !self.record.is_edge() =>
+            {
                 self.has_nodes = true;
                 self.end_node()
             }
-            Place::TopItem if self.record.has_data => self.end_edge(),
-            Place::TopItem => self.end_row(),
-            Place::Element => self.stop("expected an element with data"),
-            Place::Top if self.rows > 0 || (self.top.is_edge() && !self.has_nodes) => {
+            Nesting::TopItem if self.record.has_data => self.end_edge(),
+            Nesting::TopItem => self.end_row(),
+            Nesting::Element => self.stop("expected an element with data"),
+            Nesting::Top if self.rows > 0 || (self.top.is_edge() && !self.has_nodes) => {
                 self.record = std::mem::take(&mut self.top);
                 self.end_row()
             }
-            Place::Neighbour => self.end_neighbour(),
+            Nesting::Neighbour => self.end_neighbour(),
             _ => Ok(()),
         }
     }

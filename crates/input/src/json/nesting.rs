@@ -2,9 +2,9 @@
 
 use super::record::end_of;
 
-/// Where a value stands.
+/// Place of a value in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Nesting {
     /// The document, or a line of it.
     Top,
     /// An item of a document that is a list.
@@ -43,7 +43,7 @@ pub(super) enum Place {
     Passed,
 }
 
-impl Place {
+impl Nesting {
     /// The place of the value of a key.
     pub(super) fn of_key(self, key: &str) -> Self {
         match (self, key) {

@@ -8,13 +8,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::graph::Graph;
-use super::place::Place;
+use super::nesting::Nesting;
 use super::record::Scalar;
 
 /// A value that is to be looked at.
 pub(super) struct Visit<'g, 'a, 's, 'o> {
     pub(super) graph: &'g mut Graph<'a, 's, 'o>,
-    pub(super) place: Place,
+    pub(super) place: Nesting,
 }
 
 impl<'de> DeserializeSeed<'de> for Visit<'_, '_, '_, '_> {
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for Visit<'_, '_, '_, '_> {
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
         self.graph.count();
-        let passed = self.place == Place::Passed;
+        let passed = self.place == Nesting::Passed;
         Ok(Some(if passed { Scalar::Null } else { Scalar::Text(value.as_bytes().to_vec()) }))
     }
 
@@ -86,8 +86,8 @@ impl<'de> Visitor<'de> for Visit<'_, '_, '_, '_> {
             graph.key(place, &key);
             // Nodes and lists of neighbours may be the values of their ids.
             let inner = match place {
-                Place::Nodes => Place::Node,
-                Place::End(end) if key == "id" => Place::End(end),
+                Nesting::Nodes => Nesting::Node,
+                Nesting::End(end) if key == "id" => Nesting::End(end),
                 _ => place.of_key(&key),
             };
             let value = entries.next_value_seed(Visit { graph: &mut *graph, place: inner })?;

@@ -9,7 +9,7 @@ const BANNER: &[u8] = b"%MatrixMarket";
 /// Type of the values of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// There are none.
+    /// No values.
     Pattern,
     /// Integers.
     Integer,
@@ -22,7 +22,7 @@ pub(super) enum Field {
 /// Relation of an entry to its mirror at the diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
-    /// Nothing.
+    /// No relation.
     General,
     /// The mirror is the same.
     Symmetric,

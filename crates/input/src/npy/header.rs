@@ -206,16 +206,16 @@ impl Layout {
     ) -> Result<Self, String> {
         let &Header { rows, columns, fortran, .. } = header;
         let by_number = matches!(options.weight, WeightChoice::Column(ColumnRef::Number(_)));
-        let told = options.source.is_some() || options.target.is_some() || by_number;
+        let is_stated = options.source.is_some() || options.target.is_some() || by_number;
         let ambiguous = |readings: &str| {
             Err(format!(
                 "expected a shape that can mean one thing, found ({rows}, {columns}), which is \
                  {readings} (--source-column 1 --target-column 2: a row an edge)"
             ))
         };
-        let either = !told && (rows, columns) == (2, 2) && same();
+        let either = !is_stated && (rows, columns) == (2, 2) && same();
         match (rows, columns) {
-            _ if told => {}
+            _ if is_stated => {}
             (2, 2) if !either => return ambiguous("rows of edges, or sources and targets"),
             (2, 3) => return ambiguous("rows of edges with weights, or sources and targets"),
             (3, 3) => return ambiguous("rows of edges with weights, or an adjacency matrix"),
@@ -234,7 +234,7 @@ impl Layout {
                 ));
             }
         }
-        let runs = !told && rows == 2 && columns != 2;
+        let runs = !is_stated && rows == 2 && columns != 2;
         let (edges, width) = if runs { (columns, 2) } else { (rows, columns) };
         let place = |choice: Option<&ColumnRef>, guess: usize, role: &str| match choice {
             None if guess < width as usize => Ok(guess),

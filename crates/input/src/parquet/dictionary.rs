@@ -52,7 +52,7 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// One page.
+    /// A page with none behind it.
     pub(super) fn only(page: Page) -> Self {
         Self { first: Some(page), pages: None }
     }

@@ -61,7 +61,7 @@ impl Stored {
     }
 
     /// The outcome of reading it; the decoder has only a text of why an object was not read.
-    pub(super) fn told<T>(
+    pub(super) fn with_fault<T>(
         &self,
         outcome: std::result::Result<T, InputError>,
     ) -> std::result::Result<T, InputError> {

@@ -35,7 +35,7 @@ pub(super) struct Shape {
     pub(super) swap: bool,
     /// Whether weights are wanted.
     pub(super) weights: bool,
-    /// Which of them may come.
+    /// Bounds of the weights that are allowed.
     pub(super) bounds: WeightBounds,
 }
 

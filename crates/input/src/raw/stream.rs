@@ -36,7 +36,7 @@ pub(super) struct RawStream {
     shape: Shape,
     edges: u64,
     parts: usize,
-    ends: Ends,
+    ends: IdBound,
     look: Option<EdgeSample>,
     /// Parts that are read through the system's cache: the first ones. For the others it is of no
     /// use.
@@ -57,20 +57,20 @@ struct RawFile {
 
 /// Bounds that ids are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
-    /// Nothing is known.
+pub(super) enum IdBound {
+    /// No bound is known.
     Unknown,
-    /// All ids were seen to be below this.
+    /// Bound that all ids were seen to be below.
     Seen(u64),
     /// Slots that the ids of a sample are so far below that all will be.
     Likely(u64),
-    /// The user says that all ids are below this.
-    DeclaredVertices(u64),
+    /// Bound that all ids are below, as the user says.
+    Stated(u64),
 }
 
 /// Where a batch lies in its file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct BatchLocation<'a> {
     pub(super) file: &'a str,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -95,7 +95,7 @@ impl RawStream {
             shape,
             edges: 0,
             parts: 0,
-            ends: Ends::Unknown,
+            ends: IdBound::Unknown,
             look: None,
             cached: AtomicUsize::new(usize::MAX),
             ahead: stored::ahead_of_each(&Limits::default(), 1),
@@ -133,7 +133,7 @@ impl RawStream {
         self.look = Some(look);
     }
 
-    pub(super) fn set_ends(&mut self, ends: Ends) {
+    pub(super) fn set_ends(&mut self, ends: IdBound) {
         self.ends = ends;
     }
 
@@ -157,7 +157,7 @@ impl RawStream {
     pub(super) fn pieces(
         &self,
         part: usize,
-        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+        visit: &mut dyn FnMut(Batch<'_>, BatchLocation<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         let (file, records) = self.part(part);
         self.batches(file, (part, records), visit)
@@ -168,7 +168,7 @@ impl RawStream {
         &self,
         part: usize,
         (sample, round): (Sample, usize),
-        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+        visit: &mut dyn FnMut(Batch<'_>, BatchLocation<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         let (file, records) = self.part(part);
         let piece = PIECE_EDGES as u64;
@@ -193,7 +193,7 @@ impl RawStream {
         &self,
         file: &RawFile,
         of: (usize, Range<u64>),
-        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+        visit: &mut dyn FnMut(Batch<'_>, BatchLocation<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         // Taken, not borrowed: `visit` may read another part in this thread.
         let mut reused = REUSED.take();
@@ -207,14 +207,14 @@ impl RawStream {
         Reused { window, buffers }: &mut Reused,
         RawFile { name, at, .. }: &RawFile,
         (part, records): (usize, Range<u64>),
-        visit: &mut dyn FnMut(Batch<'_>, Place<'_>) -> Result<bool, InputError>,
+        visit: &mut dyn FnMut(Batch<'_>, BatchLocation<'_>) -> Result<bool, InputError>,
     ) -> Result<(), InputError> {
         let record = self.shape.record_bytes() as u64;
         let mut show = |offset: u64, bytes: &[u8]| {
             let batch = buffers
                 .decode(bytes, self.shape)
                 .map_err(|bad| bad.explain(name, offset, self.shape))?;
-            visit(batch, Place { file: name, offset, bytes: bytes.len() as u64 })
+            visit(batch, BatchLocation { file: name, offset, bytes: bytes.len() as u64 })
         };
         let bytes = records.start * record..records.end * record;
         let past_cache = part >= self.cached.load(Ordering::Relaxed);
@@ -229,17 +229,17 @@ impl RawStream {
     }
 
     /// Refuses ids at or above the number of slots.
-    fn check_ids(&self, pairs: Pairs<'_>, place: Place<'_>) -> Result<(), InputError> {
+    fn check_ids(&self, pairs: Pairs<'_>, place: BatchLocation<'_>) -> Result<(), InputError> {
         let (slots, why) = match self.ends {
-            Ends::Unknown => (u64::from(u32::MAX), "ids that fit into 32 bits"),
-            Ends::Seen(slots) => (slots, "ids as the file had when it was opened"),
-            Ends::DeclaredVertices(slots) => (slots, "ids within the stated number of vertices"),
-            Ends::Likely(slots) => (slots, "ids as a sample has"),
+            IdBound::Unknown => (u64::from(u32::MAX), "ids that fit into 32 bits"),
+            IdBound::Seen(slots) => (slots, "ids as the file had when it was opened"),
+            IdBound::Stated(slots) => (slots, "ids within the stated number of vertices"),
+            IdBound::Likely(slots) => (slots, "ids as a sample has"),
         };
         if pairs.max() < slots {
             return Ok(());
         }
-        if let Ends::Likely(slots) = self.ends {
+        if let IdBound::Likely(slots) = self.ends {
             return Err(InputError::Unlikely { slots });
         }
         let bad = |ids: &mut dyn Iterator<Item = u64>| {
@@ -270,8 +270,8 @@ impl EdgeStream for RawStream {
 
     fn slots(&self) -> Option<u64> {
         match self.ends {
-            Ends::Unknown => None,
-            Ends::Seen(slots) | Ends::Likely(slots) | Ends::DeclaredVertices(slots) => Some(slots),
+            IdBound::Unknown => None,
+            IdBound::Seen(slots) | IdBound::Likely(slots) | IdBound::Stated(slots) => Some(slots),
         }
     }
 

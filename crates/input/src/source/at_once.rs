@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use welter_objects::{Location, Wanted};
+use welter_objects::{Cancellation, Location};
 
 use crate::error::InputError;
 
@@ -33,7 +33,7 @@ pub(crate) fn each<T: Send + Sync>(
             failed.fetch_or(looked.is_err(), Ordering::Relaxed);
         }
     };
-    let wanted = Wanted::here();
+    let wanted = Cancellation::here();
     std::thread::scope(|scope| {
         for _ in 1..objects.min(AT_ONCE) {
             // Where the system starts no more threads, those that are there do it all.

@@ -85,12 +85,12 @@ pub(super) fn wanted(head: &[u8], path: &Path) -> Option<u64> {
     }
 }
 
-/// Finds out what a source is. `said`: what the user says it is.
+/// Finds out what a source is. `stated`: what the user says it is.
 pub(super) fn peel_layers(
     shown: &str,
     path: &Path,
     stored: &Stored<'_>,
-    said: Option<Format>,
+    stated: Option<Format>,
 ) -> Result<Layered, InputError> {
     let mut peeled = Peeled { shown, layers: Vec::new(), name: name_of(path), begin: Vec::new() };
     let bytes = stored.head;
@@ -103,17 +103,17 @@ pub(super) fn peel_layers(
             return Err(InputError::content(shown, what));
         }
     }
-    peeled.refuse(said)?;
-    let known = |peeled: &Peeled<'_>| match said {
+    peeled.refuse(stated)?;
+    let known = |peeled: &Peeled<'_>| match stated {
         None => beginnings::guess(shown, &peeled.begin, by_name(&peeled.name)),
-        said => Ok(said),
+        stated => Ok(stated),
     };
     let first = known(&peeled)?;
     if first.is_none_or(Format::is_text) {
         peeled.decode(first, &bytes);
     }
     let format = match known(&peeled)? {
-        Some(format) if said.is_some() || !format.is_text() => format,
+        Some(format) if stated.is_some() || !format.is_text() => format,
         format => peeled.text(format.unwrap_or(Format::Text))?,
     };
     // The reader of rows knows such lines itself.
@@ -184,9 +184,9 @@ impl Peeled<'_> {
     }
 
     /// Refuses what is packed in a way that is not read.
-    fn refuse(&self, said: Option<Format>) -> Result<(), InputError> {
+    fn refuse(&self, stated: Option<Format>) -> Result<(), InputError> {
         let begins = |(magic, ..): &&(&[u8], _, _)| self.begin.starts_with(magic);
-        match REFUSED.iter().find(begins).filter(|_| said.is_none()) {
+        match REFUSED.iter().find(begins).filter(|_| stated.is_none()) {
             Some((_, what, way)) => {
                 let what = format!("expected edges, found {what}, which is not read ({way})");
                 Err(InputError::content(self.shown, what))

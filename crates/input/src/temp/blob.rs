@@ -21,7 +21,7 @@ use bytemuck::{cast, cast_slice, cast_slice_mut};
 use welter_model::edges::Pair;
 use welter_model::ids::Names;
 
-use super::{Place, TempFiles};
+use super::{TempFiles, TempLocation};
 use crate::collect::{EdgeRun, Ids};
 use crate::error::InputError;
 
@@ -31,7 +31,7 @@ pub(crate) const BLOCK_EDGES: usize = 32 << 10;
 /// A part on a scratch file.
 #[derive(Clone, Debug)]
 pub(crate) struct Blob {
-    place: Place,
+    place: TempLocation,
     edges: usize,
     /// Bytes from one block to the next.
     stride: usize,
@@ -68,7 +68,7 @@ enum Weights {
 
 #[derive(Clone, Copy, Debug)]
 struct Stored {
-    place: Place,
+    place: TempLocation,
     count: usize,
     text_bytes: usize,
     sum: u32,
@@ -308,7 +308,7 @@ impl Blob {
         Ok(stored)
     }
 
-    fn at(&self, block: usize) -> Place {
+    fn at(&self, block: usize) -> TempLocation {
         self.place.plus((block * self.stride) as u64)
     }
 
@@ -378,7 +378,11 @@ fn text_bytes(names: &Names) -> usize {
     names.text().len()
 }
 
-fn write_names(scratch: &TempFiles, place: Place, names: &Names) -> Result<Stored, InputError> {
+fn write_names(
+    scratch: &TempFiles,
+    place: TempLocation,
+    names: &Names,
+) -> Result<Stored, InputError> {
     let mut bytes = Vec::with_capacity(names.len() * 8 + text_bytes(names));
     let mut end = 0;
     for name in names.iter() {

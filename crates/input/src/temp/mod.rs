@@ -34,7 +34,7 @@ pub(crate) struct TempFiles(Arc<Files>);
 
 #[derive(Debug)]
 struct Files {
-    opened: Vec<Opened>,
+    opened: Vec<TempFile>,
     /// The file that is tried first.
     next: AtomicUsize,
     /// Bytes given away, from which on it is looked again at what is to come.
@@ -42,21 +42,21 @@ struct Files {
 }
 
 #[derive(Debug)]
-struct Opened {
+struct TempFile {
     directory: PathBuf,
     file: File,
     /// Bytes that were given away.
     end: AtomicU64,
 }
 
-/// Where bytes lie.
+/// Location of bytes in the temporary files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TempLocation {
     file: u32,
     offset: u64,
 }
 
-impl Place {
+impl TempLocation {
     /// The place that is `bytes` bytes further on in the same file.
     pub(crate) fn plus(self, bytes: u64) -> Self {
         Self { offset: self.offset + bytes, ..self }
@@ -73,7 +73,7 @@ impl TempFiles {
             let file = tempfile::tempfile_in(directory).map_err(|source| {
                 InputError::ScratchMade { directory: directory.display().to_string(), source }
             })?;
-            Ok(Opened { directory: directory.clone(), file, end: AtomicU64::new(0) })
+            Ok(TempFile { directory: directory.clone(), file, end: AtomicU64::new(0) })
         };
         let opened = directories.iter().map(make).collect::<Result<_, InputError>>()?;
         let (next, looked) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -130,7 +130,7 @@ impl TempFiles {
     }
 
     /// Finds a place for `bytes` bytes, in a directory with so much space.
-    pub(crate) fn place(&self, bytes: u64) -> Result<Place, InputError> {
+    pub(crate) fn place(&self, bytes: u64) -> Result<TempLocation, InputError> {
         let files = &self.0.opened;
         let first = self.0.next.fetch_add(1, Ordering::Relaxed);
         for turn in 0..files.len() {
@@ -138,14 +138,14 @@ impl TempFiles {
             let opened = &files[file];
             if opened.free_bytes().is_none_or(|free| free >= bytes) {
                 let offset = opened.end.fetch_add(bytes, Ordering::Relaxed);
-                return Ok(Place { file: file as u32, offset });
+                return Ok(TempLocation { file: file as u32, offset });
             }
         }
         Err(self.full(bytes))
     }
 
     /// Writes bytes, and returns their checksum.
-    pub(crate) fn write(&self, place: Place, bytes: &[u8]) -> Result<u32, InputError> {
+    pub(crate) fn write(&self, place: TempLocation, bytes: &[u8]) -> Result<u32, InputError> {
         let file = &self.0.opened[place.file as usize];
         file.file.write_all_at(bytes, place.offset).map_err(|source| match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => self.full(bytes.len() as u64),
@@ -155,7 +155,12 @@ impl TempFiles {
     }
 
     /// Reads bytes that have this checksum.
-    pub(crate) fn read(&self, place: Place, bytes: &mut [u8], sum: u32) -> Result<(), InputError> {
+    pub(crate) fn read(
+        &self,
+        place: TempLocation,
+        bytes: &mut [u8],
+        sum: u32,
+    ) -> Result<(), InputError> {
         let file = &self.0.opened[place.file as usize];
         let damaged = |what: String| InputError::ScratchDamaged {
             directory: file.directory.display().to_string(),
@@ -198,7 +203,7 @@ impl TempFiles {
     }
 }
 
-impl Opened {
+impl TempFile {
     /// Space that is left in the directory, where the system says.
     fn free_bytes(&self) -> Option<u64> {
         let free = rustix::fs::fstatvfs(&self.file).ok()?;
@@ -249,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_left_will_take_as_much_as_what_was_done() {
         let (_folder, scratch) = scratch();
-        // Nothing is known yet.
+        // Nothing is foreseen before the first bytes are written.
         scratch.foresee(1, u64::MAX).unwrap();
         scratch.place(64).unwrap();
         scratch.foresee(1, 100).unwrap();

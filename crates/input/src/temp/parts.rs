@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::TempFiles;
 use super::blob::Blob;
-use crate::collect::{EdgeRun, Placed};
+use crate::collect::{EdgeRun, PlacedRun};
 use crate::error::InputError;
 
 /// A part on a scratch file, with its place.
@@ -37,8 +37,8 @@ impl Aside {
 
 impl Spilled {
     /// Moves a part to a file.
-    pub(crate) fn write(scratch: &TempFiles, placed: Placed) -> Result<Self, InputError> {
-        let Placed { source, number, part } = placed;
+    pub(crate) fn write(scratch: &TempFiles, placed: PlacedRun) -> Result<Self, InputError> {
+        let PlacedRun { source, number, part } = placed;
         Ok(Self { source, number, blob: Blob::write(scratch, part)? })
     }
 }

@@ -11,10 +11,10 @@ use crate::words::show;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
-/// Which ids may come.
+/// Ids that are allowed.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum AllowedIds {
-    /// All.
+    /// All ids.
     #[default]
     Any,
     /// Ids of a range.
@@ -61,10 +61,10 @@ impl AllowedIds {
     }
 }
 
-/// Which weights may come.
+/// Weights that are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Values {
-    /// All.
+    /// All weights.
     #[default]
     Any,
     /// Integers from the first to the second number.

@@ -1,4 +1,4 @@
-//! Which lines are comments.
+//! Lines that are comments.
 //!
 //! A line whose first character is `#` or `%` is a comment where it cannot be a row: before the
 //! first row, or where it does not have as many fields as rows have, or where it has no ids. Else
@@ -12,12 +12,12 @@ use crate::columns::Columns;
 use crate::layout::{Comment, Layout};
 use crate::words::show;
 
-/// Which lines of a file are comments.
+/// Lines of a file that are comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Comments {
     /// Lines that begin with `#` or `%` and cannot be rows.
     Usual,
-    /// None.
+    /// No lines.
     None,
     /// Lines with this beginning.
     Prefix(Vec<u8>),
@@ -35,8 +35,8 @@ pub(super) struct Shape {
 
 impl Comments {
     /// The comments that the user says, or else the usual ones.
-    pub(super) fn of(said: Option<&Comment>) -> Self {
-        match said {
+    pub(super) fn of(stated: Option<&Comment>) -> Self {
+        match stated {
             None => Self::Usual,
             Some(Comment::None) => Self::None,
             Some(Comment::Prefix(prefix)) => Self::Prefix(prefix.as_bytes().to_vec()),

@@ -37,7 +37,7 @@ pub(crate) struct Dialect {
     pub(super) start: usize,
     /// The fast path for this dialect, if it has one.
     pub(super) plain: Option<Plain>,
-    /// Which ids may come.
+    /// Ids that are allowed.
     pub(crate) known: AllowedIds,
     /// Whether more columns than are needed are an error.
     pub(super) exact: bool,

@@ -19,11 +19,11 @@ pub(super) fn decide(
 ) -> (IdKind, Option<Spelling>) {
     let (guessed, floats, note) = guess(body, columns);
     let ids = if options.ids == IdKind::Auto { guessed } else { options.ids };
-    let said = options.ids != IdKind::Auto && !options.guessed_ids;
-    if !said && ids == guessed {
+    let is_stated = options.ids != IdKind::Auto && !options.guessed_ids;
+    if !is_stated && ids == guessed {
         notes.extend(note);
     }
-    let spelling = match (said, floats) {
+    let spelling = match (is_stated, floats) {
         (true, _) => Spelling::Any,
         (false, true) => Spelling::Floats,
         (false, false) => Spelling::Printed,

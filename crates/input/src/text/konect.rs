@@ -64,7 +64,7 @@ impl Konect {
             Some(&"bip") => (Kind::Bipartite, ""),
             _ => return Self::default(),
         };
-        let said = || words.join(" ");
+        let line = || words.join(" ");
         match words[1..] {
             [weight] if WEIGHTS.contains(&weight) => {
                 let (kind, unweighted) = (Some(kind), weight == "unweighted");
@@ -72,7 +72,7 @@ impl Konect {
             }
             [] => {
                 let note =
-                    format!("the first line, \"% {}\", is taken for KONECT's: {means}", said());
+                    format!("the first line, \"% {}\", is taken for KONECT's: {means}", line());
                 // Two kinds of vertices are always reported.
                 let note = (kind != Kind::Bipartite).then_some(note);
                 Self { kind: Some(kind), note, ..Self::default() }
@@ -82,7 +82,7 @@ impl Konect {
                 let note = format!(
                     "the first line, \"% {}\", begins as KONECT's do, but goes on in other words, \
                      and nothing is taken from it (say --undirected and --bipartite yourself)",
-                    said()
+                    line()
                 );
                 Self { note: Some(note), ..Self::default() }
             }

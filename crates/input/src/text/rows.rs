@@ -21,13 +21,13 @@ pub(crate) struct Rows {
     pub(crate) ids: RowIds,
     /// Present when the dialect has a weight column; then one an edge.
     pub(crate) weights: Option<Vec<f64>>,
-    /// Which ids may come.
+    /// Ids that are allowed.
     pub(crate) known: AllowedIds,
     /// How integer ids may be written.
     spelling: Spelling,
-    /// Which weights may come.
+    /// Weights that are allowed.
     pub(super) values: Values,
-    /// Which weights the user of the edges can have.
+    /// Bounds of weights that the user of the edges can have.
     pub(super) bounds: WeightBounds,
     /// Lines that stand for a vertex by their place, where a format has such.
     pub(crate) vertex_lines: u64,
@@ -41,9 +41,9 @@ pub(crate) struct Rows {
 
 /// Ids parsed so far.
 pub(crate) enum RowIds {
-    /// All integers so far fit in 32 bits.
+    /// Integers that all fit in 32 bits so far.
     Narrow { pairs: Vec<Pair>, max: u32 },
-    /// Some do not.
+    /// Integers, some of which do not fit in 32 bits.
     Wide { pairs: Vec<[u64; 2]>, max: u64 },
     /// Strings.
     Names(Dictionary),
@@ -244,13 +244,13 @@ fn fit<T>(mut values: Vec<T>) -> Vec<T> {
 #[derive(Default)]
 pub(crate) struct Dictionary {
     names: Names,
-    places: HashTable<Place>,
+    places: HashTable<NameSlot>,
     state: RandomState,
     pairs: Vec<Pair>,
 }
 
 /// A name in the table: with some of its hash, so that few other names are looked at.
-struct Place {
+struct NameSlot {
     place: u32,
     hash: u32,
 }
@@ -269,7 +269,7 @@ impl Dictionary {
     /// The place of a name, if it is known.
     pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
         let hash = self.state.hash_one(name) as u32;
-        let same = |known: &Place| {
+        let same = |known: &NameSlot| {
             known.hash == hash && self.names.get(known.place as usize).as_bytes() == name
         };
         self.places.find(spread(hash), same).map(|known| known.place)
@@ -293,7 +293,7 @@ impl Dictionary {
                 let text = std::str::from_utf8(name)
                     .map_err(|_| format!("expected a name in UTF-8, found {}", show(name)))?;
                 let place = names.len() as u32;
-                free.insert(Place { place, hash });
+                free.insert(NameSlot { place, hash });
                 names.push(text);
                 Ok(place)
             }

@@ -163,20 +163,20 @@ fn only<'a>(mut good: Vec<Candidate<'a>>, text: &[u8]) -> Result<Candidate<'a>, 
 /// The best way of quoting with a separator.
 fn quoted<'a>(sample: &Sample<'a>, separator: Separator, options: &ReadOptions) -> Candidate<'a> {
     let usual = Layout::usual(separator);
-    let said = match options.quote {
+    let mark = match options.quote {
         None => Some(b'"'),
         Some(Quote::None) => None,
         Some(Quote::Mark(quote)) => Some(quote),
     };
     let backslash = options.escape == Some(Escape::Backslash);
-    let first = Candidate::of(sample, Layout { quote: said, backslash, ..usual });
+    let first = Candidate::of(sample, Layout { quote: mark, backslash, ..usual });
     if options.quote.is_some() && options.escape.is_some() {
         return first;
     }
-    let quote = said.unwrap_or(b'"');
+    let quote = mark.unwrap_or(b'"');
     let escaped = memchr::memmem::find(sample.text, &[b'\\', quote]).is_some();
-    if said.is_some() && options.escape.is_none() && escaped {
-        let other = Candidate::of(sample, Layout { quote: said, backslash: true, ..usual });
+    if mark.is_some() && options.escape.is_none() && escaped {
+        let other = Candidate::of(sample, Layout { quote: mark, backslash: true, ..usual });
         if other.dirty < first.dirty || other.dirty == 0 && other.others <= first.others {
             return other;
         }

@@ -57,7 +57,7 @@ pub(super) fn guess(
     }
     let konect = Konect::of(sample.text);
     let mut notes = Vec::new();
-    notes.extend(said_of_quotes(&candidate, options));
+    notes.extend(quote_note(&candidate, options));
     first_rows(&sample, &mut candidate);
     refuse_comments(&sample, &candidate).map_err(wrong)?;
     let shifted = has_row_names(&candidate.rows);
@@ -270,7 +270,7 @@ fn first_rows<'a>(sample: &Sample<'a>, candidate: &mut Candidate<'a>) {
 }
 
 /// The note where quotes are characters as others.
-fn said_of_quotes(candidate: &Candidate<'_>, options: &ReadOptions) -> Option<String> {
+fn quote_note(candidate: &Candidate<'_>, options: &ReadOptions) -> Option<String> {
     let guessed = options.quote.is_none() && candidate.layout.quote.is_none();
     let note = "quotes are read as they are, because some do not close, do not end a field or \
                 would join rows (--quote double takes them for quotes)";
@@ -418,8 +418,8 @@ fn columns_max(
     header: Option<&[String]>,
     (columns, options): (Columns, &ReadOptions),
 ) -> Option<usize> {
-    let said = options.source.is_some() && options.target.is_some();
-    if said || !candidate.is_exact() || candidate.fields < 2 {
+    let is_stated = options.source.is_some() && options.target.is_some();
+    if is_stated || !candidate.is_exact() || candidate.fields < 2 {
         return None;
     }
     let named = header.map_or(0, |names| {

@@ -37,7 +37,7 @@ const DOUBTFUL_EDGES_MIN: u64 = 2;
 /// Counts in the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// Nothing.
+    /// No counts.
     No,
     /// Perhaps vertices and edges.
     Perhaps(Sizes),

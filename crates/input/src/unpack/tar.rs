@@ -28,7 +28,7 @@ pub(crate) struct OneFile {
     found: Option<String>,
 }
 
-/// Where the reading stands.
+/// Position of the reader in the archive.
 #[derive(Clone, Copy)]
 enum At {
     /// Before a header.

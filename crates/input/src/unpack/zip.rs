@@ -18,7 +18,7 @@ use super::tar::{is_data, nothing, several};
 use crate::options::Limits;
 use crate::source::stored::{self, StoredBytes};
 
-/// How an archive begins.
+/// First bytes of an archive.
 pub(crate) const MAGIC: &[u8] = b"PK\x03\x04";
 
 const END: &[u8] = b"PK\x05\x06";

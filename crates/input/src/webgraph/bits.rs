@@ -65,7 +65,7 @@ pub(super) struct Bits<'a> {
     filled: usize,
     /// The next bits, the first one highest; below them zeros.
     word: u64,
-    /// How many they are.
+    /// Number of bits in `word`.
     held: u32,
     /// Bytes taken into words.
     taken: u64,

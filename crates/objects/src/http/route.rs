@@ -71,9 +71,9 @@ impl Route {
 }
 
 impl Service<Uri> for Route {
-    type Response = Way;
+    type Response = OpenConnection;
     type Error = Unknown;
-    type Future = Pin<Box<dyn Future<Output = Result<Way, Unknown>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<OpenConnection, Unknown>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Unknown>> {
         Poll::Ready(Ok(()))
@@ -83,7 +83,10 @@ impl Service<Uri> for Route {
         let Some(proxy) = self.proxies.intercept(&server) else {
             let opened = self.straight.call(server);
             return Box::pin(async move {
-                Ok(Way { stream: MaybeHttpsStream::Http(opened.await?), is_proxy: false })
+                Ok(OpenConnection {
+                    stream: MaybeHttpsStream::Http(opened.await?),
+                    is_proxy: false,
+                })
             });
         };
         let mut to_proxy = self.to_proxy.clone();
@@ -93,30 +96,30 @@ impl Service<Uri> for Route {
             }
             if server.scheme_str() == Some("http") {
                 let stream = to_proxy.call(proxy.uri().clone()).await?;
-                return Ok(Way { stream, is_proxy: true });
+                return Ok(OpenConnection { stream, is_proxy: true });
             }
             let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
             if let Some(credentials) = proxy.basic_auth() {
                 tunnel = tunnel.with_auth(credentials.clone());
             }
-            Ok(Way { stream: tunnel.call(server).await?, is_proxy: false })
+            Ok(OpenConnection { stream: tunnel.call(server).await?, is_proxy: false })
         })
     }
 }
 
 /// An open connection, and whether requests on it are made of a proxy.
-pub(super) struct Way {
+pub(super) struct OpenConnection {
     stream: Stream,
     is_proxy: bool,
 }
 
-impl Connection for Way {
+impl Connection for OpenConnection {
     fn connected(&self) -> Connected {
         Connected::new().proxy(self.is_proxy)
     }
 }
 
-impl Read for Way {
+impl Read for OpenConnection {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -126,7 +129,7 @@ impl Read for Way {
     }
 }
 
-impl Write for Way {
+impl Write for OpenConnection {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -54,8 +54,8 @@ fn write_all(
     text::write_runs(edges, arcs, Compression::None, "", job, |run, line| {
         text::lines(edges.ids, run, b' ', line);
     })?;
-    let said = describe(edges, stem, count);
-    properties.write_all(said.as_bytes()).map_err(|error| OutputError::write(job.name, error))
+    let text = describe(edges, stem, count);
+    properties.write_all(text.as_bytes()).map_err(|error| OutputError::write(job.name, error))
 }
 
 /// Which slots are vertices, a bit each; none where all are.
@@ -98,10 +98,10 @@ fn write_vertices(
 
 /// Text of the properties.
 fn describe(edges: &Edges<'_>, stem: &str, vertices: u64) -> String {
-    let mut said = String::new();
+    let mut text = String::new();
     let mut say = |key: &str, value: &dyn std::fmt::Display| {
         // Writing to a string cannot fail.
-        let _written = writeln!(said, "graph.{stem}.{key} = {value}");
+        let _written = writeln!(text, "graph.{stem}.{key} = {value}");
     };
     say("vertex-file", &format_args!("{stem}.v"));
     say("edge-file", &format_args!("{stem}.e"));
@@ -112,5 +112,5 @@ fn describe(edges: &Edges<'_>, stem: &str, vertices: u64) -> String {
         say("edge-properties.names", &"weight");
         say("edge-properties.types", &"real");
     }
-    said
+    text
 }

@@ -198,7 +198,7 @@ fn records(
     block: &mut [u8],
 ) -> Result<(), OutputError> {
     let columns = view.part(rows.clone())?;
-    let mut place = Place { block, stride: widths.iter().sum(), offset: 0 };
+    let mut place = FieldPosition { block, stride: widths.iter().sum(), offset: 0 };
     match view.vertices {
         _ if view.is_list => {}
         ids if ids.are_names() => place.names(rows.map(|row| ids.name(row)), widths[0]),
@@ -248,13 +248,13 @@ fn integer(ids: &VertexColumn, row: usize) -> u64 {
 }
 
 /// Where a field lies in a block of records.
-struct Place<'a> {
+struct FieldPosition<'a> {
     block: &'a mut [u8],
     stride: usize,
     offset: usize,
 }
 
-impl Place<'_> {
+impl FieldPosition<'_> {
     fn fill<const N: usize>(&mut self, values: impl Iterator<Item = [u8; N]>) {
         for (record, value) in self.block.chunks_exact_mut(self.stride).zip(values) {
             record[self.offset..self.offset + N].copy_from_slice(&value);

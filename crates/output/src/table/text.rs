@@ -21,7 +21,7 @@ const UNREACHED: i64 = i64::MAX;
 /// Rows of one block, about a MiB of text.
 const BLOCK_ROWS: usize = 1 << 15;
 
-/// How rows become lines.
+/// Layout of rows as lines.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     separator: u8,

@@ -38,7 +38,7 @@ pub struct Checkpoints {
     shape: Shape,
     copies: Copies,
     rewrites: bool,
-    told: Option<Age>,
+    announced: Option<Age>,
     /// Something durable may be damaged.
     harmed: bool,
     /// Disks that were lost.
@@ -77,7 +77,7 @@ impl Checkpoints {
                 edges: config.copies(Kind::Edges),
             },
             rewrites: config.edges != Edges::Fixed,
-            told: None,
+            announced: None,
             harmed: false,
             lost: 0,
             epoch: Epoch::default(),
@@ -160,7 +160,7 @@ impl Checkpoints {
             return Ok(());
         }
         if let Some(manifest) = manifest_of(&envelope.message) {
-            self.told = self.told.max(Some(manifest.age()));
+            self.announced = self.announced.max(Some(manifest.age()));
             self.is_kept(manifest, disks)?;
         }
         match &envelope.message {
@@ -199,9 +199,11 @@ impl Checkpoints {
             self.lately.clear();
         }
         let age = install.manifest.as_ref().map(|manifest| manifest.age());
-        if !self.harmed && self.lost <= self.bearable() && age < self.told {
-            let (told, lost) = (self.told, self.lost);
-            return Err(format!("went back to {age:?} after {told:?}, {lost} disks were lost"));
+        if !self.harmed && self.lost <= self.bearable() && age < self.announced {
+            let (announced, lost) = (self.announced, self.lost);
+            return Err(format!(
+                "went back to {age:?} after {announced:?}, {lost} disks were lost"
+            ));
         }
         Ok(())
     }

@@ -12,14 +12,14 @@
 
 use welter_protocol::messages::Exit;
 
-/// How one machine ended.
+/// End of one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
-    /// It exited.
+    /// The machine exited.
     Exited(Exit),
-    /// It lives on.
+    /// The machine lives on.
     Alive,
-    /// It is gone, or was replaced.
+    /// The machine is gone, or was replaced.
     Gone,
 }
 

@@ -90,7 +90,7 @@ impl ExactlyOnce {
     /// The last step of this epoch is complete too.
     ///
     /// # Errors
-    /// What was not streamed.
+    /// Block that was not streamed.
     pub fn finished(&mut self, epoch: Epoch) -> Result<(), String> {
         let Some((_, step)) = self.newest else { return Ok(()) };
         self.step_ended((epoch, step))

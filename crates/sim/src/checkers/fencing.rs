@@ -51,14 +51,14 @@ impl Outside {
 /// A process, as it was when a message was handed to it.
 #[derive(Debug)]
 pub struct Receiver<'a> {
-    /// Whether it is of rank 0.
+    /// Whether the process is of rank 0.
     pub coordinates: bool,
-    /// Which of its rank it is.
+    /// Incarnation of the process.
     pub incarnation: u32,
-    /// Its epoch.
+    /// Epoch of the process.
     pub epoch: Epoch,
-    /// The newest process of each rank that it has received.
-    pub heard: &'a mut [u32],
+    /// Newest incarnation of each rank that the process has received messages from.
+    pub sender_incarnations: &'a mut [u32],
 }
 
 /// A message was handed to a process, and had these effects.
@@ -71,8 +71,8 @@ pub fn delivered(
     effects: &[Effect],
 ) -> Result<(), String> {
     let &Outside { from, incarnation, to_incarnation, epoch, is_numbered, ends } = outside;
-    let newest = receiver.heard[from];
-    receiver.heard[from] = newest.max(incarnation);
+    let newest = receiver.sender_incarnations[from];
+    receiver.sender_incarnations[from] = newest.max(incarnation);
     if receiver.coordinates && incarnation > newest {
         return Ok(());
     }

@@ -62,8 +62,8 @@ impl Mass {
         };
         // Updates that a gather makes are gathered one iteration later.
         let next = step.iteration + u32::from(step.phase == Phase::Gather);
-        let told = part(Step { iteration: next, ..step });
-        let sums = self.sums.entry((scene.epoch, told)).or_default();
+        let next_part = part(Step { iteration: next, ..step });
+        let sums = self.sums.entry((scene.epoch, next_part)).or_default();
         sums.made += made;
         sums.stored += stands_for(filled);
         let sums = self.sums.entry((scene.epoch, part(step))).or_default();

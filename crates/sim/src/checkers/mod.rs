@@ -30,9 +30,9 @@ use welter_protocol::{Event, Outcome, Rank, Work};
 pub use self::scene::Scene;
 
 use crate::disk::Disk;
-use crate::job::{Held, Job};
+use crate::job::{BufferedUpdates, Job};
 
-/// All that look on.
+/// Checkers of a run.
 pub struct Checkers {
     exactly_once: exactly_once::ExactlyOnce,
     mass: mass::Mass,
@@ -90,7 +90,7 @@ impl Checkers {
     }
 
     /// A program has done a piece of work.
-    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome, held: Held) {
+    pub fn work(&mut self, scene: Scene, work: &Work, outcome: &Outcome, held: BufferedUpdates) {
         let found = self.barriers.work(scene, work);
         self.note(found);
         let found = self.exactly_once.work(scene, work, outcome);

@@ -9,18 +9,18 @@ use welter_protocol::messages::Exit;
 /// Events after which nothing more is expected.
 pub const EVENTS_MAX: u64 = 400_000;
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With a result.
+    /// The run ended with a result.
     Finished,
-    /// With a reason.
+    /// The run ended with a reason.
     Exited(Exit),
-    /// It did not.
+    /// The run did not end.
     Stuck {
-        /// Virtual nanoseconds.
+        /// Virtual nanoseconds of the run.
         after: Time,
-        /// Events.
+        /// Number of events of the run.
         events: u64,
     },
 }

@@ -1,19 +1,19 @@
-//! Where and when a checker sees something.
+//! Place and time of what a checker sees.
 
 use welter_protocol::ids::{Epoch, Step};
 use welter_protocol::{Rank, Time};
 
-/// Where something is seen.
+/// Place and time of an observation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     /// Virtual nanoseconds.
     pub now: Time,
     /// The process, by a number that no other has.
     pub process: usize,
-    /// Its rank.
+    /// Rank of the process.
     pub rank: Rank,
-    /// The epoch in which it acts.
+    /// Epoch in which the process acts.
     pub epoch: Epoch,
-    /// Step that its computation engine has taken up.
+    /// Step that the computation engine of the process has taken up.
     pub step: Option<Step>,
 }

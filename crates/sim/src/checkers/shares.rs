@@ -32,7 +32,7 @@ use welter_protocol::work::{Filled, Rewritten};
 use welter_protocol::{Outcome, Payload, Rank, Work};
 
 use super::scene::Scene;
-use crate::job::Held;
+use crate::job::BufferedUpdates;
 
 /// Bytes of a decision or a total, at most.
 const CONTROL_BYTES_MAX: usize = 256;
@@ -144,7 +144,7 @@ impl Shares {
     ///
     /// # Errors
     /// When they are more than the partition at work can have, or than bins have room for.
-    pub fn held(&mut self, scene: Scene, work: &Work, held: Held) -> Result<(), String> {
+    pub fn held(&mut self, scene: Scene, work: &Work, held: BufferedUpdates) -> Result<(), String> {
         let may = self.kept.entry(scene.process).or_default();
         match work {
             Work::Open { .. } | Work::Ingest { first: true } => *may = 0,
@@ -175,14 +175,18 @@ impl Shares {
 
     /// Degrees are of one partition where they are sent, and where first values are made.
     fn degrees(&self, rank: Rank, work: &Work, outcome: &Outcome) -> Result<(), String> {
-        let told = match outcome {
-            Outcome::Ingested { degrees: Some(told), .. } => told.iter().map(|one| one.len()).max(),
+        let bytes = match outcome {
+            Outcome::Ingested { degrees: Some(degrees), .. } => {
+                degrees.iter().map(|one| one.len()).max()
+            }
             _ => None,
         };
-        let told = told.unwrap_or(0) as u64;
-        if told > self.degree_bytes {
+        let bytes = bytes.unwrap_or(0) as u64;
+        if bytes > self.degree_bytes {
             let most = self.degree_bytes;
-            return Err(format!("{rank} tells {told} bytes of degrees of a partition, not {most}"));
+            return Err(format!(
+                "{rank} tells {bytes} bytes of degrees of a partition, not {most}"
+            ));
         }
         let Work::Init { degrees, .. } = work else { return Ok(()) };
         let handed: u64 = degrees.iter().map(|one| one.len() as u64).sum();
@@ -224,7 +228,7 @@ mod tests {
         let (step, epoch) = (None, Epoch::default());
         let scene = |process| Scene { now: 0, process, rank: 3, epoch, step };
         let mut held = |process, work: &Work, kept, binned| {
-            shares.held(scene(process), work, Held { binned, kept, bytes: 12 })
+            shares.held(scene(process), work, BufferedUpdates { binned, kept, bytes: 12 })
         };
         let name = BlockName {
             kind: Kind::Edges,

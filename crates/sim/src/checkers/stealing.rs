@@ -61,7 +61,7 @@ impl DiskView {
 }
 
 /// Way of messages: from a process of a rank to one of another, by their incarnations, in an epoch.
-type Way = (Epoch, [(Rank, u32); 2]);
+type Direction = (Epoch, [(Rank, u32); 2]);
 
 /// Answer to a pull: its number, who gave it, when, of which step and partition.
 type Answer = (u64, usize, Moment, Step, u32);
@@ -70,7 +70,7 @@ type Answer = (u64, usize, Moment, Step, u32);
 type Now = (Epoch, Step);
 
 /// Moments by partition and process.
-type Told = BTreeMap<(u32, usize), Moment>;
+type Moments = BTreeMap<(u32, usize), Moment>;
 
 /// Processes, by their numbers, and what they received.
 pub struct Stealing {
@@ -84,10 +84,10 @@ pub struct Stealing {
     steps: BTreeMap<Now, (Arc<[u64]>, Generation)>,
     /// The newest answer on each way, and those that were not acknowledged. One that is sent again
     /// says what it said the first time.
-    under_way: BTreeMap<Way, (u64, Vec<Answer>)>,
+    under_way: BTreeMap<Direction, (u64, Vec<Answer>)>,
     /// Of the step that each process is at, its partitions and other processes: when these gave the
     /// last answer that it has acknowledged.
-    told: BTreeMap<usize, (Now, Told)>,
+    answer_times: BTreeMap<usize, (Now, Moments)>,
 }
 
 impl Stealing {
@@ -101,7 +101,7 @@ impl Stealing {
             verdicts: BTreeMap::new(),
             steps: BTreeMap::new(),
             under_way: BTreeMap::new(),
-            told: BTreeMap::new(),
+            answer_times: BTreeMap::new(),
         }
     }
 
@@ -191,16 +191,16 @@ impl Stealing {
     }
 
     /// A process says that it has received all messages on a way up to a number.
-    fn acknowledged(&mut self, process: usize, way: Way, received: u64) {
+    fn acknowledged(&mut self, process: usize, way: Direction, received: u64) {
         let Some((_, answers)) = self.under_way.get_mut(&way) else { return };
         for (_, by, at, step, partition) in answers.extract_if(.., |one| one.0 <= received) {
             let now = (way.0, step);
-            let told = self.told.entry(process).or_insert_with(|| (now, BTreeMap::new()));
-            if told.0 < now {
-                *told = (now, BTreeMap::new());
+            let times = self.answer_times.entry(process).or_insert_with(|| (now, BTreeMap::new()));
+            if times.0 < now {
+                *times = (now, BTreeMap::new());
             }
-            if told.0 == now {
-                let last = told.1.entry((partition, by)).or_default();
+            if times.0 == now {
+                let last = times.1.entry((partition, by)).or_default();
                 *last = at.max(*last);
             }
         }
@@ -220,8 +220,8 @@ impl Stealing {
         let now = (scene.epoch, step);
         let Some((active, generation)) = self.steps.get(&now) else { return Ok(()) };
         let of = |block: &Block| is_streamed(block, now, partition, active, *generation, accepted);
-        let told = self.told.get(&scene.process).filter(|told| told.0 == now);
-        let told = |other: usize| told.and_then(|told| told.1.get(&(partition, other)));
+        let times = self.answer_times.get(&scene.process).filter(|times| times.0 == now);
+        let answer_time = |other: usize| times.and_then(|times| times.1.get(&(partition, other)));
         let rank = scene.rank;
         let mut found = BTreeSet::new();
         for (&other, view) in &self.views {
@@ -239,10 +239,10 @@ impl Stealing {
                 // It reads only what it has begun to hand out.
                 Some(_) if !accepted => false,
                 Some(&at) if is_own => at <= view.began,
-                Some(&at) => at <= view.began || told(other).is_none_or(|&told| told < at),
+                Some(&at) => at <= view.began || answer_time(other).is_none_or(|&time| time < at),
             };
             let has = view.blocks.values().any(|block| of(block) && is_left(&block.name));
-            if has && (accepted || is_own || told(other).is_some()) {
+            if has && (accepted || is_own || answer_time(other).is_some()) {
                 found.insert(other);
             }
         }

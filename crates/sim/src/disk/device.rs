@@ -84,9 +84,9 @@ pub(super) struct Load {
 /// Places, the bus and the order of requests.
 pub(super) struct Device {
     speed: Speed,
-    /// When each place is free.
+    /// Time at which each place is free.
     places: Vec<Time>,
-    /// When the bus is.
+    /// Time at which the bus is free.
     bus: Time,
     /// When the next request may begin.
     next: Time,

@@ -12,7 +12,7 @@
 /// An algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// Its name in the paper.
+    /// Name of the algorithm in the paper.
     pub name: &'static str,
     /// Whether edges have weights.
     pub weighted: bool,

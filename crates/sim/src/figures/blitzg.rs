@@ -4,7 +4,7 @@
 use super::algorithms::{Algorithm, PR, SSSP, WCC};
 use super::measured::Measured;
 use super::plot::{Claim, Figure, Series};
-use super::sending::{Costs, Machines, Passed, Roles, Traffic};
+use super::sending::{Costs, IterationFigures, Machines, Roles, Traffic};
 
 /// Makes a figure of measurements.
 pub type MadeOf = fn(&Measured) -> Figure;
@@ -42,18 +42,23 @@ const CD: Algorithm = Algorithm {
 };
 
 /// An iteration of `messages` messages.
-fn pass(messages: f64, count: u32, (roles, costs): (Roles, Costs), gigabits: f64) -> Passed {
+fn pass(
+    messages: f64,
+    count: u32,
+    (roles, costs): (Roles, Costs),
+    gigabits: f64,
+) -> IterationFigures {
     let known = [costs.generate, costs.send, costs.fold].iter().all(|cost| cost.is_finite());
     if !known {
         let unknown = f64::NAN;
-        return Passed { seconds: unknown, link: unknown, busy: [unknown; 3] };
+        return IterationFigures { seconds: unknown, link: unknown, busy: [unknown; 3] };
     }
     let traffic = Traffic { messages, message_bytes: MESSAGE_BYTES, most: 1.0 };
     Machines { count, roles, costs, gigabits }.pass(traffic)
 }
 
 /// An iteration of PageRank on Twitter's graph.
-fn twitter(threads: (Roles, Costs), gigabits: f64) -> Passed {
+fn twitter(threads: (Roles, Costs), gigabits: f64) -> IterationFigures {
     pass(TWITTER.edges, TWITTER.machines, threads, gigabits)
 }
 
@@ -63,7 +68,7 @@ fn links(measured: &Measured) -> Figure {
     let passed = |threads| RATES.map(|rate| twitter(threads, rate));
     let ours = passed((Roles::PAPER, measured.lanes("memif-1408")));
     let queues = passed((GPS, measured.queues()));
-    let used = |name: &str, passed: &[Passed; 4]| {
+    let used = |name: &str, passed: &[IterationFigures; 4]| {
         Series::new(name, passed.iter().map(|passed| 100.0 * passed.link).collect())
     };
     let about = |series: Series, claims: [f64; 3]| {
@@ -241,7 +246,7 @@ fn graphs(measured: &Measured) -> Figure {
     let as_it_is = (Roles { senders: 0, workers: 8, accumulators: 8 }, route(measured));
     let passed = |threads| GRAPHS.map(|graph| pass(graph.edges, graph.machines, threads, 40.0));
     let [ours, queues, as_it_is] = [ours, queues, as_it_is].map(passed);
-    let seconds = |algorithm: &Algorithm, passed: &[Passed; 3]| {
+    let seconds = |algorithm: &Algorithm, passed: &[IterationFigures; 3]| {
         passed.iter().map(|whole| run(algorithm, whole)).collect::<Vec<f64>>()
     };
     let mut series = Vec::new();
@@ -283,7 +288,7 @@ fn graphs(measured: &Measured) -> Figure {
 }
 
 /// Seconds of all iterations of an algorithm, by that of one with a message an edge.
-fn run(algorithm: &Algorithm, whole: &Passed) -> f64 {
+fn run(algorithm: &Algorithm, whole: &IterationFigures) -> f64 {
     let ways = if algorithm.both { 2.0 } else { 1.0 };
     let share = |&updates: &u32| whole.of_share(ways * f64::from(updates) / 1e6);
     algorithm.updates.iter().map(share).sum()

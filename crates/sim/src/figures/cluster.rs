@@ -101,7 +101,7 @@ pub struct Setting {
     pub edges: u64,
     /// Machines.
     pub machines: usize,
-    /// Their disks.
+    /// Disks of the machines.
     pub storage: Storage,
     /// Megabits a second of an interface.
     pub link: u64,
@@ -112,7 +112,7 @@ pub struct Setting {
     /// Whether ids take 8 bytes instead of 4: of graphs of more than 2^32 vertices. R-MAT 32 with
     /// weights is 768 GB in the paper, 12 bytes an edge.
     pub wide: bool,
-    /// How edges lie.
+    /// Distribution of the ends of edges over ids.
     pub spread: Spread,
     /// By how many powers of two the graph, and so the memory for vertex sets, is smaller than the
     /// one it stands for.

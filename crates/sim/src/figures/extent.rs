@@ -1,6 +1,6 @@
 //! Scales of graphs and numbers of machines that a figure is made for.
 
-/// How large runs are.
+/// Size of the runs of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Graphs have the paper's scale less this. Chunks stay as they are, so there are fewer.

@@ -113,7 +113,7 @@ pub struct Part {
     /// ends.
     pub by_end: [(Vec<u32>, Vec<u32>); 2],
     /// Vertices that are here, by their masters.
-    pub told: Vec<Vec<u32>>,
+    pub by_master: Vec<Vec<u32>>,
 }
 
 /// The part of the graph on one machine, of the edges that came from each.
@@ -130,9 +130,9 @@ pub fn build(grid: Grid, edges: &[&[[u32; 2]]]) -> Part {
         }));
     }
     part.by_end = [0, 1].map(|end| sorted(&pairs, end, part.vertices.len()));
-    part.told = vec![Vec::new(); grid.machines as usize];
+    part.by_master = vec![Vec::new(); grid.machines as usize];
     for &vertex in &part.vertices {
-        part.told[grid.master(vertex) as usize].push(vertex);
+        part.by_master[grid.master(vertex) as usize].push(vertex);
     }
     part
 }
@@ -190,7 +190,7 @@ mod tests {
                     let ends = others[first..last].iter();
                     all.extend(ends.map(|&end| [*vertex, part.vertices[end as usize]]));
                 }
-                let told: usize = part.told.iter().map(Vec::len).sum();
+                let told: usize = part.by_master.iter().map(Vec::len).sum();
                 assert_eq!(told, part.vertices.len(), "each master hears of its vertices");
                 let [sources, targets] = &part.by_end;
                 assert_eq!(sources.1.len(), targets.1.len());

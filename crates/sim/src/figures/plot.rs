@@ -44,9 +44,9 @@ const ALLOWED: f64 = 0.15;
 /// A line, or a row, of a figure.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
-    /// One number a tick.
+    /// Numbers of the series, one a tick.
     pub values: Vec<f64>,
     /// Number in the text of the paper; empty where it has none.
     pub paper: &'static str,
@@ -107,13 +107,13 @@ impl Series {
 /// A figure of the paper, made anew.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its number in the paper, or the section.
+    /// Number of the figure in the paper, or the section.
     pub number: &'static str,
     /// Title, with the unit of the numbers.
     pub title: &'static str,
     /// Name of the ticks.
     pub axis: &'static str,
-    /// One a column.
+    /// Names of the columns.
     pub ticks: Vec<String>,
     /// The numbers.
     pub series: Vec<Series>,
@@ -137,7 +137,7 @@ impl Figure {
     /// The series of this name.
     ///
     /// # Panics
-    /// When there is none.
+    /// Name that no series has.
     pub fn of(&self, name: &str) -> &Series {
         let found = self.series.iter().find(|series| series.name == name);
         found.unwrap_or_else(|| panic!("figure {} has no series {name}", self.number))

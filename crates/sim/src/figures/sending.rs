@@ -72,11 +72,11 @@ pub struct Costs {
 /// Machines and what is between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machines {
-    /// How many.
+    /// Number of machines.
     pub count: u32,
-    /// Threads of each.
+    /// Threads of a machine.
     pub roles: Roles,
-    /// Their costs.
+    /// Costs of a message to these threads, in nanoseconds.
     pub costs: Costs,
     /// Gigabits a second of a link, in each direction.
     pub gigabits: f64,
@@ -95,7 +95,7 @@ pub struct Traffic {
 
 /// Outcome of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Passed {
+pub struct IterationFigures {
     /// Seconds.
     pub seconds: f64,
     /// Share of it in which links sent, on average.
@@ -104,7 +104,7 @@ pub struct Passed {
     pub busy: [f64; 3],
 }
 
-impl Passed {
+impl IterationFigures {
     /// Seconds of an iteration that has this share of the messages: all but latency is in
     /// proportion to them.
     pub fn of_share(&self, share: f64) -> f64 {
@@ -165,7 +165,7 @@ impl Machines {
     ///
     /// # Panics
     /// When a bucket is lost on the way: the figures would be of another route.
-    pub fn pass(self, traffic: Traffic) -> Passed {
+    pub fn pass(self, traffic: Traffic) -> IterationFigures {
         let mut run = Run::new(self, traffic);
         for worker in 0..run.workers.len() as u32 {
             run.fill(worker / self.roles.workers, worker % self.roles.workers, 0);
@@ -300,13 +300,13 @@ impl Run {
         }
     }
 
-    fn ended(self) -> Passed {
+    fn ended(self) -> IterationFigures {
         let Machines { count, roles, .. } = self.machines;
         let buckets = count * roles.workers * count * roles.accumulators * BUCKETS;
         assert_eq!(self.folded, u64::from(buckets), "buckets of the scale model");
         let share = |busy: u64, of: u32| busy as f64 / (self.now as f64 * f64::from(of.max(1)));
         let [workers, senders, accumulators, links] = self.busy;
-        Passed {
+        IterationFigures {
             seconds: self.now as f64 / 1e9,
             link: share(links, count),
             busy: [
@@ -325,7 +325,7 @@ mod tests {
     const CHEAP: Costs = Costs { generate: 0.001, send: 0.001, fold: 0.001 };
     const TRAFFIC: Traffic = Traffic { messages: 1e9, message_bytes: 12.0, most: 1.0 };
 
-    fn pass(costs: Costs, gigabits: f64, count: u32) -> Passed {
+    fn pass(costs: Costs, gigabits: f64, count: u32) -> IterationFigures {
         Machines { count, roles: Roles::PAPER, costs, gigabits }.pass(TRAFFIC)
     }
 

@@ -63,7 +63,7 @@ pub(super) fn figures(extent: Extent) -> Vec<Figure> {
 
 type Runs = [(&'static Algorithm, Vec<(Setting, Run)>)];
 
-/// One machine.
+/// Table of the runs on one machine.
 fn table(extent: Extent, all: &Runs) -> Figure {
     let times = f64::from(1 << extent.shrink);
     let seconds = all.iter().map(|(_, runs)| times * runs[0].1.seconds).collect();

@@ -74,7 +74,7 @@ struct Sums {
 }
 
 impl Recorded {
-    /// This one.
+    /// A recorder of a job.
     pub fn new(inner: Arc<dyn Job>) -> Self {
         Self { inner, sums: Arc::default() }
     }

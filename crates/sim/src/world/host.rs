@@ -51,7 +51,7 @@ impl World<'_> {
             exited: None,
             stuck: None,
             step: None,
-            heard: vec![0; self.current.len()],
+            sender_incarnations: vec![0; self.current.len()],
         });
         self.current[rank] = Some(at);
         self.of_rank[rank].push(at);

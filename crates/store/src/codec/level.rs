@@ -1,6 +1,6 @@
 //! The widest vectors that this processor decodes with.
 
-/// Which decoder runs.
+/// Instruction set of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimdLevel {
     /// Portable.

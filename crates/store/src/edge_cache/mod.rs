@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use self::selection::{FileNumber, Selection};
-use self::slots::{BLOCK_BYTES, Found, LABEL_BYTES, Label, SLOT_BYTES, Slots};
+use self::slots::{BLOCK_BYTES, LABEL_BYTES, Label, SLOT_BYTES, SlotState, Slots};
 use crate::StoreError;
 use crate::io::{Remote, RemoteVersion, RemoteWriter};
 
@@ -160,9 +160,9 @@ impl EdgeCache {
     fn hit(&self, file: FileNumber, block: u64, buffer: &mut [u8]) -> bool {
         let Some((slot, label)) = self.slot(file, block) else { return false };
         match self.slots.read(slot, &label, buffer) {
-            Found::Whole => true,
-            Found::Nothing => false,
-            Found::Damaged => {
+            SlotState::Whole => true,
+            SlotState::Nothing => false,
+            SlotState::Damaged => {
                 self.damaged.fetch_add(1, Ordering::Relaxed);
                 false
             }

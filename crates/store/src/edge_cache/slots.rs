@@ -94,7 +94,7 @@ impl Label {
 }
 
 /// How a slot was found.
-pub(super) enum Found {
+pub(super) enum SlotState {
     Whole,
     Nothing,
     Damaged,
@@ -107,7 +107,7 @@ pub(super) struct Slots {
     path: PathBuf,
     graph: (u64, u32),
     known: Vec<AtomicU8>,
-    /// Whether a write failed.
+    /// Whether a write to the file failed.
     is_full: AtomicBool,
     trouble: Mutex<Option<String>>,
 }
@@ -175,32 +175,32 @@ impl Slots {
         Label { magic: SLOT_MAGIC, graph, block, generation, file, bytes, ..zeroed }
     }
 
-    /// Whether blocks are put into it still.
+    /// Whether blocks are still put into the file.
     pub(super) fn takes(&self) -> bool {
         !self.is_full.load(Ordering::Relaxed)
     }
 
-    /// Why not, if not.
+    /// Failure after which no blocks are put into the file, if there was one.
     pub(super) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads a slot that should have this label, which is put before its block.
-    pub(super) fn read(&self, slot: u64, label: &Label, buffer: &mut [u8]) -> Found {
+    pub(super) fn read(&self, slot: u64, label: &Label, buffer: &mut [u8]) -> SlotState {
         let known = &self.known[slot as usize];
         if known.load(Ordering::Relaxed) == EMPTY {
-            return Found::Nothing;
+            return SlotState::Nothing;
         }
         let bytes = LABEL_BYTES as usize + label.bytes as usize;
         let read = filled(&self.file, &mut buffer[..bytes], offset(slot));
-        let (said, block) = buffer[..bytes].split_at(LABEL_BYTES as usize);
-        let said: Label = pod_read_unaligned(said);
-        if read.is_ok() && said == label.sealed(block) {
-            return Found::Whole;
+        let (stored, block) = buffer[..bytes].split_at(LABEL_BYTES as usize);
+        let stored: Label = pod_read_unaligned(stored);
+        if read.is_ok() && stored == label.sealed(block) {
+            return SlotState::Whole;
         }
         known.store(EMPTY, Ordering::Relaxed);
         // A hole in the file, and what lies behind its end, is nothing.
-        if said == Label::zeroed() { Found::Nothing } else { Found::Damaged }
+        if stored == Label::zeroed() { SlotState::Nothing } else { SlotState::Damaged }
     }
 
     /// Writes the block that lies behind the room for its label in a buffer. Whether it was done.

@@ -18,7 +18,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// All of them.
+    /// List of all compressions.
     pub const ALL: [Self; 5] = [Self::None, Self::Zstd, Self::Lz4, Self::Snappy, Self::Zlib];
 
     /// The compression that is written as this number.

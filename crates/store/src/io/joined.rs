@@ -198,7 +198,7 @@ impl<M> Drop for Joined<M> {
         self.given_up.store(true, Ordering::Relaxed);
         self.runs = None;
         for thread in self.workers.drain(..) {
-            // It catches panics itself.
+            // The thread catches panics itself.
             let _ = thread.join();
         }
     }

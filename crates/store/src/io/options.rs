@@ -8,7 +8,7 @@ use super::remote::Remote;
 use super::requests::Requests;
 use super::stats::IoTotals;
 
-/// How requests are done.
+/// Mode in which requests are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoMode {
     /// `io_uring` for [reads](super::Queue::reading), where the system allows it, and else threads,
@@ -26,7 +26,7 @@ pub enum IoMode {
 /// How files are opened and requests are done.
 #[derive(Clone, Debug)]
 pub struct IoOptions {
-    /// How requests are done.
+    /// Mode in which requests are done.
     pub mode: IoMode,
     /// Past the page cache, where the file system can and the requests do not say otherwise.
     pub direct: bool,

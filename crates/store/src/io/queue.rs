@@ -285,15 +285,15 @@ fn whole<M>(done: Done<RequestBuffer<M>>) -> Result<Done<M>, StoreError> {
 
 /// Places of a request at most, for a caller that has up to `depth` of them in flight.
 fn joined_most(options: &IoOptions, depth: usize) -> usize {
-    let requests = options.requests.in_flight.map_or(JOINED_IN_FLIGHT, |said| said as usize);
+    let requests = options.requests.in_flight.map_or(JOINED_IN_FLIGHT, |stated| stated as usize);
     (depth / requests.max(1)).clamp(1, JOINED_MOST)
 }
 
 /// Requests at the device at a time, and threads that do them where it is done by threads.
 fn depths(options: &IoOptions, depth: usize) -> (usize, usize) {
     match options.requests.in_flight {
-        Some(said) => {
-            (said.clamp(1, IN_FLIGHT_MOST) as usize, said.clamp(1, IN_FLIGHT_MOST) as usize)
+        Some(stated) => {
+            (stated.clamp(1, IN_FLIGHT_MOST) as usize, stated.clamp(1, IN_FLIGHT_MOST) as usize)
         }
         None => (depth.clamp(1, 1024), depth.clamp(1, THREADS_MAX)),
     }

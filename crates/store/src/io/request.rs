@@ -23,7 +23,7 @@ pub struct Done<M> {
     pub memory: M,
     /// Place that was read or written.
     pub place: Place,
-    /// Whether it was written.
+    /// Whether the place was written.
     pub wrote: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Neighbour<M> {
     tag: u64,
 }
 
-/// How a request ended.
+/// Outcome of a request.
 #[derive(Debug)]
 pub(super) struct Outcome<M> {
     pub(super) volume: Arc<Volume>,

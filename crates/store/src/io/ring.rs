@@ -185,8 +185,8 @@ impl<M: Memory> Ring<M> {
 }
 
 /// Whether the kernel may have answered, or did not in time.
-fn entered(said: io::Result<usize>) -> Result<bool, StoreError> {
-    match said {
+fn entered(entered_with: io::Result<usize>) -> Result<bool, StoreError> {
+    match entered_with {
         Ok(_) => Ok(true),
         Err(error) if Errno::from_io_error(&error) == Some(Errno::TIME) => Ok(false),
         Err(error) if transient(&error) => {

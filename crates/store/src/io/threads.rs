@@ -126,7 +126,7 @@ impl<M> Drop for Threads<M> {
         self.given_up.store(true, Ordering::Relaxed);
         self.requests = None;
         for thread in self.workers.drain(..) {
-            // It catches panics itself.
+            // The thread catches panics itself.
             let _ = thread.join();
         }
     }

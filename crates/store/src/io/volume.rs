@@ -68,15 +68,15 @@ impl Source {
     }
 }
 
-/// One of the files.
+/// File of a volume.
 #[derive(Debug)]
 struct Stripe {
     file: Source,
-    /// Its name, or for a scratch file that of its directory.
+    /// Name of the file, or for a scratch file that of its directory.
     path: PathBuf,
     named: bool,
     direct: bool,
-    /// Where the next bytes go.
+    /// Offset at which the next bytes are written.
     end: AtomicU64,
 }
 

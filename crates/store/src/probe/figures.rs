@@ -74,7 +74,7 @@ pub struct ProbeOptions {
     pub bytes: Option<u64>,
     /// The time that all of it takes, about.
     pub time: Duration,
-    /// How requests are done.
+    /// Options of the requests.
     pub io: IoOptions,
 }
 

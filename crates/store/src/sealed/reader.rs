@@ -16,11 +16,11 @@ use crate::io::{Call, Faults, IoOptions, Remote, check, read_exact};
 /// Bytes of a file elsewhere that are asked for at once.
 const AHEAD_BYTES: u64 = 8 * (BLOCK_BYTES + CHECKSUM_BYTES) as u64;
 
-/// Where the bytes are.
+/// Location of the bytes of the file.
 #[derive(Debug)]
 enum Source {
     Here(File),
-    /// In memory, all of it.
+    /// The whole file, in memory.
     Held(Vec<u8>),
     Elsewhere(Ahead),
 }

@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::durable::Draft;
 use crate::io::{Faults, Remote, RemoteWriter};
 
-/// Where the bytes go.
+/// Destination of the bytes of the file.
 enum Target {
     Here(Draft),
     Elsewhere(PathBuf, Box<dyn RemoteWriter>),

@@ -20,7 +20,7 @@ pub(crate) struct Known {
     pub(crate) asked: Mutex<Vec<(PathBuf, Range<u64>)>>,
     /// How often a length was asked for.
     pub(crate) lengths: AtomicU64,
-    /// Whether every reading fails.
+    /// Whether each read fails.
     pub(crate) is_broken: bool,
     /// Readings that are waited for, before the first of them ends.
     pub(crate) gate: usize,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::message::{Answer, Request, decoded};
-use super::{Begun, State};
+use super::{OpenUpload, State};
 
 /// Text between the parts of an answer to a batch.
 const BOUNDARY: &str = "next";
@@ -15,7 +15,7 @@ impl State {
         self.versions += 1;
         let id = format!("upload-{}", self.versions);
         let (path, attributes) = (request.path.clone(), request.attributes());
-        self.uploads.insert(id.clone(), Begun { path, attributes, parts: BTreeMap::new() });
+        self.uploads.insert(id.clone(), OpenUpload { path, attributes, parts: BTreeMap::new() });
         Answer::text(format!(
             "<InitiateMultipartUploadResult><UploadId>{id}</UploadId>\
              </InitiateMultipartUploadResult>"

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use welter_engine::kept::{self, KeepOptions, KeptGraph};
 use welter_engine::plan::{InputScanCost, Layout, Plan, ProgramKind, Route, Settings, Shape};
 use welter_engine::{
-    Checkpoints, EngineError, Mode, Outcome, Passed, Storage, Workers, count, extend,
+    Checkpoints, EngineError, Mode, Outcome, Storage, StreamOutcome, Workers, count, extend,
     extend_resumable, intersect, pass, pass_over, pass_resumable, peel, run_resumable,
 };
 use welter_model::checkpointable::Checkpointable;
@@ -121,7 +121,7 @@ impl Memory {
     /// Runs a stream program on a graph.
     ///
     /// # Panics
-    /// When the engine fails.
+    /// Failure of the engine.
     pub fn pass<S: Stream>(&self, graph: &Graph, reading: Reading, program: &S) -> Vec<S::Value> {
         self.pass_as(graph, None, reading, program).0
     }
@@ -130,7 +130,7 @@ impl Memory {
     /// how many passes it took.
     ///
     /// # Panics
-    /// When the engine fails.
+    /// Failure of the engine.
     pub fn pass_as<S: Stream>(
         &self,
         graph: &Graph,
@@ -160,7 +160,7 @@ impl Memory {
         self.hold((graph, None), reading, Layout::of_stream::<S>(), |held, workers| {
             let progress = Progress::new();
             let done = pass_resumable(held, program, workers, &progress, checkpoints);
-            Ok(done.and_then(|Passed { values, passes, .. }| {
+            Ok(done.and_then(|StreamOutcome { values, passes, .. }| {
                 Ok((values.whole()?.into_owned(), passes))
             }))
         })
@@ -186,7 +186,7 @@ impl Memory {
     /// Walks over a graph's triangles.
     ///
     /// # Panics
-    /// When the engine fails.
+    /// Failure of the engine.
     pub fn intersect<I: Intersect>(
         &self,
         graph: &Graph,
@@ -201,7 +201,7 @@ impl Memory {
     /// Peels a graph that was planned for a program; none where there are no rows.
     ///
     /// # Panics
-    /// When the engine fails.
+    /// Failure of the engine.
     pub fn peel<V: Value>(
         &self,
         graph: &Graph,
@@ -218,7 +218,7 @@ impl Memory {
     /// Runs an extended program on a graph.
     ///
     /// # Panics
-    /// When the engine fails.
+    /// Failure of the engine.
     pub fn extend<E: Extended>(
         &self,
         graph: &Graph,
@@ -234,7 +234,7 @@ impl Memory {
     /// writes more.
     ///
     /// # Errors
-    /// When the run fails.
+    /// Failure of the run.
     ///
     /// # Panics
     /// When the graph cannot be made.
@@ -470,7 +470,7 @@ fn passed<S: Stream>(
     program: &S,
     workers: &Workers,
 ) -> Result<(Vec<S::Value>, u64), EngineError> {
-    let Passed { values, passes, .. } = pass(held, program, workers, &Progress::new())?;
+    let StreamOutcome { values, passes, .. } = pass(held, program, workers, &Progress::new())?;
     Ok((values.whole()?.into_owned(), passes))
 }
 
@@ -489,7 +489,7 @@ pub fn workers(threads: usize) -> &'static Workers {
 /// The ids of a vertex column of integers.
 ///
 /// # Panics
-/// When it holds names.
+/// Column that holds names.
 pub fn integers(column: &VertexColumn) -> Vec<u64> {
     column.integers(0..column.len()).expect("ids are integers").into_owned()
 }

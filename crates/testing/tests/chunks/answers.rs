@@ -16,7 +16,7 @@ use welter_testing::interpreter::{Answer, interpret, interpret_extended};
 use welter_testing::reading::read_as;
 use welter_testing::strategies::dense_graphs;
 
-use crate::cluster::{Way, extend, run, ways};
+use crate::cluster::{GraphCut, extend, run, ways};
 
 /// The columns of values, one after the other.
 fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
@@ -24,7 +24,7 @@ fn numbers<V: Value>(values: Vec<V>) -> Vec<f64> {
 }
 
 /// Bit by bit, or of floats nearly.
-fn agrees<P>(graph: &Graph, program: P, way: Way, floats: bool)
+fn agrees<P>(graph: &Graph, program: P, way: GraphCut, floats: bool)
 where
     P: Program<Value: Debug> + Send + 'static,
 {

@@ -23,7 +23,7 @@ pub(crate) const WRITTEN: &str = "what was written";
 
 /// How a graph is cut, and what becomes of updates.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct GraphCut {
     pub(crate) form: Form,
     /// Partitions of the sources, and stripes.
     pub(crate) parts: [u64; 2],
@@ -33,14 +33,15 @@ pub(crate) struct Way {
     pub(crate) spills: bool,
 }
 
-pub(crate) fn ways() -> impl Strategy<Value = Way> {
+pub(crate) fn ways() -> impl Strategy<Value = GraphCut> {
     let encoding = select(Encoding::ALL.to_vec());
     let form =
         (encoding, 0_u32..8, 0_usize..9).prop_map(|(encoding, block_bits, tile_edges_least)| {
             Form { encoding, block_bits, tile_edges_least }
         });
-    (form, [1_u64..5, 1_u64..5], 1_usize..400, any::<bool>())
-        .prop_map(|(form, parts, chunk_edges, spills)| Way { form, parts, chunk_edges, spills })
+    (form, [1_u64..5, 1_u64..5], 1_usize..400, any::<bool>()).prop_map(
+        |(form, parts, chunk_edges, spills)| GraphCut { form, parts, chunk_edges, spills },
+    )
 }
 
 /// The ranges that vertices are cut into.
@@ -65,7 +66,7 @@ pub(crate) fn aligned(bytes: &[u8]) -> Bytes {
 }
 
 /// The chunks of all cells, by stripes.
-pub(crate) fn chunks(graph: &Graph, way: Way, weighted: bool) -> Vec<(Cell, Vec<Bytes>)> {
+pub(crate) fn chunks(graph: &Graph, way: GraphCut, weighted: bool) -> Vec<(Cell, Vec<Bytes>)> {
     let mut writer = EdgeWriter::new(way.form, weighted);
     let mut cells = Vec::new();
     let vertices = graph.slots() as u64;
@@ -107,7 +108,7 @@ pub(crate) fn part<'a>(column: &'a [u8], width: usize, vertices: &Range<u64>) ->
 }
 
 /// Runs a program by its chunks.
-pub(crate) fn run<P>(graph: &Graph, program: Arc<P>, way: Way) -> Vec<P::Value>
+pub(crate) fn run<P>(graph: &Graph, program: Arc<P>, way: GraphCut) -> Vec<P::Value>
 where
     P: Program + Send + 'static,
 {
@@ -186,7 +187,7 @@ fn hand_over(
 }
 
 /// Runs an extended program by its chunks, and what lies behind them.
-pub(crate) fn extend<E>(graph: &Graph, program: Arc<E>, way: Way) -> Vec<E::Value>
+pub(crate) fn extend<E>(graph: &Graph, program: Arc<E>, way: GraphCut) -> Vec<E::Value>
 where
     E: Extended + Send + 'static,
 {

@@ -19,7 +19,7 @@ use welter_store::weights::WeightKind;
 use welter_testing::graph::Graph;
 use welter_testing::strategies::dense_graphs;
 
-use crate::cluster::{Way, aligned, chunks, ways};
+use crate::cluster::{GraphCut, aligned, chunks, ways};
 
 proptest! {
     #[test]
@@ -146,7 +146,7 @@ fn columns_that_are_too_short_are_errors() {
     let graph = Graph::new(40, (0..40).map(|vertex| [vertex, 39 - vertex]).collect());
     for encoding in Encoding::ALL {
         let form = Form { encoding, block_bits: 3, tile_edges_least: 4 };
-        let way = Way { form, parts: [1, 1], chunk_edges: 100, spills: false };
+        let way = GraphCut { form, parts: [1, 1], chunk_edges: 100, spills: false };
         let (cell, chunks) = &chunks(&graph, way, false)[0];
         let pulled = cell.open(cast_slice(&chunks[0])).unwrap();
         let search = FoldKernel::of(Arc::new(Bfs::new(vec![0])));

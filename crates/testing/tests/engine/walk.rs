@@ -36,14 +36,14 @@ fn sums(graph: &Graph) -> Vec<f64> {
 }
 
 /// Where a walk jumps to, continues from sinks, and begins; each sums to 1.
-struct Ways {
+struct Vectors {
     jumps: Vec<f64>,
     exits: Option<Vec<f64>>,
     starts: Vec<f64>,
 }
 
 /// The formula, one edge after the other. Sinks are lost where they go nowhere.
-fn plain(graph: &Graph, ways: &Ways, iterations: u64) -> Vec<f64> {
+fn plain(graph: &Graph, ways: &Vectors, iterations: u64) -> Vec<f64> {
     let (numbers, sums) = (graph.numbers(), sums(graph));
     let mut ranks = ways.starts.clone();
     for _ in 0..iterations {
@@ -90,7 +90,7 @@ proptest! {
         let vertices = graph.vertices();
         let mut program = Walk::new(vertices as u64, 0.85, iterations, 0.0);
         let even = vec![1.0 / vertices as f64; vertices];
-        let mut ways = Ways { jumps: even.clone(), exits: None, starts: even };
+        let mut ways = Vectors { jumps: even.clone(), exits: None, starts: even };
         if let Some((jumps, shares)) = shares(&tables[0], vertices) {
             program = program.jumping(jumps).unwrap();
             ways.jumps = shares;

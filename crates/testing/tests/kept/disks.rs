@@ -29,7 +29,7 @@ impl Disks {
         self.0.iter().map(|folder| folder.graph().parent().unwrap().to_owned()).collect()
     }
 
-    /// All files on them.
+    /// Files on the disks.
     fn files(&self) -> Vec<PathBuf> {
         let list = |folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         self.paths().into_iter().flat_map(list).collect()

@@ -233,7 +233,7 @@ fn components_are_halved_by_every_pass() {
     };
     let graph = halving(1 << 10);
     assert_eq!(by_passes(&graph, Cost::Minimum).1, 10);
-    // All hook at once.
+    // Components with edges of equal weights hook in one pass.
     let alike = Graph { weights: None, ..graph };
     assert_eq!(by_passes(&alike, Cost::Minimum).1, 1);
     // News spreads through all of a component, and so does its name: of a path that is halved as

@@ -4,7 +4,7 @@ use welter_engine::EngineError;
 use welter_engine::plan::{OutOfCore, Plan, Route, StorageMode};
 use welter_model::edges::EdgeStream;
 
-use crate::{IoMode, IoOptions, TASKS, Task, Way, edges, folder, is_empty, modes};
+use crate::{IoMode, IoOptions, Setup, TASKS, Task, edges, folder, is_empty, modes};
 
 const EDGES: u32 = 2_000_000;
 const SLOTS: u32 = 150_000;
@@ -23,13 +23,13 @@ fn chunk_bytes(plan: &Plan) -> u64 {
 #[test]
 fn every_task_gives_the_same_bits_as_in_memory() {
     for task in TASKS {
-        let expected = Way::memory().run(task, input(task)).unwrap();
+        let expected = Setup::memory().run(task, input(task)).unwrap();
         for threads in [1, 3] {
             let directory = folder();
-            let none = Way { threads, ..Way::stored(0, &directory) };
+            let none = Setup { threads, ..Setup::stored(0, &directory) };
             let half = chunk_bytes(&none.plan(task, &*input(task)).unwrap()) / 2;
             let storage = StorageMode::Always { cache_bytes: half, values: false };
-            let half = Way { threads, storage, ..Way::stored(0, &directory) };
+            let half = Setup { threads, storage, ..Setup::stored(0, &directory) };
             let mut ways = vec![none.clone().by_ranges(), half.clone().by_ranges()];
             // Other programs add floats in another order there.
             if matches!(task, Task::Rewritten | Task::Corners) {
@@ -53,11 +53,11 @@ fn many_windows_give_the_same_bits() {
     let mut many = 0;
     for task in [Task::Ranks32, Task::Search, Task::Rewritten] {
         let input = || Box::new(edges(800_000, SLOTS, false));
-        let expected = Way::memory().run(task, input()).unwrap();
+        let expected = Setup::memory().run(task, input()).unwrap();
         for (threads, stripe_bits) in [(1, 13), (2, 15), (2, 17)] {
             let directory = folder();
-            let way = Way { threads, stripe_bits, ..Way::stored(0, &directory).by_ranges() };
-            let with = |bytes| Way { memory_bytes: Some(bytes), ..way.clone() };
+            let way = Setup { threads, stripe_bits, ..Setup::stored(0, &directory).by_ranges() };
+            let with = |bytes| Setup { memory_bytes: Some(bytes), ..way.clone() };
             let Err(EngineError::Budget { need, .. }) = with(1).plan(task, &*input()) else {
                 panic!("a byte is enough")
             };
@@ -76,14 +76,14 @@ fn every_way_of_doing_requests_gives_the_same_bits() {
     let folders = [folder(), folder()];
     let all = folders.each_ref().map(|folder| folder.path().to_owned());
     for task in [Task::Ranks32, Task::Paths] {
-        let expected = Way::memory().run(task, input(task)).unwrap();
+        let expected = Setup::memory().run(task, input(task)).unwrap();
         for (number, mode) in modes().into_iter().enumerate() {
             for direct in [true, false] {
                 // One and two directories in turn.
                 let directories = all[(number + usize::from(direct)) % 2..].to_vec();
                 let io = IoOptions { mode, direct, ..IoOptions::default() };
                 let cache = if mode == IoMode::Auto { 3 << 20 } else { 0 };
-                let way = Way { io, directories, ..Way::stored(cache, &folders[0]) };
+                let way = Setup { io, directories, ..Setup::stored(cache, &folders[0]) };
                 let way = if direct { way } else { way.by_ranges() };
                 let found = way.run(task, input(task)).unwrap();
                 assert!(found == expected, "other bits of {task:?} by {way:?}");
@@ -99,11 +99,11 @@ fn budgets_that_force_edges_to_storage_change_no_bit() {
     let directory = folder();
     for task in [Task::Ranks32, Task::Components] {
         let input = || Box::new(edges(MANY, SLOTS, false));
-        let in_memory = Way { stripe_bits: 12, ..Way::memory() };
+        let in_memory = Setup { stripe_bits: 12, ..Setup::memory() };
         let expected = in_memory.run(task, input()).unwrap();
         let directories = vec![directory.path().to_owned()];
-        let stored = Way { storage: StorageMode::Auto, directories, ..in_memory };
-        let with = |bytes| Way { memory_bytes: Some(bytes), ..stored.clone() };
+        let stored = Setup { storage: StorageMode::Auto, directories, ..in_memory };
+        let with = |bytes| Setup { memory_bytes: Some(bytes), ..stored.clone() };
         let plan = |bytes| with(bytes).plan(task, &*input());
         let least = least_budget(&plan);
         let mut stored = 0;
@@ -124,12 +124,12 @@ fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
     let directories = vec![directory.path().to_owned()];
     for task in [Task::Ranks64, Task::Paths] {
         let input = || Box::new(edges(1_000_000, VERTICES, task == Task::Paths));
-        let in_memory = Way { stripe_bits: 15, ..Way::memory() };
+        let in_memory = Setup { stripe_bits: 15, ..Setup::memory() };
         let expected = in_memory.run(task, input()).unwrap();
         let directories = directories.clone();
-        let stored = Way { storage: StorageMode::Auto, directories, ..in_memory };
+        let stored = Setup { storage: StorageMode::Auto, directories, ..in_memory };
         let least = |route| {
-            let with = |bytes| Way { memory_bytes: Some(bytes), route, ..stored.clone() };
+            let with = |bytes| Setup { memory_bytes: Some(bytes), route, ..stored.clone() };
             least_budget(&|bytes| with(bytes).plan(task, &*input()))
         };
         // Route `spill`, which the plan may take, adds floats in another order.
@@ -137,7 +137,7 @@ fn a_state_whose_signals_do_not_fit_is_cut_into_ranges() {
         let (least, before) = (least(route), least(Some(Route::Fold)));
         assert!(least < before * 3 / 4, "{least} bytes suffice, {before} did before");
         for budget in [least, least.midpoint(before)] {
-            let way = Way { memory_bytes: Some(budget), route, ..stored.clone() };
+            let way = Setup { memory_bytes: Some(budget), route, ..stored.clone() };
             let plan = way.plan(task, &*input()).unwrap();
             assert!(plan.out_of_core().is_some(), "{plan}");
             let found = way.run(task, input()).unwrap();

@@ -11,7 +11,7 @@ use welter_progress::{FailureKind, Progress};
 use welter_store::header::Encoding;
 use welter_store::io::{Fault, Faults};
 
-use crate::{Task, Watched, Way, edges, folder_in_memory, is_empty, modes};
+use crate::{Setup, Task, Watched, edges, folder_in_memory, is_empty, modes};
 
 const EDGES: u32 = 1_000_000;
 const SLOTS: u32 = 100_000;
@@ -32,10 +32,10 @@ fn in_the_survey_and_in_the_partition() {
     for (number, mode) in modes().into_iter().enumerate() {
         for at in (number..batches).step_by(batches / 7) {
             let (directory, faults, progress) = (folder_in_memory(), counting(), Progress::new());
-            let way = Way::stored(0, &directory).with_faults(&faults);
+            let way = Setup::stored(0, &directory).with_faults(&faults);
             let io = welter_store::io::IoOptions { mode, ..way.io.clone() };
             // Nothing is measured, which would be calls too.
-            let way = Way { io, encoding: Some(Encoding::Compressed), ..way };
+            let way = Setup { io, encoding: Some(Encoding::Compressed), ..way };
             let handle = progress.clone();
             let input = Watched::new(list.clone(), at, move || handle.cancel());
             let came = way.ingest(Task::Ranks32, Box::new(input), &progress);
@@ -55,7 +55,7 @@ fn in_the_sort() {
     let mut ended = 0;
     for share in [0, 1, 2, 5, 8] {
         let (directory, progress) = (folder_in_memory(), Progress::new());
-        let way = Way::stored(0, &directory);
+        let way = Setup::stored(0, &directory);
         let came = std::thread::scope(|scope| {
             let run = scope.spawn(|| way.ingest(Task::Ranks32, Box::new(list.clone()), &progress));
             while !run.is_finished() {
@@ -144,8 +144,8 @@ impl Program for Interrupted {
 fn in_an_iteration() {
     for (number, mode) in modes().into_iter().enumerate() {
         let (directory, faults) = (folder_in_memory(), counting());
-        let way = Way::stored(0, &directory).with_faults(&faults);
-        let way = Way { io: welter_store::io::IoOptions { mode, ..way.io.clone() }, ..way };
+        let way = Setup::stored(0, &directory).with_faults(&faults);
+        let way = Setup { io: welter_store::io::IoOptions { mode, ..way.io.clone() }, ..way };
         let input = Box::new(edges(EDGES, SLOTS, false));
         let (graph, workers) = way.ingest(Task::Ranks32, input, &Progress::new()).unwrap();
         let ranks = || PageRank::<f32>::new(graph.vertices(), 0.85, 5, 0.0, Dangling::Spread);

@@ -8,8 +8,8 @@ use welter_model::edges::EdgeList;
 use welter_progress::FailureKind;
 use welter_store::io::{Call, Fault, Faults};
 
-use crate::left::{Found, run_on};
-use crate::{Task, Way, folder, folder_in_memory, is_empty};
+use crate::left::{RunOutcome, run_on};
+use crate::{Setup, Task, folder, folder_in_memory, is_empty};
 
 /// Edges, and slots.
 type Size = (u32, u32);
@@ -92,10 +92,10 @@ fn of_parallel_edges_the_best_one_is_left() {
     for by_bits in [false, true] {
         let edges = edges(LARGE, by_bits);
         let counts = passes(&edges, LARGE);
-        let expected = Way::memory().run(Task::Forest, Box::new(list(&edges, LARGE))).unwrap();
+        let expected = Setup::memory().run(Task::Forest, Box::new(list(&edges, LARGE))).unwrap();
         for (threads, stripe_bits) in [(1, 12), (2, 14), (3, 18)] {
-            let way = Way { threads, stripe_bits, ..Way::stored(0, &directory) };
-            let kept = Way { keeps_edges: true, ..way.clone() };
+            let way = Setup { threads, stripe_bits, ..Setup::stored(0, &directory) };
+            let kept = Setup { keeps_edges: true, ..way.clone() };
             let all = run_on(&kept, Task::Forest, list(&edges, LARGE)).unwrap();
             let found = run_on(&way, Task::Forest, list(&edges, LARGE)).unwrap();
             assert!(found.answer == all.answer && found.answer == expected, "{way:?}");
@@ -120,11 +120,11 @@ fn of_parallel_edges_the_best_one_is_left() {
 
 /// With so little memory beside what the plan needs that links have no place in it; and what comes
 /// of that.
-fn tight(edges: &[Weighed], size: Size, way: &Way) -> (Way, Found) {
+fn tight(edges: &[Weighed], size: Size, way: &Setup) -> (Setup, RunOutcome) {
     let plan = way.plan(Task::Forest, &list(edges, size)).unwrap();
     let with = |spare: u64| {
         let memory_bytes = Some(plan.memory.peak() + (spare << 19));
-        let way = Way { memory_bytes, ..way.clone() };
+        let way = Setup { memory_bytes, ..way.clone() };
         let found = run_on(&way, Task::Forest, list(edges, size)).unwrap();
         let contracts = found.left.iter().any(|left| left.parallel.is_some());
         (contracts && found.written > 0).then_some((way, found))
@@ -136,7 +136,7 @@ fn tight(edges: &[Weighed], size: Size, way: &Way) -> (Way, Found) {
 fn what_does_not_fit_in_memory_is_written() {
     let directory = folder();
     let edges = edges(LARGE, false);
-    let way = Way { threads: 2, ..Way::stored(0, &directory) };
+    let way = Setup { threads: 2, ..Setup::stored(0, &directory) };
     let fits = run_on(&way, Task::Forest, list(&edges, LARGE)).unwrap();
     let (_, found) = tight(&edges, LARGE, &way);
     assert!(found.answer == fits.answer);
@@ -147,7 +147,7 @@ fn what_does_not_fit_in_memory_is_written() {
 fn calls_that_fail_are_errors_of_the_device_and_leave_nothing() {
     let directory = folder_in_memory();
     let edges = edges(SMALL, true);
-    let (way, expected) = tight(&edges, SMALL, &Way::stored(0, &directory));
+    let (way, expected) = tight(&edges, SMALL, &Setup::stored(0, &directory));
     let faults = [
         (Call::Write, Fault::Errno(5), Some(FailureKind::Storage)),
         (Call::Write, Fault::Errno(28), Some(FailureKind::Storage)),

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use welter_engine::EngineError;
 use welter_model::edges::EdgeStream;
 
-use crate::{Task, Watched, Way, edges, folder, is_empty, skipped};
+use crate::{Setup, Task, Watched, edges, folder, is_empty, skipped};
 use welter_progress::FailureKind;
 
 const EDGES: u32 = 1_500_000;
@@ -21,18 +21,18 @@ fn a_directory_that_is_not_there_is_named() {
     let there = folder();
     let missing = there.path().join("missing");
     for directories in [vec![missing.clone()], vec![there.path().to_owned(), missing.clone()]] {
-        let way = Way { directories, ..Way::stored(0, &there) };
+        let way = Setup { directories, ..Setup::stored(0, &there) };
         let error = nothing_is_read(&way);
         assert_eq!(error.kind(), FailureKind::Output, "{error}");
         assert!(error.to_string().starts_with(&missing.display().to_string()), "{error}");
         assert!(is_empty(there.path()));
     }
-    let none = Way { directories: Vec::new(), ..Way::stored(0, &there) };
+    let none = Setup { directories: Vec::new(), ..Setup::stored(0, &there) };
     nothing_is_read(&none);
 }
 
 /// The error of a run that must end before it reads its input.
-fn nothing_is_read(way: &Way) -> EngineError {
+fn nothing_is_read(way: &Setup) -> EngineError {
     let list = edges(EDGES, SLOTS, false);
     let input = Watched::new(list, 0, || panic!("the input was read"));
     way.run(Task::Ranks32, Box::new(input)).map(drop).unwrap_err()
@@ -103,7 +103,7 @@ fn too_little_room_is_known_before_anything_is_read() {
         let plenty = folder();
         let (small, large) = (disk.path().to_owned(), plenty.path().to_owned());
         for directories in [vec![small.clone()], vec![large, small]] {
-            let way = Way { directories: directories.clone(), ..Way::stored(0, &plenty) };
+            let way = Setup { directories: directories.clone(), ..Setup::stored(0, &plenty) };
             let error = nothing_is_read(&way);
             assert_eq!(error.kind(), FailureKind::Storage, "{error}");
             let EngineError::Disk { need, free, directories: named } = error else {
@@ -137,7 +137,7 @@ fn a_disk_that_others_fill_meanwhile_is_named() {
             // The first batch of the second pass: bins are about to be written.
             let list = edges(EDGES, SLOTS, false);
             let input = Watched::new(list.clone(), list.parts(), fill);
-            let way = Way::stored(0, &disk.folder);
+            let way = Setup::stored(0, &disk.folder);
             let came = way.run(Task::Ranks32, Box::new(input)).map(|_| (room, disk.kind));
             let error = came.unwrap_err();
             assert_eq!(error.kind(), FailureKind::Storage, "{error}");

@@ -9,7 +9,7 @@ use super::*;
 const OFF: f64 = 1.5;
 
 /// Bytes of an iteration: those of `iterations` beyond those of fewer.
-fn moved(way: &Way, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
+fn moved(way: &Setup, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
     let mut all = Vec::new();
     let mut expected = Traffic::default();
     for count in iterations {
@@ -28,23 +28,23 @@ fn moved(way: &Way, iterations: [u64; 2]) -> (Traffic, VolumeStats) {
 #[test]
 fn an_iteration_moves_what_was_expected() {
     let directory = folder();
-    let way = Way { stripe_bits: 14, ..Way::stored(0, &directory) };
+    let way = Setup { stripe_bits: 14, ..Setup::stored(0, &directory) };
     let resident = StorageMode::Always { cache_bytes: 0, values: false };
     let half = StorageMode::Always { cache_bytes: 4 << 20, values: true };
     let packed = Some(Encoding::Packed);
     let plain = Some(Route::Spill { combined: false, fused: false });
     let fused = Some(Route::Spill { combined: true, fused: true });
     for (name, way) in [
-        ("edges", Way { storage: resident, ..way.clone() }),
+        ("edges", Setup { storage: resident, ..way.clone() }),
         ("edges and values", way.clone()),
-        ("packed", Way { encoding: packed, ..way.clone() }),
-        ("some of the edges", Way { storage: half, encoding: packed, ..way.clone() }),
+        ("packed", Setup { encoding: packed, ..way.clone() }),
+        ("some of the edges", Setup { storage: half, encoding: packed, ..way.clone() }),
         ("ranges", way.clone().by_ranges()),
-        ("spill", Way { route: fused, ..way.clone() }),
-        ("spill as it was", Way { route: plain, ..way }),
+        ("spill", Setup { route: fused, ..way.clone() }),
+        ("spill as it was", Setup { route: plain, ..way }),
     ] {
         let encoding = way.encoding.or(Some(Encoding::Compressed));
-        let (expected, moved) = moved(&Way { encoding, ..way }, [2, 4]);
+        let (expected, moved) = moved(&Setup { encoding, ..way }, [2, 4]);
         let each = [moved.bytes_read / 2, moved.bytes_written / 2];
         for (expected, moved) in [expected.read, expected.written].into_iter().zip(each) {
             let off = expected as f64 / moved.max(1) as f64;

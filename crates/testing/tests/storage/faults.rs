@@ -6,7 +6,7 @@ use welter_engine::EngineError;
 use welter_store::frame::Compression;
 use welter_store::io::{Call, Fault, Faults};
 
-use crate::{IoOptions, Task, Way, edges, folder_in_memory, is_empty, modes};
+use crate::{IoOptions, Setup, Task, edges, folder_in_memory, is_empty, modes};
 use welter_progress::FailureKind;
 
 const EDGES: u32 = 250_000;
@@ -26,7 +26,7 @@ fn for_each_call(
     let few = if task == Task::Corners { 8 } else { 1 };
     let input = || Box::new(edges(EDGES / few, SLOTS / few, task == Task::Paths));
     let directory = folder_in_memory();
-    let expected = Way::memory().run(task, input()).unwrap();
+    let expected = Setup::memory().run(task, input()).unwrap();
     let modes = modes();
     let mut over = vec![false; modes.len()];
     let numbers = (1..40).chain((40..).step_by(5));
@@ -38,7 +38,7 @@ fn for_each_call(
             return;
         }
         let faults = faults(nth);
-        let way = Way::stored(0, &directory);
+        let way = Setup::stored(0, &directory);
         let way = match run / modes.len() / 2 % 3 {
             // The requests of the others are as everywhere.
             _ if task == Task::Corners => way.by_spill(),
@@ -57,7 +57,7 @@ fn for_each_call(
             Compression::Snappy,
         ];
         let compression = codecs[nth as usize % codecs.len()].into();
-        let way = Way { io, compression, ..way };
+        let way = Setup { io, compression, ..way };
         let came = way.with_faults(&faults).run(task, input());
         assert!(is_empty(directory.path()));
         if let Ok(found) = &came {
@@ -160,7 +160,7 @@ fn every_call_failing_from_the_first_on_is_one_error() {
                 faults: Some(Faults::from(call, 1, EIO)),
                 ..IoOptions::default()
             };
-            let way = Way { io, ..Way::stored(0, &directory) };
+            let way = Setup { io, ..Setup::stored(0, &directory) };
             let input = Box::new(edges(EDGES, SLOTS, false));
             let error = way.run(Task::Ranks32, input).map(drop).unwrap_err();
             let expected =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use welter_store::io::{Call, Fault, Faults};
 use welter_testing::patterns::Pattern;
 
-use crate::{Task, Way, folder_in_memory, is_empty};
+use crate::{Setup, Task, folder_in_memory, is_empty};
 use welter_progress::FailureKind;
 
 const EDGES: u32 = 600_000;
@@ -17,9 +17,9 @@ fn bins_that_are_read_in_pieces_give_the_same_bits() {
     for pattern in [Pattern::Dense(64), Pattern::Dense(3000), Pattern::StarIn, Pattern::StarOut] {
         for (task, threads) in [(Task::Ranks32, 1), (Task::Paths, 2), (Task::Search, 3)] {
             let input = || Box::new(pattern.edges(EDGES, SLOTS, task == Task::Paths));
-            let expected = Way::memory().run(task, input()).unwrap();
+            let expected = Setup::memory().run(task, input()).unwrap();
             let directory = folder_in_memory();
-            let way = Way { threads, ..Way::stored(0, &directory) };
+            let way = Setup { threads, ..Setup::stored(0, &directory) };
             let found = way.run(task, input()).unwrap();
             assert!(found == expected, "other bits of {task:?}, {pattern:?}, {threads} threads");
             assert!(is_empty(directory.path()));
@@ -32,10 +32,10 @@ fn a_bit_of_them_that_is_another_one_is_found() {
     let input = || Box::new(Pattern::Dense(64).edges(EDGES, SLOTS, false));
     let directory = folder_in_memory();
     let way = |faults: &Arc<Faults>| {
-        let way = Way { threads: 1, ..Way::stored(0, &directory) };
+        let way = Setup { threads: 1, ..Setup::stored(0, &directory) };
         way.with_faults(faults).run(Task::Ranks32, input())
     };
-    let expected = Way::memory().run(Task::Ranks32, input()).unwrap();
+    let expected = Setup::memory().run(Task::Ranks32, input()).unwrap();
     let (mut binned, mut failed) = (0, 0);
     // The reads of ingest; most are of what was left apart.
     for nth in (1..150).step_by(4) {

@@ -1,13 +1,13 @@
 //! Edges of stream programs that are left are written anew, and what that saves.
 
 use welter_algorithms::{Mcst, Scc};
-use welter_engine::{EngineError, Generation, Passed, pass};
+use welter_engine::{EngineError, Generation, StreamOutcome, pass};
 use welter_model::edges::EdgeList;
 use welter_model::program::Value;
 use welter_progress::FailureKind;
 use welter_store::io::{Call, Fault, Faults};
 
-use crate::{Progress, Task, Way, edges, folder, folder_in_memory, is_empty};
+use crate::{Progress, Setup, Task, edges, folder, folder_in_memory, is_empty};
 
 const EDGES: u32 = 600_000;
 const SLOTS: u32 = 400_000;
@@ -27,21 +27,21 @@ fn input(task: Task) -> EdgeList {
 
 /// Result of a run: answer, edges of each generation, and bytes that were read and written when the
 /// graph was there.
-pub(crate) struct Found {
+pub(crate) struct RunOutcome {
     pub(crate) answer: Vec<u8>,
     pub(crate) left: Vec<Generation>,
     pub(crate) read: u64,
     pub(crate) written: u64,
 }
 
-fn run(way: &Way, task: Task) -> Result<Found, EngineError> {
+fn run(way: &Setup, task: Task) -> Result<RunOutcome, EngineError> {
     run_on(way, task, input(task))
 }
 
 /// Runs on another input.
-pub(crate) fn run_on(way: &Way, task: Task, input: EdgeList) -> Result<Found, EngineError> {
+pub(crate) fn run_on(way: &Setup, task: Task, input: EdgeList) -> Result<RunOutcome, EngineError> {
     fn told<V: Value + bytemuck::Pod>(
-        passed: Passed<V>,
+        passed: StreamOutcome<V>,
     ) -> Result<(Vec<u8>, Vec<Generation>), EngineError> {
         Ok((bytemuck::cast_slice(&passed.values.whole()?).to_vec(), passed.left))
     }
@@ -56,7 +56,7 @@ pub(crate) fn run_on(way: &Way, task: Task, input: EdgeList) -> Result<Found, En
     let after = tally.stats();
     let read = after.bytes_read - before.bytes_read;
     let written = after.bytes_written - before.bytes_written;
-    Ok(Found { answer, left, read, written })
+    Ok(RunOutcome { answer, left, read, written })
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn what_is_left_is_written_and_less_is_read() {
     for task in [Task::Strong, Task::Forest] {
         let directory = folder();
         for (threads, stripe_bits) in [(1, 12), (2, 14), (3, 18)] {
-            let way = Way { threads, stripe_bits, ..Way::stored(0, &directory) };
-            let expected = Way::memory();
+            let way = Setup { threads, stripe_bits, ..Setup::stored(0, &directory) };
+            let expected = Setup::memory();
             let expected = expected.run(task, Box::new(input(task)));
-            let all = run(&Way { keeps_edges: true, ..way.clone() }, task).unwrap();
+            let all = run(&Setup { keeps_edges: true, ..way.clone() }, task).unwrap();
             let found = run(&way, task).unwrap();
             assert!(found.answer == all.answer && found.answer == expected.unwrap(), "{way:?}");
             assert_eq!((all.left.len(), all.written), (0, 0), "{task:?}");
@@ -89,13 +89,13 @@ fn what_is_left_is_written_and_less_is_read() {
 #[test]
 fn what_does_not_fit_in_memory_is_written() {
     let directory = folder();
-    let way = Way { threads: 2, ..Way::stored(0, &directory) };
+    let way = Setup { threads: 2, ..Setup::stored(0, &directory) };
     let fits = run(&way, Task::Forest).unwrap();
     let plan = way.plan(Task::Forest, &input(Task::Forest)).unwrap();
     let mut written = 0;
     for spare in [0_u64, 2, 4, 8, 9, 10] {
         let memory_bytes = Some(plan.memory.peak() + (spare << 20));
-        let found = run(&Way { memory_bytes, ..way.clone() }, Task::Forest).unwrap();
+        let found = run(&Setup { memory_bytes, ..way.clone() }, Task::Forest).unwrap();
         assert!(found.answer == fits.answer, "{spare} MiB");
         written = written.max(found.written);
     }
@@ -106,11 +106,11 @@ fn what_does_not_fit_in_memory_is_written() {
 #[test]
 fn writes_that_fail_are_errors_of_the_device_and_leave_nothing() {
     let directory = folder_in_memory();
-    let way = Way { threads: 2, ..Way::stored(0, &directory) };
+    let way = Setup { threads: 2, ..Setup::stored(0, &directory) };
     let plan = way.plan(Task::Forest, &input(Task::Forest)).unwrap();
     let with = |spare: u64| {
         let memory_bytes = Some(plan.memory.peak() + (spare << 20));
-        let way = Way { memory_bytes, ..way.clone() };
+        let way = Setup { memory_bytes, ..way.clone() };
         let found = run(&way, Task::Forest).unwrap();
         (found.written > 0).then_some((way, found))
     };

@@ -93,9 +93,9 @@ const TASKS: [Task; 9] = [
     Task::Corners,
 ];
 
-/// How it is computed.
+/// Settings of a computation.
 #[derive(Clone, Debug)]
-struct Way {
+struct Setup {
     threads: usize,
     storage: StorageMode,
     route: Option<Route>,
@@ -114,7 +114,7 @@ struct Way {
     applies: bool,
 }
 
-impl Way {
+impl Setup {
     /// In memory, by two threads.
     fn memory() -> Self {
         Self {

@@ -6,7 +6,7 @@ use welter_engine::plan::Route;
 use welter_progress::{FailureKind, Progress};
 use welter_store::io::{IN_FLIGHT_MOST, Requests};
 
-use crate::{IoOptions, TASKS, Task, Way, edges, folder, is_empty};
+use crate::{IoOptions, Setup, TASKS, Task, edges, folder, is_empty};
 
 const EDGES: u32 = 300_000;
 const SLOTS: u32 = 60_000;
@@ -50,9 +50,10 @@ proptest! {
             }
             _ => Some(Route::Ranges),
         };
-        let usual = Way { threads, route: route.filter(|_| streams), ..Way::stored(0, &directory) };
+        let route = route.filter(|_| streams);
+        let usual = Setup { threads, route, ..Setup::stored(0, &directory) };
         let expected = usual.run(task, input()).unwrap();
-        let found = Way { requests, ..usual }.run(task, input()).unwrap();
+        let found = Setup { requests, ..usual }.run(task, input()).unwrap();
         prop_assert!(found == expected, "other bits of {task:?} with {requests:?}");
         prop_assert!(is_empty(directory.path()));
     }
@@ -63,7 +64,7 @@ fn smaller_requests_are_more_of_them() {
     let moved = |read_bytes| {
         let directory = folder();
         let requests = Requests { read_bytes, ..Requests::default() };
-        let way = Way { requests, ..Way::stored(0, &directory) };
+        let way = Setup { requests, ..Setup::stored(0, &directory) };
         let input = Box::new(edges(EDGES, SLOTS, false));
         let progress = Progress::new();
         let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
@@ -84,7 +85,7 @@ fn larger_requests_are_fewer_of_them() {
     let moved = |bytes, threads| {
         let directory = folder();
         let requests = Requests { read_bytes: bytes, write_bytes: bytes, ..Requests::default() };
-        let way = Way { threads, requests, ..Way::stored(0, &directory) };
+        let way = Setup { threads, requests, ..Setup::stored(0, &directory) };
         let input = Box::new(edges(8 * EDGES, SLOTS, false));
         let progress = Progress::new();
         let (graph, workers) = way.ingest(Task::Ranks32, input, &progress).unwrap();
@@ -113,7 +114,7 @@ fn what_no_device_is_asked_for_is_refused() {
         Requests { in_flight: Some(0), ..none },
         Requests { in_flight: Some(IN_FLIGHT_MOST + 1), ..none },
     ] {
-        let way = Way { requests, ..Way::stored(0, &directory) };
+        let way = Setup { requests, ..Setup::stored(0, &directory) };
         let error = way.plan(Task::Search, &edges(100, 100, false)).unwrap_err();
         assert!(matches!(error, EngineError::Setting { .. }), "{error}");
         assert_eq!(error.kind(), FailureKind::Usage);
@@ -125,8 +126,8 @@ fn what_no_device_is_asked_for_is_refused() {
 fn a_storage_of_another_plan_is_refused() {
     let directory = folder();
     let requests = Requests { in_flight: Some(40), ..Requests::default() };
-    let way = Way::stored(0, &directory);
-    let way = Way { io: IoOptions { requests, ..way.io.clone() }, applies: false, ..way };
+    let way = Setup::stored(0, &directory);
+    let way = Setup { io: IoOptions { requests, ..way.io.clone() }, applies: false, ..way };
     let input = Box::new(edges(EDGES, SLOTS, false));
     let error = way.ingest(Task::Search, input, &Progress::new()).err().unwrap();
     assert_eq!(error.kind(), FailureKind::Internal, "{error}");

@@ -37,7 +37,7 @@ fn maps() -> [IdMap; 4] {
 
 /// Runs a program, gives up the graph, and hands on what is left.
 fn table<P: Program>(
-    way: &Way,
+    way: &Setup,
     ids: &IdMap,
     program: &P,
 ) -> Result<Table<welter_engine::Values<P::Value>>, EngineError> {
@@ -93,10 +93,10 @@ fn bytes(
 fn same_files<P: Program>(program: &P) {
     let directory = folder();
     for ids in maps() {
-        let resident = table(&Way::memory(), &ids, program).unwrap();
+        let resident = table(&Setup::memory(), &ids, program).unwrap();
         let plain = plain::<P>(&resident);
         for threads in [1, 3] {
-            let way = Way { threads, stripe_bits: 13, ..Way::stored(0, &directory) };
+            let way = Setup { threads, stripe_bits: 13, ..Setup::stored(0, &directory) };
             let stored = table(&way, &ids, program).unwrap();
             assert!(format!("{:?}", stored.columns).contains("storage"));
             for format in FORMATS {
@@ -136,7 +136,7 @@ fn what_cannot_be_read_or_is_damaged_is_no_file() {
     let program = PageRank::<f32>::new(u64::from(SLOTS), 0.85, 2, 0.0, Dangling::Spread);
     let stored = |faults: &Arc<Faults>| {
         let io = IoOptions { mode: IoMode::Blocking, ..IoOptions::default() };
-        let way = Way { threads: 1, io, ..Way::stored(0, &scratch) }.with_faults(faults);
+        let way = Setup { threads: 1, io, ..Setup::stored(0, &scratch) }.with_faults(faults);
         table(&way, &IdMap::Same, &program).unwrap()
     };
     let write = |table: &Table<_>, name: &str| {

@@ -4,13 +4,13 @@ use welter_engine::EngineError;
 use welter_engine::plan::{Route, StorageMode};
 use welter_store::header::Encoding;
 
-use crate::{Progress, Task, Way, edges, folder, is_empty};
+use crate::{Progress, Setup, Task, edges, folder, is_empty};
 
 #[test]
 fn states_move_once_there_and_once_back() {
     const EDGES: u32 = 600_000;
     let directory = folder();
-    let way = Way::stored(0, &directory);
+    let way = Setup::stored(0, &directory);
     let input = || Box::new(edges(EDGES, 100_000, false));
     let progress = Progress::new();
     let (graph, workers) = way.ingest(Task::Rewritten, input(), &progress).unwrap();
@@ -36,7 +36,7 @@ fn signals_move_once_to_each_stripe() {
     for (combined, fused) in [(true, true), (true, false), (false, true)] {
         let route = Some(Route::Spill { combined, fused });
         let encoding = Some(Encoding::Compressed);
-        let way = Way { route, encoding, ..Way::stored(0, &directory) };
+        let way = Setup { route, encoding, ..Setup::stored(0, &directory) };
         let input = Box::new(edges(EDGES, 100_000, false));
         let progress = Progress::new();
         let (graph, workers) = way.ingest(Task::Rewritten, input, &progress).unwrap();
@@ -65,9 +65,9 @@ fn a_budget_between_none_and_all_of_the_states_changes_no_bit() {
     const EDGES: u32 = 5_000_000;
     let directory = folder();
     let input = || Box::new(edges(EDGES, 100_000, false));
-    let expected = Way::memory().run(Task::Rewritten, input()).unwrap();
-    let auto = Way { storage: StorageMode::Auto, ..Way::stored(0, &directory) };
-    let with = |bytes| Way { memory_bytes: Some(bytes), ..auto.clone() };
+    let expected = Setup::memory().run(Task::Rewritten, input()).unwrap();
+    let auto = Setup { storage: StorageMode::Auto, ..Setup::stored(0, &directory) };
+    let with = |bytes| Setup { memory_bytes: Some(bytes), ..auto.clone() };
     let Err(EngineError::Budget { need, .. }) = with(1).plan(Task::Rewritten, &*input()) else {
         panic!("a byte is enough")
     };

@@ -153,9 +153,9 @@ fn states_of_edges_take_what_their_plan_says() {
     ] {
         let none = folder();
         let input = || Box::new(edges(5_000_000, 100_000, false));
-        let mut way = Way { threads, route, ..Way::stored(0, &none) };
+        let mut way = Setup { threads, route, ..Setup::stored(0, &none) };
         if some {
-            way = Way { storage: StorageMode::Auto, memory_bytes: Some(1), ..way };
+            way = Setup { storage: StorageMode::Auto, memory_bytes: Some(1), ..way };
             let refused = way.plan(Task::Rewritten, &*input());
             let Err(EngineError::Budget { need, .. }) = refused else { panic!("a byte is enough") };
             way.memory_bytes = Some(need + (1 << 20));
@@ -165,7 +165,7 @@ fn states_of_edges_take_what_their_plan_says() {
         assert_eq!((stored.room.edges > 0, stored.edge_states_bytes > 0), (true, some), "{plan}");
         judge(&plan, &format!("states by {way:?}"), |_, directory| {
             let directories = vec![directory.to_owned()];
-            Way { directories, ..way.clone() }.run(Task::Rewritten, input())
+            Setup { directories, ..way.clone() }.run(Task::Rewritten, input())
         });
     }
 }
@@ -186,7 +186,7 @@ fn ingest_takes_what_its_plan_says() {
                     Some(_) => StorageMode::Auto,
                     None => StorageMode::Always { cache_bytes: 0, values: true },
                 };
-                Way { threads, storage, route, memory_bytes, ..Way::stored(0, &none) }
+                Setup { threads, storage, route, memory_bytes, ..Setup::stored(0, &none) }
             };
             let bins = |plan: &Plan| plan.storage().unwrap().room.bins;
             let all = |plan: &Plan| {
@@ -203,7 +203,7 @@ fn ingest_takes_what_its_plan_says() {
             let plan = way.plan(task, &*input()).unwrap();
             assert_eq!(bins(&plan) > all(&plan), !some_stay, "{} {way:?}", bins(&plan));
             judge(&plan, &format!("{task:?} by {way:?}"), |_, directory| {
-                Way { directories: vec![directory.to_owned()], ..way.clone() }.run(task, input())
+                Setup { directories: vec![directory.to_owned()], ..way.clone() }.run(task, input())
             });
         }
     }
@@ -214,13 +214,13 @@ fn rows_that_travel_take_what_their_plan_says() {
     for (threads, combined, count) in [(1, true, 200_000), (3, false, 200_000), (2, true, 40_000)] {
         let none = folder();
         let route = Some(Route::Spill { combined, fused: true });
-        let way = Way { threads, route, ..Way::stored(0, &none) };
+        let way = Setup { threads, route, ..Setup::stored(0, &none) };
         let input = || Box::new(edges(count, 60_000, false));
         let plan = way.plan(Task::Corners, &*input()).unwrap();
         assert!(plan.storage().unwrap().room.updates > 8 * u64::from(count), "{plan}");
         judge(&plan, &format!("triangles by {way:?}"), |_, directory| {
             let directories = vec![directory.to_owned()];
-            Way { directories, ..way.clone() }.run(Task::Corners, input())
+            Setup { directories, ..way.clone() }.run(Task::Corners, input())
         });
     }
 }

@@ -19,7 +19,7 @@ fn list(pairs: Vec<[u32; 2]>, slots: u32) -> Box<dyn EdgeStream> {
 }
 
 /// Values of a search from vertex 0, and what it moved.
-struct Found {
+struct RunOutcome {
     values: Vec<u8>,
     levels: Vec<IterationStats>,
     /// Bytes and requests to and from storage for values.
@@ -29,7 +29,7 @@ struct Found {
     chunk_bytes: u64,
 }
 
-fn searched<P: Program>(way: &Way, program: &P, input: Box<dyn EdgeStream>) -> Found {
+fn searched<P: Program>(way: &Setup, program: &P, input: Box<dyn EdgeStream>) -> RunOutcome {
     let progress = Progress::new();
     let (graph, workers) = way.ingest_for(Layout::of::<P>(), input, &progress).unwrap();
     let read = || graph.storage_stats().map_or(0, |stats| stats.bytes_read);
@@ -38,7 +38,7 @@ fn searched<P: Program>(way: &Way, program: &P, input: Box<dyn EdgeStream>) -> F
     let moved = outcome.values.storage_stats();
     let values = bytemuck::cast_slice(&outcome.values.whole().unwrap()).to_vec();
     let chunk_bytes = graph.chunk_bytes();
-    Found { values, levels: outcome.levels, moved, read: read() - before, chunk_bytes }
+    RunOutcome { values, levels: outcome.levels, moved, read: read() - before, chunk_bytes }
 }
 
 /// Each stripe leads to the next, so every iteration reaches one of them.
@@ -48,8 +48,8 @@ fn values_that_no_update_reaches_are_not_read() {
     pairs.extend((1..WIDTH * (STRIPES - 1)).map(|vertex| [vertex, vertex + WIDTH]));
     let input = || list(pairs.clone(), WIDTH * STRIPES);
     let directory = folder();
-    let narrow = |way| Way { stripe_bits: 12, block_bits: Some(8), frontier: Dense, ..way };
-    let (memory, way) = (narrow(Way::memory()), narrow(Way::stored(0, &directory)));
+    let narrow = |way| Setup { stripe_bits: 12, block_bits: Some(8), frontier: Dense, ..way };
+    let (memory, way) = (narrow(Setup::memory()), narrow(Setup::stored(0, &directory)));
     let search = Bfs::new(vec![0]);
     let (expected, found) = (searched(&memory, &search, input()), searched(&way, &search, input()));
     assert!(found.values == expected.values && expected.moved.is_none());
@@ -84,16 +84,16 @@ fn on_a_grid<P: Program>(program: &P, values: bool, levels_least: usize) {
     const SIDE: u32 = 300;
     let directory = folder();
     let input = || grid(SIDE, P::WEIGHTED);
-    let narrow = |way, frontier| Way { stripe_bits: 12, frontier, ..way };
-    let expected = searched(&narrow(Way::memory(), Auto), program, input());
+    let narrow = |way, frontier| Setup { stripe_bits: 12, frontier, ..way };
+    let expected = searched(&narrow(Setup::memory(), Auto), program, input());
     let cache_bytes = expected.chunk_bytes / 4;
     for threads in [1, 3] {
         for frontier in [Auto, Local] {
             let storage = StorageMode::Always { cache_bytes, values };
-            let way = Way { threads, storage, ..Way::stored(0, &directory) };
+            let way = Setup { threads, storage, ..Setup::stored(0, &directory) };
             let found = searched(&narrow(way, frontier), program, input());
             assert!(found.values == expected.values, "other values with {frontier:?}");
-            let Found { read, chunk_bytes, levels, .. } = found;
+            let RunOutcome { read, chunk_bytes, levels, .. } = found;
             let name = format!("{threads} threads, {frontier:?}");
             let most = if frontier == Local { 8 } else { 16 };
             assert!(read > 0 && read <= most * chunk_bytes, "{name}: {read} of {chunk_bytes}");
@@ -101,7 +101,7 @@ fn on_a_grid<P: Program>(program: &P, values: bool, levels_least: usize) {
         }
     }
     let storage = StorageMode::Always { cache_bytes, values };
-    let way = Way { storage, ..Way::stored(0, &directory) };
+    let way = Setup { storage, ..Setup::stored(0, &directory) };
     let found = searched(&narrow(way, Dense), program, input());
     assert!(found.values == expected.values && found.levels.len() >= levels_least);
     assert!(found.read > 20 * found.chunk_bytes, "{} of {}", found.read, found.chunk_bytes);
@@ -127,7 +127,7 @@ fn paths_and_labels_of_a_grid_read_it_a_few_times() {
 fn a_graph_of_few_levels_is_read_level_by_level() {
     let directory = folder();
     let input = || Box::new(edges(400_000, 4_000, false));
-    let way = |frontier| Way { frontier, ..Way::stored(0, &directory) };
+    let way = |frontier| Setup { frontier, ..Setup::stored(0, &directory) };
     let search = Bfs::new(vec![1]);
     let found = [Auto, Dense, Local].map(|frontier| searched(&way(frontier), &search, input()));
     let [auto, dense, local] = found;
@@ -141,7 +141,7 @@ fn a_graph_of_few_levels_is_read_level_by_level() {
 fn a_search_that_changes_over_near_its_end_reads_little_more() {
     let directory = folder();
     let input = || Box::new(edges(400_000, 50_000, false));
-    let way = |frontier| Way { frontier, ..Way::stored(0, &directory) };
+    let way = |frontier| Setup { frontier, ..Setup::stored(0, &directory) };
     let search = Bfs::new(vec![1]);
     let [auto, dense] = [Auto, Dense].map(|frontier| searched(&way(frontier), &search, input()));
     assert!(auto.values == dense.values);

@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::keys::{ColumnLengths, Reach};
 use crate::kernels::records::Records;
-use crate::kernels::seam::{EndpointColumns, Said, TileFold};
+use crate::kernels::seam::{EndpointColumns, SourceSignals, TileFold};
 use crate::kernels::sink::{Room, Sink};
 
 /// A chunk of a cell, whole, whose keys may still be anything.
@@ -177,21 +177,21 @@ impl<'b> Pulled<'_, 'b> {
         self.tiles(lengths[0], |tile, place| {
             let columns = ColumnLengths::new([lengths[0] - place, lengths[1]]);
             let base = [tile.source, self.cell.targets.start].map(|first| first as usize);
-            let said = Said::Sources(&sources[place * shape.signal..]);
-            let ends = EndpointColumns { base, said, targets };
+            let source_signals = SourceSignals::Sources(&sources[place * shape.signal..]);
+            let ends = EndpointColumns { base, source_signals, targets };
             let mut records = Records::new(shape.update, tile.edges, 0);
             coding.keys(tile, 0..tile.edges, scratch, |keys, weights| {
                 let own = keys.len() * shape.state;
                 let (states, left) = std::mem::take(&mut rest).split_at_mut(own);
                 rest = left;
                 let keys = columns.hold(keys, coding.target_bits);
-                let told = kernel.0.scatter_edges(
+                let emitted = kernel.0.scatter_edges(
                     (keys, weights),
                     ends,
                     states,
                     records.room(keys.keys().len()),
                 );
-                records.keep(told);
+                records.keep(emitted);
             });
             let (targets, updates) = records.part(0, records.len());
             put(targets, updates);

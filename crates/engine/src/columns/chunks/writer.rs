@@ -82,7 +82,7 @@ impl EdgeWriter {
         let wide = |range: &Range<u64>| bits(range) >= KEY_BITS;
         if wide(&cell.sources) || wide(&cell.targets) {
             let what = format!("a cell from {:?} to {:?} is too wide", cell.sources, cell.targets);
-            return Err(EngineError::Internal(what));
+            return Err(EngineError::internal(what));
         }
         let label = Label {
             graph: cell.graph,
@@ -144,7 +144,7 @@ impl<R: Record> Cutter<R> {
                 });
             let Some((source, target)) = source.zip(target) else {
                 let what = format!("an edge from place {} to {}", edge.source, edge.target);
-                return Err(EngineError::Internal(format!("{what} is not in its cell")));
+                return Err(EngineError::internal(format!("{what} is not in its cell")));
             };
             records.push(R::new(source << target_bits | target, edge.weight));
         }

@@ -7,20 +7,20 @@ use crate::kernels::bits::BitsPart;
 use crate::kernels::kernel::BUFFER;
 use crate::kernels::pairs::{PairRun, filter_pairs};
 use crate::kernels::seam::elements_mut;
-use crate::kernels::stream::{InputKernel, Shown};
+use crate::kernels::stream::{InputKernel, ShownCounts};
 use crate::kernels::vertices::Vertices;
 use crate::machine::dispatch::dispatched;
 
 impl<S: OverInput> Streaming<'_, S> {
     #[inline(always)]
-    fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
+    fn show_pairs(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> ShownCounts {
         let (program, step, view) = (self.program, self.own_step(), self.view());
         let weights = run.weights.filter(|_| S::WEIGHTED);
         let is_candidate = |source: &S::VertexState, target: &S::VertexState| {
             program.is_candidate(step, source, target)
         };
         let found = filter_pairs(view.states, (run.bits, true), run.pairs, found, is_candidate);
-        let mut shown = Shown { candidates: found.len() as u64, changes: 0 };
+        let mut shown = ShownCounts { candidates: found.len() as u64, changes: 0 };
         for &place in found {
             let [source, target] = run.pairs[place as usize];
             let weight = weights.map_or(1.0, |weights| weights[place as usize]);
@@ -51,7 +51,7 @@ impl<S: OverInput> InputKernel for Streaming<'_, S> {
         bits.ask(&self.states[first..], |state| program.bits(step, state))
     }
 
-    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> Shown {
+    fn show_run(&self, run: PairRun<'_>, found: &mut [u32; BUFFER]) -> ShownCounts {
         dispatched(
             #[inline(always)]
             || self.show_pairs(run, found),

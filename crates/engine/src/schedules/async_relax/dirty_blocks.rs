@@ -13,7 +13,7 @@ pub(super) struct DirtyBlocks<'g> {
     /// By block of sources: the wave in which one of them changed last.
     changed: Vec<u64>,
     /// By stripe: up to and with which wave it has received all changes.
-    heard: Vec<u64>,
+    relaxed: Vec<u64>,
     /// By stripe: whether some of its own vertices have not been sent to it.
     waiting: Vec<bool>,
 }
@@ -31,7 +31,7 @@ impl<'g> DirtyBlocks<'g> {
             graph,
             wave: 2,
             changed: blocks.collect(),
-            heard: vec![0; graph.stripes.len()],
+            relaxed: vec![0; graph.stripes.len()],
             waiting: graph.stripes.iter().map(waiting).collect(),
         }
     }
@@ -44,7 +44,7 @@ impl<'g> DirtyBlocks<'g> {
         let own = &self.graph.stripes[stripe].vertices;
         let before = sources.start..sources.end.min(own.start);
         let after = sources.start.max(own.end)..sources.end;
-        let heard = self.heard[stripe];
+        let relaxed = self.relaxed[stripe];
         [before, after]
             .into_iter()
             .filter(|sources| !sources.is_empty())
@@ -52,7 +52,7 @@ impl<'g> DirtyBlocks<'g> {
             .flat_map(move |blocks| {
                 (blocks.start as usize).min(count)..count.min(blocks.end as usize)
             })
-            .filter(move |&block| self.changed[block] > heard)
+            .filter(move |&block| self.changed[block] > relaxed)
     }
 
     /// Whether any vertices outside a stripe, of these, may have changed since it received them.
@@ -89,7 +89,7 @@ impl<'g> DirtyBlocks<'g> {
     /// A stripe has been visited. `changed`, which is cleared: of which blocks, from that of its
     /// first vertex on, a vertex changed; `waiting`: whether some have not been sent to itself.
     pub(super) fn note_changes(&mut self, stripe: usize, changed: &mut [bool], waiting: bool) {
-        self.heard[stripe] = self.wave - 1;
+        self.relaxed[stripe] = self.wave - 1;
         self.waiting[stripe] = waiting;
         let first = self.graph.stripes[stripe].vertices.start >> self.graph.layout.block_bits;
         for (changed, now) in self.changed[first as usize..].iter_mut().zip(changed) {

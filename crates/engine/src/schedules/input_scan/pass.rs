@@ -25,9 +25,9 @@ use crate::machine::dispatch::dispatched;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
 use crate::schedules::context::Context;
-use crate::schedules::pass::Passed;
+use crate::schedules::pass::StreamOutcome;
 use crate::schedules::steps::{
-    CELLS, Ended, Passes, REST_BYTES, Showing, add_up, init, make_steps,
+    CELLS, Passes, REST_BYTES, Showing, StepsOutcome, add_up, init, make_steps,
 };
 
 /// One in `FEW` parts has the few edges that are shown first.
@@ -46,10 +46,10 @@ pub fn pass_over<S: OverInput>(
     program: &S,
     workers: &Workers,
     progress: &Progress,
-) -> Result<Option<Passed<S::Value>>, EngineError> {
+) -> Result<Option<StreamOutcome<S::Value>>, EngineError> {
     let kernel = Box::new(Streaming::new(program, graph.slots() as usize)?);
     let ended = run((graph, workers, progress), kernel, program.begins())?;
-    ended.map(Passed::of).transpose()
+    ended.map(StreamOutcome::of).transpose()
 }
 
 /// Runs a kernel. `begins`: the slots whose edges alone can be candidates in the first pass, where
@@ -58,7 +58,7 @@ fn run(
     (graph, workers, progress): (&Graph, &Workers, &Progress),
     kernel: Box<dyn InputKernel + '_>,
     begins: Option<&[u64]>,
-) -> Result<Option<Ended>, EngineError> {
+) -> Result<Option<StepsOutcome>, EngineError> {
     let Some(input) = &graph.input else {
         let what = "passes over the input want a graph that stays there";
         return Err(EngineError::internal(what));
@@ -133,7 +133,7 @@ impl<'a> InputRun<'a> {
     }
 
     /// Makes all steps, unless the program gives up.
-    fn finish(mut self) -> Result<Option<Ended>, EngineError> {
+    fn finish(mut self) -> Result<Option<StepsOutcome>, EngineError> {
         let context = self.context;
         let passes = make_steps(&context, &mut self, 0)?;
         passes.map(|passes| self.end(passes)).transpose()
@@ -206,13 +206,13 @@ impl<'a> InputRun<'a> {
     }
 
     /// The values.
-    fn end(self, passes: u64) -> Result<Ended, EngineError> {
+    fn end(self, passes: u64) -> Result<StepsOutcome, EngineError> {
         let (Context { graph, workers, progress, .. }, kernel) = (self.context, &*self.kernel);
         let widths = [kernel.shape().value, 0];
         let (values, _) = results(graph, widths, (workers, progress), |part| {
             kernel.slot_values(part.slots, &graph.vertices, part.values);
         })?;
-        Ok(Ended { values, passes, left: Vec::new() })
+        Ok(StepsOutcome { values, passes, left: Vec::new() })
     }
 }
 

@@ -129,10 +129,10 @@ impl Marks {
             }
             let middle = (entry >> 1) as usize;
             let Some(others) = rows.get(middle) else { continue };
-            let (told, far) = self.intersect::<DIRECTED>(others, 1 + (entry & 1));
+            let (closing, far) = self.intersect::<DIRECTED>(others, 1 + (entry & 1));
             own += far;
-            if told > 0 {
-                closed.add_closed(middle, told);
+            if closing > 0 {
+                closed.add_closed(middle, closing);
             }
         }
         if own > 0 {
@@ -144,15 +144,15 @@ impl Marks {
     /// the edge between these counts for the top.
     #[inline(always)]
     fn intersect<const DIRECTED: bool>(&mut self, others: Row<'_>, near: u32) -> (u64, u64) {
-        let (mut told, mut far) = (0, 0);
+        let (mut closing, mut far) = (0, 0);
         for &other in others.entries {
             let (word, bit) = ((other >> 7) as usize, other >> 1 & 63);
             if self.low[low(other)] >> bit & 1 == 1 && self.set[word] >> bit & 1 == 1 {
                 self.hits[64 * self.places[word] as usize + bit as usize] += near;
                 far += 1 + u64::from(other & 1);
-                told += 1;
+                closing += 1;
                 if DIRECTED {
-                    told += self.both[word] >> bit & 1;
+                    closing += self.both[word] >> bit & 1;
                 }
             }
         }
@@ -163,9 +163,9 @@ impl Marks {
                 continue;
             }
             let count = u64::from(common.count_ones());
-            (told, far) = (told + count, far + count);
+            (closing, far) = (closing + count, far + count);
             if DIRECTED {
-                told += u64::from((common & self.both[word]).count_ones());
+                closing += u64::from((common & self.both[word]).count_ones());
                 far += u64::from((common & both).count_ones());
             }
             let hits = &mut self.hits[64 * self.places[word] as usize..][..64];
@@ -174,7 +174,7 @@ impl Marks {
                 common &= common - 1;
             }
         }
-        (told, far)
+        (closing, far)
     }
 }
 

@@ -160,7 +160,7 @@ impl<'g> CompactedEdges<'g> {
         let stripes: Vec<_> = stripes.collect();
         if let Some(ChunkPlace { cell, .. }) = placed.next() {
             let what = format!("edges were left in stripe {}, which is none", cell.stripe);
-            return Err(EngineError::Internal(what));
+            return Err(EngineError::internal(what));
         }
         let chunks = || stripes.iter().flat_map(|stripe| &stripe.chunks);
         // Vertices by their numbers: the graph itself knows which slot is whose.

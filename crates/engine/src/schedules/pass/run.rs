@@ -10,7 +10,7 @@ use super::stale::Stale;
 use crate::checkpoint::{Checkpoints, RunProgress, Shape};
 use crate::edges::graph::Graph;
 use crate::kernels::kernel::DecodeBuffers;
-use crate::kernels::stream::{AnyStream, Shown};
+use crate::kernels::stream::{AnyStream, ShownCounts};
 use crate::schedules::context::Context;
 use crate::schedules::steps::Generation;
 
@@ -46,7 +46,7 @@ pub(super) struct Tools {
 
 impl Tools {
     /// Counts a chunk of `edges` edges that was shown, and returns their number.
-    pub(super) fn count(&mut self, edges: u64, shown: Shown) -> u64 {
+    pub(super) fn count(&mut self, edges: u64, shown: ShownCounts) -> u64 {
         self.stats.looked += edges;
         self.stats.candidates += shown.candidates;
         self.stats.changes += shown.changes;

@@ -16,7 +16,7 @@ use crate::edges::read_ahead::ReadAhead;
 use crate::edges::tile_writer_config::Keep;
 use crate::kernels::kernel::Coding;
 use crate::kernels::shape::StreamShape;
-use crate::kernels::stream::{Shown, StreamKernel, TilePass};
+use crate::kernels::stream::{ShownCounts, StreamKernel, TilePass};
 use crate::machine::per_worker::PerWorker;
 use crate::machine::sync::lock;
 use crate::schedules::context::Context;
@@ -57,7 +57,7 @@ impl StreamRun<'_, '_> {
         &self,
         step: Showing,
         (share, writes): (Share, Writes),
-        show: impl Fn(&mut Tools, &ChunkPass<'_, '_>) -> Shown + Sync,
+        show: impl Fn(&mut Tools, &ChunkPass<'_, '_>) -> ShownCounts + Sync,
     ) -> Result<Option<Newer>, EngineError> {
         let (graph, stale, kernel) = (self.edges(), &self.stale, self.kernel.kernel());
         let (Context { workers, progress, phase, .. }, again) = (self.context, step.again);

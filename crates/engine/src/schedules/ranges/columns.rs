@@ -67,7 +67,7 @@ fn asks(shape: &KernelShape) -> bool {
     !shape.capabilities.monotone
 }
 
-/// One worker's columns.
+/// Columns of one worker.
 pub(super) struct WorkerColumns<'s> {
     pub(super) values: ColumnIo<'s, u8>,
     pub(super) signals: ColumnIo<'s, u8>,

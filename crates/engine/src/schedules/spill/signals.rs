@@ -87,30 +87,30 @@ pub(super) struct SignalReader<'r, 'b> {
     once: bool,
     /// The source that was read last, and the place of its record.
     last: (u64, usize),
-    heard: u64,
+    received: u64,
 }
 
 impl<'r, 'b> SignalReader<'r, 'b> {
     pub(super) fn new(incoming: Incoming<'r>, records: &'b mut Records, once: bool) -> Self {
         records.clear();
-        Self { incoming, records, next: 0, once, last: (NOBODY, 0), heard: 0 }
+        Self { incoming, records, next: 0, once, last: (NOBODY, 0), received: 0 }
     }
 
-    /// Sets `said` to what the source of each of some edges says.
+    /// Sets `by_edge` to what the source of each of some edges says.
     pub(super) fn listen(
         &mut self,
         keys: &[u32],
         (first, target_bits): (u64, u32),
-        said: &mut Vec<u8>,
+        by_edge: &mut Vec<u8>,
     ) -> Result<(), EngineError> {
-        said.clear();
+        by_edge.clear();
         for &key in keys {
             let source = first + u64::from(key >> target_bits);
             if source != self.last.0 || !self.once {
                 self.hear(source)?;
             }
             let (_, signal) = self.records.get(self.last.1).ok_or_else(not_told)?;
-            said.extend_from_slice(signal);
+            by_edge.extend_from_slice(signal);
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl<'r, 'b> SignalReader<'r, 'b> {
         }
         self.last = (source, self.next);
         self.next += 1;
-        self.heard += 1;
+        self.received += 1;
         Ok(())
     }
 
@@ -148,7 +148,7 @@ impl<'r, 'b> SignalReader<'r, 'b> {
         if self.records.get(self.next).is_some() || self.turn()?.is_some() {
             return Err(not_told());
         }
-        Ok(self.heard)
+        Ok(self.received)
     }
 }
 

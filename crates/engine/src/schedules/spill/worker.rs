@@ -18,7 +18,9 @@ use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{BUFFER, Coding, DecodeBuffers};
 use crate::kernels::keys::{Reach, Width};
 use crate::kernels::records::Records;
-use crate::kernels::seam::{AnyKernel, EndpointColumns, ExtendedKernel, FoldKernel, Kernel, Said};
+use crate::kernels::seam::{
+    AnyKernel, EndpointColumns, ExtendedKernel, FoldKernel, Kernel, SourceSignals,
+};
 use crate::machine::arena::Buffer;
 use crate::schedules::lane::Lane;
 
@@ -29,7 +31,7 @@ pub(super) struct WorkerState<'g> {
     /// Signals of the vertices of a stripe, where edges look at their targets.
     targets: Buffer<u8>,
     /// Signals of the sources of some edges.
-    said: Vec<u8>,
+    source_signals: Vec<u8>,
     pub(super) scratch: DecodeBuffers,
     pub(super) chunks: ReadAhead<'g>,
     values: ColumnIo<'g, u8>,
@@ -73,7 +75,7 @@ impl<'g> WorkerState<'g> {
         let width = 1 << graph.layout.stripe_bits;
         let mut accums = Buffer::zeroed(width * shape.accum)?;
         kernel.kernel().clear(&mut accums);
-        let (targets, said, record) = match kernel {
+        let (targets, source_signals, record) = match kernel {
             AnyKernel::Extended(_) => {
                 (width * shape.signal, Vec::with_capacity(BUFFER * shape.signal), shape.signal)
             }
@@ -83,7 +85,7 @@ impl<'g> WorkerState<'g> {
         Ok(Self {
             accums,
             targets: Buffer::zeroed(targets)?,
-            said,
+            source_signals,
             scratch: DecodeBuffers::new(),
             chunks: ReadAhead::new(graph)?,
             values: ColumnIo::new(&columns.values)?,
@@ -191,7 +193,7 @@ impl<'g> WorkerState<'g> {
         kernel.clear(&mut self.accums);
         waiting.sort_by_key(|chunk| chunk.key.source_partition);
         let mut values = self.values.take(at.0)?;
-        let Self { accums, targets, said, scratch, chunks, reader, records, .. } = self;
+        let Self { accums, targets, source_signals, scratch, chunks, reader, records, .. } = self;
         kernel.signal(&values[..width * shape.value], &mut targets[..width * shape.signal]);
         let mut lane = Lane::begin(at, states, rewriter)?;
         let mut listener = SignalReader::new(reader.follow(&waiting), records, once);
@@ -209,9 +211,12 @@ impl<'g> WorkerState<'g> {
                         rest = others;
                         if done.is_ok() {
                             let first = (tile.source, coding.target_bits);
-                            done = listener.listen(keys, first, said).and_then(|()| {
-                                let ends =
-                                    EndpointColumns { base, said: Said::Edges(said), targets };
+                            done = listener.listen(keys, first, source_signals).and_then(|()| {
+                                let ends = EndpointColumns {
+                                    base,
+                                    source_signals: SourceSignals::Edges(source_signals),
+                                    targets,
+                                };
                                 let keys = Width.hold(keys, coding.target_bits);
                                 lane.extend(kernel, (keys, weights), ends, accums)
                             });

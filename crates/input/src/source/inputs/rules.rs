@@ -9,8 +9,8 @@ use crate::error::InputError;
 /// Whether a path that a pattern matches has a dot before a name, and the pattern has none there.
 pub(super) fn is_hidden(pattern: &Path, path: &Path) -> bool {
     let dotted = |part: &OsStr| part.as_bytes().starts_with(b".");
-    let said = pattern.iter().zip(path).take_while(|(said, found)| said == found).count();
-    path.iter().skip(said).any(dotted) && !pattern.iter().skip(said).any(dotted)
+    let common = pattern.iter().zip(path).take_while(|(part, found)| part == found).count();
+    path.iter().skip(common).any(dotted) && !pattern.iter().skip(common).any(dotted)
 }
 
 /// Whether a folder is one part of a table, such as `src=1`.

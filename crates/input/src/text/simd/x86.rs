@@ -249,7 +249,7 @@ fn mask(halves: [__m256i; 2]) -> u64 {
 }
 
 /// Numbers that the second pass read.
-pub(super) struct Read {
+pub(super) struct ReadCounts {
     pub(super) rows: usize,
     pub(super) bytes: usize,
 }
@@ -264,7 +264,7 @@ pub(super) fn convert(
     places: &mut [u32],
     pairs: &mut Vec<Pair>,
     max: &mut u32,
-) -> Read {
+) -> ReadCounts {
     // A line end takes this many bytes more than a separator.
     let extra = u32::from(crlf);
     places[0] = 0u32.wrapping_sub(1 + extra);
@@ -322,7 +322,7 @@ pub(super) fn convert(
     // SAFETY: 32 bytes are written to an array of 32.
     unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), largest) };
     *max = lanes.into_iter().fold(*max, u32::max);
-    Read { rows: read, bytes: places[2 * read].wrapping_add(1 + extra) as usize }
+    ReadCounts { rows: read, bytes: places[2 * read].wrapping_add(1 + extra) as usize }
 }
 
 /// How many of four rows, from the first on, have two lengths of 1 to 8.

@@ -48,7 +48,7 @@ impl RecordAudit {
         }
         let what = ["entries", "rows", "counts", "values"][turn as usize];
         let what = format!("{produced} {what} were produced, and {gathered} gathered");
-        Err(EngineError::Internal(what))
+        Err(EngineError::internal(what))
     }
 }
 
@@ -190,9 +190,9 @@ impl RowBuckets<u32> {
     #[cold]
     fn merge(&mut self, place: usize) {
         let Open { targets, accums, updates } = &mut self.open[place];
-        let mut told: Vec<(u32, u32)> = targets.drain(..).zip(accums.drain(..)).collect();
-        told.sort_unstable();
-        for (target, more) in told {
+        let mut records: Vec<(u32, u32)> = targets.drain(..).zip(accums.drain(..)).collect();
+        records.sort_unstable();
+        for (target, more) in records {
             let is_last = targets.last() == Some(&target);
             let sum = accums.last_mut().filter(|_| is_last);
             if let Some((sum, all)) =
@@ -249,14 +249,15 @@ mod tests {
             audit.check(turn).unwrap();
         }
         let error = audit.check(COUNTS).unwrap_err().to_string();
-        assert_eq!(error, "broken invariant: 5 counts were produced, and 4 gathered");
+        let what = "broken invariant: 5 counts were produced, and 4 gathered (crates/engine/src/";
+        assert!(error.starts_with(what) && error.contains("buckets.rs:"), "{error}");
     }
 
     #[test]
     fn what_the_same_rank_is_told_is_added_up() {
         let mut buckets = RowBuckets::<u32>::new(COUNTS, 2, 64);
-        let told = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
-        let (targets, accums) = told.into_iter().unzip();
+        let records = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
+        let (targets, accums) = records.into_iter().unzip();
         buckets.open[1] = Open { targets, accums, updates: 6 };
         buckets.merge(1);
         let Open { targets, accums, updates } = &buckets.open[1];

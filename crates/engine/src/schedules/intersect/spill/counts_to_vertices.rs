@@ -18,7 +18,7 @@ struct WorkerState<'g> {
     reader: Reader,
     ranks: ColumnIo<'g, u32>,
     writer: Writer,
-    told: RowBuckets<u64>,
+    by_vertex: RowBuckets<u64>,
     /// Vertices that were met.
     visited: u64,
     gathered: u64,
@@ -31,7 +31,7 @@ impl WorkerState<'_> {
         (stripe, width): (usize, usize),
         (first, counts): (usize, &[u64]),
     ) -> Result<(), EngineError> {
-        let Self { ranks: io, writer, told, visited, .. } = self;
+        let Self { ranks: io, writer, by_vertex, visited, .. } = self;
         io.fetch(stripe)?;
         let column = io.take(stripe)?;
         for (vertex, &rank) in (0..).zip(&column[..width]) {
@@ -39,11 +39,11 @@ impl WorkerState<'_> {
             let Some(&count) = counts.get(place) else { continue };
             *visited += 1;
             if count > 0 {
-                told.put(stripe, (vertex, count), writer)?;
+                by_vertex.put(stripe, (vertex, count), writer)?;
             }
         }
         io.done(column);
-        told.close(stripe, writer)
+        by_vertex.close(stripe, writer)
     }
 }
 
@@ -65,7 +65,7 @@ impl TriangleRun<'_> {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                told: RowBuckets::new(VALUES, stripes, self.plan.bucket_bytes),
+                by_vertex: RowBuckets::new(VALUES, stripes, self.plan.bucket_bytes),
                 visited: 0,
                 gathered: 0,
             })
@@ -80,7 +80,7 @@ impl TriangleRun<'_> {
                 self.progress,
                 &mut worker_states,
                 |worker, stripe| {
-                    worker.told.window = number as u32;
+                    worker.by_vertex.window = number as u32;
                     worker.send((stripe, graph.stripes[stripe].width()), (ranks.start, counts))
                 },
             )?;
@@ -91,12 +91,12 @@ impl TriangleRun<'_> {
         let visited: u64 = worker_states.iter().map(|worker| worker.visited).sum();
         if visited != graph.vertices() {
             let what = format!("{visited} vertices were met, and there are {}", graph.vertices());
-            return Err(EngineError::Internal(what));
+            return Err(EngineError::internal(what));
         }
         Ok(sum(&mut worker_states, |worker| {
             let mut audit = RecordAudit::default();
             audit.gathered[COUNTS as usize] = worker.gathered;
-            audit.produced[VALUES as usize] = worker.told.take_produced();
+            audit.produced[VALUES as usize] = worker.by_vertex.take_produced();
             audit
         }))
     }
@@ -121,10 +121,10 @@ impl TriangleRun<'_> {
             for (rank, count) in (first..).zip(counts.iter_mut()) {
                 *count = if rank < self.line { 0 } else { self.top.of(rank - self.line) };
             }
-            worker.gathered += worker.reader.read(&chunks, |targets, told: &[u32]| {
-                targets.iter().zip(told).all(|(target, told)| {
+            worker.gathered += worker.reader.read(&chunks, |targets, by_vertex: &[u32]| {
+                targets.iter().zip(by_vertex).all(|(target, by_vertex)| {
                     let count = counts.get_mut(*target as usize);
-                    count.map(|count| *count += u64::from(*told)).is_some()
+                    count.map(|count| *count += u64::from(*by_vertex)).is_some()
                 })
             })?;
             Ok(())
@@ -147,26 +147,30 @@ impl TriangleRun<'_> {
         let stored = graph.column(storage, width)?;
         let mut worker_states = self.workers.per_worker(|| {
             let (degrees, values) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::<u8>::new(&stored)?);
-            let told = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
-            Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, told, 0))
+            let by_vertex = Buffer::<u64>::zeroed(1 << graph.layout.stripe_bits)?;
+            Ok((Reader::new(&self.pool, &graph.arena)?, degrees, values, by_vertex, 0))
         })?;
         let stripes = graph.stripes.iter().enumerate();
         let waiting: Vec<_> =
             stripes.map(|(stripe, _)| (stripe, waiting.take(VALUES, stripe))).collect();
         self.workers.for_each(waiting, self.progress, &mut worker_states, |worker, waiting| {
             let (stripe, chunks) = waiting;
-            let (reader, degrees, values, told, gathered) = worker;
+            let (reader, degrees, values, by_vertex, gathered) = worker;
             degrees.fetch(stripe)?;
-            let told = &mut told[..graph.stripes[stripe].width()];
-            told.fill(0);
+            let by_vertex = &mut by_vertex[..graph.stripes[stripe].width()];
+            by_vertex.fill(0);
             *gathered += reader.read(&chunks, |targets, counts: &[u64]| {
                 targets.iter().zip(counts).all(|(target, count)| {
-                    let told = told.get_mut(*target as usize);
-                    told.map(|told| *told += count).is_some()
+                    let by_vertex = by_vertex.get_mut(*target as usize);
+                    by_vertex.map(|by_vertex| *by_vertex += count).is_some()
                 })
             })?;
             let (column, mut made) = (degrees.take(stripe)?, values.blank()?);
-            kernel.values(&column[..told.len()], told, &mut made[..told.len() * width]);
+            kernel.values(
+                &column[..by_vertex.len()],
+                by_vertex,
+                &mut made[..by_vertex.len() * width],
+            );
             degrees.done(column);
             values.put(stripe, made)
         })?;

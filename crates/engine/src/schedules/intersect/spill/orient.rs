@@ -66,7 +66,7 @@ impl TriangleRun<'_> {
         let visited: u64 = worker_states.iter().map(|worker| worker.visited).sum();
         if visited != graph.edges {
             let what = format!("{visited} edges were met, and there are {}", graph.edges);
-            return Err(EngineError::Internal(what));
+            return Err(EngineError::internal(what));
         }
         Ok(sum(&mut worker_states, |worker| {
             let mut audit = RecordAudit::default();

@@ -252,11 +252,11 @@ impl TriangleRun<'_> {
             if waiting.updates(COUNTS, bin) <= 2 * ranks.len() as u64 + slack {
                 continue;
             }
-            let told = Counts::new(ranks.len())?;
+            let sums = Counts::new(ranks.len())?;
             worker.outgoing.counts.window = window;
-            worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &told)?;
+            worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &sums)?;
             for rank in ranks.clone() {
-                self.put_count(rank, told.of(rank - ranks.start), &mut worker.outgoing)?;
+                self.put_count(rank, sums.of(rank - ranks.start), &mut worker.outgoing)?;
             }
             let Outgoing { writer, counts, .. } = &mut worker.outgoing;
             counts.write(bin, writer)?;

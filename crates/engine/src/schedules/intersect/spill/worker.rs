@@ -35,12 +35,12 @@ impl WorkerState {
         places: Range<usize>,
         own: &Counts,
     ) -> Result<(), EngineError> {
-        let gathered = self.reader.read(chunks, |targets, told: &[u32]| {
-            targets.iter().zip(told).all(|(target, told)| {
+        let gathered = self.reader.read(chunks, |targets, increments: &[u32]| {
+            targets.iter().zip(increments).all(|(target, increments)| {
                 let place = places.start + *target as usize;
                 let is_its = places.contains(&place);
                 if is_its {
-                    own.add(place, (*told).into());
+                    own.add(place, (*increments).into());
                 }
                 is_its
             })
