@@ -20,6 +20,7 @@ class Store(BaseHTTPRequestHandler):
     objects: dict[str, bytes]
     uploads: dict[str, dict[int, bytes]]
     asked: list[str]
+    ranges: list[int]
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -87,6 +88,7 @@ class Store(BaseHTTPRequestHandler):
             last = min(last, len(whole) - 1)
             headers["Content_Range"] = f"bytes {first}-{last}/{len(whole)}"
             whole, status = whole[first : last + 1], 206
+            self.ranges.append(len(whole))
         self._answer(status, whole, **headers)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _any
@@ -100,6 +102,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
         objects = {}
         uploads = {}
         asked = []
+        ranges = []
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -170,6 +173,23 @@ def test_edges_and_checkpoints_lie_in_a_bucket(store: type[Store], tmp_path: Pat
     assert len(put) > 2, store.asked
     # A checkpoint goes when the results are there.
     assert not any(name.startswith("/box/ranks/") for name in store.objects)
+
+
+def test_inputs_are_asked_for_as_is_stated(store: type[Store]) -> None:
+    rows = "".join(f"{place % 9973},{place * 31 % 9967}\n" for place in range(200_000))
+    store.objects["/box/in/edges.csv"] = rows.encode()
+    expected = welter.read_edges("s3://box/in/edges.csv").num_edges
+    assert max(store.ranges) > 512 << 10
+    for read in (
+        lambda: welter.read_edges("s3://box/in/edges.csv", read_size="256KiB", in_flight=2),
+        lambda: welter.as_graph("s3://box/in/edges.csv", read_size=256 << 10),
+    ):
+        store.ranges.clear()
+        assert read().num_edges == expected
+        assert max(store.ranges) == 256 << 10
+    store.ranges.clear()
+    welter.wcc("s3://box/in/edges.csv", read_size="256KiB")
+    assert max(store.ranges) == 256 << 10
 
 
 def test_a_graph_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:

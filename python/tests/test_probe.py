@@ -68,7 +68,8 @@ def test_other_threads_continue_meanwhile(tmp_path):
     welter.probe(tmp_path, **SMALL)
     done.set()
     thread.join()
-    assert count > 10
+    # One that waited for the whole of it would have counted once.
+    assert count > 2
 
 
 def test_ctrl_c_ends_a_probe(tmp_path):

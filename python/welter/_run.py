@@ -25,6 +25,8 @@ def as_graph(
     memory: int | str | None = None,
     threads: int | None = None,
     scratch: Path | Sequence[Path] | None = None,
+    read_size: int | str | None = None,
+    in_flight: int | None = None,
     progress: bool | None = None,
 ) -> Graph:
     """A graph of anything that one can be made of.
@@ -37,7 +39,7 @@ def as_graph(
     weight : column or attribute of the weights; False: none; None: as of :func:`read_edges`, and
         the attribute called weight
 
-    The others are those of :func:`read_edges`.
+    The others are those of :func:`read_edges`; sizes and numbers of requests are of paths alone.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def as_graph(
     if isinstance(graph, Result) and "vertex" in graph.columns:
         raise TypeError("expected edges, found a result, whose rows are vertices")
     if _is_path(graph):
-        return read_edges(graph, weight=weight, **limits)
+        return read_edges(graph, weight=weight, read_size=read_size, in_flight=in_flight, **limits)
     if hasattr(graph, "__arrow_c_stream__"):
         return from_arrow(graph, weight=weight, **limits)
     if hasattr(graph, "tocoo"):
@@ -113,7 +115,8 @@ def run(
     if not isinstance(graph, Graph):
         # The column is chosen when the graph is made.
         options.pop("weight", None)
-        limits = {name: options.get(name) for name in ("memory", "threads", "scratch")}
+        names = ("memory", "threads", "scratch", "read_size", "in_flight")
+        limits = {name: options.get(name) for name in names}
         elsewhere = any(options.get(name) is not None for name in ("checkpoint", "cluster"))
         if elsewhere and _is_path(graph):
             # The run reads it, and a resumed run reads it again, or each machine of a cluster.

@@ -22,8 +22,10 @@ type Replay = (&'static str, &'static str, Option<(&'static str, &'static str)>)
 
 /// A package and test that replay seeds, and which of its tests that is of one target; the others
 /// are called as their targets.
-const REPLAYS: [Replay; 3] = [
+const REPLAYS: [Replay; 5] = [
     ("welter-store", "format", Some(("chunk", "seeds::seeds_and_their_changes"))),
+    ("welter-testing", "chunks", Some(("updates", "seeds::seeds_and_their_changes"))),
+    ("welter-cluster", "seeds", Some(("frame", "seeds_and_their_changes"))),
     ("welter-transport", "lanes", Some(("bucket", "seeds::seeds_and_their_changes"))),
     ("welter-input", "seeds", None),
 ];
@@ -120,6 +122,11 @@ fn sources(root: &Path, target: &str) -> Vec<PathBuf> {
     let mut places = vec![input.join(format!("{target}.rs")), input.join(target)];
     match target {
         "chunk" => places = vec![root.join("crates/store/src")],
+        "updates" => places = vec![root.join("crates/engine/src/kernels/update_chunk.rs")],
+        "frame" => {
+            let files = ["cluster/src/links/frames.rs", "protocol/src/wire.rs"];
+            places = files.map(|name| root.join("crates").join(name)).into();
+        }
         "bucket" => {
             let files = ["bucket.rs", "header.rs", "parts.rs", "arrivals.rs", "joined.rs"];
             places = files.map(|name| root.join("crates/transport/src").join(name)).into();

@@ -156,8 +156,14 @@ pub(crate) fn keep(
         notes.push(format!("removed {objects} there, which an ingest left that did not end"));
     }
     let kept = open(&staging.graph())?;
-    let manifest = kept.send(&remote, &target, &session.progress)?;
+    let manifest = kept.send(&remote, &target, object_bytes(), &session.progress)?;
     Ok((manifest, leftovers, notes))
+}
+
+/// Bytes of an object as a test wants them. Only builds for development look.
+fn object_bytes() -> Option<u64> {
+    let stated = std::env::var("WELTER_OBJECT_BYTES").ok().filter(|_| cfg!(debug_assertions))?;
+    stated.parse().ok()
 }
 
 /// How fast a bucket is, and how edges are compressed in it therefore.

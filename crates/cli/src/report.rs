@@ -64,6 +64,9 @@ pub(crate) struct Report {
 struct Input {
     files: Vec<File>,
     bytes: Option<u64>,
+    /// Bytes as stored, of an edge: those that each pass of a run over its input reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_edge: Option<f64>,
     /// Of inputs in a bucket or on a web server.
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<ArrivingRequests>,

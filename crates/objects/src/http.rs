@@ -34,10 +34,8 @@ use crate::traffic;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long an idle connection is kept.
+/// How long an idle connection is kept. So are as many as had requests in flight.
 const IDLE: Duration = Duration::from_secs(90);
-/// Idle connections that are kept for each server: more than any window has requests in flight.
-const CONNECTIONS: usize = 256;
 /// Redirects that are followed one after another.
 const REDIRECTS: usize = 10;
 /// Bytes a second with which a body that is sent must go out at least.
@@ -66,7 +64,6 @@ impl HttpConnector for Connections {
             .wrap_connector(route.clone());
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(CONNECTIONS)
             .pool_timer(TokioTimer::new())
             .build(connector);
         Ok(HttpClient::new(Requests { client, route, silence: self.silence, is_plain_allowed }))

@@ -1,5 +1,6 @@
 //! Answers that others computed, from the folder `shared/data` beside the repository.
 
+use crate::graph::Graph;
 use crate::npy::{self, Array};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -86,4 +87,31 @@ impl Answers {
     pub fn directed(&self) -> bool {
         self.json["directed_source_data"].as_bool().expect("answers.json says whether directed")
     }
+
+    /// Whether distances and forests are of weights that follow from the ids of an edge, because
+    /// its file has none.
+    pub fn derives_weights(&self) -> bool {
+        self.json["sssp"]["weights"].as_str().is_some_and(|how| how.contains("derived"))
+    }
+
+    /// The graph with the weights of the answers: the file's, or those that follow from its ids.
+    pub fn weighted(&self, graph: &Graph) -> Graph {
+        let ids = self.ids();
+        let weight = |[from, to]: &[u32; 2]| derived_weight(ids[*from as usize], ids[*to as usize]);
+        let weights = if self.derives_weights() {
+            Some(graph.pairs.iter().map(weight).collect())
+        } else {
+            graph.weights.clone()
+        };
+        Graph { weights, ..graph.clone() }
+    }
+}
+
+/// The weight of an edge between two ids where the file has none.
+pub fn derived_weight(from: u64, to: u64) -> f64 {
+    let (low, high) = (from.min(to), from.max(to));
+    let mixed = low
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f));
+    (1 + (mixed >> 40) % 255) as f64
 }

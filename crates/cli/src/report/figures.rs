@@ -20,6 +20,7 @@ impl Input {
         Self {
             files: origin.files.iter().map(file).collect(),
             bytes: origin.bytes,
+            bytes_per_edge: origin.bytes.map(|bytes| bytes as f64 / origin.edges.max(1) as f64),
             requests: origin.requests,
             edges: origin.edges,
             undirected: origin.undirected,

@@ -96,6 +96,7 @@ fn facts(report: &Value) -> Option<String> {
         ("memory that was resident at most", bytes(&report["resident_bytes_max"])),
         ("budget of memory", bytes(&plan["budget_bytes"])),
         ("bytes an edge", each(graph)),
+        ("bytes an edge of the input", each(&report["input"])),
         ("edges on storage", bytes(&storage["bytes_on_storage"])),
         ("read from storage", bytes(&storage["bytes_read"])),
         ("written to storage", bytes(&storage["bytes_written"])),

@@ -1,6 +1,10 @@
 //! Answers of all graphs of the shared data, by commands on graphs that are kept in a bucket and
 //! streamed from there.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::Value;
 use welter_testing::answers::Answers;
 use welter_testing::bucket::BucketServer;
 use welter_testing::samples::{Sample, samples};
@@ -64,7 +68,7 @@ fn compared(sample: &Sample) -> usize {
         sandbox: &sandbox,
         server: &server,
         source: answers.json["source_id"].as_i64().unwrap(),
-        weighted: !answers.json["sssp"]["weights"].as_str().unwrap().contains("derived"),
+        weighted: !answers.derives_weights(),
     };
     let has = |algorithm: &str| algorithm != "sssp" || kept.weighted;
     let mut count = 0;
@@ -86,6 +90,77 @@ fn compared(sample: &Sample) -> usize {
         count += 1;
     }
     count
+}
+
+/// Compares counts and sums of both directions, and of edges with the weights of the answers, and
+/// returns how many these are.
+fn compared_sums(sample: &Sample) -> usize {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    let (answers, mut count) = (sample.answers(), 0);
+    let (ids, graph) = (answers.ids(), answers.weighted(&sample.load(&answers)));
+    let mut text = String::new();
+    for ([from, to], weight) in graph.pairs.iter().zip(graph.weights.iter().flatten()) {
+        writeln!(text, "{}\t{}\t{weight}", ids[*from as usize], ids[*to as usize]).unwrap();
+    }
+    sandbox.write("e.tsv", text);
+    let undirected = if answers.directed() { "" } else { "--undirected" };
+    let line = "ingest e.tsv -q --weight 3 --drop-self-loops --drop-duplicates=min";
+    must(&sandbox, &server, &format!("{line} {undirected} -o s3://box/graph"));
+    let columns = |run: &str| -> Vec<Vec<f64>> {
+        let line = format!("run {run} s3://box/graph -q --edge-memory 0 -o r.csv");
+        must(&sandbox, &server, &line);
+        let text = String::from_utf8(sandbox.read("r.csv")).unwrap();
+        let row = |line: &str| line.split(',').map(|value| value.parse().unwrap()).collect();
+        text.lines().skip(1).map(row).collect()
+    };
+    let source = answers.json["source_id"].as_u64().unwrap();
+    if answers.directed() {
+        let expected = &answers.json["bfs_undirected_view"]["count_by_depth"];
+        let rows = columns(&format!("bfs --direction both --source {source}"));
+        let expected: Vec<usize> = expected
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_u64)
+            .map(|n| n as usize)
+            .collect();
+        let at = |depth: usize| rows.iter().filter(|row| row[1] as i64 == depth as i64).count();
+        let found: Vec<usize> = (0..expected.len()).map(at).collect();
+        assert_eq!(found, expected, "{}", sample.name);
+        count += 1;
+    } else {
+        let expected = answers.json["lcc"]["mean_over_all_V_deg_lt_2_counts_0"].as_f64().unwrap();
+        let rows = columns("lcc");
+        let mean = rows.iter().map(|row| row[1]).sum::<f64>() / ids.len() as f64;
+        assert!((mean - expected).abs() < NEAR, "{}: {mean} for {expected}", sample.name);
+        count += 1;
+    }
+    if answers.derives_weights() {
+        let integers =
+            || answers.integers("sssp").map(|all| all.iter().map(|d| *d as f64).collect());
+        let floats: Option<Vec<f64>> = answers.floats("sssp").map(<[f64]>::to_vec);
+        let expected = floats.or_else(integers).unwrap();
+        let rows = columns(&format!("sssp --source {source}"));
+        let found: BTreeMap<u64, f64> = rows.iter().map(|row| (row[0] as u64, row[1])).collect();
+        // Sums of integers are exact. Vertices without edges are in no row of the file.
+        let of = |id: &u64| found.get(id).copied().unwrap_or(f64::INFINITY);
+        assert!(ids.iter().map(of).eq(expected), "{}", sample.name);
+        count += 1;
+    }
+    let (expected, rows) = (&answers.json["msf"], columns("mcst"));
+    assert_eq!(Some(rows.len() as u64), expected["edges"].as_u64(), "{}", sample.name);
+    let total: f64 = rows.iter().map(|row| row[2]).sum();
+    assert!((total - expected["total_weight"].as_f64().unwrap()).abs() < 0.5, "{}", sample.name);
+    count + 1
+}
+
+#[test]
+fn sums_and_counts_come_from_graphs_in_a_bucket() {
+    let all = samples();
+    let count: usize = all.iter().map(compared_sums).sum();
+    // A forest of each graph, a search both ways of each directed one and clustering of the others,
+    // and distances of those whose weights follow from ids.
+    assert!(all.is_empty() || count == 55, "{count} answers of {} graphs", all.len());
 }
 
 #[test]

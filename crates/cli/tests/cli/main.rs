@@ -51,6 +51,7 @@ mod routes;
 mod sandbox;
 mod scratch;
 mod sending;
+mod several_objects;
 mod slurm;
 mod sources;
 mod stated;

@@ -107,6 +107,9 @@ fn a_report_tells_plan_and_phases() {
         (storage["bytes_per_edge"].as_f64(), storage["reads"].as_u64()),
         (Some(0.0), Some(0))
     );
+    let input = &report["input"];
+    let edges = input["edges"].as_u64().unwrap() as f64;
+    assert_eq!(input["bytes_per_edge"].as_f64(), Some(bytes as f64 / edges));
 }
 
 #[test]

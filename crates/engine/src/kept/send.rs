@@ -32,7 +32,7 @@ use super::{CHUNKS, KeptGraph, MANIFEST, leftovers};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
 
-/// Bytes of an object of chunks.
+/// Bytes of an object of chunks: few requests list a graph, and a part of it is soon sent again.
 const OBJECT_BYTES: u64 = 128 << 20;
 /// Objects of that size at most; larger graphs have larger ones.
 const OBJECTS: u64 = 1 << 15;
@@ -69,6 +69,7 @@ impl Sent<'_> {
 
 impl KeptGraph {
     /// Sends the graph of this directory to `target`, the URL of a folder of `remote`.
+    /// `object_bytes`: bytes of an object of chunks at most, for tests; else 128 MiB.
     ///
     /// # Errors
     /// [`StoreError::Create`] when a graph is there already; when something cannot be read or
@@ -77,6 +78,7 @@ impl KeptGraph {
         &self,
         remote: &Arc<dyn Remote>,
         target: &Path,
+        object_bytes: Option<u64>,
         progress: &Progress,
     ) -> Result<Manifest, EngineError> {
         let begun = Instant::now();
@@ -93,7 +95,8 @@ impl KeptGraph {
         let mut directory = self.directory(&lengths)?;
         manifest.files.retain(|file| !file.name.starts_with("edges-") && file.name != CHUNKS.0);
         let read = |place: Place, memory: &mut Pages| volume.read_at_once(place, memory);
-        let objects = send_edges(&mut directory, &folder, &mut sent, &read, &mut step)?;
+        let most = object_bytes.unwrap_or(OBJECT_BYTES);
+        let objects = send_edges((&mut directory, most), &folder, &mut sent, &read, &mut step)?;
         let chunks = self.chunks_anew(&directory)?;
         drop(directory);
         let anew = self.path.join(ANEW).join(CHUNKS.0);
@@ -156,14 +159,14 @@ type Step<'a> = dyn FnMut(u64) -> Result<(), EngineError> + 'a;
 
 /// Sends extents in their order, and notes where each lies now.
 fn send_edges(
-    directory: &mut Directory,
+    (directory, most): (&mut Directory, u64),
     folder: &Path,
     sent: &mut Sent<'_>,
     read: &dyn Fn(Place, &mut Pages) -> Result<(), StoreError>,
     step: &mut Step<'_>,
 ) -> Result<Vec<KeptFile>, EngineError> {
     let all: u64 = directory.runs.iter().map(|run| run.place.rounded_bytes() as u64).sum();
-    let most = OBJECT_BYTES.max(all / OBJECTS);
+    let most = most.max(all / OBJECTS);
     let mut memory = Pages::zeroed(SLAB_BYTES)?;
     let mut files: Vec<KeptFile> = Vec::new();
     let mut writer: Option<Box<dyn RemoteWriter>> = None;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use welter_algorithms::{BfsTree, Sssp};
 use welter_model::table::{ColumnData, NO_VERTEX};
-use welter_testing::answers::Answers;
+use welter_testing::answers::{Answers, derived_weight};
 use welter_testing::executors::Executor;
 use welter_testing::graph::Graph;
 use welter_testing::samples::{Sample, samples};
@@ -26,15 +26,6 @@ fn each(mut test: impl FnMut(&Sample, &Answers, &Graph, u64)) {
 
 fn counts(value: &Value) -> Vec<u64> {
     value.as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
-}
-
-/// The weight of an edge between two ids where the file has none.
-fn derived_weight(from: u64, to: u64) -> f64 {
-    let (low, high) = (from.min(to), from.max(to));
-    let mixed = low
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .wrapping_add(high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f));
-    (1 + (mixed >> 40) % 255) as f64
 }
 
 #[test]
@@ -93,23 +84,10 @@ fn parents_of_every_graph_lie_one_edge_nearer() {
     });
 }
 
-/// The graph with the weights of the answers: the file's, or derived from the ids.
-fn weighted(answers: &Answers, graph: &Graph) -> Graph {
-    let derived = answers.json["sssp"]["weights"].as_str().unwrap_or("").contains("derived");
-    let ids = answers.ids();
-    let weight = |[from, to]: &[u32; 2]| derived_weight(ids[*from as usize], ids[*to as usize]);
-    let weights = if derived {
-        Some(graph.pairs.iter().map(weight).collect())
-    } else {
-        graph.weights.clone()
-    };
-    Graph { weights, ..graph.clone() }
-}
-
 #[test]
 fn distances_of_every_graph() {
     each(|sample, answers, graph, source| {
-        let graph = weighted(answers, graph);
+        let graph = answers.weighted(graph);
         // Integers where every vertex is reached.
         let integers =
             || answers.integers("sssp").map(|all| all.iter().map(|d| *d as f64).collect());
@@ -153,7 +131,7 @@ fn strong_components_of_every_graph() {
 #[test]
 fn forests_of_every_graph() {
     each(|sample, answers, graph, _| {
-        let weights = forest(&weighted(answers, graph));
+        let weights = forest(&answers.weighted(graph));
         let expected = &answers.json["msf"];
         assert_eq!(Some(weights.len() as u64), expected["edges"].as_u64(), "{}", sample.name);
         // All weights are integers, so sums are exact.

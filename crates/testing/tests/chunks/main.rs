@@ -4,3 +4,4 @@
 mod answers;
 mod cluster;
 mod damage;
+mod seeds;
