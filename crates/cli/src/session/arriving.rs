@@ -107,7 +107,7 @@ impl Session {
         let mut options = wanted.options.clone();
         let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
-        // ObjectRequests requests only bound it: little of an input is looked at.
+        // Stated requests only bound it: little of an input is looked at.
         let ObjectRequests { bytes, in_flight } = self.resources.object_requests();
         options.limits.object_requests = ObjectRequests {
             bytes: bytes.map(|bytes| bytes.min(LOOK_BYTES)),
