@@ -156,7 +156,8 @@ impl<L: TxLane> Computing<L> {
         (edge_bytes, from): (usize, Option<u64>),
     ) -> Result<(), Stop> {
         self.begin(input, (edge_bytes, from))?;
-        while let Ok(order) = self.ways.orders.recv() {
+        loop {
+            let order = self.order()?;
             self.turn(1);
             match order {
                 Order::Iterate(iteration, last, due) => {
@@ -169,7 +170,18 @@ impl<L: TxLane> Computing<L> {
                 }
             }
         }
-        Err(Stop::Over)
+    }
+
+    /// The next order. Lanes are polled meanwhile: others may wait for buckets of this thread that
+    /// the system took and a link that was cut since then has not delivered.
+    fn order(&mut self) -> Result<Order, Stop> {
+        loop {
+            match self.ways.orders.recv_timeout(LOOK) {
+                Ok(order) => return Ok(order),
+                Err(RecvTimeoutError::Timeout) => self.messages.poll()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Stop::Over),
+            }
+        }
     }
 
     /// From now on time is of the other kind: work is 0, waiting 1.

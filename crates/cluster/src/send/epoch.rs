@@ -42,7 +42,7 @@ use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
 use super::messages::Messages;
 use super::position::MachinePosition;
 use super::scattering::Scattering;
-use super::table::Table;
+use super::table::{Table, Watch};
 use super::threads::{Threads, spawn};
 use super::words::{Word, WordReader};
 use super::{Job, Settings, Transport, cutting};
@@ -127,7 +127,7 @@ impl Epoch<'_> {
         word: Word,
         decide: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>, Stop>,
     ) -> Result<Vec<u8>, Stop> {
-        table.barrier(word.end(), &self.ending, decide)
+        table.barrier(word.end(), (&self.ending, &|| Ok(())), decide)
     }
 
     fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
@@ -230,8 +230,7 @@ impl Epoch<'_> {
         let destinations: Vec<Destination> = (0..all).map(destination).collect();
         let weighted = kernel.shape().capabilities.weighted;
         let edge_bytes = record_bytes(weighted);
-        let (answer, answers) = channel();
-        let mut orders = Vec::new();
+        let ((answer, answers), mut orders) = (channel(), Vec::new());
         for (sub_range, (tx, rx)) in tx.into_iter().zip(rx).enumerate() {
             let partition = (sub_range * place.machines + place.rank) as u32;
             let (whole, is_whole) = channel();
@@ -297,8 +296,10 @@ impl Epoch<'_> {
                 let word = word.bytes(&turn.total).number(turn.active).numbers(&turn.sent.updates);
                 word.number(turn.folded.updates)
             });
-            let answer =
-                self.barrier(table, word, |words| self.decide((step, iteration), agreed, words))?;
+            // A bucket for which others wait may never have arrived, as its thread finds out.
+            let watch = (&self.ending, &(|| threads.look()) as Watch<'_>);
+            let decide = |words: &[Vec<u8>]| self.decide((step, iteration), agreed, words);
+            let answer = table.barrier(word.end(), watch, decide)?;
             self.has_edges.set(true);
             let mut reader = WordReader(&answer);
             let (goes_on, control) = (reader.number()? == 1, Bytes::from(reader.bytes()?));

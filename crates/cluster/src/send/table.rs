@@ -34,6 +34,9 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Connections that are at the door of rank 0 at a time.
 const GUESTS_MAX: usize = 64;
 
+/// Looks at the own threads of a machine that waits for others.
+pub(super) type Watch<'w> = &'w dyn Fn() -> Result<(), Stop>;
+
 /// One who came to rank 0.
 pub(super) struct Arrival {
     pub(super) hello: Hello,
@@ -188,23 +191,24 @@ impl Table {
         Ok(Self::First(seats.into_iter().flatten().map(|(_, seat)| seat).collect()))
     }
 
-    /// Sends a word and receives the answer, which rank 0 makes of all words, by rank.
+    /// Sends a word and receives the answer, which rank 0 makes of all words, by rank. `watch` is
+    /// asked meanwhile whether there is a reason here to wait no longer.
     ///
     /// # Errors
-    /// When a machine is gone, the run is over, or rank 0 has no answer.
+    /// When a machine is gone, the run is over, or rank 0 has no answer; those of `watch`.
     pub(super) fn barrier(
         &mut self,
         word: Vec<u8>,
-        ending: &Ending,
+        (ending, watch): (&Ending, Watch<'_>),
         decide: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>, Stop>,
     ) -> Result<Vec<u8>, Stop> {
         if let Self::Other(seat) = self {
             seat.say(&word, ending).map_err(gone(0))?;
-            return self.hear(0, ending);
+            return self.hear(0, (ending, watch));
         }
         let mut words = vec![word];
         for place in 0..self.seats().len() {
-            words.push(self.hear(place, ending)?);
+            words.push(self.hear(place, (ending, watch))?);
         }
         let answer = decide(&words)?;
         for (rank, seat) in self.ranks() {
@@ -214,7 +218,11 @@ impl Table {
     }
 
     /// The next word of the machine at a seat. All other machines are looked at meanwhile.
-    fn hear(&mut self, place: usize, ending: &Ending) -> Result<Vec<u8>, Stop> {
+    fn hear(
+        &mut self,
+        place: usize,
+        (ending, watch): (&Ending, Watch<'_>),
+    ) -> Result<Vec<u8>, Stop> {
         let first = usize::from(matches!(self, Self::First(_)));
         loop {
             let received = self.seats()[place].hear().map_err(gone(place + first))?;
@@ -222,6 +230,7 @@ impl Table {
                 return Ok(word);
             }
             self.look()?;
+            watch()?;
             if ending.is_set() {
                 return Err(Stop::Over);
             }
@@ -309,8 +318,10 @@ mod tests {
                 .unwrap();
                 let none = |_: &[Vec<u8>]| unreachable!("rank 0 decides");
                 let said = vec![from as u8; from * 100_000];
+                let ending = Ending::default();
+                let quiet: (_, Watch<'_>) = (&ending, &|| Ok(()));
                 (0..3)
-                    .map(|_| table.barrier(said.clone(), &Ending::default(), none).unwrap())
+                    .map(|_| table.barrier(said.clone(), quiet, none).unwrap())
                     .collect::<Vec<_>>()
             })
         };
@@ -322,12 +333,30 @@ mod tests {
                 assert_eq!(lengths, [1, 100_000, 200_000]);
                 Ok(vec![round])
             };
-            assert_eq!(table.barrier(vec![0], &Ending::default(), decide).unwrap(), [round]);
+            let quiet: (_, Watch<'_>) = (&Ending::default(), &|| Ok(()));
+            assert_eq!(table.barrier(vec![0], quiet, decide).unwrap(), [round]);
         }
         for other in others {
             assert_eq!(other.join().unwrap(), [[0], [1], [2]]);
         }
         assert!(table.look().is_err(), "they are gone");
+    }
+
+    #[test]
+    fn a_barrier_ends_for_a_reason_of_its_own_machine() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let address = entrance.address();
+        let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
+        let other = thread::spawn(move || Table::come(address, &Trust::Loopback, &hello).unwrap());
+        let ending = Ending::default();
+        let mut tables = [Table::wait(&entrance, 2, &ending).unwrap(), other.join().unwrap()];
+        let failed: Watch<'_> = &|| Err(Stop::Gone("a lane".to_owned()));
+        // Rank 0 has not received a word by then, and the other one no answer.
+        for table in &mut tables {
+            let ended = table.barrier(Vec::new(), (&ending, failed), |_| unreachable!());
+            assert!(matches!(ended, Err(Stop::Gone(why)) if why == "a lane"));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod faulty;
 mod lost;
+mod waiting;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -46,6 +46,18 @@ impl Threads {
         Ok(answers)
     }
 
+    /// Finds out whether a thread has failed, while none has an answer to give.
+    ///
+    /// # Errors
+    /// Failure of a thread.
+    pub(super) fn look(&self) -> Result<(), Stop> {
+        match self.answers.try_recv() {
+            Ok(Answer::Failed(stop)) => Err(self.worst(stop)),
+            Ok(_) => Err(Stop::broken("an answer before its question")),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The most telling reason, of those that are there in a moment.
     fn worst(&self, stop: Stop) -> Stop {
         let mut worst = stop;
