@@ -35,6 +35,20 @@ pub fn shared_data() -> Option<PathBuf> {
     None
 }
 
+/// A file of JSON of the shared data, where that is there.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn shared_json(file: &str) -> Option<serde_json::Value> {
+    Some(json(&shared_data()?.join(file)))
+}
+
+fn json(path: &Path) -> serde_json::Value {
+    let name = path.display();
+    let text = std::fs::read(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
 /// Answers that are known about one graph.
 pub struct Answers {
     arrays: BTreeMap<String, Array>,
@@ -48,10 +62,7 @@ impl Answers {
     /// # Panics
     /// When they cannot be read.
     pub fn load(folder: &Path) -> Self {
-        let path = folder.join("answers.json");
-        let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let json = serde_json::from_slice(&text)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let json = json(&folder.join("answers.json"));
         Self { arrays: npy::read_npz(&folder.join("answers.npz")), json }
     }
 
@@ -114,4 +125,32 @@ pub fn derived_weight(from: u64, to: u64) -> f64 {
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f));
     (1 + (mixed >> 40) % 255) as f64
+}
+
+/// Whether a value differs from the right one by `error` at most. Only infinity is near infinity,
+/// of which an error that is relative to it would accept every value.
+pub fn is_near(found: f64, expected: f64, error: f64) -> bool {
+    if expected.is_infinite() { found == expected } else { (found - expected).abs() <= error }
+}
+
+/// Number of vertices of each depth, of those that have one.
+pub fn by_depth(depths: &[i64]) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for depth in depths.iter().filter(|depth| **depth >= 0) {
+        let depth = *depth as usize;
+        counts.resize(counts.len().max(depth + 1), 0);
+        counts[depth] += 1;
+    }
+    counts
+}
+
+/// Sizes of the components, the largest first, from the label of each vertex.
+pub fn sizes(components: &[u64]) -> Vec<u64> {
+    let mut sizes = BTreeMap::new();
+    for component in components {
+        *sizes.entry(component).or_insert(0) += 1;
+    }
+    let mut sizes: Vec<u64> = sizes.into_values().collect();
+    sizes.sort_unstable_by(|a: &u64, b| b.cmp(a));
+    sizes
 }

@@ -1,4 +1,5 @@
-//! Graphs whose PageRank follows from mathematics (damping 0.85, lost rank spread or none lost).
+//! Graphs whose PageRank follows from mathematics (damping 0.85, lost rank spread or none lost), or
+//! how many vertices lie how far from one of them.
 //!
 //! In a vertex-transitive graph all ranks are equal. In a star of `n` leaves the centre's rank `c`
 //! and a leaf's rank `l` solve `c = 0.15/(n+1) + 0.85 n l` and `l = 0.15/(n+1) + 0.85 c/n`.
@@ -26,6 +27,59 @@ pub fn known() -> Vec<Known> {
         sized(star, &[1, 8, 3000]),
     ];
     all.concat()
+}
+
+/// A graph, a search in it, and how many vertices lie how deep.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// Name of the graph.
+    pub name: String,
+    /// Connected graph whose slots are all vertices.
+    pub graph: Graph,
+    /// Whether edges go both ways.
+    pub undirected: bool,
+    /// Vertex where the search begins.
+    pub source: u32,
+    /// Number of vertices of each depth. All are reached.
+    pub levels: Vec<u64>,
+}
+
+/// Searches in graphs of up to some thousand vertices.
+pub fn searches() -> Vec<Search> {
+    let search = |known: Known, undirected, source, levels| Search {
+        name: known.name,
+        graph: known.graph,
+        undirected,
+        source,
+        levels,
+    };
+    let binomials = vec![1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1];
+    let both_ways = [vec![1], vec![2; 749], vec![1]].concat();
+    vec![
+        search(hypercube(10), false, 5, binomials),
+        search(complete(50), false, 7, vec![1, 49]),
+        search(star(3000), false, 9, vec![1, 1, 2999]),
+        search(directed_cycle(1500), false, 0, vec![1; 1500]),
+        search(directed_cycle(1500), true, 0, both_ways),
+        grid(60, 90),
+    ]
+}
+
+/// The grid of `rows` rows of `places` vertices, each edge once, and a search from a corner.
+fn grid(rows: u32, places: u32) -> Search {
+    let at = |row: u32, place: u32| row * places + place;
+    let right = (0..rows).flat_map(|row| (1..places).map(move |p| [at(row, p - 1), at(row, p)]));
+    let down = (1..rows).flat_map(|row| (0..places).map(move |p| [at(row - 1, p), at(row, p)]));
+    let (short, far) = (rows.min(places) - 1, rows + places - 2);
+    // A depth is a diagonal, which lengthens from either corner until it meets the long sides.
+    let diagonal = |depth: u32| u64::from(depth.min(far - depth).min(short) + 1);
+    Search {
+        name: format!("grid of {rows} by {places}"),
+        graph: Graph::new((rows * places) as usize, right.chain(down).collect()),
+        undirected: true,
+        source: 0,
+        levels: (0..=far).map(diagonal).collect(),
+    }
 }
 
 /// The complete graph on `n` vertices.
@@ -67,6 +121,13 @@ mod tests {
     use super::*;
     use crate::reference::{Dangling, Stop, pagerank};
     use crate::relative_error;
+
+    #[test]
+    fn a_search_reaches_every_vertex() {
+        for Search { name, graph, levels, .. } in searches() {
+            assert_eq!(levels.iter().sum::<u64>(), graph.slots() as u64, "{name}");
+        }
+    }
 
     #[test]
     fn the_reference_finds_every_known_rank() {

@@ -4,9 +4,22 @@
 //! States are numbered by ranking what they are made of, so the graphs need no table and no search.
 //! Each edge comes once, for an undirected reading.
 
+use serde_json::Value;
 use welter_model::edges::Pair;
 
+use crate::answers::shared_json;
 use crate::graph::Graph;
+
+/// Published numbers of states by their distance from one of them, from the shared data where that
+/// is there.
+///
+/// # Panics
+/// When there are none of this name.
+pub fn published(name: &str, key: &str) -> Option<Vec<u64>> {
+    let known = shared_json("known/closed_form.json")?;
+    let counts = known[name][key].as_array().expect("counts are a list");
+    Some(counts.iter().filter_map(Value::as_u64).collect())
+}
 
 /// The number of an arrangement of `0..N` among all of them in the order of a dictionary.
 pub fn rank<const N: usize>(arrangement: [u8; N]) -> u32 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value;
-use welter_testing::answers::Answers;
+use welter_testing::answers::{Answers, is_near};
 use welter_testing::bucket::BucketServer;
 use welter_testing::samples::{Sample, samples};
 
@@ -28,6 +28,45 @@ const FLOATS: [(&str, &str); 3] =
 /// Largest difference of a float from its answer.
 const NEAR: f64 = 1e-9;
 
+/// Keeps a graph in a bucket of its own: what `input` names, with options on how it is read.
+pub(crate) fn ingested(sandbox: &Sandbox, input: &str) -> BucketServer {
+    let server = BucketServer::start().unwrap();
+    must(sandbox, &server, &format!("ingest {input} -q -o s3://box/graph"));
+    server
+}
+
+/// Rows that a run on that graph writes, with its edges read from the bucket whenever they are
+/// needed.
+pub(crate) fn table(sandbox: &Sandbox, server: &BucketServer, run: &str) -> Vec<Vec<f64>> {
+    must(sandbox, server, &format!("run {run} s3://box/graph -q --edge-memory 0 -o r.csv"));
+    let text = String::from_utf8(sandbox.read("r.csv")).unwrap();
+    let row = |line: &str| line.split(',').map(|value| value.parse().unwrap()).collect();
+    text.lines().skip(1).map(row).collect()
+}
+
+/// Values that a run on that graph writes, of the vertices with these ids and no others.
+pub(crate) fn values(sandbox: &Sandbox, server: &BucketServer, run: &str, ids: &[u64]) -> Vec<f64> {
+    let rows = table(sandbox, server, run);
+    assert!(rows.iter().map(|row| row[0] as u64).eq(ids.iter().copied()), "{run}: ids");
+    rows.iter().map(|row| row[1]).collect()
+}
+
+/// Writes edges as rows of `e.tsv`, with weights where there are any.
+pub(crate) fn write_edges(
+    sandbox: &Sandbox,
+    pairs: impl Iterator<Item = (u64, u64)>,
+    weights: &[f64],
+) {
+    let (mut text, mut weights) = (String::new(), weights.iter());
+    for (from, to) in pairs {
+        match weights.next() {
+            Some(weight) => writeln!(text, "{from}\t{to}\t{weight}").unwrap(),
+            None => writeln!(text, "{from}\t{to}").unwrap(),
+        }
+    }
+    sandbox.write("e.tsv", text);
+}
+
 /// A kept graph in a bucket, and where searches of it begin.
 struct Kept<'a> {
     sandbox: &'a Sandbox,
@@ -41,29 +80,17 @@ impl Kept<'_> {
     fn values(&self, algorithm: &str, answers: &Answers) -> Vec<f64> {
         let starts = matches!(algorithm, "bfs" | "sssp");
         let source = if starts { format!("--source {}", self.source) } else { String::new() };
-        let line = format!("run {algorithm} {source} s3://box/graph -q --edge-memory 0 -o r.csv");
-        must(self.sandbox, self.server, &line);
-        let text = String::from_utf8(self.sandbox.read("r.csv")).unwrap();
-        let row = |line: &str| {
-            let (id, value) = line.split_once(',').unwrap();
-            (id.parse::<u64>().unwrap(), value.parse::<f64>().unwrap())
-        };
-        let (ids, values): (Vec<_>, Vec<_>) = text.lines().skip(1).map(row).unzip();
-        assert!(ids == answers.ids(), "{algorithm}: ids");
-        values
+        values(self.sandbox, self.server, &format!("{algorithm} {source}"), &answers.ids())
     }
 }
 
 /// Compares all answers that a graph has, and returns how many these are.
 fn compared(sample: &Sample) -> usize {
-    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
-    let answers = sample.answers();
+    let (sandbox, answers) = (Sandbox::new(), sample.answers());
     let undirected = if answers.directed() { "" } else { "--undirected" };
     let path = sample.path.display();
-    let line = format!(
-        "ingest {path} -q --drop-self-loops --drop-duplicates {undirected} -o s3://box/graph"
-    );
-    must(&sandbox, &server, &line);
+    let input = format!("{path} --drop-self-loops --drop-duplicates {undirected}");
+    let server = ingested(&sandbox, &input);
     let kept = Kept {
         sandbox: &sandbox,
         server: &server,
@@ -83,8 +110,7 @@ fn compared(sample: &Sample) -> usize {
         let Some(expected) = answers.floats(name) else { continue };
         let found = kept.values(algorithm, &answers);
         let near = |(found, expected): (&f64, &f64)| {
-            (found.is_infinite() && expected.is_infinite())
-                || (found - expected).abs() <= NEAR * expected.abs().max(1.0)
+            is_near(*found, *expected, NEAR * expected.abs().max(1.0))
         };
         assert!(found.iter().zip(expected).all(near), "{} {algorithm}", sample.name);
         count += 1;
@@ -95,24 +121,15 @@ fn compared(sample: &Sample) -> usize {
 /// Compares counts and sums of both directions, and of edges with the weights of the answers, and
 /// returns how many these are.
 fn compared_sums(sample: &Sample) -> usize {
-    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
-    let (answers, mut count) = (sample.answers(), 0);
+    let (sandbox, answers, mut count) = (Sandbox::new(), sample.answers(), 0);
     let (ids, graph) = (answers.ids(), answers.weighted(&sample.load(&answers)));
-    let mut text = String::new();
-    for ([from, to], weight) in graph.pairs.iter().zip(graph.weights.iter().flatten()) {
-        writeln!(text, "{}\t{}\t{weight}", ids[*from as usize], ids[*to as usize]).unwrap();
-    }
-    sandbox.write("e.tsv", text);
+    let id = |slot: &u32| ids[*slot as usize];
+    let pairs = graph.pairs.iter().map(|[from, to]| (id(from), id(to)));
+    write_edges(&sandbox, pairs, graph.weights.as_deref().unwrap_or_default());
     let undirected = if answers.directed() { "" } else { "--undirected" };
-    let line = "ingest e.tsv -q --weight 3 --drop-self-loops --drop-duplicates=min";
-    must(&sandbox, &server, &format!("{line} {undirected} -o s3://box/graph"));
-    let columns = |run: &str| -> Vec<Vec<f64>> {
-        let line = format!("run {run} s3://box/graph -q --edge-memory 0 -o r.csv");
-        must(&sandbox, &server, &line);
-        let text = String::from_utf8(sandbox.read("r.csv")).unwrap();
-        let row = |line: &str| line.split(',').map(|value| value.parse().unwrap()).collect();
-        text.lines().skip(1).map(row).collect()
-    };
+    let input = "e.tsv --weight 3 --drop-self-loops --drop-duplicates=min";
+    let server = ingested(&sandbox, &format!("{input} {undirected}"));
+    let columns = |run: &str| table(&sandbox, &server, run);
     let source = answers.json["source_id"].as_u64().unwrap();
     if answers.directed() {
         let expected = &answers.json["bfs_undirected_view"]["count_by_depth"];

@@ -1,24 +1,15 @@
 //! Graphs whose answers are known from mathematics, or were counted and published.
 
-use serde_json::Value;
 use welter_algorithms::Bfs;
 use welter_model::edges::Reading;
 use welter_model::table::ColumnData;
-use welter_testing::answers::shared_data;
-use welter_testing::closed_form::{complete, directed_cycle, hypercube, star};
+use welter_testing::answers::{by_depth, sizes};
+use welter_testing::closed_form::{Search, directed_cycle, searches};
 use welter_testing::executors::Executor;
 use welter_testing::graph::Graph;
-use welter_testing::puzzles::{eight_puzzle, pancakes, pocket_cube, rank};
+use welter_testing::puzzles::{eight_puzzle, pancakes, pocket_cube, published, rank};
 
-use crate::{by_depth, columns, components, depths, engines, sizes};
-
-/// Numbers that are published of a puzzle, from the shared data where that is there.
-fn published(name: &str, key: &str) -> Option<Vec<u64>> {
-    let text = std::fs::read(shared_data()?.join("known/closed_form.json"));
-    let known: Value = serde_json::from_slice(&text.expect("it is there")).expect("it is JSON");
-    let counts = known[name][key].as_array().expect("counts are a list");
-    Some(counts.iter().filter_map(Value::as_u64).collect())
-}
+use crate::{columns, components, depths, engines};
 
 /// Counts states by their distance from one of them, and compares them with what is published. One
 /// engine does it, and merges nothing, because the large ones take a while.
@@ -64,20 +55,11 @@ fn the_pocket_cube_is_solved_in_14_quarter_turns_or_11_turns() {
 
 #[test]
 fn cubes_cycles_stars_and_grids() {
-    let cube = hypercube(10).graph;
-    let binomials = [1, 10, 45, 120, 210, 252, 210, 120, 45, 10, 1];
-    assert_eq!(by_depth(&depths(&cube, false, 5)), binomials);
-    assert_eq!(by_depth(&depths(&complete(50).graph, false, 7)), [1, 49]);
-    assert_eq!(by_depth(&depths(&star(3000).graph, false, 9)), [1, 1, 2999]);
+    for Search { name, graph, undirected, source, levels } in searches() {
+        assert_eq!(by_depth(&depths(&graph, undirected, source.into())), levels, "{name}");
+        assert_eq!(sizes(&components(&graph)), [graph.slots() as u64], "{name}");
+    }
     let cycle = directed_cycle(1500).graph;
     assert_eq!(depths(&cycle, false, 0), (0..1500).collect::<Vec<i64>>());
-    assert_eq!(by_depth(&depths(&cycle, true, 0)).len(), 751);
-    let (rows, places) = (60_u32, 90_u32);
-    let at = |row: u32, place: u32| row * places + place;
-    let right = (0..rows).flat_map(|row| (1..places).map(move |p| [at(row, p - 1), at(row, p)]));
-    let down = (1..rows).flat_map(|row| (0..places).map(move |p| [at(row - 1, p), at(row, p)]));
-    let grid = Graph::new((rows * places) as usize, right.chain(down).collect());
-    assert_eq!(by_depth(&depths(&grid, true, 0)).len() as u32 - 1, rows + places - 2);
-    assert_eq!(sizes(&components(&grid)), [u64::from(rows * places)]);
     assert_eq!(sizes(&components(&Graph::new(4, vec![[1, 2]]))), [2, 1, 1]);
 }

@@ -136,25 +136,3 @@ fn same<T: PartialEq>(graph: &Graph, mut run: impl FnMut(&Memory) -> Vec<T>) -> 
 fn columns<V: Value>(values: &[V]) -> ColumnData {
     V::columns(values).into_iter().next().expect("a result has a column").1
 }
-
-/// Number of vertices of each depth.
-fn by_depth(depths: &[i64]) -> Vec<u64> {
-    let mut counts = Vec::new();
-    for depth in depths.iter().filter(|depth| **depth >= 0) {
-        let depth = *depth as usize;
-        counts.resize(counts.len().max(depth + 1), 0);
-        counts[depth] += 1;
-    }
-    counts
-}
-
-/// Sizes of the components, the largest first.
-fn sizes(components: &[u64]) -> Vec<u64> {
-    let mut sizes = vec![0; components.len()];
-    for component in components {
-        sizes[*component as usize] += 1;
-    }
-    sizes.retain(|size| *size > 0);
-    sizes.sort_unstable_by(|a: &u64, b| b.cmp(a));
-    sizes
-}

@@ -3,14 +3,14 @@
 use serde_json::Value;
 use welter_algorithms::{BfsTree, Sssp};
 use welter_model::table::{ColumnData, NO_VERTEX};
-use welter_testing::answers::{Answers, derived_weight};
+use welter_testing::answers::{Answers, by_depth, derived_weight, is_near, sizes};
 use welter_testing::executors::Executor;
 use welter_testing::graph::Graph;
 use welter_testing::samples::{Sample, samples};
 
 use crate::{
-    by_depth, columns, components, depths, distances, engines, forest, simple, sizes,
-    strong_components, strong_labels,
+    columns, components, depths, distances, engines, forest, simple, strong_components,
+    strong_labels,
 };
 
 /// A graph with the vertex that searches begin at.
@@ -102,9 +102,7 @@ fn distances_of_every_graph() {
         let values = executor.run(&graph, simple(!answers.directed()), &program).values;
         let ColumnData::F32(narrow) = columns(&values) else { panic!("f32 makes f32") };
         let near = |(found, expected): (&f32, &f64)| {
-            let found = f64::from(*found);
-            (found.is_infinite() && expected.is_infinite())
-                || (found - expected).abs() <= 1e-4 * expected
+            is_near(f64::from(*found), *expected, 1e-4 * expected)
         };
         assert!(narrow.iter().zip(&expected).all(near), "{} in f32", sample.name);
     });
