@@ -13,7 +13,7 @@ use crate::cluster_explain;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
-use crate::session::{ArrivingRequests, Forecast, Session};
+use crate::session::{Forecast, InputRequests, Session};
 use crate::stdout::print;
 
 /// Line on the price of a run that meets the edges where the input has them.
@@ -101,7 +101,7 @@ fn describe(
         (_, false) => "",
     };
     let _ = writeln!(text, "          ids are {ids}{direction}");
-    if let Some(ArrivingRequests { bytes, in_flight, probed }) = requests {
+    if let Some(InputRequests { bytes, in_flight, probed }) = requests {
         let size = human_bytes(*bytes);
         let why = if *probed { ", after what the probe found" } else { "" };
         let times = format!("{in_flight} at a time a reader{why}");

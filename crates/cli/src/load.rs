@@ -115,6 +115,13 @@ impl Source {
         edges || tables.any(is_elsewhere)
     }
 
+    /// Whether it is raw records in files of this machine, which are read as they lie.
+    pub(crate) fn is_raw(&self, options: &ReadOptions) -> bool {
+        matches!(self, Self::Files(_))
+            && !self.arrives(options)
+            && self.edge_bytes_min(options, false).is_ok_and(|bytes| bytes == 0)
+    }
+
     /// Names of the files that it is read from, with those that are read beside them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         match self {

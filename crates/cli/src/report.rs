@@ -24,7 +24,7 @@ use crate::load::Source;
 use crate::number_format::counted;
 use crate::price::{Price, spent};
 use crate::readings;
-use crate::session::{ArrivingRequests, Origin, Session};
+use crate::session::{InputRequests, Origin, Session};
 use crate::stdout::{is_stdout, print};
 
 /// Everything but the phases, which continue until the report is written.
@@ -69,7 +69,7 @@ struct Input {
     bytes_per_edge: Option<f64>,
     /// Of inputs in a bucket or on a web server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    requests: Option<ArrivingRequests>,
+    requests: Option<InputRequests>,
     edges: u64,
     undirected: bool,
     reversed: bool,

@@ -1,11 +1,11 @@
 //! The session that all commands share: progress, Ctrl-C, the machine, and the plan of a graph.
 
-mod arriving;
 mod begins;
 mod budget;
 mod device;
 mod execute;
 mod fit;
+mod input_requests;
 mod process;
 mod wanted;
 
@@ -19,13 +19,13 @@ use welter_engine::plan::{self, Device, Plan, Settings, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
-use welter_objects::{ObjectRequests, Traffic};
+use welter_objects::{ReadRequests, Traffic};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
-pub(crate) use self::arriving::ArrivingRequests;
 use self::begins::begins;
 use self::fit::{Fit, fit};
+pub(crate) use self::input_requests::InputRequests;
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
 pub(crate) use self::wanted::GraphRequest;
 use crate::args::{ResourceArgs, RouteArg};
@@ -67,7 +67,7 @@ pub(crate) struct Session {
     /// and by a short look.
     looked: Cell<Option<Device>>,
     /// Requests for inputs by a probe that was kept beside them, once it was looked for.
-    arriving: OnceCell<ObjectRequests>,
+    probed_requests: OnceCell<ReadRequests>,
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Forecast {
     /// Estimate that it was made from.
     pub(crate) estimate: Estimate,
     /// Requests for what it is made of, where that lies in a bucket or on a web server.
-    pub(crate) requests: Option<ArrivingRequests>,
+    pub(crate) requests: Option<InputRequests>,
 }
 
 /// A graph that was read.
@@ -112,7 +112,7 @@ pub(crate) struct Origin {
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
     /// Requests for it, where it lies in a bucket or on a web server and is no kept graph.
-    pub(crate) requests: Option<ArrivingRequests>,
+    pub(crate) requests: Option<InputRequests>,
     /// Edges in the input.
     pub(crate) edges: u64,
     /// Whether each of them stands for both directions.
@@ -167,7 +167,7 @@ impl Session {
             ended: Cell::new(Instant::now()),
             device: OnceCell::new(),
             looked: Cell::new(None),
-            arriving: OnceCell::new(),
+            probed_requests: OnceCell::new(),
             machine: Machine::detect(),
             process_bytes: WITHIN_BYTES,
             least_bytes: 0,
@@ -365,7 +365,7 @@ impl Session {
             checkpoints.read_edges(sums.total());
         }
         let reversed = reading.reversed && !undirected;
-        let requests = self.arriving_requests(wanted.source, &wanted.options);
+        let requests = self.input_requests(wanted.source, &wanted.options);
         let edges = count;
         let loaded =
             Origin { ids, files, readings, bytes, requests, edges, undirected, reversed, notes };

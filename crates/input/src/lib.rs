@@ -142,7 +142,7 @@ pub use crate::frame::read_frame;
 use crate::gathering::collected;
 pub use crate::ids::Finished;
 pub use crate::layout::{Comment, Escape, Quote, Separator};
-pub use crate::options::{IdKind, Limits, ReadOptions, WeightBounds, WeightChoice};
+pub use crate::options::{IdKind, Limits, PageCache, ReadOptions, WeightBounds, WeightChoice};
 pub use crate::reader::Estimate;
 use crate::reader::{Context, Ready, pool};
 pub use crate::reading::{FileColumn, FileSummary, PassedOver, RowsOfText};

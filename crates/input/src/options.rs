@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use welter_objects::ObjectRequests;
+use welter_objects::ReadRequests;
 
 use crate::format::Format;
 use crate::layout::{Comment, Escape, Quote, Separator};
@@ -143,12 +143,27 @@ pub struct Limits {
     /// way, of all threads, beside those of edges and ids; `None` leaves it to a share of the
     /// latter. No less is taken than [`Self::OBJECT_BYTES_LEAST`] a thread.
     pub object_bytes_max: Option<u64>,
-    /// Requests for such inputs, as far as a user states them: they are kept whatever memory they
-    /// take, once it is known what an input is.
-    pub object_requests: ObjectRequests,
+    /// Requests for such inputs, and for raw records in files, as far as a user states them or a
+    /// probe found them: they are kept whatever memory they take, once it is known what an input
+    /// is.
+    pub read_requests: ReadRequests,
     /// Bytes of files that the system can be expected to keep in its cache from one reading to the
     /// next; `None` sets no limit. Larger raw inputs are read past it.
     pub cache_bytes_max: Option<u64>,
+    /// How raw records in files are read.
+    pub page_cache: PageCache,
+}
+
+/// Ways of raw records from files, past the system's cache or through it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageCache {
+    /// Through it, but for records that are larger than it may become and are read again.
+    #[default]
+    Auto,
+    /// Past it, where the file system can. What it has all the same is taken from there.
+    Past,
+    /// Through it.
+    Through,
 }
 
 impl Limits {
@@ -165,8 +180,9 @@ impl Default for Limits {
             line_bytes_max: 1 << 20,
             memory_bytes_max: None,
             object_bytes_max: None,
-            object_requests: ObjectRequests::default(),
+            read_requests: ReadRequests::default(),
             cache_bytes_max: None,
+            page_cache: PageCache::Auto,
         }
     }
 }

@@ -74,7 +74,7 @@ impl Reader for Raw {
             return read_through(source, shape, context, collector);
         }
         let mut file = RawStream::open(std::slice::from_ref(source), shape)?;
-        file.set_ahead(&context.options.limits, context.options.thread_count());
+        file.set_limits(&context.options.limits, context.options.thread_count(), false);
         first_error(&file, context, |part| {
             let mut all = Collected::default();
             file.pieces(part, &mut |batch, place| {
@@ -105,7 +105,7 @@ impl Reader for Raw {
         let slots_seen = match edges.filter(|_| exact) {
             Some(edges) => {
                 let mut stream = RawStream::open(std::slice::from_ref(source), shape)?;
-                stream.set_ahead(&options.limits, 1);
+                stream.set_limits(&options.limits, 1, false);
                 stream
                     .some()?
                     .filter(|largest| is_dense(*largest, edges))
@@ -135,8 +135,7 @@ impl Reader for Raw {
             return Ok(None);
         }
         let mut stream = RawStream::open(sources, shape(&sources[0], context.options)?)?;
-        stream.set_cache(context.options.limits.cache_bytes_max);
-        stream.set_ahead(&context.options.limits, context.options.thread_count());
+        stream.set_limits(&context.options.limits, context.options.thread_count(), true);
         if stream.edges() == 0 {
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 
 use crate::error::ObjectError;
 use crate::object::Object;
-use crate::object_requests::{BLOCKS_MIN, ObjectRequests};
+use crate::read_requests::{BLOCKS_MIN, ReadRequests};
 
 /// Bytes of a block, where there is memory for some.
 const BLOCK_BYTES: u64 = 4 << 20;
@@ -42,7 +42,7 @@ type Block = Arc<OnceLock<Result<Bytes, ObjectError>>>;
 impl Blocks {
     /// Blocks of an object for a number of readers at a time, as many as this memory allows and
     /// four at least. Where it is little they are smaller, unless their size is stated.
-    pub fn new(object: &Object, memory_bytes: u64, readers: usize, stated: ObjectRequests) -> Self {
+    pub fn new(object: &Object, memory_bytes: u64, readers: usize, stated: ReadRequests) -> Self {
         let held = stated.blocks_held(readers as u64);
         let block_bytes = memory_bytes / (held + BLOCKS_MIN);
         // Powers of two, so that blocks of several readings are the same.

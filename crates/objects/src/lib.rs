@@ -16,7 +16,7 @@
 //! names it, because each request states the entity tag that the object was opened with, and each
 //! answer is compared with it · no text of this crate holds anything that the environment says ·
 //! memory follows what has arrived, in ranges of at most [`RANGE_BYTES`] where a user
-//! [states](ObjectRequests) no other size, never a length that a server states. Checked in
+//! [states](ReadRequests) no other size, never a length that a server states. Checked in
 //! `Object::checked` and `Object::received`. Tested by
 //! `an_object_that_is_replaced_between_two_reads_is_an_error`, `credentials_are_never_shown` and
 //! `bodies_that_are_cut_or_too_long_are_errors`.
@@ -30,8 +30,8 @@ mod error;
 mod http;
 mod location;
 mod object;
-mod object_requests;
 mod profile;
+mod read_requests;
 mod reader;
 mod runtime;
 mod settings;
@@ -46,7 +46,7 @@ pub use cancellation::Cancellation;
 pub use error::{ObjectError, ObjectErrorKind, fault};
 pub use location::{Location, Scheme};
 pub use object::Object;
-pub use object_requests::ObjectRequests;
+pub use read_requests::ReadRequests;
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
 pub use traffic::Traffic;

@@ -1,9 +1,14 @@
-//! Requests for objects as a user states them.
+//! Requests for inputs as a user states them.
 
 /// Bytes that a connection may hold of an answer.
 pub(crate) const CONNECTION_BYTES: u64 = 512 << 10;
 /// Bytes of a request whose size is not stated, at least.
 const BYTES_MIN: u64 = 64 << 10;
+
+/// Bytes of a request for a file, and requests in flight of each reader: with what is looked at
+/// they fill a huge page.
+const FILE_BYTES: u64 = 512 << 10;
+const FILE_IN_FLIGHT: u64 = 3;
 
 /// Blocks of an object that are kept at least.
 pub(crate) const BLOCKS_MIN: u64 = 4;
@@ -12,21 +17,39 @@ const BLOCKS_HELD: u64 = 2;
 /// Blocks that a reader asks for at a time, where their size is stated and no number.
 const BLOCKS_AT_ONCE: u64 = 4;
 
-/// Size and number of requests that a user states. What is not stated follows from the memory.
+/// Size and number of requests that a user states, or a probe found. Of objects the rest follows
+/// from the memory, of files it is usual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ObjectRequests {
+pub struct ReadRequests {
     /// Bytes of a request at most.
     pub bytes: Option<u64>,
     /// Requests that each reader has in flight.
     pub in_flight: Option<u64>,
 }
 
-impl ObjectRequests {
+impl ReadRequests {
     /// Bytes of memory that a reader takes whose requests have this size and number: these, the one
     /// that is looked at, and what connections hold of answers.
     pub(crate) fn memory_bytes(range: u64, ranges: u64) -> u64 {
         let connection = range.min(CONNECTION_BYTES);
         range.saturating_mul(ranges + 1).saturating_add(ranges.saturating_mul(connection))
+    }
+
+    /// Bytes of memory that this many readers of files take: requests of each, and the one that is
+    /// looked at.
+    pub fn file_bytes(self, readers: u64) -> u64 {
+        let each = self.bytes_of_file().saturating_mul(self.in_flight_of_file() + 1);
+        readers.saturating_mul(each)
+    }
+
+    /// Bytes of a request for a file.
+    pub fn bytes_of_file(self) -> u64 {
+        self.bytes.unwrap_or(FILE_BYTES)
+    }
+
+    /// Requests for a file that a reader has in flight.
+    pub fn in_flight_of_file(self) -> u64 {
+        self.in_flight.unwrap_or(FILE_IN_FLIGHT).max(1)
     }
 
     /// Bytes of memory that this many readers of one object take at least, however they read.

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::RANGE_BYTES;
 use crate::error::ObjectError;
 use crate::object::Object;
-use crate::object_requests::{CONNECTION_BYTES, ObjectRequests};
+use crate::read_requests::{CONNECTION_BYTES, ReadRequests};
 use crate::runtime;
 
 /// Bytes of the first range of a reader that may stop soon.
@@ -36,7 +36,7 @@ pub struct Ahead {
     /// Bytes of all ranges in flight.
     bytes: u64,
     /// Requests that a user states.
-    stated: ObjectRequests,
+    stated: ReadRequests,
     /// Whether all of the range that is read is surely wanted.
     sure: bool,
 }
@@ -44,16 +44,16 @@ pub struct Ahead {
 impl Ahead {
     /// As far as this memory allows, in bytes; four whole ranges at most.
     pub fn within(memory_bytes: u64) -> Self {
-        let (bytes, stated) = (memory_bytes.min(RANGES * RANGE_BYTES), ObjectRequests::default());
+        let (bytes, stated) = (memory_bytes.min(RANGES * RANGE_BYTES), ReadRequests::default());
         Self { bytes, stated, sure: false }
     }
 
     /// As far as this memory allows, in bytes, for all that a reader has: ranges in flight, the one
     /// that is looked at, and what connections hold of answers. What is stated is kept, whatever
-    /// memory it takes ([`ObjectRequests::memory_bytes_min`]); else it takes 576 KiB at least.
-    pub fn in_memory(memory_bytes: u64, stated: ObjectRequests) -> Self {
+    /// memory it takes ([`ReadRequests::memory_bytes_min`]); else it takes 576 KiB at least.
+    pub fn in_memory(memory_bytes: u64, stated: ReadRequests) -> Self {
         let ranges = stated.in_flight.unwrap_or(RANGES);
-        let fits = |range, ranges| ObjectRequests::memory_bytes(range, ranges) <= memory_bytes;
+        let fits = |range, ranges| ReadRequests::memory_bytes(range, ranges) <= memory_bytes;
         let bytes = if let Some(range) = stated.bytes {
             let fewer = || (1..RANGES).rev().find(|ranges| fits(range, *ranges)).unwrap_or(1);
             let is_fixed = stated.in_flight.is_some() || fits(range, ranges);

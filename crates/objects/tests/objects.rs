@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use welter_objects::{
-    Ahead, Blocks, Bucket, Location, Object, ObjectError, ObjectErrorKind, ObjectRequests,
-    Settings, fault,
+    Ahead, Blocks, Bucket, Location, Object, ObjectError, ObjectErrorKind, ReadRequests, Settings,
+    fault,
 };
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
@@ -68,7 +68,7 @@ fn bytes_are_those_of_the_object_however_they_are_read() {
     for memory in [0, 4 << 20, 64 << 20] {
         assert!(whole(&object, memory).unwrap() == expected, "{memory}");
     }
-    let blocks = Blocks::new(&object, 0, 1, ObjectRequests::default());
+    let blocks = Blocks::new(&object, 0, 1, ReadRequests::default());
     for (start, end) in [(0, 8), (4_194_300, 4_194_310), (10_999_992, 11_000_000), (5, 11_000_000)]
     {
         let read = blocks.read(start..end).unwrap();
@@ -129,7 +129,7 @@ fn stated_requests_are_those_of_readers_and_blocks() {
     };
     server.fail(|_| Some(Fault::Silent(Duration::from_millis(100))));
     for (bytes, in_flight) in [(64 << 10, 9), (256 << 10, 1), (1 << 20, 2)] {
-        let stated = ObjectRequests { bytes: Some(bytes), in_flight: Some(in_flight) };
+        let stated = ReadRequests { bytes: Some(bytes), in_flight: Some(in_flight) };
         let count = (expected.len() as u64).div_ceil(bytes) as usize;
         let ahead = Ahead::in_memory(0, stated).surely();
         let by_reader = seen(&mut || {
@@ -144,7 +144,7 @@ fn stated_requests_are_those_of_readers_and_blocks() {
     }
     // Of the two one may be left out, which follows from the memory then.
     let of = |bytes, in_flight, memory| {
-        let ahead = Ahead::in_memory(memory, ObjectRequests { bytes, in_flight });
+        let ahead = Ahead::in_memory(memory, ReadRequests { bytes, in_flight });
         (ahead.range_bytes(), ahead.ranges())
     };
     assert_eq!(of(None, None, 1 << 30), (8 << 20, 4));
@@ -161,7 +161,7 @@ fn blocks_are_asked_for_once() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(5_000_000));
     server.take_requests();
-    let blocks = Blocks::new(&object, 1 << 30, 2, ObjectRequests::default());
+    let blocks = Blocks::new(&object, 1 << 30, 2, ReadRequests::default());
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let blocks = blocks.clone();
@@ -251,7 +251,7 @@ fn a_reader_that_is_not_wanted_any_more_ends_at_once() {
     fail_first(&server, usize::MAX, Fault::Silent(Duration::from_hours(1)));
     object.stop_when(|| true);
     assert_eq!(refused(&object).kind(), ObjectErrorKind::Stopped);
-    let error = Blocks::new(&object, 0, 1, ObjectRequests::default()).read(5000..6000).unwrap_err();
+    let error = Blocks::new(&object, 0, 1, ReadRequests::default()).read(5000..6000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);
     let error = object.read_at(&mut [0; 8], 5000).unwrap_err();
     assert_eq!(fault(&error).unwrap().kind(), ObjectErrorKind::Stopped);

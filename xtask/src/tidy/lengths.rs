@@ -27,7 +27,7 @@ const LONG: &[Long] = &[
         64,
     ),
     ("crates/input/src/foreign.rs", "each_is_named_with_a_way_out", 65),
-    ("crates/input/src/raw/window.rs", "past", 62),
+    ("crates/input/src/raw/window.rs", "past", 61),
     ("crates/input/src/text/sniff.rs", "guess", 89),
     ("crates/protocol/src/computation_engine.rs", "done", 79),
     ("crates/protocol/src/machine.rs", "on_message", 83),

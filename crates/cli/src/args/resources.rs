@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use welter_engine::plan::{CompressionMode, Route, Settings};
-use welter_objects::ObjectRequests;
+use welter_input::PageCache;
+use welter_objects::ReadRequests;
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 use welter_store::io::Requests;
@@ -265,10 +266,20 @@ impl ResourceArgs {
         }
     }
 
-    /// How inputs in buckets are asked for, as far as the user says.
-    pub(crate) fn object_requests(&self) -> ObjectRequests {
+    /// How inputs in buckets and raw records are asked for, as far as the user says,
+    pub(crate) fn read_requests(&self) -> ReadRequests {
         let [bytes, in_flight] = [self.read_size, self.in_flight].map(|it| it.map(u64::from));
-        ObjectRequests { bytes, in_flight }
+        ReadRequests { bytes, in_flight }
+    }
+
+    /// and whether raw records come through the page cache: only past it there are requests.
+    pub(crate) fn page_cache(&self) -> PageCache {
+        match self.io {
+            None if self.read_requests() != ReadRequests::default() => PageCache::Past,
+            None => PageCache::Auto,
+            Some(IoArg::Direct) => PageCache::Past,
+            Some(IoArg::Cached) => PageCache::Through,
+        }
     }
 
     /// Whether a route is forced on which updates wait.

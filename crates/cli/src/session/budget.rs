@@ -79,7 +79,7 @@ impl Session {
             }
             plan => plan?,
         };
-        let requests = self.arriving_requests(wanted.source, &wanted.options);
+        let requests = self.input_requests(wanted.source, &wanted.options);
         Ok(Some(Forecast { plan, estimate, requests }))
     }
 
@@ -99,7 +99,7 @@ impl Session {
         };
         let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
         // Memory that maps ids is taken before the rest, and gone by then.
-        let arriving = self.arriving_bytes(wanted.source, &wanted.options, u64::MAX);
+        let arriving = self.requests_bytes(wanted.source, &wanted.options, u64::MAX);
         let mapping = bytes + bytes / 2 + readers + self.process_bytes + arriving;
         let need = match self.plan(wanted, bytes, shape) {
             Err(EngineError::Budget { need, .. }) => need.max(mapping),
@@ -124,9 +124,10 @@ impl Session {
         let budget = self.budget();
         options.threads = self.readers(options.thread_count());
         // Buffers of readers beside parts of the input.
-        let arriving = self.arriving_bytes(source, options, budget);
+        let arriving = self.requests_bytes(source, options, budget);
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving);
-        options.limits.object_requests = self.object_requests();
+        options.limits.read_requests = self.read_requests();
+        options.limits.page_cache = self.resources.page_cache();
         let buffers = self.reading_bytes(options.threads, budget) + arriving;
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());
@@ -209,7 +210,7 @@ impl Session {
         Settings {
             memory_bytes: Some(budget),
             process_bytes: self.process_bytes
-                + self.arriving_bytes(wanted.source, &wanted.options, budget),
+                + self.requests_bytes(wanted.source, &wanted.options, budget),
             frontier: wanted.frontier,
             index: wanted.index,
             device: self.device(),

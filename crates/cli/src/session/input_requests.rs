@@ -1,4 +1,5 @@
-//! Requests for inputs that lie in buckets or on web servers, and their memory.
+//! Requests for inputs that lie in buckets or on web servers, and for raw records in files, and
+//! their memory. Files of other formats are read through the page cache.
 //!
 //! Invariants: what the user states is kept, and its memory decides whether a run is granted
 //! (tested by `inputs_in_buckets_keep_their_budget`); what a probe found takes no more memory than
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use welter_input::{Limits, ReadOptions};
-use welter_objects::{Ahead, ObjectRequests};
+use welter_objects::{Ahead, ReadRequests};
 use welter_store::probe::{Probe, Rate};
 
 use super::{GraphRequest, Session};
@@ -32,9 +33,9 @@ const FOUND_BYTES_MIN: u32 = 64 << 10;
 /// Share of the best rate with which larger requests are taken, since each costs money.
 const NEARLY: f64 = 0.95;
 
-/// Requests for an input that lies in a bucket or on a web server.
+/// Requests for an input that lies in a bucket or on a web server, or is raw records.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct ArrivingRequests {
+pub(crate) struct InputRequests {
     /// Bytes of a request at most.
     pub(crate) bytes: u64,
     /// Requests that each reader has in flight at most.
@@ -44,72 +45,90 @@ pub(crate) struct ArrivingRequests {
 }
 
 impl Session {
-    /// Bytes of memory that an input takes while it is on its way from a bucket, of a budget.
-    pub(super) fn arriving_bytes(
+    /// Bytes of memory that an input takes while it is on its way, of a budget. Usual requests for
+    /// raw records are small and are not counted.
+    pub(super) fn requests_bytes(
         &self,
         source: &Source,
         options: &ReadOptions,
         budget: u64,
     ) -> u64 {
-        if !source.arrives(options) {
-            return 0;
-        }
         let readers = self.readers(options.thread_count()) as u64;
-        let asked = self.object_requests().memory_bytes_min(readers);
+        let requests = self.read_requests();
+        if !source.arrives(options) {
+            let is_usual = requests == ReadRequests::default() || !source.is_raw(options);
+            return if is_usual { 0 } else { requests.file_bytes(readers) };
+        }
+        let asked = requests.memory_bytes_min(readers);
         let least = asked.max(readers * Limits::OBJECT_BYTES_LEAST);
         (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
     }
 
     /// How inputs are asked for: as the user states, else as the rates say that a probe kept
     /// beside them, once these were looked for. What neither says is usual.
-    pub(super) fn object_requests(&self) -> ObjectRequests {
-        let stated = self.resources.object_requests();
-        let is_open = stated == ObjectRequests::default();
-        self.arriving.get().copied().filter(|_| is_open).unwrap_or(stated)
+    pub(super) fn read_requests(&self) -> ReadRequests {
+        let stated = self.resources.read_requests();
+        let is_open = stated == ReadRequests::default();
+        self.probed_requests.get().copied().filter(|_| is_open).unwrap_or(stated)
     }
 
-    /// Looks for rates beside an input that lies in a bucket and is large enough, where the user
-    /// states nothing. Damaged rates are said and left: they only make a run faster or slower.
+    /// Looks for rates beside an input that lies in a bucket, or is raw records, and is large
+    /// enough, where the user states nothing. Damaged rates are said and left: they only make a
+    /// run faster or slower.
     pub(super) fn look_for_rates(&self, wanted: &GraphRequest<'_>, bytes: Option<u64>) {
         let Source::Files(names) = wanted.source else { return };
-        let is_stated = self.resources.object_requests() != ObjectRequests::default();
+        let is_stated = self.resources.read_requests() != ReadRequests::default();
         let is_large = bytes.is_some_and(|bytes| bytes >= WORTH_A_QUESTION);
         let Some(first) = names.first().filter(|_| is_large && !is_stated) else { return };
-        if self.arriving.get().is_some() || elsewhere::is_web(first) {
+        if self.probed_requests.get().is_some() || elsewhere::is_web(first) {
+            return;
+        }
+        let is_raw = wanted.source.is_raw(&wanted.options);
+        if !is_raw && !wanted.source.arrives(&wanted.options) {
             return;
         }
         let readers = self.readers(wanted.options.thread_count()) as u64;
-        let memory = self.arriving_bytes(wanted.source, &wanted.options, self.budget());
-        let probe = kept_rates(first).unwrap_or_else(|failure| {
+        let usual = self.requests_bytes(wanted.source, &wanted.options, self.budget());
+        let share = (self.budget() / ARRIVING_SHARE).min(ARRIVING_MOST);
+        let memory = if is_raw { share } else { usual };
+        let kept = if is_raw { rates_beside(first) } else { kept_rates(first) };
+        let probe = kept.unwrap_or_else(|failure| {
             self.say(&format!("note: rates of the probe are not used: {failure}"));
             None
         });
-        let requests = probe.and_then(|probe| best_requests(&probe, readers, memory));
-        self.arriving.get_or_init(|| requests.unwrap_or_default());
+        let best = if is_raw { best_of_file } else { best_requests };
+        let requests = probe.and_then(|probe| best(&probe, readers, memory));
+        self.probed_requests.get_or_init(|| requests.unwrap_or_default());
     }
 
-    /// How an input is asked for that lies in a bucket or on a web server: bytes of a request, and
-    /// requests of each reader, at most. None of others.
-    pub(crate) fn arriving_requests(
+    /// How an input is asked for: bytes of a request, and requests of each reader, at most. None of
+    /// those that come through the page cache, or by usual requests.
+    pub(crate) fn input_requests(
         &self,
         source: &Source,
         options: &ReadOptions,
-    ) -> Option<ArrivingRequests> {
-        let memory = self.arriving_bytes(source, options, self.budget());
-        let ahead = Ahead::in_memory(memory, self.object_requests());
-        let probed = self.arriving.get().is_some_and(|found| *found != ObjectRequests::default());
-        let (bytes, in_flight) = (ahead.range_bytes(), ahead.ranges());
-        (memory > 0).then_some(ArrivingRequests { bytes, in_flight, probed })
+    ) -> Option<InputRequests> {
+        let memory = self.requests_bytes(source, options, self.budget());
+        let requests = self.read_requests();
+        let probed =
+            self.probed_requests.get().is_some_and(|found| *found != ReadRequests::default());
+        let (bytes, in_flight) = if source.arrives(options) {
+            let ahead = Ahead::in_memory(memory, requests);
+            (ahead.range_bytes(), ahead.ranges())
+        } else {
+            (requests.bytes_of_file(), requests.in_flight_of_file())
+        };
+        (memory > 0).then_some(InputRequests { bytes, in_flight, probed })
     }
 
     /// How an input is looked at before it is read: several objects at a time.
     pub(super) fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
         let mut options = wanted.options.clone();
-        let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
+        let arriving = self.requests_bytes(wanted.source, &options, self.budget());
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
         // Stated requests only bound it: little of an input is looked at.
-        let ObjectRequests { bytes, in_flight } = self.resources.object_requests();
-        options.limits.object_requests = ObjectRequests {
+        let ReadRequests { bytes, in_flight } = self.resources.read_requests();
+        options.limits.read_requests = ReadRequests {
             bytes: bytes.map(|bytes| bytes.min(LOOK_BYTES)),
             in_flight: in_flight.map(|number| number.min(LOOK_REQUESTS)),
         };
@@ -125,10 +144,30 @@ fn kept_rates(input: &Path) -> Result<Option<Probe>, Failure> {
     Ok(Probe::kept_elsewhere(&*remote, folder)?)
 }
 
+/// The rates that a probe kept of the directory of a file.
+fn rates_beside(input: &Path) -> Result<Option<Probe>, Failure> {
+    let above = input.parent().filter(|above| *above != Path::new(""));
+    let folder = if input.is_dir() { input } else { above.unwrap_or(Path::new(".")) };
+    Ok(Probe::kept_beside(&[folder.to_owned()])?.map(|(probe, _)| probe))
+}
+
+/// Requests for a file of each of some readers, where others than usual ones are better and fit in
+/// this memory.
+fn best_of_file(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ReadRequests> {
+    let (usual, best) = (ReadRequests::default(), probe.best_read()?);
+    let bytes = probe.sized_reads(usual.bytes_of_file() as u32).map(u64::from);
+    let each = bytes.unwrap_or(usual.bytes_of_file());
+    let all = u64::from(best.request_bytes) * u64::from(best.depth);
+    let number = all.div_ceil(readers * each).max(usual.in_flight_of_file());
+    let in_flight = Some(number).filter(|_| number > usual.in_flight_of_file());
+    let found = ReadRequests { bytes, in_flight };
+    (found != usual && found.file_bytes(readers) <= memory_bytes).then_some(found)
+}
+
 /// Requests of each of some readers that come near the best rate of those that fit in this memory:
 /// the largest, of those the fewest. None where nothing fits.
-fn best_requests(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ObjectRequests> {
-    let requests = |rate: &Rate| ObjectRequests {
+fn best_requests(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ReadRequests> {
+    let requests = |rate: &Rate| ReadRequests {
         bytes: Some(rate.request_bytes.into()),
         in_flight: Some(u64::from(rate.depth).div_ceil(readers).max(1)),
     };
@@ -177,5 +216,30 @@ mod tests {
         assert_eq!(of(2, 16 * MIB), Some((1 << 20, 2)));
         assert_eq!(of(2, MIB), None);
         assert_eq!(best_requests(&Probe::default(), 2, 256 * MIB), None);
+    }
+
+    #[test]
+    fn files_are_asked_for_otherwise_where_a_probe_found_better() {
+        let of = |rates: &[(u32, u32, f64)], readers, memory| {
+            let rate = |&(request_bytes, depth, bytes_per_second)| Rate {
+                request_bytes,
+                depth,
+                bytes_per_second,
+                processor_share: 0.1,
+            };
+            let read = rates.iter().map(rate).collect();
+            let probe = Probe { read, write: Vec::new(), direct: true };
+            best_of_file(&probe, readers, memory).map(|found| (found.bytes, found.in_flight))
+        };
+        let usual = (512 << 10, 4, 1e9);
+        assert_eq!(of(&[usual], 2, MIB << 10), None);
+        assert_eq!(of(&[], 2, MIB << 10), None);
+        let deep = [usual, (512 << 10, 32, 3e9)];
+        assert_eq!(of(&deep, 2, MIB << 10), Some((None, Some(16))));
+        let large = [usual, (8 << 20, 4, 3e9)];
+        assert_eq!(of(&large, 2, MIB << 10), Some((Some(8 << 20), None)));
+        assert_eq!(of(&large, 2, 63 * MIB), None, "four of 8 MiB for each");
+        let small = [usual, (64 << 10, 64, 3e9)];
+        assert_eq!(of(&small, 2, MIB << 10), Some((Some(64 << 10), Some(32))));
     }
 }

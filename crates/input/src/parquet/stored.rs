@@ -47,14 +47,14 @@ impl Stored {
         source: &Source,
         options: &ReadOptions,
     ) -> std::result::Result<Self, InputError> {
-        let Limits { memory_bytes_max, object_bytes_max, object_requests, .. } = options.limits;
+        let Limits { memory_bytes_max, object_bytes_max, read_requests, .. } = options.limits;
         let share = || memory_bytes_max.unwrap_or(u64::MAX) / BLOCKS_SHARE;
         let memory = object_bytes_max.unwrap_or_else(share).min(BLOCKS_BYTES_MAX);
         let at = match source.file()? {
             StoredBytes::File(file) => At::File(file),
             StoredBytes::Object(object) => {
                 let readers = options.thread_count();
-                At::Object(Blocks::new(&object, memory, readers, object_requests))
+                At::Object(Blocks::new(&object, memory, readers, read_requests))
             }
         };
         Ok(Self { at, bytes: source.bytes().unwrap_or(0) })

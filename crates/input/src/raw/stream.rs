@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use welter_model::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
-use welter_objects::Ahead;
+use welter_objects::{Ahead, ReadRequests};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
 use crate::error::InputError;
-use crate::options::Limits;
+use crate::options::{Limits, PageCache};
 use crate::reader::Context;
 use crate::source::Source;
 use crate::source::stored::{self, Whereabouts};
@@ -41,8 +41,11 @@ pub(super) struct RawStream {
     /// Parts that are read through the system's cache: the first ones. For the others it is of no
     /// use.
     cached: AtomicUsize,
-    /// How far ahead each thread asks for an object.
+    page_cache: PageCache,
+    /// How far ahead each thread asks for an object,
     ahead: Ahead,
+    /// and its requests for a file past the cache.
+    requests: ReadRequests,
 }
 
 /// A file, opened when one of its parts is read: there may be more files than a process may open.
@@ -98,7 +101,9 @@ impl RawStream {
             ends: IdBound::Unknown,
             look: None,
             cached: AtomicUsize::new(usize::MAX),
+            page_cache: PageCache::Auto,
             ahead: stored::ahead_of_each(&Limits::default(), 1),
+            requests: ReadRequests::default(),
         };
         for source in sources {
             let bytes = source.bytes().unwrap_or(0);
@@ -115,17 +120,18 @@ impl RawStream {
         Ok(stream)
     }
 
-    /// Reads files of more than `most` bytes in all past the system's cache.
-    pub(super) fn set_cache(&mut self, most: Option<u64>) {
-        let bytes = self.edges * self.shape.record_bytes() as u64;
-        if most.is_some_and(|most| bytes > most) {
-            self.cached = AtomicUsize::new(0);
-        }
-    }
-
-    /// Reads objects no further ahead than `threads` threads may.
-    pub(super) fn set_ahead(&mut self, limits: &Limits, threads: usize) {
+    /// Reads by `threads` threads as these limits say, perhaps `again` and again.
+    pub(super) fn set_limits(&mut self, limits: &Limits, threads: usize, again: bool) {
         self.ahead = stored::ahead_of_each(limits, threads);
+        (self.requests, self.page_cache) = (limits.read_requests, limits.page_cache);
+        let bytes = self.edges * self.shape.record_bytes() as u64;
+        let is_larger = limits.cache_bytes_max.is_some_and(|most| bytes > most);
+        let past = match limits.page_cache {
+            PageCache::Auto => again && is_larger,
+            PageCache::Past => true,
+            PageCache::Through => false,
+        };
+        self.cached = AtomicUsize::new(if past { 0 } else { usize::MAX });
     }
 
     /// Takes what was seen of a sample of the records.
@@ -222,7 +228,7 @@ impl RawStream {
             (name, at, self.ahead),
             bytes,
             record as usize,
-            past_cache,
+            past_cache.then_some(self.requests),
             window,
             &mut show,
         )
@@ -284,7 +290,9 @@ impl EdgeStream for RawStream {
     }
 
     fn spare_memory(&self, bytes: u64) {
-        self.cached.fetch_max((bytes / PART_BYTES) as usize, Ordering::Relaxed);
+        if self.page_cache == PageCache::Auto {
+            self.cached.fetch_max((bytes / PART_BYTES) as usize, Ordering::Relaxed);
+        }
     }
 
     fn read(

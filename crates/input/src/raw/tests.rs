@@ -4,10 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use welter_objects::ReadRequests;
 use welter_progress::{FailureKind, Progress};
 
 use super::*;
-use crate::{ColumnRef, Input, WeightChoice, read};
+use crate::{ColumnRef, Input, PageCache, WeightChoice, read};
 
 fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -83,6 +84,33 @@ fn evict(path: &Path) {
     let file = std::fs::File::open(path).unwrap();
     file.sync_all().unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
+#[test]
+fn requests_that_are_stated_read_the_same_edges() {
+    let directory = tempfile::tempdir().unwrap();
+    let usual = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
+    for (name, bytes) in layouts() {
+        let record = bytes.len() / 100_000;
+        let path = file(directory.path(), name, &bytes.repeat(2)[..150_007 * record]);
+        let expected = edges(&read_all(&[&path], &usual).unwrap());
+        for (bytes, in_flight, page_cache) in [
+            (Some(4 << 10), Some(1), PageCache::Past),
+            (Some(64 << 10), Some(40), PageCache::Past),
+            (Some(64 << 20), None, PageCache::Past),
+            (None, Some(2), PageCache::Auto),
+            (None, None, PageCache::Past),
+            (None, None, PageCache::Through),
+        ] {
+            evict(&path);
+            let mut options = usual.clone();
+            options.limits.read_requests = ReadRequests { bytes, in_flight };
+            options.limits.page_cache = page_cache;
+            let found = read_all(&[&path], &options).unwrap();
+            found.edges.spare_memory(1 << 30);
+            assert!(edges(&found) == expected, "{name} {:?}", options.limits.read_requests);
+        }
+    }
 }
 
 #[test]

@@ -17,19 +17,15 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice_mut;
 use rustix::fs::Advice;
-use welter_objects::{Ahead, Object};
+use welter_objects::{Ahead, Object, ReadRequests};
 use welter_store::StoreError;
-use welter_store::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Volume};
+use welter_store::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Requests, Volume};
 
 use crate::error::InputError;
 use crate::source::stored::Whereabouts;
 
 /// Bytes of a batch: few enough to be still in the second-level cache when they are looked at.
 const BATCH_BYTES: usize = 256 << 10;
-/// Bytes of a request past the cache.
-const REQUEST_BYTES: usize = 512 << 10;
-/// Requests in flight, of each thread; with what is looked at they fill a huge page.
-const DEPTH: usize = 3;
 
 /// Bytes of an object that a thread asks for ahead.
 const AHEAD_BYTES: u64 = 8 << 20;
@@ -49,22 +45,42 @@ pub(super) struct Reused {
 struct Direct {
     queue: Queue<Pages>,
     free: Vec<Pages>,
+    /// Requests that these are for, as the user states them and as the queue takes them,
+    requests: ReadRequests,
+    options: IoOptions,
+    /// and bytes of a buffer.
+    bytes: usize,
 }
 
 impl Direct {
-    fn new() -> Result<Self, StoreError> {
-        let queue = Queue::reading(&IoOptions::default(), DEPTH)?;
-        Ok(Self { queue, free: Pages::several(DEPTH + 1, REQUEST_BYTES)? })
+    fn new(requests: ReadRequests) -> Result<Self, StoreError> {
+        // Records that end elsewhere than a request begin within a page, and take one more.
+        let bytes = (requests.bytes_of_file() as usize).max(2 * ALIGN);
+        let depth = requests.in_flight_of_file() as usize;
+        let [read_bytes, in_flight] =
+            [requests.bytes, requests.in_flight].map(|it| it.and_then(|it| u32::try_from(it).ok()));
+        let stated = Requests { read_bytes, in_flight, ..Requests::default() };
+        let options = IoOptions { requests: stated, ..IoOptions::default() };
+        let (queue, free) = (Queue::reading(&options, depth)?, Pages::several(depth + 1, bytes)?);
+        Ok(Self { queue, free, requests, options, bytes })
+    }
+
+    /// Bytes from one request to the next one, which begins at a page or is shorter.
+    fn stride(&self, record: usize) -> u64 {
+        let bytes = self.requests.bytes_of_file() as usize;
+        let stride =
+            if bytes.is_multiple_of(record) { bytes } else { whole(self.bytes - ALIGN, record) };
+        stride as u64
     }
 }
 
 /// Shows a range of a file, of whole records of `record` bytes, to `visit`: batches and their
-/// offsets, until it answers `false`.
+/// offsets, until it answers `false`. Past the cache it is read by these requests.
 pub(super) fn batches(
     (name, at, ahead): (&str, &Whereabouts, Ahead),
     range: Range<u64>,
     record: usize,
-    past_cache: bool,
+    past_cache: Option<ReadRequests>,
     reused: &mut Reused,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
@@ -74,19 +90,15 @@ pub(super) fn batches(
             return of_object((name, ahead), object, range, record, reused, visit);
         }
     };
-    if past_cache {
-        let direct = match &mut reused.direct {
-            Some(direct) => direct,
-            none => {
-                none.insert(Direct::new().map_err(|error| unread(name, range.start, plain(error)))?)
-            }
-        };
-        let done = past((name, path), range, record, direct, visit);
-        if done.is_err() || direct.free.len() <= DEPTH {
-            // Requests that are not waited for, or memory that went with a failed one.
-            reused.direct = None;
-        }
-        return done;
+    if let Some(requests) = past_cache {
+        let kept = reused.direct.take().filter(|direct| direct.requests == requests);
+        let made = kept.map_or_else(|| Direct::new(requests), Ok);
+        let mut direct = made.map_err(|error| unread(name, range.start, plain(error)))?;
+        let buffers = direct.free.len();
+        past((name, path), range, record, &mut direct, visit)?;
+        // Requests that are not waited for, and memory that went with a failed one, are no more.
+        reused.direct = Some(direct).filter(|direct| direct.free.len() == buffers);
+        return Ok(());
     }
     let file = File::open(path).map_err(|error| InputError::io(name, "open", error))?;
     // A hint: the whole range is wanted, from first to last. Not taking it is no error.
@@ -132,18 +144,32 @@ fn in_order(
     Ok(())
 }
 
-/// A file, as far as the system's cache has it.
+/// A file, until the system's cache lacks something of it.
 struct Cached(Option<File>);
 
 impl Cached {
-    /// Reads bytes from an offset on, if the cache has all of them. The device is not asked.
+    fn open(path: &Path) -> Self {
+        // Only pages that are asked for are fetched then. Not taking the hint is no error.
+        Self(File::open(path).ok().inspect(|file| {
+            let _hinted = rustix::fs::fadvise(file, 0, None, Advice::Random);
+        }))
+    }
+
+    /// Reads bytes from an offset on, if the cache has all of them. Pages that it lacks the system
+    /// begins to fetch, though nothing waits for them: so one page is asked for before others, and
+    /// none after the first that is not there. When all of each request was asked for, two passes
+    /// over R-MAT 23 as 1 GiB of raw pairs in a group of 500 MiB read 2.6 to 2.75 GiB, not 1.97,
+    /// and took 2.90 s, not 2.25 (Linux 6.18, medians of five in turns).
     fn read(&mut self, offset: u64, bytes: &mut [u8]) -> bool {
-        let found = self.0.as_ref().map(|file| read_cached(file, offset, bytes));
-        if found.as_ref().is_some_and(Result::is_err) {
-            // No such call here: the device has all of it.
+        let (page, all) = (bytes.len().min(ALIGN), bytes.len());
+        let found = self.0.as_ref().is_some_and(|file| {
+            let mut has = |end| read_cached(file, offset, &mut bytes[..end]).unwrap_or(false);
+            has(page) && has(all)
+        });
+        if !found {
             self.0 = None;
         }
-        found.is_some_and(|found| found.unwrap_or(false))
+        found
     }
 }
 
@@ -177,14 +203,12 @@ fn past(
     direct: &mut Direct,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
-    let opened = Volume::open(&[path.to_owned()], &IoOptions::default());
+    let opened = Volume::open(&[path.to_owned()], &direct.options);
     let volume = opened.map_err(|error| InputError::io(name, "open", plain(error)))?;
     let volume = Arc::new(volume);
-    let Direct { queue, free } = direct;
-    let mut cached = Cached(File::open(path).ok());
-    // Requests begin at multiples of a page, so that one that need not begin there is shorter.
-    let aligned = REQUEST_BYTES.is_multiple_of(record);
-    let stride = if aligned { REQUEST_BYTES } else { whole(REQUEST_BYTES - ALIGN, record) } as u64;
+    let stride = direct.stride(record);
+    let Direct { queue, free, .. } = direct;
+    let mut cached = Cached::open(path);
     let mut next = range.start;
     let mut asked = range.start;
     let mut arrived: VecDeque<(u64, Option<Pages>)> = VecDeque::new();
@@ -248,5 +272,28 @@ fn plain(error: StoreError) -> io::Error {
         StoreError::Ended { .. } => ErrorKind::UnexpectedEof.into(),
         StoreError::Transfer { source, .. } | StoreError::Io { source, .. } => source,
         other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_follow_the_requests_that_are_stated() {
+        let of = |bytes, in_flight, record| {
+            let requests = ReadRequests { bytes, in_flight };
+            let direct = Direct::new(requests).unwrap();
+            let buffer = direct.free[0].bytes().len();
+            let most = requests.file_bytes(1).max((direct.free.len() * 2 * ALIGN) as u64);
+            assert!((direct.free.len() * buffer) as u64 <= most, "the memory that plans know");
+            (direct.free.len() - 1, buffer, direct.stride(record))
+        };
+        assert_eq!(of(None, None, 8), (3, 512 << 10, 512 << 10));
+        // Records of 12 bytes begin within a page.
+        assert_eq!(of(None, None, 12), (3, 512 << 10, ((512 << 10) - 4096) / 12 * 12));
+        assert_eq!(of(Some(4 << 20), Some(17), 16), (17, 4 << 20, 4 << 20));
+        assert_eq!(of(Some(4 << 10), Some(1), 8), (1, 8 << 10, 4 << 10));
+        assert_eq!(of(Some(4 << 10), Some(1), 20), (1, 8 << 10, 4080));
     }
 }
