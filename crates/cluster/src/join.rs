@@ -11,6 +11,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
+use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
 
@@ -272,22 +273,9 @@ impl Life {
                     None => return Ok(End::Again),
                 },
                 Event::Line(line) => {
-                    if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
-                        return Ok(End::Verdict(verdict));
-                    }
-                    match Request::of(&line) {
-                        Some(Request::Peer(peer, mut address)) => {
-                            if peer == 0 && !seating.apart {
-                                address.set_ip(self.ends[1].ip());
-                            }
-                            machine.locate(peer, address)?;
-                        }
-                        Some(Request::Result(ask)) => {
-                            let up = &mut self.up;
-                            let mut say = |word| speak(up, &word);
-                            answer((machine, finished.as_deref()), ask, &mut writer, &mut say)?;
-                        }
-                        None => {}
+                    let machine = (machine, finished.as_deref());
+                    if let Some(end) = self.obey(&line, machine, &mut writer, seating)? {
+                        return Ok(end);
                     }
                 }
                 Event::Reported(Reported { report, .. }) => {
@@ -308,6 +296,37 @@ impl Life {
                 }
             }
         }
+    }
+
+    /// Does what rank 0 asks for in a line. The end, if that was it or rank 0 is out of reach.
+    fn obey(
+        &mut self,
+        line: &str,
+        machine: (&RunningMachine, Option<&Manifest>),
+        writer: &mut Writer<'_, '_>,
+        seating: &Seating,
+    ) -> Result<Option<End>, ClusterError> {
+        if let Some(verdict) = line.strip_prefix("verdict ").and_then(verdict_of) {
+            return Ok(Some(End::Verdict(verdict)));
+        }
+        match Request::of(line) {
+            Some(Request::Peer(peer, mut address)) => {
+                if peer == 0 && !seating.apart {
+                    address.set_ip(self.ends[1].ip());
+                }
+                machine.0.locate(peer, address)?;
+            }
+            Some(Request::Result(ask)) => {
+                let up = &mut self.up;
+                let mut say = |word| speak(up, &word);
+                match answer(machine, ask, writer, &mut say) {
+                    Err(ClusterError::Socket { .. }) => return Ok(Some(End::Again)),
+                    answered => answered?,
+                }
+            }
+            None => {}
+        }
+        Ok(None)
     }
 }
 

@@ -62,10 +62,6 @@ impl Processes {
     }
 }
 
-fn socket(what: &'static str) -> impl Fn(std::io::Error) -> ClusterError {
-    move |source| ClusterError::Socket { what, source }
-}
-
 impl Process {
     fn ask(&mut self, request: &Request) -> std::io::Result<()> {
         self.input.write_all(request.line().as_bytes())
@@ -134,7 +130,8 @@ impl Host for Processes {
 
     fn ask(&mut self, rank: Rank, ask: Ask) -> Result<(), ClusterError> {
         let process = self.machines[rank].as_mut().ok_or(ClusterError::Silent { rank })?;
-        process.ask(&Request::Result(ask)).map_err(socket("ask a machine for its result"))
+        // A pipe that nothing reads is that of a process that has died.
+        process.ask(&Request::Result(ask)).map_err(|_| ClusterError::Silent { rank })
     }
 
     fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
@@ -177,5 +174,32 @@ pub(crate) fn hear(
     }
     if let Some(incarnation) = process {
         let _ = reports.send(Reported { rank, incarnation, report: Report::Ended(None) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_died_is_silent_when_it_is_asked() {
+        let command = |_, _: &Path, _| {
+            let mut command = Command::new("echo");
+            command.arg("listening 1 127.0.0.1:9 0");
+            command
+        };
+        let mut host = Processes::new(1, Path::new("."), Box::new(command));
+        assert_eq!(host.start(0, 0).unwrap().incarnation, 1);
+        let began = Instant::now();
+        // Its pipe has room until it has ended.
+        let asked = loop {
+            let asked = host.ask(0, Ask::Vertices);
+            if asked.is_err() || began.elapsed() > PATIENCE {
+                break asked;
+            }
+        };
+        assert!(matches!(asked, Err(ClusterError::Silent { rank: 0 })), "{asked:?}");
     }
 }
