@@ -315,6 +315,20 @@ def test_storage_is_used_as_said_and_the_ranks_stay(tmp_path):
             welter.pagerank(graph, edge_memory=0, **wrong)
 
 
+def test_raw_records_are_read_as_said(tmp_path):
+    path = tmp_path / "edges.u32"
+    pairs = np.random.default_rng(7).integers(0, 500, (40_000, 2), dtype=np.uint32)
+    pairs.tofile(path)
+    expected = welter.wcc(pairs).to_dict()
+    stated = {"read_size": "64KiB", "in_flight": 2}
+    for options in ({}, {"io": "direct"}, {"io": "cached", "read_size": "1MiB"}, stated):
+        assert welter.wcc(path, **options).to_dict() == expected, options
+        assert welter.read_edges(path, **options).num_edges == 40_000
+        assert welter.as_graph(path, **options).num_edges == 40_000
+    with pytest.raises(welter.UsageError, match="direct, cached"):
+        welter.read_edges(path, io="uncached")
+
+
 def test_reports_have_the_money_of_a_run(tmp_path):
     prices = tmp_path / "prices"
     prices.write_text("machine_hour = 3600\ncurrency = EUR\n")

@@ -59,6 +59,7 @@ def read_edges(
     scratch: Path | Sequence[Path] | None = None,
     read_size: int | str | None = None,
     in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     progress: bool | None = None,
 ) -> Graph:
     """Reads edge lists of all formats of the command line.
@@ -100,9 +101,13 @@ def read_edges(
     memory : bytes that may be used, or text such as ``"2GiB"``
     threads : one a core if None
     scratch : directories for temporary files of what does not fit
-    read_size : bytes of a request for an object in a bucket at most, a power of two from
-        ``"4KiB"`` to ``"64MiB"``; None: as a probe kept there says, else 8 MiB
-    in_flight : such requests that each reader has on their way, 1 to 256; None: likewise, else 4
+    read_size : bytes of a request for an object in a bucket, or for raw records in files, at most,
+        a power of two from ``"4KiB"`` to ``"64MiB"``; None: of a bucket as a probe kept there
+        says, else 8 MiB, and 512 KiB of files
+    in_flight : such requests that each reader has on their way, 1 to 256; None: likewise, else 4,
+        and 3 of files
+    io : whether raw records in files come past the page cache or through it; None: through it,
+        but for those that are larger than it may become or have stated requests
     progress : whether bars are drawn; None: on terminals and in notebooks
 
     Raises
@@ -142,7 +147,7 @@ def read_edges(
         "bipartite": bipartite,
         **_shape(undirected, drop_self_loops, drop_duplicates),
         **{"memory": memory, "threads": threads, "scratch": scratch},
-        **{"read_size": read_size, "in_flight": in_flight},
+        **{"read_size": read_size, "in_flight": in_flight, "io": io},
     }
     with ticking(progress) as tick:
         line = [*words(options), "--", *_paths(source)]

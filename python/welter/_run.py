@@ -27,6 +27,7 @@ def as_graph(
     scratch: Path | Sequence[Path] | None = None,
     read_size: int | str | None = None,
     in_flight: int | None = None,
+    io: Literal["direct", "cached"] | None = None,
     progress: bool | None = None,
 ) -> Graph:
     """A graph of anything that one can be made of.
@@ -39,7 +40,7 @@ def as_graph(
     weight : column or attribute of the weights; False: none; None: as of :func:`read_edges`, and
         the attribute called weight
 
-    The others are those of :func:`read_edges`; sizes and numbers of requests are of paths alone.
+    The others are those of :func:`read_edges`; requests and the page cache are of paths alone.
 
     Examples
     --------
@@ -57,7 +58,8 @@ def as_graph(
     if isinstance(graph, Result) and "vertex" in graph.columns:
         raise TypeError("expected edges, found a result, whose rows are vertices")
     if _is_path(graph):
-        return read_edges(graph, weight=weight, read_size=read_size, in_flight=in_flight, **limits)
+        asked: dict[str, Any] = {"read_size": read_size, "in_flight": in_flight, "io": io}
+        return read_edges(graph, weight=weight, **asked, **limits)
     if hasattr(graph, "__arrow_c_stream__"):
         return from_arrow(graph, weight=weight, **limits)
     if hasattr(graph, "tocoo"):
@@ -115,7 +117,7 @@ def run(
     if not isinstance(graph, Graph):
         # The column is chosen when the graph is made.
         options.pop("weight", None)
-        names = ("memory", "threads", "scratch", "read_size", "in_flight")
+        names = ("memory", "threads", "scratch", "read_size", "in_flight", "io")
         limits = {name: options.get(name) for name in names}
         elsewhere = any(options.get(name) is not None for name in ("checkpoint", "cluster"))
         if elsewhere and _is_path(graph):

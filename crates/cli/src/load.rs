@@ -115,11 +115,13 @@ impl Source {
         edges || tables.any(is_elsewhere)
     }
 
-    /// Whether it is raw records in files of this machine, which are read as they lie.
-    pub(crate) fn is_raw(&self, options: &ReadOptions) -> bool {
-        matches!(self, Self::Files(_))
-            && !self.arrives(options)
-            && self.edge_bytes_min(options, false).is_ok_and(|bytes| bytes == 0)
+    /// Whether some of it are raw records in files of this machine, which are read as they lie.
+    /// What cannot be opened is refused when it is read.
+    pub(crate) fn holds_raw(&self, options: &ReadOptions) -> bool {
+        let Self::Files(names) = self else { return false };
+        let is_here = |name: &&PathBuf| !source::is_pipe(name) && Location::of(name).is_none();
+        let mut here = names.iter().filter(is_here);
+        here.any(|name| source::Source::open(name, options.format).is_ok_and(|it| is_raw(&it)))
     }
 
     /// Names of the files that it is read from, with those that are read beside them.
@@ -196,9 +198,7 @@ impl Source {
                 continue;
             }
             let source = source::Source::open(name, options.format)?;
-            let streamed =
-                matches!(source.format(), Format::Raw(_) | Format::Graph500) && source.is_plain();
-            if !streamed {
+            if !is_raw(&source) {
                 return Ok(if weighted { 16 } else { 8 });
             }
         }
@@ -284,6 +284,11 @@ impl Source {
             Self::Generator(_, generated) => stream(generated),
         }
     }
+}
+
+/// Whether a file is read as it lies, whenever its edges are wanted.
+fn is_raw(file: &source::Source) -> bool {
+    matches!(file.format(), Format::Raw(_) | Format::Graph500) && file.is_plain()
 }
 
 /// Files as they are shown: the first, and how many more.

@@ -67,7 +67,7 @@ struct Input {
     /// Bytes as stored, of an edge: those that each pass of a run over its input reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_per_edge: Option<f64>,
-    /// Of inputs in a bucket or on a web server.
+    /// Of inputs in a bucket or on a web server, and of raw records where they are stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     requests: Option<InputRequests>,
     edges: u64,

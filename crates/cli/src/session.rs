@@ -68,6 +68,8 @@ pub(crate) struct Session {
     looked: Cell<Option<Device>>,
     /// Requests for inputs by a probe that was kept beside them, once it was looked for.
     probed_requests: OnceCell<ReadRequests>,
+    /// Whether the input has raw records in files, once that was looked for.
+    holds_raw: OnceCell<bool>,
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
@@ -85,7 +87,7 @@ pub(crate) struct Forecast {
     pub(crate) plan: Plan,
     /// Estimate that it was made from.
     pub(crate) estimate: Estimate,
-    /// Requests for what it is made of, where that lies in a bucket or on a web server.
+    /// Requests for what it is made of, where these are known.
     pub(crate) requests: Option<InputRequests>,
 }
 
@@ -111,7 +113,7 @@ pub(crate) struct Origin {
     pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
-    /// Requests for it, where it lies in a bucket or on a web server and is no kept graph.
+    /// Requests for it, where these are known and it is no kept graph.
     pub(crate) requests: Option<InputRequests>,
     /// Edges in the input.
     pub(crate) edges: u64,
@@ -168,6 +170,7 @@ impl Session {
             device: OnceCell::new(),
             looked: Cell::new(None),
             probed_requests: OnceCell::new(),
+            holds_raw: OnceCell::new(),
             machine: Machine::detect(),
             process_bytes: WITHIN_BYTES,
             least_bytes: 0,

@@ -46,7 +46,7 @@ pub use cancellation::Cancellation;
 pub use error::{ObjectError, ObjectErrorKind, fault};
 pub use location::{Location, Scheme};
 pub use object::Object;
-pub use read_requests::ReadRequests;
+pub use read_requests::{FILE_PART_BYTES, ReadRequests};
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
 pub use traffic::Traffic;

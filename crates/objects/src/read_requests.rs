@@ -9,6 +9,10 @@ const BYTES_MIN: u64 = 64 << 10;
 /// they fill a huge page.
 const FILE_BYTES: u64 = 512 << 10;
 const FILE_IN_FLIGHT: u64 = 3;
+/// Bytes of a page, of which requests for files are made.
+const PAGE_BYTES: u64 = 4 << 10;
+/// Bytes of a file that a reader has at a time: no request is longer, and no more are in flight.
+pub const FILE_PART_BYTES: u64 = 16 << 20;
 
 /// Blocks of an object that are kept at least.
 pub(crate) const BLOCKS_MIN: u64 = 4;
@@ -38,18 +42,21 @@ impl ReadRequests {
     /// Bytes of memory that this many readers of files take: requests of each, and the one that is
     /// looked at.
     pub fn file_bytes(self, readers: u64) -> u64 {
-        let each = self.bytes_of_file().saturating_mul(self.in_flight_of_file() + 1);
-        readers.saturating_mul(each)
+        // Records that begin within a page want one more.
+        let buffer = self.bytes_of_file().max(2 * PAGE_BYTES);
+        readers.saturating_mul(buffer * (self.in_flight_of_file() + 1))
     }
 
-    /// Bytes of a request for a file.
+    /// Bytes of a request for a file: pages, of one part at most.
     pub fn bytes_of_file(self) -> u64 {
-        self.bytes.unwrap_or(FILE_BYTES)
+        let bytes = self.bytes.unwrap_or(FILE_BYTES) / PAGE_BYTES * PAGE_BYTES;
+        bytes.clamp(PAGE_BYTES, FILE_PART_BYTES)
     }
 
-    /// Requests for a file that a reader has in flight.
+    /// Requests for a file that a reader has in flight: of one part at most.
     pub fn in_flight_of_file(self) -> u64 {
-        self.in_flight.unwrap_or(FILE_IN_FLIGHT).max(1)
+        let of_part = FILE_PART_BYTES.div_ceil(self.bytes_of_file());
+        self.in_flight.unwrap_or(FILE_IN_FLIGHT).clamp(1, of_part)
     }
 
     /// Bytes of memory that this many readers of one object take at least, however they read.

@@ -124,11 +124,12 @@ impl Session {
         let budget = self.budget();
         options.threads = self.readers(options.thread_count());
         // Buffers of readers beside parts of the input.
-        let arriving = self.requests_bytes(source, options, budget);
+        let arriving = self.arriving_bytes(source, options, budget);
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving);
         options.limits.read_requests = self.read_requests();
         options.limits.page_cache = self.resources.page_cache();
-        let buffers = self.reading_bytes(options.threads, budget) + arriving;
+        let buffers = self.reading_bytes(options.threads, budget)
+            + self.requests_bytes(source, options, budget);
         options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());
         options.limits.cache_bytes_max = Some(left);

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use welter_input::{Limits, ReadOptions};
+use welter_input::{Limits, PageCache, ReadOptions};
 use welter_objects::{Ahead, ReadRequests};
 use welter_store::probe::{Probe, Rate};
 
@@ -45,23 +45,42 @@ pub(crate) struct InputRequests {
 }
 
 impl Session {
-    /// Bytes of memory that an input takes while it is on its way, of a budget. Usual requests for
-    /// raw records are small and are not counted.
+    /// Bytes of memory that an input takes while it is on its way, of a budget: from a bucket, and
+    /// as raw records by stated requests. Usual ones for these are small and are not counted.
     pub(super) fn requests_bytes(
         &self,
         source: &Source,
         options: &ReadOptions,
         budget: u64,
     ) -> u64 {
-        let readers = self.readers(options.thread_count()) as u64;
-        let requests = self.read_requests();
+        self.arriving_bytes(source, options, budget) + self.records_bytes(source, options)
+    }
+
+    /// Bytes of memory that an input takes while it is on its way from a bucket, of a budget.
+    pub(super) fn arriving_bytes(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+        budget: u64,
+    ) -> u64 {
         if !source.arrives(options) {
-            let is_usual = requests == ReadRequests::default() || !source.is_raw(options);
-            return if is_usual { 0 } else { requests.file_bytes(readers) };
+            return 0;
         }
-        let asked = requests.memory_bytes_min(readers);
+        let readers = self.readers(options.thread_count()) as u64;
+        let asked = self.read_requests().memory_bytes_min(readers);
         let least = asked.max(readers * Limits::OBJECT_BYTES_LEAST);
         (budget / ARRIVING_SHARE).clamp(least, ARRIVING_MOST.max(least))
+    }
+
+    /// Bytes of memory of stated requests for raw records in files, by all threads of a run.
+    fn records_bytes(&self, source: &Source, options: &ReadOptions) -> u64 {
+        let requests = self.resources.read_requests();
+        let past = self.resources.page_cache() == PageCache::Past;
+        if !past || requests == ReadRequests::default() {
+            return 0;
+        }
+        let holds_raw = *self.holds_raw.get_or_init(|| source.holds_raw(options));
+        if holds_raw { requests.file_bytes(options.thread_count() as u64) } else { 0 }
     }
 
     /// How inputs are asked for: as the user states, else as the rates say that a probe kept
@@ -72,9 +91,8 @@ impl Session {
         self.probed_requests.get().copied().filter(|_| is_open).unwrap_or(stated)
     }
 
-    /// Looks for rates beside an input that lies in a bucket, or is raw records, and is large
-    /// enough, where the user states nothing. Damaged rates are said and left: they only make a
-    /// run faster or slower.
+    /// Looks for rates beside an input that lies in a bucket and is large enough, where the user
+    /// states nothing. Damaged rates are said and left: they only make a run faster or slower.
     pub(super) fn look_for_rates(&self, wanted: &GraphRequest<'_>, bytes: Option<u64>) {
         let Source::Files(names) = wanted.source else { return };
         let is_stated = self.resources.read_requests() != ReadRequests::default();
@@ -83,21 +101,16 @@ impl Session {
         if self.probed_requests.get().is_some() || elsewhere::is_web(first) {
             return;
         }
-        let is_raw = wanted.source.is_raw(&wanted.options);
-        if !is_raw && !wanted.source.arrives(&wanted.options) {
+        if !wanted.source.arrives(&wanted.options) {
             return;
         }
         let readers = self.readers(wanted.options.thread_count()) as u64;
-        let usual = self.requests_bytes(wanted.source, &wanted.options, self.budget());
-        let share = (self.budget() / ARRIVING_SHARE).min(ARRIVING_MOST);
-        let memory = if is_raw { share } else { usual };
-        let kept = if is_raw { rates_beside(first) } else { kept_rates(first) };
-        let probe = kept.unwrap_or_else(|failure| {
+        let memory = self.arriving_bytes(wanted.source, &wanted.options, self.budget());
+        let probe = kept_rates(first).unwrap_or_else(|failure| {
             self.say(&format!("note: rates of the probe are not used: {failure}"));
             None
         });
-        let best = if is_raw { best_of_file } else { best_requests };
-        let requests = probe.and_then(|probe| best(&probe, readers, memory));
+        let requests = probe.and_then(|probe| best_requests(&probe, readers, memory));
         self.probed_requests.get_or_init(|| requests.unwrap_or_default());
     }
 
@@ -110,21 +123,22 @@ impl Session {
     ) -> Option<InputRequests> {
         let memory = self.requests_bytes(source, options, self.budget());
         let requests = self.read_requests();
-        let probed =
-            self.probed_requests.get().is_some_and(|found| *found != ReadRequests::default());
         let (bytes, in_flight) = if source.arrives(options) {
-            let ahead = Ahead::in_memory(memory, requests);
+            let arriving = self.arriving_bytes(source, options, self.budget());
+            let ahead = Ahead::in_memory(arriving, requests);
             (ahead.range_bytes(), ahead.ranges())
         } else {
             (requests.bytes_of_file(), requests.in_flight_of_file())
         };
+        let is_probed = |found: &ReadRequests| *found != ReadRequests::default();
+        let probed = self.probed_requests.get().is_some_and(is_probed);
         (memory > 0).then_some(InputRequests { bytes, in_flight, probed })
     }
 
     /// How an input is looked at before it is read: several objects at a time.
     pub(super) fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
         let mut options = wanted.options.clone();
-        let arriving = self.requests_bytes(wanted.source, &options, self.budget());
+        let arriving = self.arriving_bytes(wanted.source, &options, self.budget());
         options.limits.object_bytes_max = (arriving > 0).then_some(arriving / LOOKS);
         // Stated requests only bound it: little of an input is looked at.
         let ReadRequests { bytes, in_flight } = self.resources.read_requests();
@@ -142,26 +156,6 @@ fn kept_rates(input: &Path) -> Result<Option<Probe>, Failure> {
     let folder = if is_file { input.parent().unwrap_or(input) } else { input };
     let Some(remote) = elsewhere::to_read(folder)? else { return Ok(None) };
     Ok(Probe::kept_elsewhere(&*remote, folder)?)
-}
-
-/// The rates that a probe kept of the directory of a file.
-fn rates_beside(input: &Path) -> Result<Option<Probe>, Failure> {
-    let above = input.parent().filter(|above| *above != Path::new(""));
-    let folder = if input.is_dir() { input } else { above.unwrap_or(Path::new(".")) };
-    Ok(Probe::kept_beside(&[folder.to_owned()])?.map(|(probe, _)| probe))
-}
-
-/// Requests for a file of each of some readers, where others than usual ones are better and fit in
-/// this memory.
-fn best_of_file(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ReadRequests> {
-    let (usual, best) = (ReadRequests::default(), probe.best_read()?);
-    let bytes = probe.sized_reads(usual.bytes_of_file() as u32).map(u64::from);
-    let each = bytes.unwrap_or(usual.bytes_of_file());
-    let all = u64::from(best.request_bytes) * u64::from(best.depth);
-    let number = all.div_ceil(readers * each).max(usual.in_flight_of_file());
-    let in_flight = Some(number).filter(|_| number > usual.in_flight_of_file());
-    let found = ReadRequests { bytes, in_flight };
-    (found != usual && found.file_bytes(readers) <= memory_bytes).then_some(found)
 }
 
 /// Requests of each of some readers that come near the best rate of those that fit in this memory:
@@ -216,30 +210,5 @@ mod tests {
         assert_eq!(of(2, 16 * MIB), Some((1 << 20, 2)));
         assert_eq!(of(2, MIB), None);
         assert_eq!(best_requests(&Probe::default(), 2, 256 * MIB), None);
-    }
-
-    #[test]
-    fn files_are_asked_for_otherwise_where_a_probe_found_better() {
-        let of = |rates: &[(u32, u32, f64)], readers, memory| {
-            let rate = |&(request_bytes, depth, bytes_per_second)| Rate {
-                request_bytes,
-                depth,
-                bytes_per_second,
-                processor_share: 0.1,
-            };
-            let read = rates.iter().map(rate).collect();
-            let probe = Probe { read, write: Vec::new(), direct: true };
-            best_of_file(&probe, readers, memory).map(|found| (found.bytes, found.in_flight))
-        };
-        let usual = (512 << 10, 4, 1e9);
-        assert_eq!(of(&[usual], 2, MIB << 10), None);
-        assert_eq!(of(&[], 2, MIB << 10), None);
-        let deep = [usual, (512 << 10, 32, 3e9)];
-        assert_eq!(of(&deep, 2, MIB << 10), Some((None, Some(16))));
-        let large = [usual, (8 << 20, 4, 3e9)];
-        assert_eq!(of(&large, 2, MIB << 10), Some((Some(8 << 20), None)));
-        assert_eq!(of(&large, 2, 63 * MIB), None, "four of 8 MiB for each");
-        let small = [usual, (64 << 10, 64, 3e9)];
-        assert_eq!(of(&small, 2, MIB << 10), Some((Some(64 << 10), Some(32))));
     }
 }

@@ -1,7 +1,6 @@
 //! Settings of requests to storage: said by the user, seen in plans and reports, refused if odd.
 
 use serde_json::{Value, json};
-use welter_store::probe::{Probe, Rate};
 
 use crate::sandbox::Sandbox;
 
@@ -195,49 +194,22 @@ fn raw_records_are_read_by_requests_as_stated() {
         let expected = json!({"bytes": bytes, "in_flight": in_flight, "probed": false});
         assert_eq!(said(options), expected, "{options}");
     }
-    for options in ["", "--io direct", "--io cached"] {
+    for options in ["", "--io direct", "--io cached", "--io cached --read-size 1MiB"] {
         assert_eq!(said(options), Value::Null, "{options}");
     }
-    // Their memory is in the plan: that of each reader, which no budget of this size has.
-    let line = "run wcc e.u32 -q -o - --memory 256MiB --read-size 16MiB --threads 4";
-    let ended = sandbox.run(&format!("{line} --in-flight 3"));
+    // Their memory is in the plan, that of each thread, and no more than there is of a part.
+    let line = "run wcc e.u32 -q -o - --memory 100MiB --threads 4 --read-size 64MiB";
+    let ended = sandbox.run(line);
     assert_eq!(ended.code, Some(78), "{}", ended.stderr);
-    assert_eq!(sandbox.must(&format!("{line} --in-flight 1")), expected);
-    // Text comes through the page cache, whatever is stated.
+    assert_eq!(sandbox.must(&format!("{line} --io cached")), expected);
+    let line = line.replace("100MiB", "256MiB");
+    assert_eq!(sandbox.must(&format!("{line} --in-flight 256")), expected);
+    // One file of them is enough, and text comes through the page cache, whatever is stated.
     sandbox.must("convert e.u32 -q -o e.tsv");
-    let plan = sandbox.must("explain wcc e.tsv --read-size 16MiB --in-flight 3");
-    assert!(!plan.contains("a request for it"), "{plan}");
-}
-
-#[test]
-fn raw_records_follow_the_probe_of_their_directory() {
-    let sandbox = Sandbox::new();
-    std::fs::create_dir(sandbox.path().join("in")).unwrap();
-    for (name, bytes) in [("large", 64 << 20), ("small", 1 << 20)] {
-        let file = std::fs::File::create(sandbox.path().join(format!("in/{name}.u32"))).unwrap();
-        file.set_len(bytes).unwrap();
+    for (files, is_said) in [("e.tsv", false), ("e.tsv e.u32", true)] {
+        let plan = sandbox.must(&format!("explain wcc {files} --read-size 1MiB --in-flight 3"));
+        assert_eq!(plan.contains("a request for it"), is_said, "{plan}");
     }
-    let said = |name: &str, more: &str| {
-        let plan = sandbox.must(&format!("explain wcc in/{name}.u32 --threads 2 {more}"));
-        let line = plan.lines().find(|line| line.contains("a request for it"));
-        line.map(|line| line.trim().to_owned())
-    };
-    assert_eq!(said("large", ""), None);
-    let rate = |request_bytes, depth, bytes_per_second| Rate {
-        request_bytes,
-        depth,
-        bytes_per_second,
-        processor_share: 0.1,
-    };
-    let read = vec![rate(512 << 10, 4, 100e6), rate(4 << 20, 4, 400e6)];
-    let probe = Probe { write: read.clone(), read, direct: true };
-    probe.keep_beside(&[sandbox.path().join("in")]).unwrap();
-    let found =
-        "4.00 MiB a request for it at most, 3 at a time a reader, after what the probe found";
-    assert_eq!(said("large", "--memory 1GiB").as_deref(), Some(found));
-    let stated = "1.00 MiB a request for it at most, 3 at a time a reader";
-    assert_eq!(said("large", "--read-size 1MiB").as_deref(), Some(stated));
-    assert_eq!(said("small", ""), None);
-    // A sixteenth of the budget has no room for them.
-    assert_eq!(said("large", "--memory 256MiB"), None);
+    let piped = sandbox.run_with("run wcc - -q -o - --read-size 64MiB", &sandbox.read("e.tsv"));
+    assert_eq!((piped.code, &piped.stdout), (Some(0), &expected), "{}", piped.stderr);
 }

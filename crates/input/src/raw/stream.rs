@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use welter_model::edge_sample::{EdgeSample, PIECE_EDGES, Sample};
 use welter_model::edges::{self, EdgeStream, Pair, StreamError};
-use welter_objects::{Ahead, ReadRequests};
+use welter_objects::{Ahead, FILE_PART_BYTES, ReadRequests};
 
 use super::records::{Batch, Buffers, Pairs, Shape};
 use super::window;
@@ -24,7 +24,7 @@ use crate::source::Source;
 use crate::source::stored::{self, Whereabouts};
 
 /// Bytes of a part.
-const PART_BYTES: u64 = 16 << 20;
+const PART_BYTES: u64 = FILE_PART_BYTES;
 
 /// Places that are looked at to know about how large ids are.
 const LOOKS: usize = 16;
@@ -194,6 +194,11 @@ impl RawStream {
         (file, start..file.records.min(start + self.part_records()))
     }
 
+    /// Whether a part is read past the system's cache.
+    pub(super) fn is_past_cache(&self, part: usize) -> bool {
+        part >= self.cached.load(Ordering::Relaxed)
+    }
+
     /// Visits records of a part.
     fn batches(
         &self,
@@ -223,12 +228,11 @@ impl RawStream {
             visit(batch, BatchLocation { file: name, offset, bytes: bytes.len() as u64 })
         };
         let bytes = records.start * record..records.end * record;
-        let past_cache = part >= self.cached.load(Ordering::Relaxed);
         window::batches(
             (name, at, self.ahead),
             bytes,
             record as usize,
-            past_cache.then_some(self.requests),
+            self.is_past_cache(part).then_some(self.requests),
             window,
             &mut show,
         )

@@ -8,7 +8,7 @@ use welter_objects::ReadRequests;
 use welter_progress::{FailureKind, Progress};
 
 use super::*;
-use crate::{ColumnRef, Input, PageCache, WeightChoice, read};
+use crate::{ColumnRef, Input, Limits, PageCache, WeightChoice, read};
 
 fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -87,6 +87,28 @@ fn evict(path: &Path) {
 }
 
 #[test]
+fn the_cache_is_passed_by_where_that_is_stated_or_pays() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(directory.path(), "e.u32", &bytes_of(&[1; 2000]));
+    let of = |page_cache, cache_bytes_max, again| {
+        let source = Source::open(path.to_str().unwrap(), None).unwrap();
+        let shape = shape(&source, &ReadOptions::default()).unwrap();
+        let mut stream = RawStream::open(std::slice::from_ref(&source), shape).unwrap();
+        let limits = Limits { page_cache, cache_bytes_max, ..Limits::default() };
+        stream.set_limits(&limits, 1, again);
+        let before = stream.is_past_cache(0);
+        stream.spare_memory(1 << 30);
+        (before, stream.is_past_cache(0))
+    };
+    assert_eq!(of(PageCache::Auto, None, true), (false, false));
+    assert_eq!(of(PageCache::Auto, Some(10), false), (false, false));
+    // Memory that others leave is for the first parts.
+    assert_eq!(of(PageCache::Auto, Some(10), true), (true, false));
+    assert_eq!(of(PageCache::Past, None, false), (true, true));
+    assert_eq!(of(PageCache::Through, Some(10), true), (false, false));
+}
+
+#[test]
 fn requests_that_are_stated_read_the_same_edges() {
     let directory = tempfile::tempdir().unwrap();
     let usual = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
@@ -122,7 +144,7 @@ fn files_read_past_the_cache_hold_the_same_edges() {
     for (name, bytes) in layouts() {
         // More than a window, in several parts, and no multiple of a page.
         let record = bytes.len() / 100_000;
-        let long = bytes.repeat(12)[..1_150_007 * record].to_vec();
+        let long = bytes.repeat(15)[..1_450_007 * record].to_vec();
         let path = file(directory.path(), name, &long);
         // A file that was just written is in the cache, and taken from there; then it is not.
         let mut expected = None;

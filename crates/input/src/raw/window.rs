@@ -68,9 +68,8 @@ impl Direct {
     /// Bytes from one request to the next one, which begins at a page or is shorter.
     fn stride(&self, record: usize) -> u64 {
         let bytes = self.requests.bytes_of_file() as usize;
-        let stride =
-            if bytes.is_multiple_of(record) { bytes } else { whole(self.bytes - ALIGN, record) };
-        stride as u64
+        let is_whole = record.is_power_of_two();
+        (if is_whole { bytes } else { whole(self.bytes - ALIGN, record) }) as u64
     }
 }
 
@@ -277,6 +276,8 @@ fn plain(error: StoreError) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use welter_store::io::VolumeStats;
+
     use super::*;
 
     #[test]
@@ -285,15 +286,51 @@ mod tests {
             let requests = ReadRequests { bytes, in_flight };
             let direct = Direct::new(requests).unwrap();
             let buffer = direct.free[0].bytes().len();
-            let most = requests.file_bytes(1).max((direct.free.len() * 2 * ALIGN) as u64);
-            assert!((direct.free.len() * buffer) as u64 <= most, "the memory that plans know");
+            assert!(
+                (direct.free.len() * buffer) as u64 <= requests.file_bytes(1),
+                "what plans know"
+            );
             (direct.free.len() - 1, buffer, direct.stride(record))
         };
         assert_eq!(of(None, None, 8), (3, 512 << 10, 512 << 10));
         // Records of 12 bytes begin within a page.
         assert_eq!(of(None, None, 12), (3, 512 << 10, ((512 << 10) - 4096) / 12 * 12));
-        assert_eq!(of(Some(4 << 20), Some(17), 16), (17, 4 << 20, 4 << 20));
+        assert_eq!(of(Some(1 << 20), Some(15), 16), (15, 1 << 20, 1 << 20));
+        // No more than there is of a part, in whole pages.
+        assert_eq!(of(Some(64 << 20), Some(256), 8), (1, 16 << 20, 16 << 20));
+        assert_eq!(of(Some(1 << 20), Some(256), 8).0, 16);
+        assert_eq!(of(Some(98_305), Some(1), 24), (1, 96 << 10, ((96 << 10) - 4096) / 24 * 24));
         assert_eq!(of(Some(4 << 10), Some(1), 8), (1, 8 << 10, 4 << 10));
         assert_eq!(of(Some(4 << 10), Some(1), 20), (1, 8 << 10, 4080));
+    }
+
+    #[test]
+    fn a_cold_file_is_read_by_requests_of_the_size_that_is_stated() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let all = 1_500_000 * 12_u64;
+        // Of zeros, which lie on the device: the system knows those of a hole without it.
+        std::fs::write(file.path(), vec![0; all as usize]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let at = Whereabouts::File(file.path().to_owned());
+        let ahead = Ahead::within(0);
+        for (bytes, record) in [(64 << 10, 8), (1 << 20, 8), (64 << 10, 12), (4 << 10, 20)] {
+            rustix::fs::fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
+            let mut reused = Reused::default();
+            let requests = ReadRequests { bytes: Some(bytes), in_flight: Some(2) };
+            let (mut seen, end) = (0, all / record * record);
+            let mut visit = |offset, batch: &[u8]| {
+                assert_eq!(offset, seen);
+                seen += batch.len() as u64;
+                Ok(true)
+            };
+            let of = ("e", &at, ahead);
+            batches(of, 0..end, record as usize, Some(requests), &mut reused, &mut visit).unwrap();
+            assert_eq!(seen, end);
+            let direct = reused.direct.unwrap();
+            let VolumeStats { reads, bytes_read, .. } = direct.options.totals.stats();
+            assert!(reads >= end / bytes && bytes_read <= reads * bytes, "{reads}, {bytes_read}");
+            let stride = direct.stride(record as usize);
+            assert!(reads <= 2 * (end / stride + 1), "{reads} of {stride}");
+        }
     }
 }
