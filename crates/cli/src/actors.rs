@@ -60,8 +60,13 @@ pub(crate) fn run(
     let hosted = Hosted { algorithm, args, source: &source, words: &words };
     let mut peers: Option<Peers> = None;
     let found = hosted.run(&session, (&seating, |at| starter.begin(&at.to_string())), &mut peers);
-    let done =
-        found.and_then(|found: ClusterOutcome| (ends.show)(algorithm, args, session, &found));
+    let done = found.and_then(|found: ClusterOutcome| {
+        let show = || (ends.show)(algorithm, args, session, &found);
+        match &mut peers {
+            Some(peers) => peers.attended(show),
+            None => show(),
+        }
+    });
     if let Some(peers) = peers {
         peers.end(&verdict(&done));
     }

@@ -269,14 +269,16 @@ fn led(
     })?;
     drop(metrics);
     let Ok((peers, ended)) = hosted else { return Err(Failure::bug("a host ends")) };
+    let peers = recipients.insert(peers);
     let strangers = peers.strangers();
-    *recipients = Some(peers);
     let done = ended.and_then(|ended| {
-        let mut found: ClusterOutcome = job.found(ended)?;
-        found.machines.strangers = strangers;
-        found.machines.trust = proof(&seating.trust);
-        found.machines.is_host = true;
-        (ends.show)(algorithm, args, session, &found)
+        peers.attended(|| {
+            let mut found: ClusterOutcome = job.found(ended)?;
+            found.machines.strangers = strangers;
+            found.machines.trust = proof(&seating.trust);
+            found.machines.is_host = true;
+            (ends.show)(algorithm, args, session, &found)
+        })
     });
     match kept {
         Some(kept) => kept.end(done),
@@ -317,6 +319,10 @@ fn host_of(
         Ok(()) => watched(&mut peers, (job, machines), watching),
         Err(error) => Err(error.into()),
     };
+    if ended.is_err() {
+        // Others must not wait for the end of the machine of this process.
+        peers.announce(&verdict(&ended));
+    }
     peers.release(0);
     (peers, ended)
 }

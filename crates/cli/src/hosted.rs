@@ -49,7 +49,7 @@ impl Hosted<'_> {
         let (live, metrics) = metrics::watch(&args.cluster)?;
         let ended = watched(peers, (&job, machines), (progress, &live))?;
         drop(metrics);
-        let mut found = job.found(ended)?;
+        let mut found = peers.attended(|| job.found(ended))?;
         found.machines.strangers = peers.strangers();
         found.machines.trust = proof(&seating.trust);
         Ok(found)

@@ -105,16 +105,22 @@ pub fn join(
                 if life.has_begun {
                     since = Instant::now();
                     patience = patience.min(BEGUN);
+                } else if since.elapsed() > patience {
+                    return Err(out_of_reach(seating, patience, ErrorKind::TimedOut.into()));
                 }
             }
             Err(error) if since.elapsed() > patience => {
-                let (first, seconds) = (seating.first.clone(), patience.as_secs());
-                return Err(ClusterError::OutOfReach { first, seconds, source: error });
+                return Err(out_of_reach(seating, patience, error));
             }
             Err(_) => {}
         }
         sleep(PAUSE);
     }
+}
+
+fn out_of_reach(seating: &Seating, patience: Duration, source: std::io::Error) -> ClusterError {
+    let (first, seconds) = (seating.first.clone(), patience.as_secs());
+    ClusterError::OutOfReach { first, seconds, source }
 }
 
 /// Reports to rank 0 why this machine cannot take part, if it is reached in time.
@@ -219,8 +225,13 @@ impl Life {
         if write(&mut self.up, &listening).is_err() {
             return Ok(End::Again);
         }
-        let end = self.serve((&machine, writer), seating, &waiting)?;
-        drop(machine);
+        let end = self.serve((&machine, writer), seating, &waiting);
+        match end {
+            // Another one will have its folder.
+            Ok(End::Again) => drop(machine),
+            _ => machine.leave(),
+        }
+        let end = end?;
         if matches!(end, End::Verdict(_)) && matches!(files, Files::Passing(_)) {
             // The result is what counts, and the name says what this is.
             let _ = std::fs::remove_dir_all(&directory);

@@ -36,6 +36,7 @@ mod footprint;
 pub mod fuzzing;
 pub mod host;
 mod join;
+mod leaving;
 mod links;
 mod live;
 mod meeting;

@@ -75,6 +75,13 @@ pub(crate) fn listen(address: SocketAddr, trust: &Trust) -> Result<TcpListener, 
         .map_err(|source| ClusterError::Socket { what: "listen for machines", source })
 }
 
+impl Drop for Links {
+    fn drop(&mut self) {
+        // Each may be in a call that takes a while: all at once, not one after the other.
+        self.outgoing.iter().flatten().for_each(Outgoing::close);
+    }
+}
+
 impl Links {
     /// The links of a machine that hands on what it receives to `events`.
     pub(crate) fn new(

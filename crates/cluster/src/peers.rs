@@ -165,8 +165,44 @@ impl Peers {
         (0..self.machines).try_for_each(|rank| self.wait_for(rank, until))
     }
 
+    /// Shows machines that their host is there, those too that come meanwhile, while it does
+    /// something that may take long.
+    pub fn attended<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _over = Over(&is_over);
+            let attend = || {
+                while !is_over.load(Ordering::Acquire) {
+                    self.hear_arrival(Duration::from_millis(50));
+                }
+            };
+            // Without a thread machines may miss the host, which they do for a while.
+            let _ = Builder::new().name("attendance".to_owned()).spawn_scoped(scope, attend);
+            work()
+        })
+    }
+
+    /// Sends a failure to all machines that are there, before those of this process are ended,
+    /// which may take long.
+    pub fn announce(&mut self, verdict: &Verdict) {
+        let line = format!("verdict {}\n", verdict_line(verdict));
+        self.take_arrivals();
+        let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
+        let waiting = self.waiting.iter_mut().flatten().map(|(down, _)| down);
+        for down in seats.map(|seat| &mut seat.down).chain(waiting) {
+            say(down, &line);
+        }
+    }
+
+    fn take_arrivals(&mut self) {
+        while let Ok(arrival) = self.arrivals.try_recv() {
+            self.came(arrival);
+        }
+    }
+
     /// Sends the end of the run to all machines, those too that come now.
     pub fn end(mut self, verdict: &Verdict) {
+        self.take_arrivals();
         let line = format!("verdict {}\n", verdict_line(verdict));
         let mut sent = [false].repeat(self.machines);
         let seats = std::mem::take(&mut self.seats).into_iter().enumerate();
@@ -236,9 +272,7 @@ impl Peers {
         self.door.arrivals().1 = Some(rank);
         let line = format!("verdict {}\n", verdict_line(&None));
         self.beat();
-        while let Ok(arrival) = self.arrivals.try_recv() {
-            self.came(arrival);
-        }
+        self.take_arrivals();
         let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
         let seats = seats.filter(|seat| seat.rank == rank).map(|seat| &mut seat.down);
         for down in seats.chain(self.waiting[rank].iter_mut().map(|(down, _)| down)) {
@@ -258,6 +292,15 @@ impl Peers {
         for down in seats.map(|seat| &mut seat.down).chain(waiting) {
             say(down, "beat\n");
         }
+    }
+}
+
+/// Ends the attendance when it is dropped, after a panic too.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -321,9 +364,7 @@ impl Host for Peers {
 
     fn next(&mut self, wait: Duration) -> Option<Reported> {
         self.beat();
-        while let Ok(arrival) = self.arrivals.try_recv() {
-            self.came(arrival);
-        }
+        self.take_arrivals();
         self.reports.1.recv_timeout(wait).ok()
     }
 

@@ -20,6 +20,7 @@ use crate::disk::Disk;
 use crate::disk::folder::{Folder, Parts};
 use crate::driver::{Driver, tick};
 use crate::error::ClusterError;
+use crate::leaving::left;
 use crate::links::counts::Counts;
 use crate::links::{Bounds, Identity, Links, listen};
 use crate::pool::pool_bytes;
@@ -120,6 +121,18 @@ impl RunningMachine {
             }
         };
         Ok(Self { incarnation, kind })
+    }
+
+    /// Ends it where its process ends soon: a thread of it that does not end, because a call of
+    /// the system does not, is left to that.
+    pub(crate) fn leave(self) {
+        match self.kind {
+            Kind::Protocol(mut machine) => {
+                machine.is_stopped.store(true, Ordering::Relaxed);
+                left(&mut machine.thread);
+            }
+            Kind::Sending(machine) => machine.leave(),
+        }
     }
 
     /// Which process of its rank it is.

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 
 use welter_protocol::Rank;
@@ -55,14 +55,25 @@ pub fn serve(
     spawned.map_err(ClusterError::Start)?;
     let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(input, &asked));
     spawned.map_err(ClusterError::Start)?;
+    let ended = converse(&machine, waiting, &mut writer, &mut say);
+    machine.leave();
+    ended
+}
+
+/// Does what the host asks for, and reports to it, until either ends.
+fn converse(
+    machine: &RunningMachine,
+    waiting: Receiver<Event>,
+    writer: &mut Option<&mut dyn PartWriter>,
+    say: &mut impl FnMut(Word) -> Result<(), ClusterError>,
+) -> Result<(), ClusterError> {
     let mut finished = None;
     for event in waiting {
         match event {
             Event::Alone => break,
             Event::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,
             Event::Asked(Request::Result(ask)) => {
-                let of = (&machine, finished.as_deref());
-                answer(of, ask, &mut writer, &mut say)?;
+                answer((machine, finished.as_deref()), ask, writer, say)?;
             }
             Event::Reported(Reported { report, .. }) => {
                 if let Report::Finished(manifest) = &report {

@@ -308,6 +308,19 @@ fn killed(route: &str) {
     assert!(report["cluster"]["strangers"].as_u64().unwrap() >= 3, "{report}");
 }
 
+#[test]
+fn machines_stay_while_the_first_one_writes_for_long() {
+    let sandbox = with_key();
+    let (line, port) = ("run wcc rmat:14 -q -o - --credentials key", free_port());
+    let all = started((0..3).map(|rank| machine(&sandbox, line, (rank, 3, port))).collect());
+    // More rows than a pipe takes, which nothing reads for longer than machines may be silent.
+    std::thread::sleep(Duration::from_secs(14));
+    let ended = ended(all);
+    let codes: Vec<_> = ended.iter().map(|ended| ended.code).collect();
+    assert_eq!(codes, [Some(0); 3], "{} {}", ended[1].stderr, ended[2].stderr);
+    assert!(ended[0].stdout.len() > 1 << 16);
+}
+
 /// Computers with a network each, on a bridge, which are removed when this is dropped.
 pub(crate) struct Net {
     pub(crate) name: String,

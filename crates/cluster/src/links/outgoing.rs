@@ -108,13 +108,19 @@ impl Outgoing {
     }
 }
 
-impl Drop for Outgoing {
-    fn drop(&mut self) {
+impl Outgoing {
+    /// Has its thread end, which is not waited for.
+    pub(super) fn close(&self) {
         let mut state = self.shared.lock();
         state.is_closed = true;
         state.hang_up();
         self.shared.changed.notify_all();
-        drop(state);
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        self.close();
         // One that panicked has said so.
         let _ = self.thread.take().map(JoinHandle::join);
     }

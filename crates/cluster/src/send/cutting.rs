@@ -13,12 +13,21 @@
 //!
 //! **Invariant:** all machines cut alike. Tested by `sub_ranges_of_a_skewed_graph_have_equal_work`.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{Builder, scope};
+
+use welter_engine::EngineError;
 use welter_protocol::partitions::Partitions;
 use welter_protocol::weights::Weights;
-use welter_worker::{Input, weigh};
+use welter_worker::{Input, InputEdge, weigh};
 
+use super::ending::Ending;
 use super::error::Stop;
+use super::seat::LOOK;
 use super::words::{Word, WordReader};
+use crate::program::panic_message;
 
 /// Ranges of vertices whose edges are counted, at most.
 const RANGES_MAX: u64 = 1 << 14;
@@ -29,16 +38,65 @@ pub(super) const WIDER: u64 = 2;
 /// Edges that are read at a time.
 const PIECE_EDGES: usize = 1 << 16;
 
-/// Word of a machine that reads these shares.
+/// Word of a machine that reads these shares, on a thread of its own, which may take long: `look`
+/// is called meanwhile, so that others know that the machine is there.
+///
+/// # Errors
+/// Failure of the input, or of `look`; when the epoch is over.
 pub(super) fn weighed(
+    shares: impl Iterator<Item = Box<dyn Input>> + Send,
+    vertices: u64,
+    ending: &Ending,
+    mut look: impl FnMut() -> Result<(), Stop>,
+) -> Result<Word, Stop> {
+    scope(|scope| {
+        let (done, is_done) = channel();
+        let weighing = Builder::new().name("weighing".to_owned()).spawn_scoped(scope, move || {
+            let weighing = AssertUnwindSafe(|| weights(shares, vertices, ending));
+            let panicked = |panic: Box<dyn Any + Send>| Err(Stop::broken(panic_message(&*panic)));
+            // The other end has a reason of its own where it does not wait any more.
+            let _ = done.send(catch_unwind(weighing).unwrap_or_else(panicked));
+        });
+        weighing?;
+        loop {
+            match is_done.recv_timeout(LOOK) {
+                Ok(weights) => return Ok(Word::default().numbers(weights?.counts())),
+                // The thread ends before its next piece.
+                Err(RecvTimeoutError::Timeout) => look().inspect_err(|_| ending.end_epoch())?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Stop::Over),
+            }
+        }
+    })
+}
+
+/// Edges of these shares by ranges of vertices.
+fn weights(
     shares: impl Iterator<Item = Box<dyn Input>>,
     vertices: u64,
-) -> Result<Word, Stop> {
+    ending: &Ending,
+) -> Result<Weights, Stop> {
     let mut weights = Weights::within(vertices, RANGES_MAX);
-    for mut share in shares {
-        weigh(&mut *share, PIECE_EDGES, false, &mut weights)?;
+    for share in shares {
+        let weighed = weigh(&mut Ended { share, ending }, PIECE_EDGES, false, &mut weights);
+        weighed.map_err(|error| if ending.is_set() { Stop::Over } else { error.into() })?;
     }
-    Ok(Word::default().numbers(weights.counts()))
+    Ok(weights)
+}
+
+/// A share that is read until the epoch is over.
+struct Ended<'e> {
+    share: Box<dyn Input>,
+    ending: &'e Ending,
+}
+
+impl Input for Ended<'_> {
+    fn begin(&mut self) {
+        self.share.begin();
+    }
+
+    fn piece(&mut self, edges_max: usize) -> Result<(&[InputEdge], bool), EngineError> {
+        if self.ending.is_set() { Err(EngineError::Cancelled) } else { self.share.piece(edges_max) }
+    }
 }
 
 /// The answer of rank 0: the first vertex of each sub-range, and the end of the last.
@@ -62,9 +120,36 @@ pub(super) fn cut(machines: usize, answer: &[u8]) -> Result<Partitions, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use welter_worker::{InputEdge, Listed};
+    use std::time::Duration;
+
+    use welter_worker::Listed;
 
     use super::*;
+
+    /// An input that takes its time for each edge, and has no last one.
+    struct Slow([InputEdge; 1]);
+
+    impl Input for Slow {
+        fn begin(&mut self) {}
+
+        fn piece(&mut self, _: usize) -> Result<(&[InputEdge], bool), EngineError> {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok((&self.0, false))
+        }
+    }
+
+    #[test]
+    fn others_are_looked_at_while_shares_are_weighed() {
+        let slow = || Box::new(Slow([InputEdge { source: 1, target: 2, weight: 1.0 }]));
+        let (ending, mut looks) = (Ending::default(), 0);
+        let shares = [slow() as Box<dyn Input>].into_iter();
+        let weighed = weighed(shares, 9, &ending, || {
+            looks += 1;
+            if looks < 3 { Ok(()) } else { Err(Stop::Gone("another one".to_owned())) }
+        });
+        assert!(matches!(weighed.err(), Some(Stop::Gone(_))));
+        assert!(looks == 3 && ending.is_set());
+    }
 
     #[test]
     fn sub_ranges_of_a_skewed_graph_have_equal_work() {
@@ -82,8 +167,10 @@ mod tests {
         let edges: Vec<InputEdge> = (0..edges).map(edge).collect();
         let even = Partitions::fitting(2, vertices, 1, vertices.div_ceil(8)).unwrap();
         let share = |part: usize| Box::new(Listed::new(edges[part * 30_000..][..30_000].to_vec()));
-        let word =
-            |part| weighed([share(part) as Box<dyn Input>].into_iter(), vertices).unwrap().end();
+        let word = |part| {
+            let shares = [share(part) as Box<dyn Input>].into_iter();
+            weighed(shares, vertices, &Ending::default(), || Ok(())).unwrap().end()
+        };
         let said = bounds(&even, &[word(0), word(1)]).unwrap().end();
         let cut = cut(2, &said).unwrap();
         assert_eq!((cut.count(), cut.vertices()), (8, vertices));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::panicking;
 
 /// Flags of an epoch. A clone shares them.
 #[derive(Clone, Debug, Default)]
@@ -34,5 +35,41 @@ impl Ending {
     /// Whether a thread is to end.
     pub(super) fn is_set(&self) -> bool {
         self.epoch.load(Ordering::Relaxed) || self.machine.load(Ordering::Relaxed)
+    }
+}
+
+/// Ends accumulator threads when it is dropped, and after a panic all threads of the epoch, which
+/// are waited for before it goes on.
+pub(super) struct Over<'o> {
+    pub(super) ending: &'o Ending,
+    pub(super) is_over: &'o AtomicBool,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        if panicking() {
+            self.ending.end_epoch();
+        }
+        self.is_over.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn threads_end_after_a_panic() {
+        for panics in [false, true] {
+            let (ending, is_over) = (Ending::default(), AtomicBool::new(false));
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                let _over = Over { ending: &ending, is_over: &is_over };
+                assert!(!panics, "a planted panic");
+            }));
+            assert_eq!((ended.is_err(), ending.is_set()), (panics, panics));
+            assert!(is_over.load(Ordering::Acquire));
+        }
     }
 }

@@ -16,7 +16,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread::{Scope, scope};
 
@@ -35,7 +35,7 @@ use super::checkpoint::{Checkpoints, Due, Interval};
 use super::computing::{Answer, Channels, Computing, Ended, Order, Turn};
 use super::doors::Common;
 use super::edges::{Gathering, Room, record_bytes};
-use super::ending::Ending;
+use super::ending::{Ending, Over};
 use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
@@ -106,12 +106,12 @@ impl Epoch<'_> {
         let Led { tx, rx, kept } = led;
         let is_over = Arc::new(AtomicBool::new(false));
         let finished = scope(|scope| {
+            let _over = Over { ending: &self.ending, is_over: &is_over };
             let threads = self.start(scope, &agreed, (tx, rx), &is_over);
             let finished = threads.and_then(|threads| self.iterate(table, &agreed, &threads));
             if finished.is_err() {
                 self.ending.end_epoch();
             }
-            is_over.store(true, Ordering::Release);
             finished
         })?;
         if !kept.is_empty() {
@@ -169,10 +169,10 @@ impl Epoch<'_> {
         even: &Partitions,
     ) -> Result<Partitions, Stop> {
         let MachinePosition { rank, machines, sub_ranges } = place;
-        let shares =
-            (0..sub_ranges).map(|thread| (thread * machines + rank, even.count() as usize));
-        let shares = shares.map(|share| (self.job.input)(share));
-        let mine = cutting::weighed(shares, self.job.vertices)?;
+        let Job { input, vertices, .. } = self.job;
+        let share = |thread| input((thread * machines + rank, even.count() as usize));
+        let shares = (0..sub_ranges).map(share);
+        let mine = cutting::weighed(shares, *vertices, &self.ending, || table.look())?;
         let answer = self.barrier(table, mine, |words| Ok(cutting::bounds(even, words)?.end()))?;
         cutting::cut(machines, &answer)
     }

@@ -1,9 +1,10 @@
 //! Why a thread of route `send` ends before its time.
 
-use std::io;
+use std::io::{self, ErrorKind};
 
 use welter_engine::EngineError;
 use welter_protocol::failure::Exit;
+use welter_store::StoreError;
 use welter_transport::LaneError;
 
 use crate::error::ClusterError;
@@ -42,7 +43,21 @@ impl Stop {
 
 impl From<EngineError> for Stop {
     fn from(error: EngineError) -> Self {
-        Self::Failed { why: exit(error.kind()), what: error.to_string() }
+        let is_full = matches!(&error, EngineError::Store(error) if is_full(error));
+        let why = if is_full { Exit::Full } else { exit(error.kind()) };
+        Self::Failed { why, what: error.to_string() }
+    }
+}
+
+/// Whether a disk is full, on which another process would have no more room.
+fn is_full(error: &StoreError) -> bool {
+    let says = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    };
+    match error {
+        StoreError::Full { .. } => true,
+        StoreError::Io { source, .. } | StoreError::Transfer { source, .. } => says(source),
+        _ => false,
     }
 }
 
@@ -60,6 +75,33 @@ impl From<io::Error> for Stop {
 
 impl From<ClusterError> for Stop {
     fn from(error: ClusterError) -> Self {
-        Self::Failed { why: exit(error.kind()), what: error.to_string() }
+        let is_full = matches!(&error, ClusterError::Store(error) if is_full(error));
+        let why = if is_full { Exit::Full } else { exit(error.kind()) };
+        Self::Failed { why, what: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_ends_a_run_and_another_failure_of_it_does_not() {
+        let failed = |kind: ErrorKind| StoreError::Io {
+            what: "write",
+            file: "edges".into(),
+            source: kind.into(),
+        };
+        for (kind, expected) in [
+            (ErrorKind::StorageFull, Exit::Full),
+            (ErrorKind::QuotaExceeded, Exit::Full),
+            (ErrorKind::TimedOut, Exit::Storage),
+        ] {
+            for stop in
+                [EngineError::from(failed(kind)).into(), ClusterError::from(failed(kind)).into()]
+            {
+                assert!(matches!(stop, Stop::Failed { why, .. } if why == expected), "{stop:?}");
+            }
+        }
     }
 }

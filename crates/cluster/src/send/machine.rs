@@ -31,6 +31,7 @@ use super::table::{Entrance, Table, come};
 use crate::credentials::Trust;
 use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
+use crate::leaving::left;
 use crate::links::counts::Counts;
 use crate::links::handshake::Hello;
 use crate::links::listen;
@@ -119,6 +120,12 @@ impl Sending {
         let thread = Builder::new().name(format!("machine-{rank}"));
         let thread = Some(thread.spawn(move || living.live()).map_err(ClusterError::Start)?);
         Ok(Self { shared, thread })
+    }
+
+    /// Ends it where its process ends soon.
+    pub(crate) fn leave(mut self) {
+        self.shared.ending.end_machine();
+        left(&mut self.thread);
     }
 
     /// Where it listens for other machines.
