@@ -20,7 +20,10 @@ use crate::host::{Host, Started};
 use crate::report::{Report, Reported};
 
 /// Time in which a process must say something that it was asked for.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 60 });
+
+/// Time between two looks at a process that has said nothing.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// How often a process is started that is killed before it has said anything.
 const STARTS_MAX: u32 = 8;
@@ -66,6 +69,17 @@ impl Process {
     fn ask(&mut self, request: &Request) -> std::io::Result<()> {
         self.input.write_all(request.line().as_bytes())
     }
+
+    /// The first word, which follows its look at the input: that may take long, so it has as long as
+    /// it lives.
+    fn first_word(&mut self) -> Result<Word, RecvTimeoutError> {
+        loop {
+            match self.answers.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) if matches!(self.child.try_wait(), Ok(None)) => {}
+                said => return said,
+            }
+        }
+    }
 }
 
 impl Drop for Process {
@@ -102,14 +116,13 @@ impl Host for Processes {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
         for _ in 0..STARTS_MAX {
             let mut process = self.spawn(rank, above)?;
-            match process.answers.recv_timeout(PATIENCE) {
+            match process.first_word() {
                 Ok(Word::Listening { incarnation, address }) => {
                     self.machines[rank] = Some(process);
                     return Ok(Started { incarnation, address });
                 }
                 // It was killed before it had said anything.
-                Err(RecvTimeoutError::Disconnected)
-                    if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
+                Err(_) if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
                 _ => break,
             }
         }
@@ -184,6 +197,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_process_has_as_long_as_it_lives_until_it_listens() {
+        for (script, is_started) in
+            [("sleep 2; echo listening 1 127.0.0.1:9 0", true), ("sleep 0.1", false)]
+        {
+            let command = move |_, _: &Path, _| {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]);
+                command
+            };
+            let mut host = Processes::new(1, Path::new("."), Box::new(command));
+            let started = host.start(0, 0);
+            assert_eq!(started.is_ok(), is_started, "{script}: {started:?}");
+        }
+    }
+
+    #[test]
     fn a_process_that_has_died_is_silent_when_it_is_asked() {
         let command = |_, _: &Path, _| {
             let mut command = Command::new("echo");
@@ -196,7 +225,7 @@ mod tests {
         // Its pipe has room until it has ended.
         let asked = loop {
             let asked = host.ask(0, Ask::Vertices);
-            if asked.is_err() || began.elapsed() > PATIENCE {
+            if asked.is_err() || began.elapsed() > Duration::from_mins(1) {
                 break asked;
             }
         };

@@ -130,7 +130,10 @@ pub fn derived_weight(from: u64, to: u64) -> f64 {
 /// Whether a value differs from the right one by `error` at most. Only infinity is near infinity,
 /// of which an error that is relative to it would accept every value.
 pub fn is_near(found: f64, expected: f64, error: f64) -> bool {
-    if expected.is_infinite() { found == expected } else { (found - expected).abs() <= error }
+    if expected.is_infinite() {
+        return found.is_infinite() && found.is_sign_positive() == expected.is_sign_positive();
+    }
+    (found - expected).abs() <= error
 }
 
 /// Number of vertices of each depth, of those that have one.

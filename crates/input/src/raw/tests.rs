@@ -94,7 +94,7 @@ fn the_cache_is_passed_by_where_that_is_stated_or_pays() {
         let source = Source::open(path.to_str().unwrap(), None).unwrap();
         let shape = shape(&source, &ReadOptions::default()).unwrap();
         let mut stream = RawStream::open(std::slice::from_ref(&source), shape).unwrap();
-        let limits = Limits { page_cache, cache_bytes_max, ..Limits::default() };
+        let limits = Limits { cache_bytes_max, page_cache, ..Limits::default() };
         stream.set_limits(&limits, 1, again);
         let before = stream.is_past_cache(0);
         stream.spare_memory(1 << 30);
