@@ -70,7 +70,7 @@ impl Process {
         self.input.write_all(request.line().as_bytes())
     }
 
-    /// The first word, which follows its look at the input: that may take long, so it has as long as
+    /// The first word, which follows its look at the input. That may take long: it has as long as
     /// it lives.
     fn first_word(&mut self) -> Result<Word, RecvTimeoutError> {
         loop {
