@@ -50,7 +50,8 @@ fn may_be_graph(input: &Path, key: &str) -> bool {
 
 /// Opens a graph in a bucket, or a copy of one on a web server.
 fn open_elsewhere(directory: &Path, io: &IoOptions) -> Result<KeptGraph, EngineError> {
-    KeptGraph::open_elsewhere(&elsewhere::trimmed(directory), io, elsewhere::is_web(directory))
+    let open = if elsewhere::is_web(directory) { KeptGraph::open_copy } else { KeptGraph::open };
+    open(&elsewhere::trimmed(directory), io)
 }
 
 /// Opens a directory that a user named as a kept graph.

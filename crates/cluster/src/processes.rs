@@ -1,15 +1,17 @@
 //! A host whose machines are processes of this computer, which it speaks to by pipes.
 //!
-//! A process ends when its standard input does, so none outlives its host.
+//! A process ends when its standard input does, so none outlives its host. It says something each
+//! second, and one that is silent for long, such as one that was stopped, is killed and replaced.
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use welter_protocol::Rank;
 
@@ -21,6 +23,9 @@ use crate::report::{Report, Reported};
 
 /// Time in which a process must say something that it was asked for.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 60 });
+
+/// Time after which a process that says nothing is killed, while nothing is asked of it.
+const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
 /// Time between two looks at a process that has said nothing.
 const LOOK: Duration = Duration::from_millis(200);
@@ -37,9 +42,39 @@ pub struct Processes {
     command: MakeCommand,
     machines: Vec<Option<Process>>,
     reports: (Sender<Reported>, Receiver<Reported>),
+    /// When reports were last waited for.
+    waited: Instant,
+}
+
+/// When a process was last heard.
+#[derive(Clone)]
+struct Pulse(Arc<Mutex<Instant>>);
+
+impl Pulse {
+    fn lock(&self) -> MutexGuard<'_, Instant> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn beat(&self) {
+        *self.lock() = Instant::now();
+    }
+
+    fn is_silent(&self) -> bool {
+        self.lock().elapsed() > SILENCE
+    }
+}
+
+/// Output of a process, whose bytes are noticed.
+struct Noticed<R>(R, Pulse);
+
+impl<R: Read> Read for Noticed<R> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(to).inspect(|_| self.1.beat())
+    }
 }
 
 struct Process {
+    pulse: Pulse,
     child: Child,
     input: ChildStdin,
     /// Words of the process, but for reports.
@@ -50,7 +85,8 @@ impl Processes {
     /// A host of `machines` machines, in this directory.
     pub fn new(machines: usize, directory: &Path, command: MakeCommand) -> Self {
         let machines = (0..machines).map(|_| None).collect();
-        Self { directory: directory.to_owned(), command, machines, reports: channel() }
+        let (directory, waited) = (directory.to_owned(), Instant::now());
+        Self { directory, command, machines, reports: channel(), waited }
     }
 
     /// Kills the process of a rank, as `kill -9` does.
@@ -100,7 +136,9 @@ impl Processes {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let Some((input, output)) = pipes else { unreachable!("both were asked for") };
         let (answers, words) = channel();
-        let process = Process { child, input, answers: words };
+        let pulse = Pulse(Arc::new(Mutex::new(Instant::now())));
+        let output = Noticed(output, pulse.clone());
+        let process = Process { pulse, child, input, answers: words };
         let reports = self.reports.0.clone();
         let thread = Builder::new().name(format!("machine-{rank}"));
         // It ends with the process.
@@ -138,6 +176,18 @@ impl Host for Processes {
     }
 
     fn next(&mut self, wait: Duration) -> Option<Reported> {
+        // Else machines answered meanwhile, or this process was stopped too.
+        let waits = self.waited.elapsed() < SILENCE / 2;
+        self.waited = Instant::now();
+        for machine in self.machines.iter_mut().flatten() {
+            if !waits {
+                machine.pulse.beat();
+            } else if machine.pulse.is_silent() {
+                // Its end is reported as that of another one; until then it is not killed again.
+                let _ = machine.child.kill();
+                machine.pulse.beat();
+            }
+        }
         self.reports.1.recv_timeout(wait).ok()
     }
 
@@ -192,34 +242,48 @@ pub(crate) fn hear(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
+
+    /// A host of one machine, which is this script.
+    fn host(script: &'static str) -> Processes {
+        let command = move |_, _: &Path, _| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        Processes::new(1, Path::new("."), Box::new(command))
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_is_killed_and_one_that_speaks_is_not() {
+        let stopped = "echo listening 1 127.0.0.1:9 0; kill -STOP $$";
+        let speaking = "echo listening 1 127.0.0.1:9 0; while sleep 0.2; do echo alive 0; done";
+        for (script, is_killed) in [(stopped, true), (speaking, false)] {
+            let mut host = host(script);
+            host.start(0, 0).unwrap();
+            let until = Instant::now() + if is_killed { SILENCE * 20 } else { SILENCE * 2 };
+            let mut reported = None;
+            while reported.is_none() && Instant::now() < until {
+                reported = host.next(LOOK);
+            }
+            let is_end = |it: &Reported| matches!(it.report, Report::Ended(None));
+            assert_eq!(reported.as_ref().map(is_end), is_killed.then_some(true), "{script}");
+        }
+    }
 
     #[test]
     fn a_process_has_as_long_as_it_lives_until_it_listens() {
         for (script, is_started) in
             [("sleep 2; echo listening 1 127.0.0.1:9 0", true), ("sleep 0.1", false)]
         {
-            let command = move |_, _: &Path, _| {
-                let mut command = Command::new("sh");
-                command.args(["-c", script]);
-                command
-            };
-            let mut host = Processes::new(1, Path::new("."), Box::new(command));
-            let started = host.start(0, 0);
+            let started = host(script).start(0, 0);
             assert_eq!(started.is_ok(), is_started, "{script}: {started:?}");
         }
     }
 
     #[test]
     fn a_process_that_has_died_is_silent_when_it_is_asked() {
-        let command = |_, _: &Path, _| {
-            let mut command = Command::new("echo");
-            command.arg("listening 1 127.0.0.1:9 0");
-            command
-        };
-        let mut host = Processes::new(1, Path::new("."), Box::new(command));
+        let mut host = host("echo listening 1 127.0.0.1:9 0");
         assert_eq!(host.start(0, 0).unwrap().incarnation, 1);
         let began = Instant::now();
         // Its pipe has room until it has ended.

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 
 use welter_protocol::Rank;
@@ -11,6 +11,7 @@ use welter_protocol::Rank;
 use crate::control::{Request, Word, write};
 use crate::disk::folder::Folder;
 use crate::error::ClusterError;
+use crate::meeting::BEAT;
 use crate::parts::{PartWriter, answer};
 use crate::report::{Report, Reported};
 use crate::running::{Run, RunningMachine};
@@ -55,7 +56,7 @@ pub fn serve(
     spawned.map_err(ClusterError::Start)?;
     let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(input, &asked));
     spawned.map_err(ClusterError::Start)?;
-    let ended = converse(&machine, waiting, &mut writer, &mut say);
+    let ended = converse(&machine, &waiting, &mut writer, &mut say);
     machine.leave();
     ended
 }
@@ -63,12 +64,20 @@ pub fn serve(
 /// Does what the host asks for, and reports to it, until either ends.
 fn converse(
     machine: &RunningMachine,
-    waiting: Receiver<Event>,
+    waiting: &Receiver<Event>,
     writer: &mut Option<&mut dyn PartWriter>,
     say: &mut impl FnMut(Word) -> Result<(), ClusterError>,
 ) -> Result<(), ClusterError> {
     let mut finished = None;
-    for event in waiting {
+    loop {
+        let event = match waiting.recv_timeout(BEAT) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => {
+                say(Word::Alive)?;
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match event {
             Event::Alone => break,
             Event::Asked(Request::Peer(peer, address)) => machine.locate(peer, address)?,

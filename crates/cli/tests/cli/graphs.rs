@@ -432,3 +432,64 @@ fn plans_say_what_is_known_of_a_bucket() {
     // No one probed it, and nothing is written there.
     assert!(!plan.contains("probe found") && !plan.contains("and writes"), "{plan}");
 }
+
+#[test]
+fn copies_on_a_web_server_are_run_and_never_written() {
+    let (sandbox, server) = begin();
+    server.publish("web");
+    // One of the bucket, and one of the directory.
+    for path in server.paths() {
+        server.put(&path.replace("box/a/graph/", "web/of-bucket/"), server.get(&path).unwrap());
+    }
+    for name in ["manifest", "gen-0/edges-0", "gen-0/chunks", "gen-0/cuts", "gen-0/degrees"] {
+        server.put(&format!("web/of-directory/{name}"), sandbox.read(&format!("graph/{name}")));
+    }
+    for name in ["vertices", "ids"] {
+        let file = sandbox.path().join("graph/gen-0").join(name);
+        if file.exists() {
+            server.put(&format!("web/of-directory/gen-0/{name}"), fs::read(file).unwrap());
+        }
+    }
+    // Rates that were copied along are of another place.
+    server.put("web/of-directory/rates", "no rates");
+    server.take_requests();
+    let before = server.paths();
+    for copy in ["of-bucket", "of-directory/"] {
+        let url = format!("{}/web/{copy}", server.url());
+        for more in ["", "--edge-memory 0 --threads 2", "--undirected"] {
+            let of = |input: &str| {
+                must(&sandbox, &server, &format!("run pagerank {input} -q -o - {more}"))
+            };
+            assert!(of(&url) == of("graph"), "{copy} {more}");
+        }
+        let checked = must(&sandbox, &server, &format!("check {url}"));
+        assert!(checked.contains(": whole; 30,000 edges"), "{checked}");
+        let cached = "--edge-memory 0 --edge-cache cache:1GiB";
+        let line = format!("run wcc {url} -q -o - {cached}");
+        assert!(must(&sandbox, &server, &line) == sandbox.must("run wcc graph -q -o -"));
+        for line in [
+            format!("remove {url}"),
+            format!("ingest e.tsv -o {url}"),
+            format!("run wcc graph --checkpoint {url}"),
+        ] {
+            let said = refused(&sandbox, &server, &line, 2);
+            assert!(said.contains("nothing is written to a web server"), "{line}: {said}");
+        }
+    }
+    assert!(server.take_requests().iter().all(|it| it.method == "GET" || it.method == "HEAD"));
+    assert_eq!(server.paths(), before);
+    // A server that answers with a page to everything keeps no graph, and damage is found.
+    server.put("web/pages/manifest", "<!doctype html><p>not here</p>".repeat(9));
+    server.put("web/pages", "0\t1\n");
+    let url = format!("{}/web/pages", server.url());
+    must(&sandbox, &server, &format!("run wcc {url} -q -o -"));
+    let mut edges = server.get("web/of-directory/gen-0/edges-0").unwrap();
+    let middle = edges.len() / 2;
+    edges[middle] ^= 16;
+    server.put("web/of-directory/gen-0/edges-0", edges);
+    let url = format!("{}/web/of-directory", server.url());
+    let said = refused(&sandbox, &server, &format!("run wcc {url}"), 70);
+    assert!(said.contains("of-directory/gen-0/edges-0: damaged"), "{said}");
+    let url = format!("{}/web/none", server.url());
+    refused(&sandbox, &server, &format!("check {url}"), 66);
+}

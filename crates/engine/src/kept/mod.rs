@@ -159,20 +159,20 @@ impl KeptGraph {
         Ok(Self { path, manifest, io, cache: None, known, folder_name, is_copy: false })
     }
 
-    /// As [`Self::open`], of a graph that lies elsewhere and was perhaps copied there from a
-    /// directory. All that lies on a web server is a copy, and is opened with `is_copy`.
+    /// As [`Self::open`], of a copy that lies elsewhere, such as on a web server, of a directory or
+    /// of what lies in a bucket.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_elsewhere(path: &Path, io: &IoOptions, is_copy: bool) -> Result<Self, EngineError> {
-        let mut kept = Self { is_copy, ..Self::open(path, io)? };
+    pub fn open_copy(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
+        let mut kept = Self { is_copy: true, ..Self::open(path, io)? };
         let is_there = |folder: &str| {
             let file = kept.path.join(folder).join(CHUNKS.0);
             io.remote.as_ref().is_none_or(|remote| remote.bytes(&file).is_ok())
         };
         let of_directory = kept.manifest.folder_here();
         if !is_there(&kept.folder_name) && is_there(&of_directory) {
-            (kept.folder_name, kept.is_copy) = (of_directory, true);
+            kept.folder_name = of_directory;
         }
         Ok(kept)
     }
