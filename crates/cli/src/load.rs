@@ -116,7 +116,7 @@ impl Source {
     }
 
     /// Whether some of it are raw records in files of this machine, which are read as they lie.
-    /// What cannot be opened is refused when it is read.
+    /// Files that cannot be opened are refused when they are read, and are none of these here.
     pub(crate) fn holds_raw(&self, options: &ReadOptions) -> bool {
         let Self::Files(names) = self else { return false };
         let is_here = |name: &&PathBuf| !source::is_pipe(name) && Location::of(name).is_none();
