@@ -77,19 +77,20 @@ fn weights(
 ) -> Result<Weights, Stop> {
     let mut weights = Weights::within(vertices, RANGES_MAX);
     for share in shares {
-        let weighed = weigh(&mut Ended { share, ending }, PIECE_EDGES, false, &mut weights);
+        let weighed =
+            weigh(&mut StoppableInput { share, ending }, PIECE_EDGES, false, &mut weights);
         weighed.map_err(|error| if ending.is_set() { Stop::Over } else { error.into() })?;
     }
     Ok(weights)
 }
 
 /// A share that is read until the epoch is over.
-struct Ended<'e> {
+struct StoppableInput<'e> {
     share: Box<dyn Input>,
     ending: &'e Ending,
 }
 
-impl Input for Ended<'_> {
+impl Input for StoppableInput<'_> {
     fn begin(&mut self) {
         self.share.begin();
     }
