@@ -65,8 +65,9 @@ pub fn searches() -> Vec<Search> {
     ]
 }
 
-/// The grid of `rows` rows of `places` vertices, each edge once, and a search from a corner.
-fn grid(rows: u32, places: u32) -> Search {
+/// The grid of `rows` rows of `places` vertices, each edge once, and a search from a corner. One
+/// row is a path.
+pub fn grid(rows: u32, places: u32) -> Search {
     let at = |row: u32, place: u32| row * places + place;
     let right = (0..rows).flat_map(|row| (1..places).map(move |p| [at(row, p - 1), at(row, p)]));
     let down = (1..rows).flat_map(|row| (0..places).map(move |p| [at(row - 1, p), at(row, p)]));

@@ -195,9 +195,10 @@ fn started_azure() -> Result<Emulator, String> {
     let (process, url) = listening(&mut server)?;
     let endpoint = format!("{url}/{ACCOUNT}");
     let environment = variables([
-        ("AZURE_STORAGE_ENDPOINT", endpoint.clone()),
-        ("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT.to_owned()),
-        ("AZURE_STORAGE_ACCOUNT_KEY", KEY.to_owned()),
+        (
+            "AZURE_STORAGE_CONNECTION_STRING",
+            format!("AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={endpoint}"),
+        ),
         ("NO_PROXY", "127.0.0.1".to_owned()),
     ]);
     let emulator = Emulator { process, environment, bucket: "az://box", secret: KEY.to_owned() };

@@ -1,7 +1,7 @@
 //! Oracles and graphs that the tests of all crates measure themselves against.
 //!
 //! Three kinds of oracle, none of which shares code with what it judges: answers that others
-//! computed ([`answers`], [`samples`], [`suites`], [`validation`]), answers that mathematics gives
+//! computed ([`answers`], [`samples`], [`validation`]), answers that mathematics gives
 //! ([`closed_form`]), and plain sequential programs of a different shape
 //! ([`reference`](mod@reference), [`plain`], and [`interpreter`] for any program, on what
 //! [`reading`] makes of the edges). [`strategies`] makes the random graphs that they are compared
@@ -31,7 +31,6 @@ pub mod reference;
 pub mod samples;
 pub mod seeds;
 pub mod strategies;
-pub mod suites;
 pub mod validation;
 
 /// The largest `|found - expected| / |expected|`; where `expected` is 0, the largest `|found|`.

@@ -1,5 +1,4 @@
-//! Searches and components that validation suites state: those of LDBC Graphalytics, libgrape and
-//! `LAGraph`.
+//! Results that validation suites state: those of LDBC Graphalytics, libgrape and `LAGraph`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,11 +8,11 @@ use serde_json::Value;
 use crate::answers::{is_near, shared_data, shared_json};
 use crate::samples::{self, Rows, Shape};
 
-use Outcome::{Components, Depths, Distances};
+use Outcome::{Clustering, Communities, Components, Depths, Distances, Ranks};
 use Shape::{Adjacency, Weighted};
 
 /// Kind of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// Numbers of edges from a vertex.
     Depths,
@@ -21,6 +20,20 @@ pub enum Outcome {
     Distances,
     /// Labels of weakly connected components.
     Components,
+    /// Labels of communities, which are ids.
+    Communities {
+        /// Number of iterations.
+        iterations: u32,
+    },
+    /// Local clustering coefficients.
+    Clustering,
+    /// Ranks with damping 0.85, lost rank spread.
+    Ranks {
+        /// Number of iterations.
+        iterations: u32,
+        /// Largest relative difference of a rank.
+        error_max: f64,
+    },
 }
 
 const LDBC: &str = "suites/ldbc-validation";
@@ -30,30 +43,61 @@ const P2P: &str = "graphs/p2p-31/p2p-31.e.zst";
 /// Kind, input, its shape, whether it is undirected, output.
 type Entry = (Outcome, &'static str, Shape, bool, &'static str);
 
-const ENTRIES: [Entry; 17] = [
+/// Edges of the examples of LDBC Graphalytics.
+const DIRECTED: &str = "example/example-directed.e";
+const UNDIRECTED: &str = "example/example-undirected.e";
+
+const ENTRIES: [Entry; 32] = [
     (Depths, "bfs/dir-input", Adjacency, false, "bfs/dir-output"),
     (Depths, "bfs/undir-input", Adjacency, true, "bfs/undir-output"),
     (Distances, "sssp/dir-input.e", Weighted, false, "sssp/dir-output"),
     (Distances, "sssp/undir-input.e", Weighted, true, "sssp/undir-output"),
     (Components, "wcc/dir-input", Adjacency, false, "wcc/dir-output"),
     (Components, "wcc/undir-input", Adjacency, true, "wcc/undir-output"),
-    (Depths, "example/example-directed.e", Weighted, false, "example/example-directed-BFS"),
-    (Distances, "example/example-directed.e", Weighted, false, "example/example-directed-SSSP"),
-    (Components, "example/example-directed.e", Weighted, false, "example/example-directed-WCC"),
-    (Depths, "example/example-undirected.e", Weighted, true, "example/example-undirected-BFS"),
-    (Distances, "example/example-undirected.e", Weighted, true, "example/example-undirected-SSSP"),
-    (Components, "example/example-undirected.e", Weighted, true, "example/example-undirected-WCC"),
+    (Depths, DIRECTED, Weighted, false, "example/example-directed-BFS"),
+    (Distances, DIRECTED, Weighted, false, "example/example-directed-SSSP"),
+    (Components, DIRECTED, Weighted, false, "example/example-directed-WCC"),
+    (Depths, UNDIRECTED, Weighted, true, "example/example-undirected-BFS"),
+    (Distances, UNDIRECTED, Weighted, true, "example/example-undirected-SSSP"),
+    (Components, UNDIRECTED, Weighted, true, "example/example-undirected-WCC"),
     (Depths, P2P, Weighted, false, "p2p-31-BFS-directed.zst"),
     (Depths, P2P, Weighted, true, "p2p-31-BFS.zst"),
     (Distances, P2P, Weighted, false, "p2p-31-SSSP-directed.zst"),
     (Distances, P2P, Weighted, true, "p2p-31-SSSP.zst"),
     (Components, P2P, Weighted, true, "p2p-31-WCC.zst"),
+    (Communities { iterations: 5 }, "cdlp/dir-input", Adjacency, false, "cdlp/dir-output"),
+    (Communities { iterations: 5 }, "cdlp/undir-input", Adjacency, true, "cdlp/undir-output"),
+    (Communities { iterations: 2 }, DIRECTED, Weighted, false, "example/example-directed-CDLP"),
+    (Communities { iterations: 2 }, UNDIRECTED, Weighted, true, "example/example-undirected-CDLP"),
+    (Communities { iterations: 10 }, P2P, Weighted, true, "p2p-31-CDLP.zst"),
+    (Clustering, "lcc/dir-input", Adjacency, false, "lcc/dir-output"),
+    (Clustering, "lcc/undir-input", Adjacency, true, "lcc/undir-output"),
+    (Clustering, DIRECTED, Weighted, false, "example/example-directed-LCC"),
+    (Clustering, UNDIRECTED, Weighted, true, "example/example-undirected-LCC"),
+    (Clustering, P2P, Weighted, true, "p2p-31-LCC.zst"),
+    (loose(14), "pr/dir-input", Adjacency, false, "pr/dir-output"),
+    (loose(26), "pr/undir-input", Adjacency, true, "pr/undir-output"),
+    (close(2), DIRECTED, Weighted, false, "example/example-directed-PR"),
+    (close(2), UNDIRECTED, Weighted, true, "example/example-undirected-PR"),
+    (close(10), P2P, Weighted, true, "p2p-31-PR.zst"),
 ];
+
+/// Ranks with the tolerance of LDBC Graphalytics, whose validation graphs need it.
+const fn loose(iterations: u32) -> Outcome {
+    Ranks { iterations, error_max: 1e-4 }
+}
+
+/// Ranks to the last digits.
+const fn close(iterations: u32) -> Outcome {
+    Ranks { iterations, error_max: 1e-12 }
+}
 
 /// Number for a vertex that no path leads to in a column of depths.
 const UNREACHED: f64 = i64::MAX as f64;
 /// Largest relative difference of a distance, as LDBC Graphalytics has it.
 const DISTANCE_ERROR_MAX: f64 = 1e-4;
+/// Largest difference of a clustering coefficient.
+const CLUSTERING_ERROR_MAX: f64 = 1e-12;
 
 /// A graph and one result of its vertices.
 #[derive(Debug)]
@@ -86,19 +130,25 @@ impl Case {
         source
     }
 
-    /// Whether values, by vertex, are those of the result: distances nearly, and components
-    /// whatever their labels are.
+    /// Whether values, by vertex, are those of the result: components whatever their labels are,
+    /// and what is no integer nearly.
     pub fn accepts(&self, found: &[f64]) -> bool {
         let expected = &self.expected;
         found.len() == expected.len()
             && match self.outcome {
-                Depths => found.iter().eq(expected),
-                Distances => found.iter().zip(expected).all(|(found, expected)| {
-                    is_near(*found, *expected, DISTANCE_ERROR_MAX * expected)
-                }),
+                Depths | Communities { .. } => found.iter().eq(expected),
+                Distances => all_near(found, expected, |value| DISTANCE_ERROR_MAX * value),
                 Components => alike(found, expected),
+                Clustering => all_near(found, expected, |_| CLUSTERING_ERROR_MAX),
+                Ranks { error_max, .. } => all_near(found, expected, |value| error_max * value),
             }
     }
+}
+
+/// Whether each value differs from the right one by no more than what is allowed of that one.
+fn all_near(found: &[f64], expected: &[f64], error: impl Fn(f64) -> f64) -> bool {
+    let mut pairs = found.iter().zip(expected);
+    pairs.all(|(found, expected)| is_near(*found, *expected, error(*expected)))
 }
 
 /// Whether vertices have one label in both where they have one in either.
@@ -132,15 +182,28 @@ pub fn cases() -> Vec<Case> {
     ENTRIES.map(case).into()
 }
 
-/// Results of the test programs of `LAGraph`.
+/// Results of the test programs of `LAGraph`. Vertices are rows, of which the first is 1.
 #[derive(Debug)]
 pub struct Lagraph {
     /// Symmetric matrices, and how many components each has.
     pub components: Vec<(PathBuf, u64)>,
+    /// Symmetric matrices, and how many triangles each has.
+    pub triangles: Vec<(PathBuf, u64)>,
     /// Matrix of the karate club, which is one of them.
     pub karate: PathBuf,
-    /// Depths of the rows of that matrix in a search from row 31, where the first row is 1.
+    /// Depths of the rows of that matrix in a search from row 31.
     pub levels: Vec<i64>,
+    /// Matrices, and the settled ranks of their rows (damping 0.85, lost rank spread).
+    pub ranks: Vec<(PathBuf, Vec<f64>)>,
+    /// A matrix, and the clustering coefficients of its rows in six digits.
+    pub clustering: (PathBuf, Vec<f64>),
+    /// A matrix, and the settled communities of its rows, each with the name of a row.
+    pub communities: (PathBuf, Vec<f64>),
+    /// A matrix, and the strong component of each row, named by its first row.
+    pub strong: (PathBuf, Vec<f64>),
+    /// A matrix whose weights are all 1, and the edges of its forest in order, the smaller row
+    /// first.
+    pub forest: (PathBuf, Vec<[u64; 2]>),
 }
 
 /// Results of `LAGraph`, or `None` where the shared data is missing (which is said loudly).
@@ -150,15 +213,52 @@ pub struct Lagraph {
 pub fn lagraph() -> Option<Lagraph> {
     let folder = shared_data()?.join("suites/lagraph");
     let known = shared_json("suites/lagraph/known_results.json")?;
-    let integer = |value: &Value| value.as_i64().expect("results are integers");
-    let count = |(file, count): (&String, &Value)| (folder.join(file), integer(count) as u64);
-    let counts = known["connected_components"].as_object().expect("there are counts");
-    let levels = known["bfs_levels_karate_source30_0based"].as_array().expect("there are levels");
+    let counts = |key: &str| -> Vec<(PathBuf, u64)> {
+        let counts = known[key].as_object().expect("there are counts");
+        counts.iter().map(|(file, count)| (folder.join(file), integer(count) as u64)).collect()
+    };
+    let values = |file: &str, key: &str| -> (PathBuf, Vec<f64>) {
+        let value = |value: &Value| value.as_f64().expect("results are numbers");
+        (folder.join(file), list(&known[key]).iter().map(value).collect())
+    };
+    // Numbers of rows begin with 0 there.
+    let rows = |file: &str, key: &str| -> (PathBuf, Vec<f64>) {
+        let (path, rows) = values(file, key);
+        (path, rows.into_iter().map(|row| row + 1.0).collect())
+    };
+    let edge = |edge: &Value| {
+        let mut ends = [0, 1].map(|end: usize| integer(&edge[end]) as u64 + 1);
+        ends.sort_unstable();
+        ends
+    };
+    let forest = list(&known["msf_A_mtx_edges_0based_weight1"]);
+    let mut forest: Vec<[u64; 2]> = forest.iter().map(edge).collect();
+    forest.sort_unstable();
+    let directed = "pagerank_ldbc_directed_example_d0.85_dangling_uniform";
+    let levels = list(&known["bfs_levels_karate_source30_0based"]);
     Some(Lagraph {
-        components: counts.iter().map(count).collect(),
+        components: counts("connected_components"),
+        triangles: counts("triangles"),
         karate: folder.join("karate.mtx"),
         levels: levels.iter().map(integer).collect(),
+        ranks: vec![
+            values("karate.mtx", "pagerank_karate_matlab_d0.85"),
+            values("west0067.mtx", "pagerank_west0067_matlab_d0.85"),
+            values("ldbc-directed-example.mtx", directed),
+        ],
+        clustering: values("west0067.mtx", "lcc_west0067"),
+        communities: rows("jagmesh7.mtx", "cdlp_jagmesh7_0based"),
+        strong: rows("cover.mtx", "scc_cover_0based_label"),
+        forest: (folder.join("A.mtx"), forest),
     })
+}
+
+fn integer(value: &Value) -> i64 {
+    value.as_i64().expect("results are integers")
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("results are lists")
 }
 
 #[cfg(test)]
@@ -191,6 +291,33 @@ mod tests {
         for wrong in [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [1.0, 3.0, 3.0]] {
             assert!(!components.accepts(&wrong), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn communities_are_exact_and_shares_near() {
+        let communities = case(Communities { iterations: 1 }, &[7.0, 7.0, 9.0]);
+        assert!(communities.accepts(&[7.0, 7.0, 9.0]) && !communities.accepts(&[1.0, 1.0, 3.0]));
+        let clustering = case(Clustering, &[0.0, 0.5]);
+        assert!(clustering.accepts(&[1e-13, 0.5]) && !clustering.accepts(&[1e-11, 0.5]));
+        let (ranks, nearer) = (case(loose(1), &[0.25, 0.75]), case(close(1), &[0.25, 0.75]));
+        assert!(ranks.accepts(&[0.250_02, 0.75]) && !ranks.accepts(&[0.250_03, 0.75]));
+        assert!(nearer.accepts(&[0.25, 0.75]) && !nearer.accepts(&[0.250_02, 0.75]));
+        assert!(!ranks.accepts(&[f64::NAN, 0.75]));
+    }
+
+    /// The strong components that the authors of `WebGraph` found in a graph of theirs.
+    #[test]
+    fn strong_components_of_cnr_2000_are_those_of_webgraph() {
+        let Some(sample) = samples::sample("cnr-2000") else { return };
+        let file = std::fs::File::open(sample.path.with_file_name("cnr-2000.scc.zst")).unwrap();
+        let bytes = zstd::stream::decode_all(file).unwrap();
+        let label = |bytes: &[u8]| f64::from(i32::from_be_bytes(bytes.try_into().unwrap()));
+        let theirs: Vec<f64> = bytes.chunks(4).map(label).collect();
+        let answers = sample.answers();
+        let ours = answers.integers("scc_min_id").unwrap();
+        let ours: Vec<f64> = ours.iter().map(|label| *label as f64).collect();
+        assert_eq!((theirs.len(), ours.len()), (325_557, 325_557));
+        assert!(alike(&theirs, &ours));
     }
 
     #[test]

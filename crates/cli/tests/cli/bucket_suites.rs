@@ -1,16 +1,17 @@
-//! Outputs of validation suites, and searches whose levels are published or follow from
-//! mathematics, by commands on graphs that are kept in a bucket and streamed from there.
+//! Results that validation suites state, by commands on graphs that are kept in a bucket and
+//! streamed from there.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
-use welter_testing::answers::{by_depth, sizes};
+use welter_testing::answers::{is_near, shared_data, sizes};
 use welter_testing::bucket::BucketServer;
-use welter_testing::closed_form::{Search, searches};
-use welter_testing::graph::Graph;
-use welter_testing::puzzles::{eight_puzzle, pancakes, published, rank};
+use welter_testing::samples::{self, Shape};
 use welter_testing::validation::{Case, Outcome, cases, lagraph};
 
 use crate::bucket_answers::{ingested, table, values, write_edges};
+use crate::objects::must;
 use crate::sandbox::Sandbox;
 
 /// Compares all results of one graph, and returns how many these are.
@@ -21,7 +22,9 @@ fn compared(cases: &[Case]) -> usize {
     let vertices: String = ids.iter().map(|id| id.to_string() + "\n").collect();
     sandbox.write("v.txt", vertices);
     let weight = if rows.weights.is_empty() { "" } else { "--weight 3" };
-    let direction = if *undirected { "--undirected" } else { "" };
+    // Lists of neighbours have an edge at both ends.
+    let simple = "--undirected --drop-self-loops --drop-duplicates=min";
+    let direction = if *undirected { simple } else { "" };
     let server = ingested(&sandbox, &format!("e.tsv --vertices-from v.txt {weight} {direction}"));
     for case in cases {
         let source = || case.ids[case.source()];
@@ -29,6 +32,9 @@ fn compared(cases: &[Case]) -> usize {
             Outcome::Depths => format!("bfs --source {}", source()),
             Outcome::Distances => format!("sssp --source {}", source()),
             Outcome::Components => "wcc".to_owned(),
+            Outcome::Communities { iterations } => format!("cdlp --iterations {iterations}"),
+            Outcome::Clustering => "lcc".to_owned(),
+            Outcome::Ranks { iterations, .. } => format!("pagerank --iterations {iterations}"),
         };
         let found = values(&sandbox, &server, &run, &case.ids);
         assert!(case.accepts(&found), "{}", case.name);
@@ -44,9 +50,9 @@ fn the_outputs_of_ldbc_and_libgrape_from_a_bucket() {
     }
     let count: usize = graphs.values().map(|cases| compared(cases)).sum();
     let graphs = graphs.len();
-    // Six graphs with one result, a directed and an undirected example with three, and a large
-    // graph with two where it is directed and three where it is not.
-    assert!(graphs == 0 || (graphs, count) == (10, 17), "{count} results of {graphs} graphs");
+    // Twelve graphs with one result, a directed and an undirected example with six, and a large
+    // graph with two where it is directed and six where it is not.
+    assert!(graphs == 0 || (graphs, count) == (16, 32), "{count} results of {graphs} graphs");
 }
 
 #[test]
@@ -72,65 +78,113 @@ fn the_numbers_of_lagraph_from_a_bucket() {
     assert_eq!(count, 13, "results");
 }
 
-/// A graph that is kept in a bucket, and whose slots are the ids there.
-struct Kept {
-    sandbox: Sandbox,
-    server: BucketServer,
-    ids: Vec<u64>,
+/// Keeps a matrix in a bucket, and returns the rows that a run on it writes.
+fn of_matrix(path: &Path, run: &str) -> Vec<Vec<f64>> {
+    let sandbox = Sandbox::new();
+    let server = ingested(&sandbox, path.to_str().unwrap());
+    table(&sandbox, &server, run)
 }
 
-impl Kept {
-    /// Writes the edges to a file, and keeps the graph that has them and all slots.
-    fn of(graph: &Graph, undirected: bool) -> Self {
+/// Whether a run on a matrix writes these values of its rows, no further from them than `error`.
+fn has(path: &Path, run: &str, expected: &[f64], error: f64) -> bool {
+    let rows = of_matrix(path, run);
+    let near = |(row, expected): (&Vec<f64>, &f64)| is_near(row[1], *expected, error);
+    rows.iter().map(|row| row[0] as usize).eq(1..=expected.len())
+        && rows.iter().zip(expected).all(near)
+}
+
+#[test]
+fn ranks_communities_and_triangles_of_lagraph_from_a_bucket() {
+    let Some(known) = lagraph() else { return };
+    let mut count = 0;
+    for (path, expected) in &known.triangles {
+        let corners: f64 = of_matrix(path, "triangles").iter().map(|row| row[1]).sum();
+        assert_eq!(corners as u64, 3 * expected, "{}", path.display());
+        count += 1;
+    }
+    for (path, expected) in &known.ranks {
+        let run = "pagerank --tolerance 1e-12";
+        assert!(has(path, run, expected, 5e-5), "{}", path.display());
+        count += 1;
+    }
+    let settled = "cdlp --iterations 100";
+    for ((path, expected), run, error) in [
+        // Answers have six digits.
+        (&known.clustering, "lcc", 1e-6),
+        (&known.communities, settled, 0.0),
+        (&known.strong, "scc", 0.0),
+    ] {
+        assert!(has(path, run, expected, error), "{}: {run}", path.display());
+        count += 1;
+    }
+    let (path, expected) = &known.forest;
+    let edge = |row: &Vec<f64>| [row[0].min(row[1]) as u64, row[0].max(row[1]) as u64];
+    let rows = of_matrix(path, "mcst");
+    let mut edges: Vec<[u64; 2]> = rows.iter().map(edge).collect();
+    edges.sort_unstable();
+    assert_eq!(edges, *expected, "{}", path.display());
+    assert!(rows.iter().all(|row| is_near(row[2], 1.0, 0.0)), "{rows:?}");
+    count += 1;
+    // Triangles of nine matrices, ranks of three, and one result each of four more kinds.
+    assert_eq!(count, 16, "results");
+}
+
+/// The graph of the GAP suite, whose outputs state its size only.
+#[test]
+fn the_graph_of_gap_has_its_size_in_a_bucket() {
+    let Some(data) = shared_data() else { return };
+    let folder = data.join("suites/gapbs");
+    let mut count = 0;
+    for name in ["4.el", "4.wel", "4.gr", "4.graph", "4.mtx", "4w.graph", "4w.mtx"] {
+        let said = fs::read_to_string(folder.join(format!("reference/graph-{name}.out"))).unwrap();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let ["Graph", "has", nodes, "nodes", "and", edges, "directed", "edges", ..] = words[..]
+        else {
+            panic!("{said}")
+        };
         let sandbox = Sandbox::new();
-        let pairs = graph.pairs.iter().map(|[from, to]| (u64::from(*from), u64::from(*to)));
-        write_edges(&sandbox, pairs, &[]);
-        let direction = if undirected { "--undirected" } else { "" };
-        let input = format!("e.tsv --vertices {} {direction}", graph.slots());
-        Self { server: ingested(&sandbox, &input), sandbox, ids: graph.ids() }
+        let path = folder.join("graphs").join(name);
+        // Rows alone do not say which vertices have no edges.
+        let vertices = if name.ends_with("el") { "--vertices 14" } else { "" };
+        let simple = "--drop-self-loops --drop-duplicates=min";
+        let server = ingested(&sandbox, &format!("{} {vertices} {simple}", path.display()));
+        let info = must(&sandbox, &server, "info s3://box/graph");
+        for (what, expected) in [("vertices", nodes), ("edges", edges)] {
+            let is_it = |line: &str| line.split_whitespace().take(2).eq([what, expected]);
+            assert!(info.lines().any(is_it), "{name}: {info}");
+        }
+        count += 1;
     }
-
-    /// Values of all vertices.
-    fn values(&self, run: &str) -> Vec<f64> {
-        values(&self.sandbox, &self.server, run, &self.ids)
-    }
-
-    /// Number of vertices of each depth in a search.
-    fn levels(&self, source: u32) -> Vec<u64> {
-        let depths = self.values(&format!("bfs --source {source}"));
-        by_depth(&depths.into_iter().map(|depth| depth as i64).collect::<Vec<_>>())
-    }
-
-    /// Sizes of the components, the largest first.
-    fn components(&self) -> Vec<u64> {
-        let labels = self.values("wcc");
-        sizes(&labels.into_iter().map(|label| label as u64).collect::<Vec<_>>())
-    }
+    assert_eq!(count, 7, "formats");
 }
 
+/// Searches of that graph, with weights and without: they fit each other and the edges.
 #[test]
-fn puzzles_in_a_bucket_take_as_many_moves_as_published() {
-    let Some(levels) = published("8-puzzle", "bfs_from_goal_1..8_0_counts") else { return };
-    let puzzle = Kept::of(&eight_puzzle(), true);
-    assert_eq!(levels.len(), 32);
-    assert_eq!(puzzle.levels(rank([1, 2, 3, 4, 5, 6, 7, 8, 0])), levels);
-    assert_eq!(puzzle.components(), [181_440, 181_440]);
-    let stacks = Kept::of(&pancakes(), true);
-    let levels = stacks.levels(0);
-    assert_eq!(levels.len(), 11);
-    assert_eq!(Some(levels), published("pancake-9", "bfs_counts"));
-    assert_eq!(stacks.components(), [362_880]);
-}
-
-#[test]
-fn cubes_cycles_stars_and_grids_from_a_bucket() {
-    let all = searches();
-    assert_eq!(all.len(), 6);
-    for Search { name, graph, undirected, source, levels } in all {
-        let kept = Kept::of(&graph, undirected);
-        assert_eq!(kept.levels(source), levels, "{name}");
-        assert_eq!(kept.components(), [graph.slots() as u64], "{name}");
+fn searches_of_the_graph_of_gap_in_a_bucket_fit_its_edges() {
+    let Some(data) = shared_data() else { return };
+    let graphs = data.join("suites/gapbs/graphs");
+    let [ones, heavy] = ["4.el", "4.wel"].map(|name| {
+        let sandbox = Sandbox::new();
+        let path = graphs.join(name);
+        let server = ingested(&sandbox, &format!("{} --vertices 14", path.display()));
+        (sandbox, server)
+    });
+    let ids: Vec<u64> = (0..14).collect();
+    let of = |(sandbox, server): &(Sandbox, BucketServer), run: &str, source: u64| {
+        values(sandbox, server, &format!("{run} --source {source}"), &ids)
+    };
+    let rows = samples::read(&graphs.join("4.wel"), Shape::Weighted);
+    assert_eq!(rows.pairs.len(), 256);
+    for source in 0..14 {
+        let depths = of(&ones, "bfs", source);
+        let lengths = of(&heavy, "sssp", source);
+        for (depth, length) in depths.iter().zip(&lengths) {
+            assert_eq!(*depth >= 0.0, length.is_finite(), "from {source}");
+        }
+        for ((from, to), weight) in rows.pairs.iter().zip(&rows.weights) {
+            let [from, to] = [*from as usize, *to as usize];
+            assert!(lengths[to] <= lengths[from] + weight, "from {source}");
+            assert!(depths[from] < 0.0 || depths[to] <= depths[from] + 1.0, "from {source}");
+        }
     }
-    let kept = Kept::of(&Graph::new(4, vec![[1, 2]]), false);
-    assert_eq!(kept.components(), [2, 1, 1], "vertices without edges");
 }

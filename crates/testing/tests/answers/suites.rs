@@ -25,6 +25,8 @@ fn the_outputs_of_ldbc_and_libgrape() {
             Outcome::Components => {
                 components(&graph).into_iter().map(|label| label as f64).collect()
             }
+            // Results that are compared where their programs are.
+            Outcome::Communities { .. } | Outcome::Clustering | Outcome::Ranks { .. } => continue,
         };
         assert!(case.accepts(&found), "{}", case.name);
     }

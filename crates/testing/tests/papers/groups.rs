@@ -10,12 +10,12 @@ use welter_model::edges::{Duplicates, Reading};
 use welter_model::group::{Group, Grouped};
 use welter_model::program::Value;
 use welter_model::table::ColumnData;
-use welter_testing::answers::shared_data;
 use welter_testing::executors::{Executor, Nearness, executors, judge};
 use welter_testing::graph::Graph;
 use welter_testing::reading::read_as;
-use welter_testing::samples::{self, Shape, samples};
+use welter_testing::samples::samples;
 use welter_testing::strategies::wide_graphs;
+use welter_testing::validation::{Case, Outcome, cases};
 
 /// All edges as they come, in both directions.
 const BOTH: Reading = Reading {
@@ -186,42 +186,17 @@ fn communities_and_core_numbers_of_every_graph() {
 
 #[test]
 fn communities_of_ldbc_and_libgrape() {
-    let Some(data) = shared_data() else { return };
-    let (ldbc, p2p) = ("suites/ldbc-validation", "graphs/p2p-31/p2p-31.e.zst");
-    let in_ldbc = |name: &str| format!("{ldbc}/{name}");
-    let cases = [
-        (in_ldbc("cdlp/dir-input"), Shape::Adjacency, 5, in_ldbc("cdlp/dir-output"), true),
-        (in_ldbc("cdlp/undir-input"), Shape::Adjacency, 5, in_ldbc("cdlp/undir-output"), false),
-        (
-            in_ldbc("example/example-directed.e"),
-            Shape::Weighted,
-            2,
-            in_ldbc("example/example-directed-CDLP"),
-            true,
-        ),
-        (
-            in_ldbc("example/example-undirected.e"),
-            Shape::Weighted,
-            2,
-            in_ldbc("example/example-undirected-CDLP"),
-            false,
-        ),
-        (
-            p2p.to_owned(),
-            Shape::Weighted,
-            10,
-            "suites/libgrape-p2p-31/p2p-31-CDLP.zst".to_owned(),
-            false,
-        ),
-    ];
-    for (input, shape, rounds, output, directed) in cases {
-        let (ids, labels) = samples::values(&data.join(&output));
-        let rows = samples::read(&data.join(&input), shape);
+    let mut count = 0;
+    for Case { name, rows, undirected, outcome, ids, expected, .. } in cases() {
+        let Outcome::Communities { iterations } = outcome else { continue };
         let graph = Graph::from_ids(&ids, &rows.pairs, None);
-        let reading = if directed { BOTH } else { SIMPLE };
-        let expected = places(&ids, labels.iter().map(|label| *label as u64));
-        assert_eq!(found(&graph, reading, Cdlp::new(rounds)), expected, "{output}");
+        let reading = if undirected { SIMPLE } else { BOTH };
+        let expected = places(&ids, expected.iter().map(|label| *label as u64));
+        assert_eq!(found(&graph, reading, Cdlp::new(iterations.into())), expected, "{name}");
+        count += 1;
     }
+    // Results of all that have them, or none where the shared data is missing.
+    assert!([0, 5].contains(&count), "{count} results");
 }
 
 /// A clique with a star about one of its vertices.

@@ -6,7 +6,7 @@ use welter_algorithms::LabelPropagation;
 use welter_algorithms::bfs::BfsTree;
 use welter_engine::EngineError;
 use welter_model::table::{Column, Table, VertexColumn};
-use welter_output::{OutputError, TableFormat, write_table, write_table_to};
+use welter_output::{OutputError, TableFormat, WriteRequests, write_table, write_table_to};
 use welter_progress::FailureKind;
 use welter_store::io::{Call, Fault};
 
@@ -140,7 +140,8 @@ fn what_cannot_be_read_or_is_damaged_is_no_file() {
         table(&way, &IdMap::Same, &program).unwrap()
     };
     let write = |table: &Table<_>, name: &str| {
-        write_table(table, &output.path().join(name), None, 2, &Progress::new())
+        let (path, usual) = (output.path().join(name), WriteRequests::default());
+        write_table(table, &path, None, usual, 2, &Progress::new())
     };
     let none = Faults::nth_of(Call::Read, u64::MAX, Fault::Errno(5));
     let whole = stored(&none);
