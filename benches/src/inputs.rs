@@ -66,7 +66,7 @@ impl Shape {
     }
 
     /// Stream of a generated graph with weights.
-    fn stream_with(self, weights: Weights) -> Result<Box<dyn EdgeStream>> {
+    pub(crate) fn stream_with(self, weights: Weights) -> Result<Box<dyn EdgeStream>> {
         let Self { kind, scale } = self;
         if !(10..=27).contains(&scale) {
             bail!("scale {scale}: expected 10 to 27");

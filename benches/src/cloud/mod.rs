@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// chart and the numbers of each (SVG, CSV) into a folder `cloud` beside it.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Times that each job is run, of which the median counts.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    runs: usize,
 }
 
 /// Makes figures of a graph with the least volumes that hold it.
@@ -55,13 +58,14 @@ pub(crate) fn run(arguments: &Arguments, scale: Option<u32>, inputs: &Inputs) ->
         anyhow::bail!("--figure {unknown}: expected some of {}", known.join(", "));
     }
     ensure!(rustix::process::geteuid().is_root(), "loop devices and control groups need root");
-    let graph = Graph::new(scale.unwrap_or(SCALE), inputs)?;
+    let mut graph = Graph::new(scale.unwrap_or(SCALE), inputs)?;
+    graph.runs = arguments.runs.max(1);
     let mut made = Vec::new();
     for (number, make) in figures::FIGURES {
         if wanted(number) {
             eprintln!("figure {number}");
             let figure = make(&graph).with_context(|| format!("figure {number}"))?;
-            println!("{}", section(&figure, graph.scale, None));
+            println!("{}", section(&figure, &graph, None));
             made.push(figure);
         }
     }
@@ -72,18 +76,20 @@ pub(crate) fn run(arguments: &Arguments, scale: Option<u32>, inputs: &Inputs) ->
 }
 
 /// Text of a figure, with a chart from a folder.
-fn section(figure: &Figure, scale: u32, folder: Option<&str>) -> String {
+fn section(figure: &Figure, graph: &Graph, folder: Option<&str>) -> String {
+    let Graph { scale, runs, .. } = graph;
+    let runs = if *runs == 1 { String::new() } else { format!(" --runs {runs}") };
     let Figure { number, title, paper, notes, .. } = figure;
     let head = if number.starts_with(|it: char| it.is_ascii_digit()) { "Figure " } else { "" };
     let file = figure.file("cloud");
     let chart = folder.map_or_else(String::new, |folder| {
         format!("![{title}]({folder}/{file}.svg) ([numbers]({folder}/{file}.csv))\n\n")
     });
-    let table = figure.markdown();
-    let call = format!("`cargo xtask experiment cloud --scale {scale} --figure {number}`");
+    let (table, verdict) = (figure.markdown(), figure.verdict());
+    let call = format!("`cargo xtask experiment cloud --scale {scale} --figure {number}{runs}`");
     format!(
-        "## {head}{number}: {title}\n\n{call}\n\n{table}\n{chart}The paper: {paper}\n\n\
-         Here: {notes}\n"
+        "## {head}{number}: {title}\n\n{call}\n\n{table}\n{chart}The paper: {paper} \
+         {verdict}\n\nHere: {notes}\n"
     )
 }
 
@@ -105,7 +111,7 @@ fn write(page: &Path, graph: &Graph, figures: &[Figure]) -> Result<()> {
             let markers = format!("<!-- begin {name} -->\n<!-- end {name} -->\n");
             fs::write(page, format!("{}\n\n{markers}", text.trim_end()))?;
         }
-        replace_section(page, &name, &section(figure, graph.scale, Some("cloud")))?;
+        replace_section(page, &name, &section(figure, graph, Some("cloud")))?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use welter_algorithms::Float;
 use welter_engine::{Workers, run as run_program};
 use welter_model::table::Table;
-use welter_output::write_table;
+use welter_output::{WriteRequests, write_table};
 use welter_progress::Progress;
 
 use crate::engine::{Loaded, layout, pagerank};
@@ -120,7 +120,8 @@ fn welter<F: Float>(input: &Path, output: &Path, workers: &Workers) -> Result<Ve
     let Loaded { graph, ids } = Loaded::read(input, layout::<F>(), None, workers, &progress)?;
     let outcome = run_program(&graph, &pagerank::<F>(&graph, ITERATIONS), workers, &progress)?;
     let table = Table { vertices: graph.into_vertex_column(ids), columns: outcome.values };
-    write_table(&table, output, None, workers.threads(), &progress)?;
+    let usual = WriteRequests::default();
+    write_table(&table, output, None, usual, workers.threads(), &progress)?;
     let phases = progress.finished().into_iter();
     Ok(phases.map(|phase| (phase.name.to_owned(), phase.elapsed.as_secs_f64())).collect())
 }

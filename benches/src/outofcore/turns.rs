@@ -37,8 +37,8 @@ impl Bench<'_> {
             fs::remove_dir_all(&kept).with_context(|| kept.display().to_string())?;
         }
         let mut ingest = Command::new(job::program()?);
-        ingest.arg("ingest").arg(raw).args(["-q", "--encoding", "compressed", "--output"]);
-        let ended = ingest.arg(&kept).output().context("starting the command")?;
+        ingest.args("ingest --encoding compressed --compression none -q".split(' '));
+        let ended = ingest.arg(raw).arg("-o").arg(&kept).output().context("starting welter")?;
         ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         let least = budgets(self.shape.scale).iter().copied().min();
         let columns = [

@@ -60,6 +60,8 @@
 //! ```
 
 #[doc(hidden)]
+pub mod benching;
+#[doc(hidden)]
 pub mod fuzzing;
 pub mod kept;
 pub mod plan;

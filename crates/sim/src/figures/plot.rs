@@ -211,7 +211,8 @@ impl Figure {
         let mut text = format!("series,{},value,paper\n", self.axis.replace(',', ";"));
         for series in &self.series {
             for (tick, value) in self.ticks.iter().zip(&series.values) {
-                let [name, paper] = [&series.name, series.paper].map(|text| text.replace(',', ";"));
+                let [name, tick, paper] =
+                    [&*series.name, tick, series.paper].map(|text| text.replace(',', ";"));
                 let _ = writeln!(text, "{name},{tick},{value},{paper}");
             }
         }
@@ -250,7 +251,7 @@ mod tests {
             number: "9.3",
             title: "time",
             axis: "machines",
-            ticks: vec!["1".into(), "32".into()],
+            ticks: vec!["1, all".into(), "32".into()],
             series: vec![
                 Series::new("BFS", vec![1.0, 1.6612]).beside("1.66"),
                 Series::new("<PR>", vec![12.34, 1234.5]),
@@ -258,11 +259,11 @@ mod tests {
             paper: "",
             notes: "",
         };
-        let expected = "| machines | 1 | 32 | paper |\n|---|---:|---:|---|\n| BFS | 1 | 1.661 | \
-                        1.66 |\n| <PR> | 12.3 | 1234 |  |\n";
+        let expected = "| machines | 1, all | 32 | paper |\n|---|---:|---:|---|\n| BFS | 1 | \
+                        1.661 | 1.66 |\n| <PR> | 12.3 | 1234 |  |\n";
         assert_eq!(figure.markdown(), expected);
         assert_eq!(figure.csv().lines().count(), 5);
-        assert!(figure.csv().starts_with("series,machines,value,paper\nBFS,1,1,1.66\n"));
+        assert!(figure.csv().starts_with("series,machines,value,paper\nBFS,1; all,1,1.66\n"));
         assert_eq!((figure.file("chaos").as_str(), figure.of("BFS").last()), ("chaos-9-3", 1.6612));
     }
 }
