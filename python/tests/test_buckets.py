@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import pickle
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 
 import welter
@@ -21,6 +25,8 @@ class Store(BaseHTTPRequestHandler):
     uploads: dict[str, dict[int, bytes]]
     asked: list[str]
     ranges: list[int]
+    #: States of runs that are taken; others are refused.
+    states_max: float
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -39,7 +45,7 @@ class Store(BaseHTTPRequestHandler):
         query = parse_qs(url.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.asked.append(f"{self.command} {url.path}")
-        if url.path.startswith("/closed/"):
+        if url.path.startswith("/closed/") or self._is_late(url.path):
             self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         elif "uploads" in query:
             self.uploads["1"] = {}
@@ -66,6 +72,11 @@ class Store(BaseHTTPRequestHandler):
         else:
             self.objects[url.path] = body
             self._answer(200, ETag='"whole"')
+
+    def _is_late(self, path: str) -> bool:
+        """Whether it puts a state behind the last one that is taken."""
+        states = [asked for asked in self.asked if asked.startswith("PUT ") and "/state-" in asked]
+        return f"{self.command} {path}" in states and len(states) > self.states_max
 
     def _list(self, bucket: str, prefix: str) -> None:
         about = "<LastModified>2026-11-26T12:00:00.000Z</LastModified><ETag>whole</ETag>"
@@ -103,6 +114,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
         uploads = {}
         asked = []
         ranges = []
+        states_max = math.inf
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -128,6 +140,20 @@ def test_results_are_those_of_the_files(store: type[Store], tmp_path: Path, name
     assert store.uploads == {}
 
 
+@pytest.mark.parametrize("name", ["run.json", "run.html"])
+def test_reports_are_those_of_the_files(store: type[Store], tmp_path: Path, name: str) -> None:
+    report = welter.pagerank(welter.from_numpy([0, 1, 2], [1, 2, 0])).report
+    report.write(tmp_path / name)
+    report.write(f"s3://box/out/{name}")
+    written = store.objects.pop(f"/box/out/{name}")
+    assert written == (tmp_path / name).read_bytes() and not store.objects
+    if name == "run.json":
+        assert json.loads(written) == report.to_dict()
+    with pytest.raises(welter.WelterError, match=f"s3://closed/{name}: cannot create it"):
+        report.write(f"s3://closed/{name}")
+    assert store.objects == {}
+
+
 def test_a_bucket_that_is_closed_is_an_error(store: type[Store]) -> None:
     ranks = welter.pagerank(welter.from_numpy([0, 1, 2], [1, 2, 0]))
     with pytest.raises(welter.WelterError, match="s3://closed/r.csv: cannot create it") as caught:
@@ -147,11 +173,28 @@ def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> No
     expected = welter.pagerank(held).to_numpy()["rank"]
     assert (welter.pagerank("s3://box/graph").to_numpy()["rank"] == expected).all()
     graph = welter.open("s3://box/graph")
+    there = pickle.loads(pickle.dumps(graph))
+    assert (welter.pagerank(there).to_numpy()["rank"] == expected).all()
     cached = {"edge_cache": f"{tmp_path / 'cache'}:64MiB", "edge_memory": 0}
     for _ in range(2):
         store.asked.clear()
         assert (welter.pagerank(graph, **cached).to_numpy()["rank"] == expected).all()
     assert not any("edges-0" in asked for asked in store.asked)
+
+
+def test_a_graph_in_a_bucket_is_checked(store: type[Store]) -> None:
+    held = welter.from_numpy([0, 1, 2, 3], [1, 2, 0, 0])
+    held.save("s3://box/graph", stripe_bits=24, block_bits=6, read_size="64KiB")
+    found = welter.check("s3://box/graph", threads=1)
+    assert found["edges"] == 4 and found["foreign"] == []
+    assert found["files"] == len(store.objects)
+    assert found["bytes"] == sum(map(len, store.objects.values()))
+    [name] = [name for name in store.objects if "edges-0" in name]
+    store.objects[name] = bytes([store.objects[name][0] ^ 1]) + store.objects[name][1:]
+    with pytest.raises(welter.DamagedError, match="edges-0: damaged at offset 0"):
+        welter.check("s3://box/graph")
+    with pytest.raises(welter.MissingError, match="no graph is kept here"):
+        welter.check("s3://box/none")
 
 
 def test_a_graph_that_is_not_there_is_an_error(store: type[Store]) -> None:
@@ -173,6 +216,38 @@ def test_edges_and_checkpoints_lie_in_a_bucket(store: type[Store], tmp_path: Pat
     assert len(put) > 2, store.asked
     # A checkpoint goes when the results are there.
     assert not any(name.startswith("/box/ranks/") for name in store.objects)
+
+
+def test_a_run_of_urls_is_resumed_in_any_directory(
+    store: type[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = "".join(f"{place % 97},{place * place % 89}\n" for place in range(3000))
+    store.objects["/box/in/edges.csv"] = edges.encode()
+    run = {"iterations": 6, "tolerance": 0.0, "threads": 1}
+    expected = welter.pagerank("s3://box/in/edges.csv", **run).to_numpy()["rank"]
+    for more in (
+        {"threads": 2, "io": "cached", "in_flight": 2},
+        {"edge_memory": 0, "scratch": tmp_path},
+        {"route": "spill", "no_combine": True, "no_fuse": True, "vertices_in_memory": True},
+        {"route": "ranges", "stripe_bits": 12},
+    ):
+        (tmp_path / "there").mkdir()
+        monkeypatch.chdir(tmp_path / "there")
+        store.asked.clear()
+        store.states_max = 3
+        kept = {"checkpoint": "s3://box/ck", "checkpoint_every": 1}
+        with pytest.raises(welter.StorageError, match="access is denied"):
+            welter.pagerank("s3://box/in/edges.csv", **run, **kept)
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "there").rmdir()
+        store.states_max = math.inf
+        resumed = welter.resume("s3://box/ck", **more)
+        assert np.allclose(resumed.to_numpy()["rank"], expected, rtol=1e-9, atol=0.0), more
+        plan = resumed.report["plan"]
+        assert plan["route"] == more.get("route", plan["route"]), more
+        if "edge_memory" in more:
+            assert resumed.report["storage"]["bytes_on_storage"] > 0
+        assert set(store.objects) == {"/box/in/edges.csv"}
 
 
 def test_inputs_are_asked_for_as_is_stated(store: type[Store]) -> None:
@@ -210,3 +285,10 @@ def test_a_graph_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:
     assert max(sizes["zstd"], sizes["lz4"]) < sizes["packed"], sizes
     with pytest.raises(welter.UsageError, match="compression"):
         held.save(tmp_path / "no", compression="best")
+    with pytest.raises(welter.UsageError, match="stripe_bits=25: 25 is not in 12..=24"):
+        held.save(tmp_path / "no", stripe_bits=25)
+    for stripe_bits, block_bits in [(12, 7), (24, 6)]:
+        kept = tmp_path / f"{stripe_bits}"
+        held.save(kept, stripe_bits=stripe_bits, block_bits=block_bits)
+        plan = welter.pagerank(kept, iterations=1).report["plan"]
+        assert (plan["stripe_bits"], plan["block_bits"]) == (stripe_bits, block_bits)

@@ -54,6 +54,8 @@ def test_what_was_read_is_not_replaced(folder):
         for _ in range(2):
             with pytest.raises(welter.OutputError, match="is an input and cannot be the output"):
                 result.write(path, format="csv")
+    with pytest.raises(welter.OutputError, match="is an input and cannot be the output"):
+        welter.wcc(graph).report.write("edges.csv")
     assert contents(folder) == before
     welter.wcc(graph).write("new.csv")
     # A file that another run read may be replaced.
@@ -77,7 +79,7 @@ LIMITED = """
     import resource, sys, welter
     graph = welter.rmat(14)
     result = welter.pagerank(graph, iterations=1)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
     try:
         {call}
     except welter.StorageError as error:
@@ -91,11 +93,12 @@ LIMITED = """
         "result.write('old.csv')",
         "result.write('old.parquet')",
         "result.write('old.npy')",
+        "result.report.write('old.html')",
         "graph.save('kept')",
     ],
 )
 def test_a_file_that_cannot_be_written_is_as_it_was(folder, call):
-    for name in ("old.csv", "old.parquet", "old.npy"):
+    for name in ("old.csv", "old.parquet", "old.npy", "old.html"):
         (folder / name).write_text("mine")
     before = contents(folder)
     script = textwrap.dedent(LIMITED.format(call=call))
@@ -104,6 +107,17 @@ def test_a_file_that_cannot_be_written_is_as_it_was(folder, call):
     assert done.stdout.startswith("StorageError"), done.stdout
     assert contents(folder) == before
     assert not [path for path in folder.iterdir() if path.is_dir()], "nothing is left behind"
+
+
+def test_a_report_goes_where_a_result_may(folder):
+    before = contents(folder)
+    report = welter.pagerank(welter.rmat(6)).report
+    with pytest.raises(welter.OutputError, match="nowhere/run.json: cannot create it"):
+        report.write("nowhere/run.json")
+    welter.rmat(4).save("kept")
+    with pytest.raises(welter.OutputError, match="a graph is kept in"):
+        report.write("kept/manifest")
+    assert contents(folder) == before
 
 
 #: Stands between a program and the system, and tells what is in a folder that becomes durable.

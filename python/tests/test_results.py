@@ -264,10 +264,12 @@ def test_a_run_is_gone_on_with(tmp_path, monkeypatch, graph):
     with pytest.raises(welter.WelterError, match="a run is kept there"):
         welter.pagerank("edges.u32", checkpoint="kept")
     monkeypatch.chdir(tmp_path.parent)
-    with pytest.raises(welter.UsageError, match="os.chdir"):
-        welter.resume(tmp_path / "kept")
+    if "edges.u32" in graph:
+        with pytest.raises(welter.UsageError, match="(?s)names edges.u32.*os.chdir"):
+            welter.resume(tmp_path / "kept")
+        monkeypatch.chdir(tmp_path)
+    resumed = welter.resume(tmp_path / "kept")
     monkeypatch.chdir(tmp_path)
-    resumed = welter.resume("kept")
     assert resumed.report.iterations == ITERATIONS
     assert not os.path.exists("kept")
     ranks = welter.pagerank(eval(graph), iterations=ITERATIONS, tolerance=0.0)

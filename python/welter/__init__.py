@@ -24,7 +24,7 @@ from ._generate import rmat, web
 from ._graph import Graph
 from ._native import __version__
 from ._probe import probe
-from ._read import from_arrow, from_numpy, open, read_edges, remove
+from ._read import check, from_arrow, from_numpy, open, read_edges, remove
 from ._report import Report
 from ._result import Result
 from ._resume import resume
@@ -36,6 +36,7 @@ __all__ = [
     "Result",
     "__version__",
     "as_graph",
+    "check",
     "cluster",
     "find",
     "from_arrow",

@@ -173,7 +173,7 @@ def pagerank(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -330,7 +330,7 @@ def bfs(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -490,7 +490,7 @@ def sssp(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -631,7 +631,7 @@ def wcc(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -784,7 +784,7 @@ def spmv(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -929,7 +929,7 @@ def hyperball(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1062,7 +1062,7 @@ def cdlp(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1192,7 +1192,7 @@ def kcore(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1319,7 +1319,7 @@ def triangles(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1446,7 +1446,7 @@ def lcc(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1576,7 +1576,7 @@ def mis(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1723,7 +1723,7 @@ def conductance(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1889,7 +1889,7 @@ def bp(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2042,7 +2042,7 @@ def als(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2174,7 +2174,7 @@ def scc(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2316,7 +2316,7 @@ def mcst(
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
     compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: none]
+        edges of a kept graph, which stay as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the

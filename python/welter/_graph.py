@@ -151,17 +151,41 @@ class Graph:
         disk: Path | Sequence[Path] | None = None,
         encoding: Literal["packed", "short", "compressed", "pairs"] | None = None,
         compression: Literal["none", "zstd", "lz4", "snappy", "zlib", "auto"] | None = None,
+        stripe_bits: int | None = None,
+        block_bits: int | None = None,
+        read_size: int | str | None = None,
         write_size: int | str | None = None,
         in_flight: int | None = None,
         io: Literal["direct", "cached"] | None = None,
         progress: bool | None = None,
     ) -> None:
-        """Keeps the graph in a directory or bucket, which must not have one yet; see :func:`open`.
+        """Keeps the graph in a directory or bucket; see :func:`open`.
 
-        ``disk`` names directories of other disks, each of which takes its share of the edges;
-        :func:`remove` removes a graph from all of them. ``encoding`` and ``compression`` say how
-        edges are kept, ``write_size`` (bytes), ``in_flight`` (requests of a thread) and ``io`` how
-        they are written, each as :func:`pagerank` takes it.
+        Parameters
+        ----------
+        directory : a path, or a URL such as ``"s3://bucket/graph"``, with no graph in it yet
+        memory : bytes that may be used, or text such as ``"2GiB"``
+        threads : one a core if None
+        scratch : directories for temporary files, where a graph for a bucket is made, too
+        disk : directories of other disks, each of which takes its share of the edges;
+            :func:`remove` removes a graph from all of them
+        encoding, compression : how edges are kept, as of :func:`pagerank`; None: as
+            ``welter ingest`` keeps them
+        stripe_bits : log2 of the largest number of destinations of a stripe, 12 to 24; None: from
+            the caches. With 24 the requests of runs on a bucket are as large as they can be
+        block_bits : log2 of the largest number of sources of a block, 6 to 20; None: likewise
+        read_size : bytes of a request for what the graph is read from, where it is not in memory,
+            at most; a power of two from ``"4KiB"`` to ``"64MiB"``
+        write_size : bytes of a write, likewise
+        in_flight : requests that each thread has on their way, 1 to 256
+        io : whether files are read and written past the page cache or through it
+        progress : whether bars are drawn; None: on terminals and in notebooks
+
+        Raises
+        ------
+        OutputError : where a graph is kept there already, or none can be
+        StorageError : when writing fails; nothing is left then
+        BudgetError : where the memory is too small, with how much would do
 
         >>> import welter, tempfile, os
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -180,6 +204,9 @@ class Graph:
             "disk": disk,
             "encoding": encoding,
             "compression": compression,
+            "stripe_bits": stripe_bits,
+            "block_bits": block_bits,
+            "read_size": read_size,
             "write_size": write_size,
             "in_flight": in_flight,
             "io": io,

@@ -23,6 +23,7 @@ _VERBS = {
     "sort": "sorting edges",
     "iterate": "iterating",
     "write": "writing",
+    "check": "checking",
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "check",
     "from_arrow",
     "from_numpy",
     "open",
@@ -330,7 +331,8 @@ def open(directory: Path) -> Graph:
     4096
     """
     graph = Graph(_native.Graph.read(["--", *_paths(directory)], None))
-    graph._travels = (open, (os.path.abspath(directory),))
+    name = os.fspath(directory)
+    graph._travels = (open, (name if "://" in name else os.path.abspath(name),))
     return graph
 
 
@@ -346,6 +348,43 @@ def remove(directory: str | os.PathLike[str]) -> None:
     []
     """
     _native.remove(os.fspath(directory))
+
+
+def check(
+    directory: Path, *, threads: int | None = None, progress: bool | None = None
+) -> dict[str, Any]:
+    """Verifies every byte of a kept graph: checksums, and that its files agree.
+
+    Parameters
+    ----------
+    directory : of the graph, or its URL such as ``"s3://bucket/graph"``
+    threads : one a core if None
+    progress : whether bars are drawn; None: on terminals and in notebooks
+
+    Returns
+    -------
+    What was found whole: the numbers ``edges`` (as they are kept: one that goes both ways counts
+    twice), ``chunks``, ``files`` and ``bytes``, and ``foreign``, a list of the names in the
+    directory that are no part of the graph.
+
+    Raises
+    ------
+    DamagedError : at the first damage, with its file and offset in bytes
+    MissingError : where no graph is kept
+    StorageError : where the graph cannot be read
+
+    Examples
+    --------
+    >>> import welter, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = os.path.join(folder, "kept")
+    ...     welter.rmat(8).save(kept)
+    ...     found = welter.check(kept)
+    >>> found["edges"], found["foreign"]
+    (4096, [])
+    """
+    with ticking(progress) as tick:
+        return _native.check(os.fspath(directory), words({"threads": threads}), tick)
 
 
 def _two_kinds(bipartite: bool, target_vertices: Any) -> bool | None:

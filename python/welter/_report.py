@@ -6,7 +6,6 @@ import html
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._extras import needed
@@ -28,9 +27,12 @@ class Report:
     A notebook shows it as a page with charts, which :meth:`to_html` gives and :meth:`write` writes.
     """
 
-    def __init__(self, text: str, page: Callable[[], str | None]) -> None:
+    def __init__(
+        self, text: str, page: Callable[[], str | None], write: Callable[[str], None]
+    ) -> None:
         self._all: dict[str, Any] = json.loads(text)
         self._page = page
+        self._write = write
 
     @property
     def algorithm(self) -> str:
@@ -66,19 +68,27 @@ class Report:
         return self._page() or ""
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes it, as a page where the name ends in ``.html``, else as JSON.
+        """Writes it, as a page where the name ends in ``.html``, else as JSON: whole or not at all,
+        and on the device when that is done, as results are.
 
         Parameters
         ----------
-        path : of the file, which is replaced
+        path : of the file, which is replaced, or the URL of an object such as
+            ``"s3://bucket/run.json"``
 
         Raises
         ------
-        OSError : when the file cannot be written
+        OutputError : when the file cannot be made, or was read for the result
+        StorageError : when writing fails; what had the name before stays
+
+        >>> import welter, tempfile, os
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "run.json")
+        ...     welter.pagerank(welter.from_numpy([0], [1])).report.write(path)
+        ...     os.listdir(folder)
+        ['run.json']
         """
-        is_page = Path(path).suffix.lower() in (".html", ".htm")
-        text = self.to_html() if is_page else json.dumps(self._all, indent=2) + "\n"
-        Path(path).write_text(text, encoding="utf-8")
+        self._write(os.fspath(path))
 
     def _repr_html_(self) -> str:
         # A frame keeps the style of the page from that of the notebook.

@@ -203,7 +203,7 @@ class Result:
         """Plan, work and cost of the run."""
         if self._table.report is None:
             raise ValueError("some rows of a result have no report; ask the whole one")
-        return Report(self._table.report, self._table.page)
+        return Report(self._table.report, self._table.page, self._table.write_report)
 
     @property
     def note(self) -> str | None:

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use welter_engine::plan::Plan;
 use welter_engine::{CHECKPOINT_PART_BYTES, CheckpointOptions, Checkpoints, Every};
 use welter_input::{InputError, source};
-use welter_objects::{Bucket, Location, Upload};
+use welter_objects::{Bucket, Location};
 use welter_progress::FailureKind;
 use welter_store::StoreError;
 
@@ -34,6 +34,8 @@ use crate::laid::Laid;
 use crate::load::Source;
 use crate::local;
 use crate::renamed;
+use crate::session::Session;
+use crate::stdout::is_stdout;
 
 /// Description of a run. Another layout of it is another version.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -74,6 +76,13 @@ impl Job {
             inputs: Input::all(source, &tables(algorithm, &args.input))?,
             laid: None,
         })
+    }
+
+    /// A path that the run names from the directory of then, if it names one.
+    fn relative(&self, options: &RunOptions) -> Option<PathBuf> {
+        let mut paths = self.inputs.iter().filter_map(Input::path).chain(options.paths());
+        let is_here = |path: &Path| !is_stdout(path) && Location::of(path).is_none();
+        paths.find(|path| path.is_relative() && is_here(path)).map(Path::to_owned)
     }
 
     /// The algorithm in the way in which the run was begun, whatever would be taken now.
@@ -150,6 +159,14 @@ impl Input {
         Ok(Self::Object { name, bytes: object.bytes(), tag })
     }
 
+    /// Path of the input, if it is a file or a directory, which may be the URL of one.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File { name, .. } | Self::Kept { name, .. } => Some(Path::new(name)),
+            Self::Object { .. } | Self::Generated { .. } => None,
+        }
+    }
+
     fn name(&self) -> &str {
         match self {
             Self::File { name, .. }
@@ -206,11 +223,12 @@ pub(crate) fn begin(
     args: &RunOptions,
     algorithm: &dyn Algorithm,
     source: &Source,
+    session: &Session,
 ) -> Result<Option<Checkpoints>, Failure> {
     if args.checkpoint.checkpoint.is_none() {
         return Ok(None);
     }
-    let begun = begin_as(arguments()?, args, algorithm, source)?;
+    let begun = begin_as(arguments()?, args, algorithm, source, session)?;
     if let Some(begun) = &begun {
         interrupt::will_resume(&command(begun.directory()));
     }
@@ -223,10 +241,12 @@ pub(crate) fn begin_as(
     args: &RunOptions,
     algorithm: &dyn Algorithm,
     source: &Source,
+    session: &Session,
 ) -> Result<Option<Checkpoints>, Failure> {
     let CheckpointArgs { checkpoint, checkpoint_every, checkpoint_disks } = &args.checkpoint;
     let Some(directory) = checkpoint.clone() else { return Ok(None) };
-    let (remote, directory) = (elsewhere::of(&directory)?, elsewhere::trimmed(&directory));
+    let remote = elsewhere::to_write(&directory, session.write_requests(&directory))?;
+    let directory = elsewhere::trimmed(&directory);
     if let Some(why) = algorithm.has_no_iterations() {
         return Err(Failure::usage(why).hint("leave --checkpoint out"));
     }
@@ -269,16 +289,28 @@ fn refuse_disks(disks: &[PathBuf], is_elsewhere: bool) -> Result<(), Failure> {
     })
 }
 
-/// Bytes of memory that writing checkpoints takes: parts on their way to a bucket or to disks.
-pub(crate) fn held_bytes(args: &CheckpointArgs) -> u64 {
-    let is_elsewhere = |directory: &PathBuf| Location::of(directory).is_some();
-    if args.checkpoint.as_ref().is_some_and(is_elsewhere) {
-        return Upload::MEMORY_BYTES;
+/// Counts the memory of parts of checkpoints on their way to a bucket or to disks, and looks how
+/// the bucket is best written to: runs that are kept are long ones. `resumed`: where those lie that
+/// the run continues from.
+pub(crate) fn hold_parts(args: &CheckpointArgs, resumed: Option<&Path>, session: &mut Session) {
+    if let Some(directory) = resumed.or(args.checkpoint.as_deref())
+        && Location::of(directory).is_some()
+    {
+        session.sends(directory, 1);
+        session.look_where_it_sends(None);
+    } else if !args.checkpoint_disks.is_empty() {
+        session.holds((args.checkpoint_disks.len() as u64 + 1) * CHECKPOINT_PART_BYTES);
     }
-    match args.checkpoint_disks.len() as u64 {
-        0 => 0,
-        others => (others + 1) * CHECKPOINT_PART_BYTES,
-    }
+}
+
+/// Checkpoints that a run continues from, which goes on to send them as its session does.
+pub(crate) fn sent(checkpoints: Checkpoints, session: &Session) -> Result<Checkpoints, Failure> {
+    let directory = checkpoints.directory();
+    let remote = elsewhere::to_write(directory, session.write_requests(directory))?;
+    Ok(match remote {
+        Some(remote) => checkpoints.through(&remote),
+        None => checkpoints,
+    })
 }
 
 /// Keeps how the edges of a run lie, where its checkpoints depend on it.
@@ -298,11 +330,12 @@ pub(crate) struct ResumedRun {
     pub(crate) checkpoints: Checkpoints,
 }
 
-/// Opens the checkpoints in a directory. `there`: goes where the run was begun, or refuses to.
-/// `put`: says what is said now over what the run was told.
+/// Opens the checkpoints in a directory. `there`: goes where the run was begun, or refuses to,
+/// where it names a path from there, which is the second one. `put`: says what is said now over
+/// what the run was told.
 pub(crate) fn reopened(
     directory: &Path,
-    there: impl FnOnce(&Path) -> Result<(), Failure>,
+    there: impl FnOnce(&Path, &Path) -> Result<(), Failure>,
     put: impl FnOnce(&mut RunOptions),
 ) -> Result<ResumedRun, Failure> {
     let name = directory.display().to_string();
@@ -318,8 +351,20 @@ pub(crate) fn reopened(
         error => error.into(),
     })?;
     let job = checkpoints.job();
-    let RunDescription { algorithm, options, .. } = run_description(&job, &name, there, put)?;
+    let RunDescription { algorithm, mut options, .. } = run_description(&job, &name, there, put)?;
+    refuse_route(&*algorithm, &options)?;
+    options.checkpoint.checkpoint = Some(directory.to_owned());
     Ok(ResumedRun { algorithm, options, checkpoints })
+}
+
+/// Refuses a route that would take another method than the one whose values are kept.
+fn refuse_route(algorithm: &dyn Algorithm, options: &RunOptions) -> Result<(), Failure> {
+    if !options.resources.streams() || algorithm.otherwise(FallbackReason::Route).is_none() {
+        return Ok(());
+    }
+    let name = algorithm.taken().map_or("another", |method| method.name);
+    let what = format!("--route: the run was begun by method {name}, which has route fold alone");
+    Err(Failure::usage(what).hint("leave --route out, or begin a run anew"))
 }
 
 /// A run that was begun before, as it was told.
@@ -334,7 +379,7 @@ pub(crate) struct RunDescription {
 pub(crate) fn run_description(
     description: &[u8],
     name: &str,
-    there: impl FnOnce(&Path) -> Result<(), Failure>,
+    there: impl FnOnce(&Path, &Path) -> Result<(), Failure>,
     put: impl FnOnce(&mut RunOptions),
 ) -> Result<RunDescription, Failure> {
     let odd = |what: &str| {
@@ -346,7 +391,6 @@ pub(crate) fn run_description(
     if job.version != VERSION {
         return Err(odd(&format!("is of version {}", job.version)));
     }
-    there(&job.directory)?;
     let Ok((algorithm, mut options)) = understood(&job.arguments) else {
         return Err(odd("its command is not understood"));
     };
@@ -354,7 +398,12 @@ pub(crate) fn run_description(
     if let Some(laid) = &job.laid {
         laid.put(&mut options.resources);
     }
+    // Machines that are processes of one computer are started with the words of then.
+    let then = options.cluster.cluster.as_ref().and_then(|_| job.relative(&options));
     put(&mut options);
+    if let Some(path) = then.or_else(|| job.relative(&options)) {
+        there(&job.directory, &path)?;
+    }
     unchanged(&job, &*algorithm, &options).map_err(|what| match what {
         Changed::Input(failure) => failure,
         Changed::Parameters => odd("its parameters mean something else now"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use welter_model::edges::EdgeStream;
 use welter_model::ids::IdMap;
-use welter_objects::{Location, Upload};
+use welter_objects::Location;
 use welter_output::{EdgeFormat, EdgeFormatOptions, write_edges, write_edges_to};
 
 use crate::args::{ConvertArgs, EdgeArgs};
@@ -16,23 +16,28 @@ use crate::promise::Outputs;
 use crate::session::Session;
 use crate::stdout::{end_stdout, is_stdout, wrote};
 
+/// Bytes of an edge in a file, about.
+const EDGE_BYTES: u64 = 8;
+
 impl EdgeArgs {
     /// The options, as the writers want them.
     fn options(&self) -> EdgeFormatOptions {
         EdgeFormatOptions { format: self.output_format, ..EdgeFormatOptions::default() }
     }
 
-    /// Bytes of memory that parts of all files take on their way to a bucket.
-    fn held_bytes(&self, options: &EdgeFormatOptions) -> Result<u64, Failure> {
+    /// Files that are sent to a bucket side by side.
+    fn objects(&self) -> Result<u64, Failure> {
         if Location::of(&self.output).is_none() {
             return Ok(0);
         }
-        Ok(options.files(&self.output)?.len() as u64 * Upload::MEMORY_BYTES)
+        Ok(self.options().files(&self.output)?.len() as u64)
     }
 
-    /// Checks, before any work is done, that all files can be written and replace no input.
+    /// Checks, before any work is done, that all files can be written and replace no input, and
+    /// that there is memory for parts of a stated size and number on their way.
     pub(crate) fn promise(
         &self,
+        session: &mut Session,
         source: &Source,
         tables: impl IntoIterator<Item = String>,
     ) -> Result<(), Failure> {
@@ -41,15 +46,22 @@ impl EdgeArgs {
         }
         let files = self.options().files(&self.output)?;
         let mut outputs = Outputs::of(source).with_tables(tables);
-        files.iter().try_for_each(|file| outputs.promise(file))
+        files.iter().try_for_each(|file| outputs.promise(file))?;
+        let objects = self.objects()?;
+        if objects == 0 || session.resources.write_requests().is_none() {
+            session.sends(&self.output, 0);
+            return Ok(());
+        }
+        session.sends(&self.output, objects);
+        session.check_parts()
     }
 }
 
 /// Does it.
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let session = Session::start(args.resources.clone())?;
+    let mut session = Session::start(args.resources.clone())?;
     let source = Source::with(&args.input, &args.resources)?;
-    args.output.promise(&source, args.input.vertex_tables().cloned())?;
+    args.output.promise(&mut session, &source, args.input.vertex_tables().cloned())?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
     let Loaded { edges, ids, readings, notes, undirected, .. } = session.load(&source, options)?;
     for note in crate::readings::lines(&readings).iter().chain(&notes) {
@@ -71,10 +83,13 @@ pub(crate) fn write(
     summary: impl Fn(Duration) -> String,
 ) -> Result<(), Failure> {
     let threads = session.resources.threads.unwrap_or(0);
-    let held = edges.resident_bytes() + ids.bytes() + args.held_bytes(&args.options())?;
-    let memory_bytes_max = Some(session.budget().saturating_sub(held));
-    let (path, options) =
-        (&args.output, EdgeFormatOptions { undirected, memory_bytes_max, ..args.options() });
+    let (path, objects) = (&args.output, args.objects()?);
+    session.look_where_it_sends(Some(edges.edges().saturating_mul(EDGE_BYTES)));
+    let free = session.budget().saturating_sub(edges.resident_bytes() + ids.bytes());
+    // A format may sort edges in the rest.
+    let requests = session.write_requests_within(path, free / 2 / objects.max(1));
+    let memory_bytes_max = Some(free.saturating_sub(objects * requests.memory_bytes()));
+    let options = EdgeFormatOptions { undirected, memory_bytes_max, requests, ..args.options() };
     let format = if is_stdout(path) {
         let mut stdout = std::io::stdout();
         let name = "standard output";

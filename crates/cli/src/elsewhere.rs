@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use welter_objects::{
     Bucket, Listed, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload, Version,
+    WriteRequests,
 };
 use welter_progress::FailureKind;
 use welter_store::StoreError;
@@ -27,6 +28,8 @@ use crate::interrupt;
 #[derive(Debug)]
 pub(crate) struct Elsewhere {
     bucket: Bucket,
+    /// Requests by which objects are written.
+    requests: WriteRequests,
     /// Objects that were opened.
     objects: Mutex<BTreeMap<PathBuf, Object>>,
 }
@@ -34,12 +37,20 @@ pub(crate) struct Elsewhere {
 /// The bucket that a directory lies in, if it is the URL of one, as a place that graphs, rates and
 /// checkpoints are written to.
 pub(crate) fn of(directory: &Path) -> Result<Option<Arc<dyn Remote>>, Failure> {
+    to_write(directory, WriteRequests::default())
+}
+
+/// As [`of`], with objects that are written by these requests.
+pub(crate) fn to_write(
+    directory: &Path,
+    requests: WriteRequests,
+) -> Result<Option<Arc<dyn Remote>>, Failure> {
     if is_web(directory) {
         let what = format!("{}: nothing is written to a web server", directory.display());
         let hint = "name a directory of this machine, or one of s3://, az:// or gs://";
         return Err(Failure::usage(what).hint(hint));
     }
-    to_read(directory)
+    by(directory, requests)
 }
 
 /// Whether it is the URL of a web server, which is only read.
@@ -50,10 +61,14 @@ pub(crate) fn is_web(path: &Path) -> bool {
 /// The bucket or web server that a file or a directory lies on, if it is the URL of one, for who
 /// only reads.
 pub(crate) fn to_read(path: &Path) -> Result<Option<Arc<dyn Remote>>, Failure> {
+    by(path, WriteRequests::default())
+}
+
+fn by(path: &Path, requests: WriteRequests) -> Result<Option<Arc<dyn Remote>>, Failure> {
     let Some(location) = Location::of(path) else { return Ok(None) };
     let failed = |error: ObjectError| Failure::usage(error.to_string());
     let bucket = Bucket::of(&location.map_err(failed)?).map_err(failed)?;
-    Ok(Some(Arc::new(Elsewhere { bucket, objects: Mutex::default() })))
+    Ok(Some(Arc::new(Elsewhere { bucket, requests, objects: Mutex::default() })))
 }
 
 /// How files of a directory are read, wherever it is.
@@ -82,7 +97,8 @@ impl Elsewhere {
 
     fn upload(&self, file: &Path) -> Result<Upload, StoreError> {
         let upload = self.bucket.upload(&key(file)?, interrupt::came);
-        upload.map_err(|error| store_error(file, &error))
+        let upload = upload.map_err(|error| store_error(file, &error))?;
+        Ok(upload.by(self.requests))
     }
 }
 

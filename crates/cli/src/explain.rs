@@ -13,11 +13,9 @@ use crate::cluster_explain;
 use crate::expected;
 use crate::failure::Failure;
 use crate::load::{self, Source};
+use crate::price_forecast::PriceForecast;
 use crate::session::{Forecast, InputRequests, Session};
 use crate::stdout::print;
-
-/// Line on the price of a run that meets the edges where the input has them.
-const UNKNOWN_PRICE: &str = "price     not foreseen: the time is that of reading the input\n";
 
 /// Does it.
 pub(crate) fn explain(algorithm: &dyn Algorithm, args: &ExplainOptions) -> Result<(), Failure> {
@@ -49,10 +47,17 @@ pub(crate) fn explained(
         forecast = session.forecast(&wanted)?.unwrap_or(forecast);
     }
     let plan = &forecast.plan;
+    let price = session.prices.as_ref().map(|prices| PriceForecast {
+        prices,
+        plan,
+        input: forecast.traffic,
+        iterations: algorithm.stated_iterations(),
+        pinned_share: source.pinned_share(),
+    });
+    let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     if plan.scans_input() {
-        let text = describe(algorithm, source, &forecast, wanted.reading.reversed);
-        let unknown = session.prices.as_ref().map_or("", |_| UNKNOWN_PRICE);
-        return Ok(text + unknown);
+        text.extend(price.map(|price| price.of_scan()));
+        return Ok(text);
     }
     let throughput = match source {
         Source::Kept(_, kept) => session.throughput_of(plan, kept)?,
@@ -60,12 +65,10 @@ pub(crate) fn explained(
             session.throughput(plan)?
         }
     };
-    let mut text = describe(algorithm, source, &forecast, wanted.reading.reversed);
     text += &expected::lines(plan, &throughput);
-    if let Some(prices) = &session.prices {
-        text += &prices.lines(plan, &throughput, source.lies_elsewhere());
-    }
-    Ok(text + "\n")
+    text += "\n";
+    text.extend(price.map(|price| price.of_run(&throughput)));
+    Ok(text)
 }
 
 fn describe(
@@ -74,7 +77,7 @@ fn describe(
     forecast: &Forecast,
     reversed: bool,
 ) -> String {
-    let Forecast { plan, estimate, requests } = forecast;
+    let Forecast { plan, estimate, .. } = forecast;
     let entry = algorithm.entry();
     let input = match source {
         Source::Files(names) => load::shown(names),
@@ -101,12 +104,7 @@ fn describe(
         (_, false) => "",
     };
     let _ = writeln!(text, "          ids are {ids}{direction}");
-    if let Some(InputRequests { bytes, in_flight, probed }) = requests {
-        let size = human_bytes(*bytes);
-        let why = if *probed { ", after what the probe found" } else { "" };
-        let times = format!("{in_flight} at a time a reader{why}");
-        let _ = writeln!(text, "          {size} a request for it at most, {times}");
-    }
+    text += &describe_reading(source, forecast);
     let _ = writeln!(text, "{plan}");
     if !estimate.exact {
         let _ = writeln!(text, "estimated the number of edges, from a sample of the input");
@@ -118,6 +116,27 @@ fn describe(
         };
         let label = if estimate.exact { "estimated" } else { "" };
         let _ = writeln!(text, "{label:<10}{what}");
+    }
+    text
+}
+
+/// Lines on how the input is read.
+fn describe_reading(source: &Source, forecast: &Forecast) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    if let Some(InputRequests { bytes, in_flight, probed }) = forecast.requests {
+        let size = human_bytes(bytes);
+        let why = if probed { ", after what the probe found" } else { "" };
+        let times = format!("{in_flight} at a time a reader{why}");
+        let _ = writeln!(text, "          {size} a request for it at most, {times}");
+    }
+    if let Some(traffic) = forecast.traffic {
+        let _ = writeln!(text, "          {traffic}");
+    }
+    let pinned = 100.0 * source.pinned_share();
+    if pinned > 0.0 {
+        let what = "of its edges have a place on the disk in front";
+        let _ = writeln!(text, "          {pinned:.0} % {what}");
     }
     text
 }

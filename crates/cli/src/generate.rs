@@ -94,9 +94,9 @@ pub(crate) fn generate(generator: Generator) -> Result<(), Failure> {
             (Generated::Web(WebOptions { pages, degree, seed, weights }), args.common)
         }
     };
-    let session = Session::start(common.resources)?;
+    let mut session = Session::start(common.resources)?;
     let edges = stream(&generated)?;
-    common.output.promise(&Source::Files(Vec::new()), [])?;
+    common.output.promise(&mut session, &Source::Files(Vec::new()), [])?;
     let count = edges.edges();
     let vertices = edges.slots().unwrap_or(0);
     write(session, &*edges, &IdMap::Declared, false, &common.output, |elapsed| {

@@ -9,7 +9,8 @@ use welter_engine::kept::{
 };
 use welter_engine::plan::{Device, FrontierMode, IndexMode, Layout, Measured, human_bytes};
 use welter_input::ReadOptions;
-use welter_objects::{Location, Upload};
+use welter_input::source::says_format;
+use welter_objects::Location;
 use welter_store::StoreError;
 use welter_store::frame::Compression;
 use welter_store::io::{IoOptions, Remote};
@@ -98,6 +99,11 @@ pub(crate) struct CheckArgs {
 pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
     if let Some(remote) = elsewhere::of(directory)? {
         let target = elsewhere::trimmed(directory);
+        if says_format(&target) {
+            // Commands would take it for one object, and not ask whether a graph lies there.
+            let what = format!("{}: the name is that of a file", directory.display());
+            return Err(Failure::usage(what).hint("name a folder, without the ending of a format"));
+        }
         return Ok(welter_engine::kept::refuse_to_replace(&remote, &target)?);
     }
     if directory.symlink_metadata().is_err() {
@@ -108,13 +114,16 @@ pub(crate) fn refuse_to_replace(directory: &Path) -> Result<(), Failure> {
         .hint("name another directory, or remove this one first"))
 }
 
-/// Bytes of memory that sending a graph takes, with those of its files that are read for that.
-const SENT_BYTES: u64 = Upload::MEMORY_BYTES + (2 << 20);
+/// Bytes of files of a graph that are in memory while it is sent, beside parts of an object.
+const SENT_BYTES: u64 = 2 << 20;
 
-/// Bytes of memory that a graph takes on its way to where it is kept, if that is a bucket: once it
-/// is whole, and nothing of it is in memory any more.
-pub(crate) fn sent_bytes(directory: &Path) -> u64 {
-    if Location::of(directory).is_some() { SENT_BYTES } else { 0 }
+/// Counts the memory that a graph takes on its way to where it is kept, if that is a bucket: once
+/// it is whole, and nothing of it is in memory any more.
+pub(crate) fn will_send(directory: &Path, session: &mut Session) {
+    if Location::of(directory).is_some() {
+        session.sends(directory, 0);
+        session.needs(session.write_requests(directory).memory_bytes() + SENT_BYTES);
+    }
 }
 
 /// Keeps a graph in a directory; also says what a person should know about how it was read.
@@ -156,6 +165,9 @@ pub(crate) fn keep(
         notes.push(format!("removed {objects} there, which an ingest left that did not end"));
     }
     let kept = open(&staging.graph())?;
+    session.look_where_it_sends(Some(kept.manifest().bytes()));
+    let sender = elsewhere::to_write(directory, session.write_requests(directory))?;
+    let remote = sender.unwrap_or(remote);
     let manifest = kept.send(&remote, &target, object_bytes(), &session.progress)?;
     Ok((manifest, leftovers, notes))
 }
@@ -183,7 +195,7 @@ fn chosen(bucket: &Device, compression: Compression) -> String {
 /// Reads a graph into a directory.
 pub(crate) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
-    session.needs(sent_bytes(&args.output));
+    will_send(&args.output, &mut session);
     let source = Source::with(&args.input, &args.resources)?;
     refuse_to_replace(&args.output)?;
     args.disks.refuse_for(&args.output)?;

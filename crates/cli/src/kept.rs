@@ -45,7 +45,7 @@ pub(crate) fn among(inputs: &[PathBuf]) -> Result<Option<(&Path, KeptGraph)>, Fa
 
 /// Whether the key of a bucket may be that of a folder with a graph in it.
 fn may_be_graph(input: &Path, key: &str) -> bool {
-    !key.contains(['*', '?', '[']) && !key.trim_matches('/').is_empty() && !says_format(input)
+    !key.contains(['*', '?', '[']) && !says_format(input)
 }
 
 /// Opens a graph in a bucket, or a copy of one on a web server.

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clap::{Args, Parser};
+pub use welter_engine::kept::Checked;
 use welter_input::{Frame, IdKind, WeightChoice};
 use welter_progress::Progress;
 
@@ -140,6 +141,19 @@ struct ResourceWords {
 /// As of `welter remove`.
 pub fn remove(directory: &Path) -> Result<(), Failure> {
     panics::caught(|| ingest::remove_graph(directory))
+}
+
+/// Verifies every byte of a kept graph in a directory, in a bucket or on a web server. `words`: how
+/// many threads do.
+///
+/// # Errors
+/// As of `welter check`: the first damage that is met, with its file and offset.
+pub fn check(directory: &Path, words: &[String], progress: &Progress) -> Result<Checked, Failure> {
+    panics::wanted(progress, || {
+        let ResourceWords { resources } = parsed(words)?;
+        let session = Session::within(resources, progress)?;
+        session.check(&kept::open(directory)?)
+    })
 }
 
 impl Graph {
@@ -269,10 +283,12 @@ impl Graph {
         panics::wanted(progress, || {
             let (algorithm, RunArgs { direction, resources, price, .. }) =
                 parsed::<RunWords>(words)?.algorithm.split();
+            let cached = self.source.read_by(&resources)?;
+            let source = cached.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
             session.prices = price.read()?;
             let input = self.directed(direction);
-            explain::explained(&*algorithm, (&input, self.reading), &self.source, &session)
+            explain::explained(&*algorithm, (&input, self.reading), source, &session)
         })
     }
 
@@ -289,18 +305,20 @@ impl Graph {
     ) -> Result<Vec<String>, Failure> {
         panics::wanted(progress, || {
             let KeepWords { disks, resources } = parsed(words)?;
+            let asked = self.source.read_by(&resources)?;
+            let source = asked.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
-            session.needs(ingest::sent_bytes(directory));
+            ingest::will_send(directory, &mut session);
             ingest::refuse_to_replace(directory)?;
             disks.refuse_for(directory)?;
             // Columns were chosen when it was read.
-            let weights = match (&self.source, self.weights.choice()) {
+            let weights = match (source, self.weights.choice()) {
                 (Source::InMemoryEdges(_), WeightChoice::Column(_)) => WeightChoice::IfPresent,
                 (_, choice) => choice,
             };
             let options = self.input.options(weights, session.resources.threads);
             let to = (directory, &disks);
-            let (_, _, notes) = ingest::keep(&self.source, options, self.reading, to, &session)?;
+            let (_, _, notes) = ingest::keep(source, options, self.reading, to, &session)?;
             Ok(notes)
         })
     }

@@ -105,6 +105,20 @@ impl Source {
         matches!(self, Self::Kept(_, kept) if kept.io().remote.is_some())
     }
 
+    /// Whether its edges come from a bucket or a web server.
+    pub(crate) fn comes_from_elsewhere(&self) -> bool {
+        match self {
+            Self::Files(names) => names.iter().any(|name| Location::of(name).is_some()),
+            Self::Kept(..) => self.lies_elsewhere(),
+            Self::Generator(..) | Self::InMemoryEdges(_) => false,
+        }
+    }
+
+    /// Share of its edges that a disk of this machine has room for, in front of a bucket.
+    pub(crate) fn pinned_share(&self) -> f64 {
+        if let Self::Kept(_, kept) = self { kept.pinned_share() } else { 0.0 }
+    }
+
     /// Whether bytes of it, or of tables of its vertices, are on their way from a bucket or a web
     /// server while it is read. A kept graph has plans of its own for that.
     pub(crate) fn arrives(&self, options: &ReadOptions) -> bool {

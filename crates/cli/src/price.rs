@@ -13,8 +13,6 @@ use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
-use welter_engine::Throughput;
-use welter_engine::plan::{Expected, Forecast, Plan};
 use welter_objects::Traffic;
 use welter_progress::FailureKind;
 use welter_store::io::VolumeStats;
@@ -163,29 +161,29 @@ impl Prices {
         Price { currency, date, machine, storage, requests, total, others: spent.others }
     }
 
-    /// Lines of `explain`: the price of ingest and of an iteration, as far as both are foreseen.
-    /// `elsewhere`: whether the graph lies in a bucket.
-    pub(crate) fn lines(&self, plan: &Plan, pace: &Throughput, elsewhere: bool) -> String {
-        let Expected { forecast: Forecast { ingest, iteration }, codec, .. } = plan.expected(pace);
-        let requests = plan.requests();
-        let writes = requests.map_or(0, |requests| requests.writes);
-        let reads = requests.map_or(0, |requests| requests.reads.count);
-        let here = requests.and_then(|requests| requests.temporary).map_or(0, |reads| reads.count);
-        let kept = plan.stored_bytes_expected(codec.as_ref());
-        let bytes_kept = if elsewhere { [0, kept] } else { [kept, 0] };
-        let spent = |seconds| Spent { seconds, bytes_kept, ..Spent::default() };
-        let mut lines = Vec::new();
-        if ingest.seconds() > 0.0 {
-            let price = self.price(&spent(ingest.seconds()));
-            lines.push(format!("{} to bin and sort the edges", price.text()));
+    /// When the prices were so.
+    pub(crate) fn date(&self) -> &str {
+        &self.date
+    }
+}
+
+impl Spent {
+    /// This and another part of a run beside it, so often.
+    pub(crate) fn and(&self, part: &Self, times: u64) -> Self {
+        let add = |sum: u64, part: u64| sum.saturating_add(part.saturating_mul(times));
+        let (sum, more) = (self.objects, part.objects);
+        Self {
+            seconds: self.seconds + part.seconds * times as f64,
+            others: self.others.max(part.others),
+            bytes_kept: [0, 1].map(|at| self.bytes_kept[at].max(part.bytes_kept[at])),
+            requests: [0, 1].map(|at| add(self.requests[at], part.requests[at])),
+            objects: Traffic {
+                reads: add(sum.reads, more.reads),
+                writes: add(sum.writes, more.writes),
+                bytes_received: add(sum.bytes_received, more.bytes_received),
+                bytes_sent: add(sum.bytes_sent, more.bytes_sent),
+            },
         }
-        let requests = if elsewhere { [here, writes] } else { [reads, writes] };
-        let objects = Traffic { reads: if elsewhere { reads } else { 0 }, ..Traffic::default() };
-        let price = Spent { requests, objects, ..spent(iteration.seconds()) };
-        let price = self.price(&price);
-        lines.push(format!("{} an iteration", price.text()));
-        lines.push(format!("by prices of {}", self.date));
-        format!("\nprice     {}", lines.join(&format!("\n{:10}", "")))
     }
 }
 
@@ -195,8 +193,14 @@ impl Price {
         format!("{}, by prices of {}", self.text(), self.date)
     }
 
-    fn text(&self) -> String {
-        let Self { currency, machine, storage, requests, total, others, .. } = self;
+    /// The sum alone.
+    pub(crate) fn sum(&self) -> String {
+        format!("{} {}", money(self.total), self.currency)
+    }
+
+    /// The sum and its parts.
+    pub(crate) fn text(&self) -> String {
+        let Self { machine, storage, requests, others, .. } = self;
         let machines = match others {
             0 => "the machine".to_owned(),
             others => format!("{} machines", others + 1),
@@ -204,7 +208,7 @@ impl Price {
         let parts = [(&*machines, machine), ("storage", storage), ("requests", requests)];
         let parts: Vec<String> =
             parts.iter().map(|(what, price)| format!("{what} {}", money(**price))).collect();
-        format!("{} {currency} ({})", money(*total), parts.join(", "))
+        format!("{} ({})", self.sum(), parts.join(", "))
     }
 }
 
@@ -270,6 +274,20 @@ mod tests {
         // Hours of a machine alone.
         let idle = put("").unwrap().price(&Spent { seconds: 3600.0, ..Spent::default() });
         near(idle.total, Prices::defaults().of("machine_hour"));
+    }
+
+    #[test]
+    fn parts_add_up_as_often_as_they_are_made() {
+        let objects = Traffic { reads: 3, bytes_received: 100, ..Traffic::default() };
+        let part = Spent { seconds: 0.5, requests: [1, 2], objects, ..Spent::default() };
+        let first = Spent { seconds: 2.0, bytes_kept: [7, 0], ..Spent::default() };
+        let all = first.and(&part, 4);
+        assert!((all.seconds - 4.0).abs() < 1e-9, "{all:?}");
+        assert_eq!((all.requests, all.bytes_kept), ([4, 8], [7, 0]));
+        assert_eq!((all.objects.reads, all.objects.bytes_received), (12, 400));
+        assert_eq!(first.and(&part, 0).objects, Traffic::default());
+        // More iterations than can ever be made are no reason to panic.
+        assert_eq!(first.and(&part, u64::MAX).requests, [u64::MAX; 2]);
     }
 
     #[test]

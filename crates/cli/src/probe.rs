@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use welter_engine::EngineError;
 use welter_engine::kept::{KeptGraph, is_kept};
-use welter_objects::Location;
+use welter_objects::{Location, WriteRequests};
 use welter_output::write_file;
 use welter_progress::Progress;
 use welter_store::StoreError;
@@ -132,7 +132,7 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
         return Ok(Measured { directories, probe, latency, took, kept: false });
     }
     if let [url] = target
-        && let Some(remote) = elsewhere::of(url)?
+        && let Some(remote) = elsewhere::to_write(url, whole())?
     {
         let folder = elsewhere::trimmed(url);
         let found = Probe::measure_elsewhere(&*remote, &folder, &options, progress);
@@ -149,6 +149,11 @@ fn measure(target: &[PathBuf], args: &ProbeArgs, progress: &Progress) -> Result<
     let (probe, latency) = Probe::measure(&directories, &options, progress)?;
     let kept = keep(target, &probe)?;
     Ok(Measured { directories, probe, latency, took: began.elapsed(), kept })
+}
+
+/// Requests that put each object whole, so that sizes and numbers are those of requests.
+fn whole() -> WriteRequests {
+    WriteRequests::new(Some(u64::MAX), Some(1))
 }
 
 /// Keeps what was measured with a kept graph, if it was the directory of one, else in the

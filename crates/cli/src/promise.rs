@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use welter_engine::kept::is_kept;
 use welter_input::source;
-use welter_objects::{Location, Upload};
+use welter_objects::Location;
 use welter_output::{Destination, probe};
 
 use crate::failure::Failure;
@@ -72,14 +72,6 @@ impl Outputs {
             self.refuse(&path.display().to_string(), &place)?;
         }
         Ok(place)
-    }
-
-    /// Bytes of memory that are held while the outputs are written, one after another: parts on
-    /// their way to a bucket.
-    pub(crate) fn held_bytes(&self) -> u64 {
-        let is_object =
-            self.places.iter().any(|(_, place)| matches!(place, Destination::Object(_)));
-        if is_object { Upload::MEMORY_BYTES } else { 0 }
     }
 
     /// Refuses what is something else already.

@@ -24,7 +24,7 @@ use crate::load::Source;
 use crate::number_format::counted;
 use crate::price::{Price, spent};
 use crate::readings;
-use crate::session::{InputRequests, Origin, Session};
+use crate::session::{InputRequests, Origin, Session, UploadRequests};
 use crate::stdout::{is_stdout, print};
 
 /// Everything but the phases, which continue until the report is written.
@@ -50,6 +50,9 @@ pub(crate) struct Report {
     /// Where the run can be resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointFigures>,
+    /// Requests by which results and checkpoints go to buckets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    uploads: Vec<UploadRequests>,
     iterations: u64,
     /// Of programs with a frontier.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -332,6 +335,7 @@ impl Report {
             edge_cache: None,
             lies_elsewhere: false,
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),
+            uploads: session.upload_requests(),
             iterations: answer.iterations,
             levels: answer.levels.as_deref().map(summarised),
             note: answer.note.clone(),
@@ -434,6 +438,17 @@ pub(crate) fn write_run(path: &Path, what: &impl Serialize) -> Result<(), Failur
     }
     let report = serde_json::to_value(what).map_err(|error| unwritten(path, &error))?;
     Ok(write_file(path, page::page(&report).as_bytes())?)
+}
+
+/// Writes a report that was made before, likewise: its JSON, or the page of that.
+pub(crate) fn write_made(path: &Path, json: &str) -> Result<(), Failure> {
+    let text = if is_page(path) {
+        let report = serde_json::from_str(json).map_err(|error| unwritten(path, &error))?;
+        page::page(&report)
+    } else {
+        format!("{json}\n")
+    };
+    Ok(write_file(path, text.as_bytes())?)
 }
 
 fn unwritten(path: &Path, what: &serde_json::Error) -> Failure {

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use welter_progress::FailureKind;
 
-use crate::args::ResumeArgs;
+use crate::args::{ResumeArgs, RunOptions};
 use crate::argv;
 use crate::checkpoint::{RunDescription, command, reopened, run_description};
 use crate::cluster_directory;
@@ -23,15 +23,6 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
         return Err(Failure::usage(what).hint("name a file, or leave -o out"));
     }
     let args = args.absolute().map_err(here)?;
-    let there = |directory: &Path| {
-        std::env::set_current_dir(directory).map_err(|error| {
-            let directory = directory.display();
-            Failure::new(
-                FailureKind::Missing,
-                format!("{directory}: the run was begun here: {error}"),
-            )
-        })
-    };
     let directory = args.directory.clone();
     let other = other_owner(&directory);
     if let Some(owner) = other.filter(|_| !args.says_output()) {
@@ -41,28 +32,46 @@ pub(crate) fn resume(args: ResumeArgs) -> Result<(), Failure> {
             Failure::new(FailureKind::Permission, what).hint("say yourself where they go, with -o")
         );
     }
-    if let Some((description, rank)) = cluster_directory::description(&directory)? {
+    let machines = cluster_directory::description(&directory)?;
+    if let Some((_, rank)) = &machines {
+        refuse_unheard(&args, rank.is_none())?;
+    }
+    let put = |options: &mut RunOptions| {
+        if other.is_some() {
+            options.output.report = None;
+        }
+        args.put(options);
+    };
+    if let Some((description, rank)) = machines {
         let name = directory.display().to_string();
         let RunDescription { algorithm, mut options, arguments } =
-            run_description(&description, &name, there, |options| {
-                if other.is_some() {
-                    options.output.report = None;
-                }
-                args.put(options);
-            })?;
+            run_description(&description, &name, enter, put)?;
         options.checkpoint.checkpoint = Some(directory);
         options.cluster.rank = rank.or(options.cluster.rank);
         argv::resume(arguments);
         return run::run(&*algorithm, &options, None);
     }
-    let begun = reopened(&directory, there, |options| {
-        if other.is_some() {
-            options.output.report = None;
-        }
-        args.put(options);
-    })?;
+    let begun = reopened(&directory, enter, put)?;
     interrupt::will_resume(&command(begun.checkpoints.directory()));
     run::run(&*begun.algorithm, &begun.options, Some(begun.checkpoints))
+}
+
+/// Enters the directory in which a run was begun, from which it names a path.
+fn enter(directory: &Path, path: &Path) -> Result<(), Failure> {
+    std::env::set_current_dir(directory).map_err(|error| {
+        let (directory, path) = (directory.display(), path.display());
+        let what = format!("{directory}: the run was begun here, and names {path} from here");
+        Failure::new(FailureKind::Missing, format!("{what}: {error}"))
+            .hint("make this directory, with the files in it that the run names")
+    })
+}
+
+/// Refuses what machines of a cluster would not hear of: processes of one computer are started with
+/// the words of then.
+fn refuse_unheard(args: &ResumeArgs, are_processes: bool) -> Result<(), Failure> {
+    let Some(option) = args.unheard_by_machines(are_processes) else { return Ok(()) };
+    let what = format!("{option}: machines of a cluster continue as they were told at first");
+    Err(Failure::usage(what).hint(format!("leave {option} out")))
 }
 
 /// User who may change checkpoints, if that is another one: the owner of the directory or of the

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use welter_engine::{Checkpoints, IterationStats};
 use welter_model::table::{Columns, Table, VertexColumn};
 use welter_model::with_sides::WithSides;
+use welter_objects::{Location, WriteRequests};
 use welter_output::{TableFormat, write_table, write_table_to};
 
 use crate::actors;
@@ -46,8 +47,10 @@ pub(crate) fn run(
     algorithm.check(&args.input.shown())?;
     let outputs = Outputs::of(&source).with_tables(checkpoint::tables(algorithm, &args.input));
     let outputs = outputs.with_checkpoint(args.checkpoint.checkpoint.as_ref());
-    session.holds(check_outputs(&args.output, outputs)?.held_bytes());
-    session.holds(checkpoint::held_bytes(&args.checkpoint));
+    check_outputs(&args.output, outputs)?;
+    hold_parts(&args.output, &mut session);
+    let kept_at = resumed.as_ref().map(Checkpoints::directory);
+    checkpoint::hold_parts(&args.checkpoint, kept_at, &mut session);
     let is_resumed = resumed.is_some();
     // A run that is kept continues in the way in which it began.
     let other = if args.checkpoint.checkpoint.is_some() && !is_resumed {
@@ -57,8 +60,8 @@ pub(crate) fn run(
     };
     let algorithm = other.as_deref().unwrap_or(algorithm);
     session.checkpoints = match resumed {
-        Some(checkpoints) => Some(checkpoints),
-        None => checkpoint::begin(args, algorithm, &source)?,
+        Some(checkpoints) => Some(checkpoint::sent(checkpoints, &session)?),
+        None => checkpoint::begin(args, algorithm, &source, &session)?,
     };
     let done = answer(algorithm, args, &source, &mut session);
     checkpoint::end(session.checkpoints.take(), is_resumed, done)
@@ -97,7 +100,7 @@ fn begin(args: &RunOptions) -> Result<(Session, Source), Failure> {
     let source = Source::of(&args.input)?;
     let mut outputs = Outputs::of(&source);
     match PartsAt::of(&args.output)? {
-        None => drop(check_outputs(&args.output, outputs)?),
+        None => check_outputs(&args.output, outputs)?,
         Some(parts) => {
             parts.promise(&mut outputs)?;
             args.output.report.iter().try_for_each(|path| outputs.promise(path))?;
@@ -326,8 +329,19 @@ pub(crate) fn lines(found: &RunResult, session: &Session, levels: bool) -> Vec<S
     lines
 }
 
+/// Counts the memory of parts of a result, and of the report behind it, on their way to buckets.
+fn hold_parts(args: &TableArgs, session: &mut Session) {
+    let in_bucket = |path: &&Path| Location::of(path).is_some();
+    let result = args.output.as_deref().filter(in_bucket);
+    match (result, args.report.as_deref().filter(in_bucket)) {
+        (Some(path), _) => session.sends(path, 1),
+        (None, Some(_)) => session.holds(WriteRequests::default().memory_bytes()),
+        (None, None) => {}
+    }
+}
+
 /// Checks everything that will be written before anything is read.
-fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<Outputs, Failure> {
+fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<(), Failure> {
     if let Some(path) = args.output.as_deref().filter(|path| !is_stdout(path)) {
         TableFormat::of(path, args.output_format)?;
         outputs.promise(path)?;
@@ -340,7 +354,7 @@ fn check_outputs(args: &TableArgs, mut outputs: Outputs) -> Result<Outputs, Fail
         }
         _ => {}
     }
-    Ok(outputs)
+    Ok(())
 }
 
 /// Writes a result.
@@ -352,7 +366,8 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let threads = session.resources.threads.unwrap_or(0);
     if !is_stdout(path) {
-        return Ok(write_table(table, path, format, threads, &session.progress)?);
+        let requests = session.write_requests(path);
+        return Ok(write_table(table, path, format, requests, threads, &session.progress)?);
     }
     let mut stdout = std::io::stdout();
     let format = format.unwrap_or(TableFormat::Csv);

@@ -6,20 +6,24 @@ mod device;
 mod execute;
 mod fit;
 mod input_requests;
+mod keep;
 mod process;
+mod rates;
+mod uploads;
 mod wanted;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use welter_engine::Machine;
-use welter_engine::kept::{self, Checked, KeepOptions, KeptGraph, Manifest, StaleStaging};
-use welter_engine::plan::{self, Device, Plan, Settings, Shape};
+use welter_engine::kept::{KeptGraph, Manifest};
+use welter_engine::plan::{Device, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
 use welter_model::edges::{EdgeStream, Reading};
-use welter_objects::{ReadRequests, Traffic};
+use welter_objects::{ReadRequests, Traffic, WriteRequests};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
 
@@ -27,11 +31,15 @@ use self::begins::begins;
 use self::fit::{Fit, fit};
 pub(crate) use self::input_requests::InputRequests;
 use self::process::{PROCESS_BYTES, WITHIN_BYTES};
+use self::rates::WORTH_A_QUESTION;
+pub(crate) use self::uploads::UploadRequests;
+use self::uploads::Uploads;
 pub(crate) use self::wanted::GraphRequest;
 use crate::args::{ResourceArgs, RouteArg};
 use crate::bars::Bars;
 use crate::endpoints::{BipartiteRoles, EdgeEndpoints};
 use crate::failure::Failure;
+use crate::input_traffic::InputTraffic;
 use crate::interrupt;
 use crate::load::Source;
 use crate::loaded::Loaded;
@@ -70,6 +78,8 @@ pub(crate) struct Session {
     probed_requests: OnceCell<ReadRequests>,
     /// Whether the input has raw records in files, once that was looked for.
     holds_raw: OnceCell<bool>,
+    /// Objects that it sends to buckets.
+    uploads: Uploads,
     machine: Machine,
     /// Bytes of memory that the process takes whatever it does.
     process_bytes: u64,
@@ -89,6 +99,8 @@ pub(crate) struct Forecast {
     pub(crate) estimate: Estimate,
     /// Requests for what it is made of, where these are known.
     pub(crate) requests: Option<InputRequests>,
+    /// Reading of what it is made of, where that is foreseen.
+    pub(crate) traffic: Option<InputTraffic>,
 }
 
 /// A graph that was read.
@@ -145,6 +157,38 @@ impl Session {
         self.least_bytes = self.least_bytes.max(bytes);
     }
 
+    /// Sends objects to this place, if it is in a bucket: `objects` at a time, whose parts are in
+    /// memory beside its plans.
+    pub(crate) fn sends(&mut self, to: &Path, objects: u64) {
+        self.uploads.add(to, objects);
+    }
+
+    /// Requests by which objects are sent to a place: as the user states, else as the rates say
+    /// that a probe kept there, once they were looked for. Those that neither says are usual.
+    pub(crate) fn write_requests(&self, to: &Path) -> WriteRequests {
+        self.write_requests_within(to, u64::MAX)
+    }
+
+    /// Requests likewise, where a probe decides in no more memory than this.
+    pub(crate) fn write_requests_within(&self, to: &Path, memory_bytes: u64) -> WriteRequests {
+        self.uploads.requests(to, memory_bytes, self.budget())
+    }
+
+    /// Requests for all places that it sends to.
+    pub(crate) fn upload_requests(&self) -> Vec<UploadRequests> {
+        self.uploads.listed(self.budget())
+    }
+
+    /// Looks for rates where it sends objects that are made of `bytes` bytes. Of few, usual
+    /// requests are as good; where none is stated, there may be many.
+    pub(crate) fn look_where_it_sends(&self, bytes: Option<u64>) {
+        if bytes.is_none_or(|bytes| bytes >= WORTH_A_QUESTION) {
+            for failure in self.uploads.look() {
+                self.say(&format!("note: rates of the probe are not used: {failure}"));
+            }
+        }
+    }
+
     /// Begins a session for a caller in this process, who draws progress, ends the run and prints
     /// what is to be said.
     pub(crate) fn within(resources: ResourceArgs, progress: &Progress) -> Result<Self, Failure> {
@@ -158,6 +202,7 @@ impl Session {
         }
         Ok(Self {
             progress: progress.clone(),
+            uploads: Uploads::new(resources.write_requests()),
             resources,
             started: Instant::now(),
             checkpoints: None,
@@ -268,6 +313,7 @@ impl Session {
             let what = "was kept with every edge both ways; which end was which is not known";
             return Err(Failure::usage(format!("{input}: {what}")));
         }
+        self.look_where_it_sends(Some(kept.manifest().bytes()));
         let plan = self.plan_kept(kept, wanted)?;
         let workers = self.workers(plan.premises.threads, &plan.io(kept.io()))?;
         let graph = kept.load(&plan, &workers, &self.progress)?;
@@ -284,48 +330,6 @@ impl Session {
             notes: Vec::new(),
         };
         Ok(LoadedGraph { graph, loaded, workers, ends: None })
-    }
-
-    /// Reads a graph into a directory; also says what a person should know about how it was read.
-    pub(crate) fn keep(
-        &self,
-        wanted: &GraphRequest<'_>,
-        options: &KeepOptions,
-    ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
-        self.forecast(wanted)?;
-        guessing(wanted, |wanted| self.keep_with(wanted, options))
-    }
-
-    fn keep_with(
-        &self,
-        wanted: &GraphRequest<'_>,
-        options: &KeepOptions,
-    ) -> Result<(Manifest, StaleStaging, Vec<String>), Failure> {
-        let Loaded { edges, ids, undirected, readings, notes, .. } =
-            self.load(wanted.source, wanted.options.clone())?;
-        let reading = wanted.reading(undirected);
-        let shape = wanted.shape(&*edges, reading);
-        let device = self.device_of(options);
-        let plan = plan::within(self.budget(), |budget| {
-            let settings = kept::settings(&self.settings(wanted, ids.bytes(), budget));
-            let settings = Settings { device, ..settings };
-            self.granted(Plan::new(shape, wanted.layout, &settings, &self.machine), budget)
-        })?;
-        let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
-        let (manifest, leftovers) =
-            kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
-        Ok((
-            manifest,
-            leftovers,
-            crate::readings::lines(&readings).into_iter().chain(notes).collect(),
-        ))
-    }
-
-    /// Verifies a graph that is kept.
-    pub(crate) fn check(&self, kept: &KeptGraph) -> Result<Checked, Failure> {
-        let threads = self.resources.threads.unwrap_or(self.machine.cores);
-        let workers = self.workers(threads, &IoOptions::default())?;
-        Ok(kept.check(&workers, &self.progress)?)
     }
 
     /// Makes a graph with something put around the edges, once it is known how they are read.

@@ -73,6 +73,7 @@ pub use self::disk_usage::DiskUsage;
 pub use self::expected::{Expected, ExpectedCodec};
 pub use self::forecast::{Forecast, Round, Stage};
 pub use self::index::Index;
+pub use self::input_scan::InputPasses;
 pub(crate) use self::input_scan::PART_BYTES;
 pub use self::kept::KeptShape;
 pub use self::memory::Memory;

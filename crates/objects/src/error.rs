@@ -10,6 +10,7 @@ use object_store::client::{HttpError, HttpErrorKind};
 use thiserror::Error;
 
 use crate::http::is_untrusted;
+use crate::profile::program::KeyError;
 
 /// Why an object could not be read, written or listed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -95,6 +96,9 @@ impl ObjectError {
                 ObjectErrorKind::Unsupported,
                 "the server does not send parts of files; download the file first".to_owned(),
             ),
+            _ if let Some(refused) = cause::<KeyError>(error) => {
+                (ObjectErrorKind::Denied, refused.to_string())
+            }
             _ if text(error).contains("status code: 404") => {
                 (ObjectErrorKind::Missing, "no such bucket".to_owned())
             }
@@ -217,6 +221,11 @@ fn described(error: &(dyn Error + 'static)) -> String {
 
 /// The error of the connection below an error.
 fn transport<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a HttpError> {
+    cause(error)
+}
+
+/// The error of this type below an error.
+fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     std::iter::successors(Some(error), |&error| error.source())
         .find_map(|error| error.downcast_ref())
 }

@@ -10,6 +10,8 @@
 mod patience;
 mod route;
 
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ use object_store::client::{
     ClientConfigKey, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest,
     HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use patience::Patient;
@@ -46,16 +50,16 @@ const SENT_BYTES_A_SECOND: u64 = 64 << 10;
 pub(crate) struct Connections {
     /// How long a server may say nothing.
     pub(crate) silence: Duration,
+    /// File of certificates that are believed besides those of the system.
+    pub(crate) certificates: Option<PathBuf>,
 }
 
 impl HttpConnector for Connections {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allowed = options.get_config_value(&ClientConfigKey::AllowHttp);
         let is_plain_allowed = allowed.is_some_and(|value| value == "true");
-        let tls = tls().map_err(|error| object_store::Error::Generic {
-            store: "TLS",
-            source: Box::new(error),
-        })?;
+        let tls = tls(self.certificates.as_deref())
+            .map_err(|source| object_store::Error::Generic { store: "TLS", source })?;
         let route = Route::of_environment(tls.clone(), CONNECT);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -70,14 +74,20 @@ impl HttpConnector for Connections {
     }
 }
 
-/// Encryption as the certificates of this system allow; without any, no server is believed.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+/// Encryption as the certificates of this system, and of a file, allow; without any, no server is
+/// believed.
+fn tls(file: Option<&Path>) -> Result<ClientConfig, Box<dyn Error + Send + Sync>> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = file {
+        for certificate in CertificateDer::pem_file_iter(file)? {
+            roots.add(certificate?)?;
+        }
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    Ok(config?.with_root_certificates(roots).with_no_client_auth())
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// The client of one store.
@@ -172,3 +182,21 @@ fn copy(request: &HttpRequest) -> HttpRequest {
 #[derive(Debug, thiserror::Error)]
 #[error("refused: {0}")]
 struct Refused(&'static str);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_that_cannot_be_read_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(tls(None).is_ok());
+        assert!(tls(Some(&folder.path().join("none"))).is_err());
+        let file = folder.path().join("ca.pem");
+        std::fs::write(&file, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+            .unwrap();
+        assert!(tls(Some(&file)).is_err());
+        std::fs::write(&file, "").unwrap();
+        assert!(tls(Some(&file)).is_ok());
+    }
+}

@@ -21,6 +21,7 @@
 //! `an_object_that_is_replaced_between_two_reads_is_an_error`, `credentials_are_never_shown` and
 //! `bodies_that_are_cut_or_too_long_are_errors`.
 
+mod azure;
 mod blocks;
 mod bucket;
 mod cancellation;
@@ -39,6 +40,7 @@ mod traffic;
 mod unfinished;
 mod upload;
 mod version;
+mod write_requests;
 
 pub use blocks::Blocks;
 pub use bucket::{Bucket, Listed};
@@ -53,6 +55,7 @@ pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;
 pub use version::Version;
+pub use write_requests::WriteRequests;
 
 /// Bytes of one request at most, where none are stated: what stores are quickest with.
 pub const RANGE_BYTES: u64 = 8 << 20;

@@ -1,18 +1,23 @@
 //! Files of Amazon's tools, `~/.aws/credentials` and `~/.aws/config`, as variables.
 //!
 //! Of the profile that `AWS_PROFILE` names, or `default`, the keys of an account, a region and an
-//! endpoint are taken, each where no variable says it. Profiles by which other programs would be
-//! asked for keys (`credential_process`, `sso_*`, `role_arn`) have none of these, and the roles of
-//! containers and instances are tried as if there were no files.
+//! endpoint are taken, each where no variable says it; where it has no keys but a program that
+//! hands them out (`credential_process`), that one is asked. Profiles of single sign-on and of
+//! roles (`sso_*`, `role_arn`) have neither, and the roles of containers and instances are tried as
+//! if there were no files; `aws configure export-credentials` is a program for them.
 //!
 //! ```text
 //! [default]                          in `config` [profile NAME] for all but the default
 //! aws_access_key_id = AKIA...
 //! ```
 
+pub(crate) mod program;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use program::KeyProgram;
 
 /// Bytes of a file at most.
 const BYTES_MAX: u64 = 1 << 20;
@@ -40,19 +45,57 @@ const WHERE: [[&str; 3]; 2] = [
     ["AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"],
 ];
 
-/// Variables that the files add to these; `home`: where they are looked for.
-pub(crate) fn added(variables: &[(String, String)], home: Option<&Path>) -> Vec<(String, String)> {
-    let value_of = |name: &str| {
-        let found = variables.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
-    };
+/// The profile of the files, as far as it says more than the variables.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    /// Variables that they add.
+    pub(crate) variables: Vec<(String, String)>,
+    /// The program that hands out keys.
+    pub(crate) program: Option<KeyProgram>,
+}
+
+impl Profile {
+    /// The profile beside these variables; `home`: where its files are looked for.
+    pub(crate) fn beside(variables: &[(String, String)], home: Option<&Path>) -> Self {
+        let value_of = |name: &str| {
+            let found = variables.iter().find(|(other, _)| other == name);
+            found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        let found = names_and_values(value_of, home);
+        let value = |name: &str| found.get(name).filter(|value| !value.is_empty());
+        let is_whole = NAMES[..2].iter().all(|(name, _)| value(name).is_some());
+        let is_known = WHO.iter().any(|name| value_of(name).is_some());
+        let is_stated = |variable: &str| {
+            let others = WHERE.iter().find(|names| names[0] == variable);
+            match others {
+                Some(names) => names.iter().any(|name| value_of(name).is_some()),
+                None => is_known || !is_whole,
+            }
+        };
+        let named = |(name, variable): &(&str, &str)| {
+            let value = found.get(*name).filter(|_| !is_stated(variable))?;
+            Some(((*variable).to_owned(), value.clone()))
+        };
+        let program = value("credential_process").filter(|_| !is_known && !is_whole);
+        Self {
+            variables: NAMES.iter().filter_map(named).collect(),
+            program: program.cloned().map(KeyProgram::new),
+        }
+    }
+}
+
+/// Names and values of the profile in both files.
+fn names_and_values<'a>(
+    value_of: impl Fn(&str) -> Option<&'a str>,
+    home: Option<&Path>,
+) -> BTreeMap<String, String> {
     let file = |name: &str, usual: &str| {
         let usual = || home.map(|home| home.join(".aws").join(usual));
         value_of(name).map(PathBuf::from).or_else(usual)
     };
     let profile = value_of("AWS_PROFILE").unwrap_or("default");
     let heads = [profile.to_owned(), format!("profile {profile}")];
-    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for (path, head) in [
         (
             file("AWS_CONFIG_FILE", "config"),
@@ -63,22 +106,7 @@ pub(crate) fn added(variables: &[(String, String)], home: Option<&Path>) -> Vec<
         let text = path.and_then(read).unwrap_or_default();
         found.extend(section(&text, head));
     }
-    let is_whole = ["aws_access_key_id", "aws_secret_access_key"]
-        .iter()
-        .all(|name| found.get(*name).is_some_and(|value| !value.is_empty()));
-    let knows_who = !is_whole || WHO.iter().any(|name| value_of(name).is_some());
-    let is_stated = |variable: &str| {
-        let others = WHERE.iter().find(|names| names[0] == variable);
-        match others {
-            Some(names) => names.iter().any(|name| value_of(name).is_some()),
-            None => knows_who,
-        }
-    };
-    let named = |(name, variable): &(&str, &str)| {
-        let value = found.get(*name).filter(|_| !is_stated(variable))?;
-        Some(((*variable).to_owned(), value.clone()))
-    };
-    NAMES.iter().filter_map(named).collect()
+    found
 }
 
 /// The text of a file; none that cannot be read says nothing.
@@ -139,20 +167,27 @@ s3 =
 [profile work]
 region = us-west-2
 endpoint_url = http://127.0.0.1:9000
+[profile program]
+region = eu-west-2
+credential_process = /usr/bin/keys --account 'mine' # by hand
 [profile asked]
 role_arn = arn:aws:iam::1:role/x
 region = eu-west-1
 ";
 
-    /// Variables that are added to these, by both files.
-    fn with(said: &[(&str, &str)]) -> Vec<(String, String)> {
+    /// The profile beside these, by both files.
+    fn beside(said: &[(&str, &str)]) -> Profile {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join(".aws")).unwrap();
         fs::write(home.path().join(".aws/credentials"), CREDENTIALS).unwrap();
         fs::write(home.path().join(".aws/config"), CONFIG).unwrap();
         let said: Vec<(String, String)> =
             said.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        added(&said, Some(home.path()))
+        Profile::beside(&said, Some(home.path()))
+    }
+
+    fn with(said: &[(&str, &str)]) -> Vec<(String, String)> {
+        beside(said).variables
     }
 
     fn are(found: &[(String, String)], expected: &[(&str, &str)]) {
@@ -185,7 +220,21 @@ region = eu-west-1
         }
         are(&with(&[("AWS_PROFILE", "asked")]), &[("AWS_REGION", "eu-west-1")]);
         are(&with(&[("AWS_PROFILE", "none")]), &[]);
-        are(&added(&[], None), &[]);
+        are(&Profile::beside(&[], None).variables, &[]);
+    }
+
+    #[test]
+    fn a_program_is_asked_where_neither_variables_nor_files_have_keys() {
+        let asked = [("AWS_PROFILE", "program")];
+        let command = "/usr/bin/keys --account 'mine'".to_owned();
+        assert_eq!(beside(&asked).program, Some(KeyProgram::new(command)));
+        are(&with(&asked), &[("AWS_REGION", "eu-west-2")]);
+        for who in WHO {
+            assert_eq!(beside(&[asked[0], (who, "x")]).program, None);
+        }
+        for profile in ["default", "work", "asked", "none"] {
+            assert_eq!(beside(&[("AWS_PROFILE", profile)]).program, None, "{profile}");
+        }
     }
 
     proptest! {

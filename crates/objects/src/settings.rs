@@ -1,8 +1,8 @@
 //! Settings of stores in the environment, and stores that obey them.
 //!
 //! Names are those that the tools of the clouds know: `AWS_ACCESS_KEY_ID`, `AZURE_STORAGE_KEY`,
-//! `GOOGLE_APPLICATION_CREDENTIALS` and so on, as `object_store` reads them. Values are passed on
-//! and never shown.
+//! `GOOGLE_APPLICATION_CREDENTIALS` and so on, as `object_store` reads them, or as they are put
+//! into its words ([`azure`]). Values are passed on and never shown.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,10 +16,12 @@ use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleCon
 use object_store::http::{HttpBuilder, HttpStore};
 use object_store::{BackoffConfig, ClientOptions, Error, ObjectStore, RetryConfig};
 
+use crate::azure;
 use crate::error::{ObjectError, ObjectErrorKind};
 use crate::http::Connections;
 use crate::location::{Location, Scheme};
-use crate::profile;
+use crate::profile::Profile;
+use crate::profile::program::KeyProgram;
 
 /// Times that a request is made again, unless `AWS_MAX_ATTEMPTS` says otherwise.
 const RETRIES: usize = 8;
@@ -37,6 +39,8 @@ const PREFIXES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
     variables: Vec<(String, String)>,
+    /// The program that hands out keys of S3, if a profile names one.
+    program: Option<Arc<KeyProgram>>,
     silence: Duration,
 }
 
@@ -54,14 +58,17 @@ impl Settings {
         };
         let mut settings = Self::new(std::env::vars_os().filter_map(text));
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        settings.variables.extend(profile::added(&settings.variables, home.as_deref()));
-        settings
+        let profile = Profile::beside(&settings.variables, home.as_deref());
+        settings.variables.extend(profile.variables);
+        Self { program: profile.program.map(Arc::new), ..settings }
     }
 
     /// Settings as these variables say.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let known = |(name, _): &(String, String)| PREFIXES.iter().any(|it| name.starts_with(it));
-        Self { variables: variables.into_iter().filter(known).collect(), silence: SILENCE }
+        let mut variables: Vec<(String, String)> = variables.into_iter().filter(known).collect();
+        variables.extend(azure::added(&variables));
+        Self { variables, program: None, silence: SILENCE }
     }
 
     /// Settings by which a server may say nothing for so long.
@@ -95,6 +102,10 @@ impl Settings {
     pub(crate) fn s3(&self, location: &Location) -> Result<AmazonS3, Error> {
         let builder = AmazonS3Builder::new().with_client_options(self.client(location));
         let builder = builder.with_http_connector(self.connections()).with_retry(self.retries());
+        let builder = match &self.program {
+            Some(program) => builder.with_credentials(program.clone()),
+            None => builder,
+        };
         self.keyed::<AmazonS3ConfigKey>("AWS_")
             .fold(builder, |builder, (key, value)| builder.with_config(key, value))
             .with_bucket_name(location.bucket())
@@ -132,7 +143,9 @@ impl Settings {
     }
 
     fn connections(&self) -> Connections {
-        Connections { silence: self.silence }
+        let certificates = self.variables.iter().find(|(name, _)| name == "AWS_CA_BUNDLE");
+        let certificates = certificates.map(|(_, value)| value).filter(|value| !value.is_empty());
+        Connections { silence: self.silence, certificates: certificates.map(PathBuf::from) }
     }
 
     /// The variables that begin so and that a store knows.

@@ -7,14 +7,14 @@
 //!
 //! An object that fits one part is put by one request. More is an upload in parts, which no reader
 //! sees until [`Upload::complete`] has been answered; on every other way out it is given up, and
-//! the store drops its parts. Parts are of 8 MiB, and from each thousandth on of twice as many
-//! bytes, so that 10,000 of them, the most that a store takes, would be 8 TiB, the largest object
-//! being smaller.
+//! the store drops its parts. How large these are, and how many are on their way, say
+//! [`WriteRequests`].
 //!
-//! Invariants: no more than [`Upload::MEMORY_BYTES`] are in memory of an object below 54 GiB, and
-//! no more than two parts beyond · each upload carries a mark of its own, so an answer that was
-//! lost is no failure where the object is there with that mark. Checked in `send_off` and
-//! `settled`. Tested by `parts_on_their_way_are_few`, `an_answer_that_is_lost_is_no_failure` and
+//! Invariants: no more than [`WriteRequests::memory_bytes`] are in memory of an object up to
+//! 50 GiB, and no more than two parts beyond · each upload carries a mark of its own, so an answer
+//! that was lost is no failure where the object is there with that mark. Checked in `send_off` and
+//! `settled`. Tested by `parts_on_their_way_are_few`, `parts_are_those_that_are_stated`,
+//! `an_answer_that_is_lost_is_no_failure` and
 //! `an_answer_to_a_conditional_put_that_is_lost_is_no_failure`.
 
 use std::collections::VecDeque;
@@ -35,25 +35,15 @@ use crate::location::{Location, Scheme};
 use crate::runtime::{self, Stopped};
 use crate::unfinished::Unfinished;
 use crate::version::Version;
+use crate::write_requests::WriteRequests;
 
-/// Bytes of a part, as long as there are few. Stores take no less than 5 MiB but for the last one.
-const PART_BYTES: usize = 8 << 20;
-/// Parts of one size.
-const PARTS_OF_A_SIZE: usize = 1000;
-/// Times that the size of parts is doubled at most.
-const DOUBLED_MAX: usize = 9;
+/// Bytes of an object that is put on a condition, at most: it is put whole.
+const CONDITIONAL_BYTES: usize = 8 << 20;
 /// Times that an object is put on a condition at most, where no answer comes.
 const CONDITIONAL_PUTS: usize = 3;
-/// Bytes of parts on their way; a part that is larger goes alone.
-const FLYING_BYTES: usize = 32 << 20;
 
 /// Name of the metadata of an object by which its writer knows it again. Azure takes letters alone.
 const MARK: &str = "welter";
-
-/// Bytes of a part, by its number.
-fn part_bytes(number: usize) -> usize {
-    PART_BYTES << (number / PARTS_OF_A_SIZE).min(DOUBLED_MAX)
-}
 
 /// An object that is being written. Bytes are added at the end, by calls that wait where too many
 /// are on their way.
@@ -66,6 +56,7 @@ pub struct Upload {
     stopped: Box<Stopped>,
     /// The condition on which it is put.
     mode: PutMode,
+    requests: WriteRequests,
     /// The part that is being filled.
     filling: Vec<u8>,
     /// Parts before that one.
@@ -89,9 +80,6 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    /// Bytes of memory that are held at most, of objects below 54 GiB.
-    pub const MEMORY_BYTES: u64 = 64 << 20;
-
     /// An upload of which no request is made yet.
     pub(crate) fn new(
         location: Location,
@@ -115,6 +103,7 @@ impl Upload {
             name,
             stopped,
             mode: PutMode::Overwrite,
+            requests: WriteRequests::default(),
             filling: Vec::new(),
             parts: 0,
             flying: VecDeque::new(),
@@ -122,6 +111,14 @@ impl Upload {
             bytes: 0,
             failed: None,
         })
+    }
+
+    /// This upload in parts as `requests` say. It is said before anything is written.
+    #[must_use]
+    pub fn by(mut self, requests: WriteRequests) -> Self {
+        debug_assert_eq!(self.bytes, 0, "parts have one size");
+        self.requests = requests;
+        self
     }
 
     /// Puts the object whole, if there is none of its name, or if the one that is there is of this
@@ -134,7 +131,7 @@ impl Upload {
         bytes: &[u8],
         then: Option<&Version>,
     ) -> Result<Option<Version>, ObjectError> {
-        if bytes.len() > PART_BYTES {
+        if bytes.len() > CONDITIONAL_BYTES {
             let what = "an object that is put on a condition must be small";
             return Err(ObjectError::new(&self.name, ObjectErrorKind::Unsupported, what));
         }
@@ -277,8 +274,8 @@ impl Upload {
     /// Begins to upload the part that was filled.
     fn send_off(&mut self) -> Result<(), ObjectError> {
         let begun = self.begun()?;
-        let bytes = self.filling.len();
-        while !self.flying.is_empty() && self.flying_bytes() + bytes > FLYING_BYTES {
+        let (bytes, flying_most) = (self.filling.len(), self.requests.flying_bytes());
+        while !self.flying.is_empty() && self.flying_bytes() + bytes > flying_most {
             self.land()?;
         }
         let part = Bytes::from(std::mem::take(&mut self.filling));
@@ -346,13 +343,13 @@ impl Upload {
 impl Write for Upload {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.unfailed()?;
-        let most = part_bytes(self.parts);
+        let most = self.requests.bytes_of(self.parts);
         if self.filling.len() == most && !bytes.is_empty() {
             // More comes, so that this is not all.
             self.send_off().inspect_err(|error| self.failed = Some(error.clone()))?;
-            self.filling.reserve_exact(part_bytes(self.parts));
+            self.filling.reserve_exact(self.requests.bytes_of(self.parts));
         }
-        let count = bytes.len().min(part_bytes(self.parts) - self.filling.len());
+        let count = bytes.len().min(self.requests.bytes_of(self.parts) - self.filling.len());
         self.filling.extend_from_slice(&bytes[..count]);
         self.bytes += count as u64;
         Ok(count)
@@ -367,28 +364,5 @@ impl Drop for Upload {
     fn drop(&mut self) {
         // Callers that can say that it failed call `give_up`.
         let _ = self.end();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ten_thousand_parts_are_more_than_the_largest_object() {
-        let sizes: Vec<u64> = (0..10_000).map(|number| part_bytes(number) as u64).collect();
-        assert!(sizes.iter().sum::<u64>() > 5 << 40);
-        assert!(sizes.iter().all(|bytes| (5 << 20..5 << 30).contains(bytes)));
-        assert!(sizes.is_sorted());
-        // Objects up to 54 GiB are held in the memory that is stated.
-        let held = |number: usize| {
-            let part = part_bytes(number);
-            part + part.max(FLYING_BYTES / part * part)
-        };
-        let mut begins = 0;
-        for (number, bytes) in sizes.iter().enumerate() {
-            assert!(begins >= 54 << 30 || held(number) as u64 <= Upload::MEMORY_BYTES, "{number}");
-            begins += bytes;
-        }
     }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use welter_objects::{
-    Bucket, Location, ObjectError, ObjectErrorKind, Settings, Upload, Version, fault, give_up_all,
+    Bucket, Location, ObjectError, ObjectErrorKind, Settings, Upload, Version, WriteRequests,
+    fault, give_up_all,
 };
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
@@ -126,6 +127,34 @@ fn parts_on_their_way_are_few() {
     // Four, and where a look falls between two rounds of them, those of both.
     assert!((2..=8).contains(&most), "{most}");
     assert_eq!(server.get("box/out/it").unwrap().len(), 90 * MIB);
+}
+
+#[test]
+fn parts_are_those_that_are_stated() {
+    let _alone = alone();
+    let server = BucketServer::start().unwrap();
+    server.fail(|request| is_part(request).then_some(Fault::Silent(Duration::from_millis(700))));
+    let content = bytes(70 * MIB);
+    for (stated, in_flight, size) in
+        [(4 << 10, 3, 5 * MIB), (16 << 20, 2, 16 * MIB), (1 << 30, 1, 64 * MIB)]
+    {
+        server.take_requests();
+        server.take_most_at_once();
+        let requests = WriteRequests::new(Some(stated), Some(in_flight));
+        written(upload(&server).by(requests), &content).unwrap();
+        assert!(server.get("box/out/it").unwrap() == content, "{requests:?}");
+        let parts = server.take_requests().into_iter().filter(is_part);
+        let mut sizes: Vec<usize> = parts.map(|part| part.bytes).collect();
+        sizes.sort_unstable();
+        let rest = sizes.remove(0);
+        assert!(rest <= size && sizes.iter().all(|bytes| *bytes == size), "{requests:?}");
+        assert_eq!(sizes.len() * size + rest, content.len());
+        assert_eq!(server.take_most_at_once() as u64, in_flight, "{requests:?}");
+    }
+    // Up to a part, an object is one request.
+    let requests = WriteRequests::new(Some(64 << 20), None);
+    written(upload(&server).by(requests), &content[..40 * MIB]).unwrap();
+    assert_eq!(server.take_requests().len(), 1);
 }
 
 #[test]

@@ -48,9 +48,10 @@ pub fn write_edges(
     let edges = Edges::of(stream, ids, options, format, &name)?;
     check_fit(&edges, format, &name)?;
     if format == EdgeFormat::Graphalytics {
-        return graphalytics::write(&edges, path, &edges.job(&name, threads, progress));
+        let job = edges.job(&name, threads, progress);
+        return graphalytics::write(&edges, path, options.requests, &job);
     }
-    let mut target = Target::create(path, progress)?;
+    let mut target = Target::create(path, options.requests, progress)?;
     let job = edges.job(&name, threads, progress);
     let written = write(&edges, &mut target, format, compression, &job);
     target.end(written)

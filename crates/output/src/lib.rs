@@ -61,6 +61,7 @@ pub use table::{
     TableBatches, TableFormat, TablePart, extension, write_table, write_table_part, write_table_to,
 };
 pub use target::{probe, sync_direct, write_file};
+pub use welter_objects::WriteRequests;
 
 /// Number of threads to write with; 0 stands for one a core.
 fn thread_count(threads: usize) -> usize {

@@ -23,6 +23,7 @@ use std::str::FromStr;
 
 use welter_model::spread::Spread;
 use welter_model::table::{Columns, Table};
+use welter_objects::WriteRequests;
 use welter_progress::{Progress, Unit};
 
 use self::view::View;
@@ -112,7 +113,7 @@ impl TableFormat {
 }
 
 /// Writes a table to a file or an object, with `threads` threads (0: one a core). Where no format
-/// is given, the extension of the name tells it.
+/// is given, the extension of the name tells it. An object is sent by `requests`.
 ///
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
@@ -120,17 +121,18 @@ pub fn write_table(
     table: &Table<dyn Columns + '_>,
     path: &Path,
     format: Option<TableFormat>,
+    requests: WriteRequests,
     threads: usize,
     progress: &Progress,
 ) -> Result<(), OutputError> {
     if let Some(all) = Spread::of(table) {
-        return write_table(&all, path, format, threads, progress);
+        return write_table(&all, path, format, requests, threads, progress);
     }
     let name = path.display().to_string();
     let (compression, format) = TableFormat::of(path, format)?;
     let view = View::of(table, &name)?;
     check(&view, format)?;
-    let mut target = Target::create(path, progress)?;
+    let mut target = Target::create(path, requests, progress)?;
     let written = write(&view, &mut target, format, compression, &name, threads, progress);
     target.end(written)
 }

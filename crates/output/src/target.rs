@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use welter_objects::{Bucket, Location, ObjectError, Upload};
+use welter_objects::{Bucket, Location, ObjectError, Upload, WriteRequests};
 use welter_progress::Progress;
 use welter_store::StoreError;
 use welter_store::durable::Draft;
@@ -39,14 +39,18 @@ enum Sink {
 }
 
 impl Target {
-    /// Creates what will be called `path`.
-    pub(crate) fn create(path: &Path, progress: &Progress) -> Result<Self, OutputError> {
+    /// Creates what will be called `path`; an object is sent by these requests.
+    pub(crate) fn create(
+        path: &Path,
+        requests: WriteRequests,
+        progress: &Progress,
+    ) -> Result<Self, OutputError> {
         let name = path.display().to_string();
         let sink = match Destination::of(path)? {
             Destination::Object(location) => {
                 let progress = progress.clone();
                 upload(&location, move || progress.cancelled())
-                    .map(|upload| Sink::Upload(Box::new(upload)))
+                    .map(|upload| Sink::Upload(Box::new(upload.by(requests))))
                     .map_err(|error| OutputError::of_object(&error))?
             }
             place => Sink::open(&place)
@@ -167,7 +171,7 @@ pub fn sync_direct(file: &File) -> io::Result<()> {
 /// # Errors
 /// See [`OutputError`]. What was at `path` before is untouched then.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    let mut target = Target::create(path, &Progress::new())?;
+    let mut target = Target::create(path, WriteRequests::default(), &Progress::new())?;
     let written = target.write_all(bytes);
     let written = written.map_err(|error| OutputError::write(&target.name, error));
     target.end(written)
@@ -202,7 +206,7 @@ mod tests {
     use welter_progress::FailureKind;
 
     fn create(path: &Path) -> Result<Target, OutputError> {
-        Target::create(path, &Progress::new())
+        Target::create(path, WriteRequests::default(), &Progress::new())
     }
 
     fn names(directory: &Path) -> Vec<String> {

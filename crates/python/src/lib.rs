@@ -22,6 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use welter_cli::library::Checked;
 use welter_progress::Progress;
 
 use crate::graph::Graph;
@@ -34,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use super::cluster::{cluster_absent, cluster_host, cluster_key, cluster_machine};
     #[pymodule_export]
-    use super::{Graph, Table, command, probe, remove, resume};
+    use super::{Graph, Table, check, command, probe, remove, resume};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -54,6 +56,26 @@ fn command(py: Python<'_>, line: Vec<OsString>, starter: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn remove(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
     py.detach(|| welter_cli::library::remove(&directory)).map_err(|failure| raised(py, &failure))
+}
+
+/// Verifies every byte of a kept graph, and returns the counts of what was found whole.
+#[pyfunction]
+#[pyo3(signature = (directory, words, tick=None))]
+fn check<'py>(
+    py: Python<'py>,
+    directory: PathBuf,
+    words: Vec<String>,
+    tick: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let checked = |progress: &Progress| welter_cli::library::check(&directory, &words, progress);
+    let Checked { files, bytes, chunks, edges, foreign } = working(py, tick, checked)?;
+    let found = PyDict::new(py);
+    found.set_item("edges", edges)?;
+    found.set_item("chunks", chunks)?;
+    found.set_item("files", files)?;
+    found.set_item("bytes", bytes)?;
+    found.set_item("foreign", foreign)?;
+    Ok(found)
 }
 
 /// Measures how fast storage is: a JSON document.

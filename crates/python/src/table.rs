@@ -151,6 +151,20 @@ impl Table {
         working(py, tick, |progress| answer.write(&path, format.as_deref(), threads, progress))
     }
 
+    /// Writes the report of the run to a file: a page where its name ends in `.html`, else JSON.
+    #[pyo3(signature = (path, tick=None))]
+    fn write_report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        tick: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let answer = self.answer().ok_or_else(|| {
+            raised(py, &Failure::usage("some rows have no report; ask the whole result"))
+        })?;
+        working(py, tick, |progress| answer.write_report(&path, progress))
+    }
+
     /// The report of the run, as JSON.
     #[getter]
     fn report(&self) -> Option<&str> {

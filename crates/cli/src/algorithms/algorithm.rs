@@ -117,6 +117,11 @@ pub(crate) trait Algorithm {
         None
     }
 
+    /// Iterations of a run, where its options state a number.
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        None
+    }
+
     /// How its iterations find their edges, where it has a frontier.
     fn frontier(&self) -> FrontierMode {
         FrontierMode::Auto
@@ -160,6 +165,15 @@ impl dyn Algorithm + '_ {
             ends: self.sees_ends(),
         }
     }
+}
+
+/// Iterations that the options of an algorithm state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatedIterations {
+    /// Their number.
+    pub(crate) count: u64,
+    /// Whether there are no fewer, whatever the graph.
+    pub(crate) exact: bool,
 }
 
 /// Answer of an algorithm.

@@ -12,7 +12,7 @@ use welter_model::table::Id;
 use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
-use super::algorithm::{Algorithm, Answer, Entry};
+use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Finding};
 use super::tables::KnownVertices;
 use crate::args::{WeightArgs, above_zero};
@@ -245,6 +245,11 @@ impl Algorithm for Options {
 
     fn weights(&self) -> WeightChoice {
         self.weights.choice()
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        // One for each of the two sides.
+        Some(StatedIterations { count: 2 * self.iterations, exact: true })
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -17,7 +17,7 @@ use welter_model::table::Id;
 use welter_programs::{CompiledExtended, CompiledFold};
 use welter_progress::FailureKind;
 
-use super::algorithm::{Algorithm, Answer, Entry};
+use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, not_negative, parsed, share};
@@ -389,6 +389,10 @@ impl Algorithm for Options {
 
     fn tables(&self) -> Vec<String> {
         self.priors_from.clone()
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        Some(StatedIterations { count: self.iterations, exact: self.tolerance <= 0.0 })
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

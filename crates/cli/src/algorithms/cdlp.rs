@@ -8,7 +8,7 @@ use welter_engine::plan::Layout;
 use welter_model::group::Grouped;
 use welter_model::table::Columns;
 
-use super::algorithm::{Algorithm, Answer, Entry};
+use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use crate::directions::Directions;
 use crate::failure::Failure;
@@ -82,6 +82,10 @@ impl Algorithm for Options {
 
     fn ways(&self) -> Directions {
         Directions::Both
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        Some(StatedIterations { count: self.iterations, exact: false })
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -13,7 +13,7 @@ use welter_model::ids::IdMap;
 use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
-use super::algorithm::{Algorithm, Answer, Entry};
+use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use super::traversal::Direction;
@@ -261,6 +261,10 @@ impl Algorithm for Options {
 
     fn tables(&self) -> Vec<String> {
         self.membership.clone()
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        Some(StatedIterations { count: 1, exact: true })
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

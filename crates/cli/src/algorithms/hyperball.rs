@@ -10,7 +10,7 @@ use welter_input::ReadOptions;
 use welter_model::edges::Reading;
 use welter_programs::CompiledFold;
 
-use super::algorithm::{Algorithm, Answer, Entry};
+use super::algorithm::{Algorithm, Answer, Entry, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::traversal::Direction;
 use crate::directions::Directions;
@@ -176,6 +176,10 @@ impl Algorithm for Options {
 
     fn read(&self, _: &mut ReadOptions, reading: &mut Reading) {
         self.direction.put(reading);
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        self.iterations.map(|count| StatedIterations { count, exact: false })
     }
 
     fn on_cluster(&self, _: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

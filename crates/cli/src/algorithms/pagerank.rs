@@ -15,7 +15,7 @@ use welter_model::edges::Reading;
 use welter_programs::CompiledFold;
 use welter_progress::FailureKind;
 
-use super::algorithm::{Algorithm, Answer, Entry, Precision};
+use super::algorithm::{Algorithm, Answer, Entry, Precision, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram, Ended};
 use super::tables::{self, KnownVertices};
 use crate::args::{not_negative, parsed, share};
@@ -444,6 +444,11 @@ impl Algorithm for Options {
 
     fn tables(&self) -> Vec<String> {
         self.proportions().iter().flat_map(|table| table.files).cloned().collect()
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        // Without a tolerance no change is too small.
+        Some(StatedIterations { count: self.iterations(), exact: self.tolerance() <= 0.0 })
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

@@ -11,7 +11,7 @@ use welter_input::{ColumnRef, ReadOptions, WeightChoice};
 use welter_model::edges::Reading;
 use welter_programs::{CompiledFold, CompiledScan};
 
-use super::algorithm::{Algorithm, Answer, Entry, Precision};
+use super::algorithm::{Algorithm, Answer, Entry, Precision, StatedIterations};
 use super::on_cluster::{ClusterGraph, ClusterProgram};
 use super::tables::{self, KnownVertices};
 use crate::args::{WeightArgs, finite, parsed};
@@ -191,6 +191,10 @@ impl Algorithm for Options {
 
     fn tables(&self) -> Vec<String> {
         self.vector_from.clone()
+    }
+
+    fn stated_iterations(&self) -> Option<StatedIterations> {
+        Some(StatedIterations { count: self.iterations, exact: true })
     }
 
     fn on_cluster(&self, graph: &ClusterGraph<'_>) -> Result<ClusterProgram, Failure> {

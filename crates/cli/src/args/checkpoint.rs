@@ -79,6 +79,12 @@ impl ResumeArgs {
         self.output.is_some()
     }
 
+    /// An option that machines of a cluster would not hear of; `are_processes`: those of one
+    /// computer.
+    pub(crate) fn unheard_by_machines(&self, are_processes: bool) -> Option<&'static str> {
+        self.resources.unheard_by_machines(are_processes)
+    }
+
     /// Puts what is said now over what the run was told.
     pub(crate) fn put(self, run: &mut RunOptions) {
         if self.output.is_some() {

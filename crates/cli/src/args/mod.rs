@@ -6,7 +6,7 @@ mod graph;
 mod resources;
 mod values;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use welter_output::TableFormat;
@@ -41,6 +41,24 @@ pub(crate) struct RunOptions {
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) price: PriceArgs,
+}
+
+impl RunOptions {
+    /// Paths that options name, beside those of inputs and of checkpoints.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let Self { output, resources, cluster, price, .. } = self;
+        let machines =
+            if let Some(Cluster::Static(list)) = &cluster.cluster { Some(list) } else { None };
+        let paths = [
+            output.output.as_ref(),
+            output.report.as_ref(),
+            resources.edge_cache.as_ref().map(|cache| &cache.directory),
+            price.price.as_ref(),
+            machines,
+            cluster.credentials.as_ref(),
+        ];
+        paths.into_iter().flatten().chain(&resources.scratch).map(PathBuf::as_path)
+    }
 }
 
 /// A table of prices.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use welter_engine::plan::{CompressionMode, Route, Settings};
 use welter_input::PageCache;
-use welter_objects::ReadRequests;
+use welter_objects::{ReadRequests, WriteRequests};
 use welter_store::frame::Compression;
 use welter_store::header::Encoding;
 use welter_store::io::Requests;
@@ -48,7 +48,7 @@ pub(crate) struct ResourceArgs {
     #[arg(long, help_heading = "Advanced")]
     pub(crate) encoding: Option<EncodingArg>,
     /// How chunks of edges and updates are compressed while they are on storage, but for edges of a
-    /// kept graph, which stay as they were kept [default: none]
+    /// kept graph, which stay as they were kept [default: auto]
     #[arg(long, help_heading = "Advanced", hide_short_help = true)]
     pub(crate) compression: Option<CompressionArg>,
     /// Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from the caches]
@@ -177,7 +177,8 @@ impl From<Encoding> for EncodingArg {
 }
 
 impl ResourceArgs {
-    /// Puts what is said now over what a run was told when it began.
+    /// Puts what is said now over what a run was told when it began. A route comes with its own
+    /// options, so those of the route of then are gone.
     pub(crate) fn put(self, then: &mut Self) {
         then.threads = self.threads.or(then.threads);
         then.memory = self.memory.or(then.memory);
@@ -185,6 +186,7 @@ impl ResourceArgs {
             then.scratch = self.scratch;
         }
         then.quiet |= self.quiet;
+        then.edge_memory = self.edge_memory.or(then.edge_memory);
         then.edge_cache = self.edge_cache.or(then.edge_cache.take());
         then.encoding = self.encoding.or(then.encoding);
         then.compression = self.compression.or(then.compression);
@@ -194,6 +196,24 @@ impl ResourceArgs {
         then.io = self.io.or(then.io);
         then.stripe_bits = self.stripe_bits.or(then.stripe_bits);
         then.block_bits = self.block_bits.or(then.block_bits);
+        if self.route.is_some() {
+            then.route = self.route;
+            then.no_combine = self.no_combine;
+            then.no_fuse = self.no_fuse;
+            then.vertices_in_memory = self.vertices_in_memory;
+        }
+    }
+
+    /// An option of these that machines of a cluster would not hear of when a run is resumed:
+    /// their blocks are those of a route, and `are_processes` are started with the words of then.
+    pub(crate) fn unheard_by_machines(&self, are_processes: bool) -> Option<&'static str> {
+        let options = [
+            ("--route", self.route.is_some()),
+            ("--edge-memory", self.edge_memory.is_some()),
+            ("--memory", are_processes && self.memory.is_some()),
+            ("--scratch", are_processes && !self.scratch.is_empty()),
+        ];
+        options.into_iter().find(|(_, is_stated)| *is_stated).map(|(option, _)| option)
     }
 
     /// The settings, as the engine wants them. `held_bytes` of memory are taken already.
@@ -280,6 +300,14 @@ impl ResourceArgs {
             Some(IoArg::Direct) => PageCache::Past,
             Some(IoArg::Cached) => PageCache::Through,
         }
+    }
+
+    /// How objects are sent to buckets, as far as the user says: usual ones of size and number
+    /// where one of them is left out.
+    pub(crate) fn write_requests(&self) -> Option<WriteRequests> {
+        let [bytes, in_flight] = [self.write_size, self.in_flight].map(|it| it.map(u64::from));
+        let is_stated = bytes.is_some() || in_flight.is_some();
+        is_stated.then(|| WriteRequests::new(bytes, in_flight))
     }
 
     /// Whether a route is forced on which updates wait.

@@ -8,10 +8,10 @@ use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int64Type
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use welter_model::table::{Columns, Table};
-use welter_output::{TableBatches, TableFormat, write_table};
+use welter_output::{TableBatches, TableFormat, WriteRequests, write_table};
 use welter_progress::{FailureKind, Progress};
 
-use super::panics::caught;
+use super::panics::{caught, wanted};
 use crate::algorithms::algorithm::Algorithm;
 use crate::cluster::ClusterOutcome;
 use crate::cluster_report;
@@ -19,6 +19,7 @@ use crate::failure::{Failure, printable};
 use crate::preview::{self, Top};
 use crate::promise::Outputs;
 use crate::report::page::page;
+use crate::report::write_made;
 use crate::run::{self, RunResult};
 use crate::session::Session;
 
@@ -46,7 +47,7 @@ impl Answer {
         files: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
         let report =
-            serde_json::to_string(&found.report.with_phases(session)).map_err(|error| {
+            serde_json::to_string_pretty(&found.report.with_phases(session)).map_err(|error| {
                 Failure::new(FailureKind::Storage, format!("the report cannot be made: {error}"))
             })?;
         let lines = run::lines(&found, session, false);
@@ -69,7 +70,7 @@ impl Answer {
         let vertices = table.vertices.vertices();
         let figures = (vertices, edges, session.started.elapsed().as_secs_f64());
         let report = cluster_report::Report::of(algorithm, &machines, &finding, figures);
-        let report = serde_json::to_string(&report).map_err(Failure::bug)?;
+        let report = serde_json::to_string_pretty(&report).map_err(Failure::bug)?;
         let mut printed = session.notes();
         printed.extend(notes.iter().map(|note| format!("note: {note}")));
         printed.extend(cluster_report::lines(&machines));
@@ -163,7 +164,8 @@ impl Answer {
             let format: Option<TableFormat> =
                 format.map(str::parse).transpose().map_err(Failure::usage)?;
             Outputs::beside(self.files.clone()).checked(path)?;
-            Ok(write_table(self.table.table(), path, format, threads, progress)?)
+            let usual = WriteRequests::default();
+            Ok(write_table(self.table.table(), path, format, usual, threads, progress)?)
         })
     }
 
@@ -176,6 +178,22 @@ impl Answer {
     /// The report of the run, if there was one, as a page of HTML with charts.
     pub fn page(&self) -> Option<String> {
         Some(page(&serde_json::from_str(self.report()?).ok()?))
+    }
+
+    /// Writes the report of the run to a file or an object, whole or not at all: as a page where
+    /// the name ends in `.html`, else as the JSON that `--report` writes.
+    ///
+    /// # Errors
+    /// As of `welter run --report`: also where the file is one that was read, or lies in a kept
+    /// graph.
+    pub fn write_report(&self, path: &Path, progress: &Progress) -> Result<(), Failure> {
+        wanted(progress, || {
+            let Some(report) = self.report() else {
+                return Err(Failure::usage("no run made this table, so it has no report"));
+            };
+            Outputs::beside(self.files.clone()).checked(path)?;
+            write_made(path, report)
+        })
     }
 
     /// Lines that the command prints about such a run on standard error.

@@ -43,11 +43,13 @@ impl Graph {
         algorithm.check(&options.input.shown())?;
         let mut session = Session::within(options.resources.clone(), progress)?;
         session.prices = options.price.read()?;
+        checkpoint::hold_parts(&options.checkpoint, None, &mut session);
         // A run that is kept continues in the way in which it began.
         let graph = (&options.input, options.graph);
         let other = run::settled(&*algorithm, graph, &source, &session)?;
         let algorithm = other.unwrap_or(algorithm);
-        session.checkpoints = checkpoint::begin_as(arguments, &options, &*algorithm, &source)?;
+        session.checkpoints =
+            checkpoint::begin_as(arguments, &options, &*algorithm, &source, &session)?;
         answer((&*algorithm, &options), &source, session, false)
     }
 }
@@ -59,11 +61,11 @@ impl Graph {
 pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
     panics::wanted(progress, || {
         let ResourceWords { resources } = parsed(words)?;
-        let there = |begun: &Path| match std::env::current_dir() {
+        let there = |begun: &Path, path: &Path| match std::env::current_dir() {
             Ok(here) if here == begun => Ok(()),
             _ => {
-                let begun = begun.display();
-                let what = format!("the run was begun in {begun}, from where its files are named");
+                let (begun, path) = (begun.display(), path.display());
+                let what = format!("the run was begun in {begun}, from where it names {path}");
                 Err(Failure::usage(what).hint("go there with os.chdir before"))
             }
         };
@@ -73,7 +75,9 @@ pub fn resume(directory: &Path, words: &[String], progress: &Progress) -> Result
         let source = Source::with(&options.input, &options.resources)?;
         let mut session = Session::within(options.resources.clone(), progress)?;
         session.prices = options.price.read()?;
-        session.checkpoints = Some(checkpoints);
+        let kept_at = Some(checkpoints.directory());
+        checkpoint::hold_parts(&options.checkpoint, kept_at, &mut session);
+        session.checkpoints = Some(checkpoint::sent(checkpoints, &session)?);
         answer((&*algorithm, &options), &source, session, true)
     })
 }

@@ -7,13 +7,14 @@
 
 use welter_engine::EngineError;
 use welter_engine::kept::KeptGraph;
-use welter_engine::plan::{self, Layout, Plan, Settings, Shape, StorageMode};
+use welter_engine::plan::{self, InputPasses, Layout, Plan, Settings, Shape, StorageMode};
 use welter_input::{Estimate, IdKind, ReadOptions};
 use welter_model::edges::Duplicates;
 
 use super::fit::{Fit, fit};
 use super::{Forecast, GraphRequest, Session};
 use crate::failure::Failure;
+use crate::input_traffic;
 use crate::load::Source;
 
 /// Bytes of text that a thread has in its hands while it reads, and lists that it makes of them.
@@ -21,6 +22,9 @@ const READER_BYTES: u64 = 2 << 20;
 /// Threads a core that are of use while an input is read, or as many where these are more.
 const READERS: usize = 4;
 const READERS_LEAST: usize = 16;
+
+/// Bytes of an edge about, where none are stored.
+const EDGE_BYTES: u64 = 8;
 
 /// Edges a vertex where the number of vertices is not known before reading. Real graphs have more
 /// and fewer; what is decided with it is decided again once the graph is read.
@@ -33,13 +37,15 @@ impl Session {
     pub(crate) fn forecast(&self, wanted: &GraphRequest<'_>) -> Result<Option<Forecast>, Failure> {
         let mut estimate = wanted.source.estimate(&self.for_a_look(wanted))?;
         self.look_for_rates(wanted, estimate.bytes);
+        self.look_where_it_sends(graph_bytes(&estimate));
         let reading = wanted.reading(estimate.undirected.unwrap_or(false));
         estimate.undirected = Some(reading.undirected);
         if let Source::Kept(_, kept) = wanted.source
             && fit(kept, wanted)? == Fit::Reuse
         {
             let plan = self.plan_kept(kept, wanted)?;
-            return Ok(Some(Forecast { plan, estimate, requests: None }));
+            let traffic = input_traffic::of_kept(kept, &plan);
+            return Ok(Some(Forecast { plan, estimate, requests: None, traffic }));
         }
         let weighted = wanted.keeps_weights(estimate.weighted);
         let Some(edges) = estimate.edges else {
@@ -80,7 +86,12 @@ impl Session {
             plan => plan?,
         };
         let requests = self.input_requests(wanted.source, &wanted.options);
-        Ok(Some(Forecast { plan, estimate, requests }))
+        // Raw records whose ids can be slots stay where they are, and so does a kept graph.
+        let is_raw = edge_bytes == 0 && wanted.options.vertex_tables.is_empty();
+        let stays = matches!(wanted.source, Source::Kept(..)) || (is_raw && known.is_some());
+        let passes = if stays { plan.input_passes() } else { InputPasses::ONE };
+        let traffic = self.input_traffic(wanted, estimate.bytes, passes);
+        Ok(Some(Forecast { plan, estimate, requests, traffic }))
     }
 
     /// Names a budget that is enough where distinct ids take too much, which are counted by then.
@@ -100,7 +111,7 @@ impl Session {
         let readers = self.reading_bytes(wanted.options.thread_count(), u64::MAX);
         // Memory that maps ids is taken before the rest, and gone by then.
         let arriving = self.requests_bytes(wanted.source, &wanted.options, u64::MAX);
-        let mapping = bytes + bytes / 2 + readers + self.process_bytes + arriving;
+        let mapping = bytes + bytes / 2 + readers + self.beside_bytes(u64::MAX) + arriving;
         let need = match self.plan(wanted, bytes, shape) {
             Err(EngineError::Budget { need, .. }) => need.max(mapping),
             _ => mapping,
@@ -130,10 +141,31 @@ impl Session {
         options.limits.page_cache = self.resources.page_cache();
         let buffers = self.reading_bytes(options.threads, budget)
             + self.requests_bytes(source, options, budget);
-        options.limits.memory_bytes_max = Some(budget.saturating_sub(self.process_bytes + buffers));
+        let taken = self.beside_bytes(budget) + buffers;
+        options.limits.memory_bytes_max = Some(budget.saturating_sub(taken));
         let left = self.machine.memory_bytes.saturating_sub(self.budget());
         options.limits.cache_bytes_max = Some(left);
         options.scratch = self.resources.scratch();
+    }
+
+    /// Bytes of memory that are taken beside a plan of this budget, by the process and by parts of
+    /// objects on their way to buckets.
+    fn beside_bytes(&self, budget: u64) -> u64 {
+        self.process_bytes.saturating_add(self.uploads.memory_bytes(budget))
+    }
+
+    /// Refuses a budget that has no room for parts of objects on their way and for reading, of a
+    /// command that makes no plan.
+    pub(crate) fn check_parts(&self) -> Result<(), Failure> {
+        let threads = self.resources.threads.unwrap_or(self.machine.cores);
+        let fits = |budget| {
+            let need = self.beside_bytes(budget) + self.reading_bytes(threads, budget);
+            if need <= budget {
+                return Ok(());
+            }
+            Err(EngineError::Budget { need, budget, advice: String::new() })
+        };
+        Ok(plan::within(self.budget(), fits)?)
     }
 
     /// Bytes of memory that may be used.
@@ -189,7 +221,7 @@ impl Session {
         plan: Result<Plan, EngineError>,
         budget: u64,
     ) -> Result<Plan, EngineError> {
-        let after = self.process_bytes + self.least_bytes;
+        let after = self.beside_bytes(budget) + self.least_bytes;
         match plan {
             Err(EngineError::Budget { need, budget, advice }) => {
                 Err(EngineError::Budget { need: need.max(after), budget, advice })
@@ -210,7 +242,7 @@ impl Session {
     ) -> Settings {
         Settings {
             memory_bytes: Some(budget),
-            process_bytes: self.process_bytes
+            process_bytes: self.beside_bytes(budget)
                 + self.requests_bytes(wanted.source, &wanted.options, budget),
             frontier: wanted.frontier,
             index: wanted.index,
@@ -222,6 +254,12 @@ impl Session {
             ..self.resources.settings(held_bytes + wanted.source.held_bytes())
         }
     }
+}
+
+/// Bytes of a graph before it is read, as far as they are known: a generator has nothing stored.
+fn graph_bytes(estimate: &Estimate) -> Option<u64> {
+    let edges = estimate.edges.map(|edges| edges.saturating_mul(EDGE_BYTES));
+    estimate.bytes.max(edges)
 }
 
 /// Slots of two segments of a graph.

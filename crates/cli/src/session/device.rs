@@ -33,15 +33,21 @@ impl Session {
     /// The device that a graph is written to, by the rates that a probe kept of the directories it
     /// will lie in.
     pub(super) fn device_of(&self, options: &KeepOptions) -> Option<Device> {
+        // A graph for a bucket is made among temporary files.
+        if options.target.is_some() { self.device() } else { self.device_at(&written_to(options)) }
+    }
+
+    /// The device that a graph is written to by a short look, where no probe kept its rates and
+    /// `plan` has enough to do with it.
+    pub(super) fn device_looked_at(
+        &self,
+        options: &KeepOptions,
+        plan: &Plan,
+    ) -> Result<Option<Device>, Failure> {
         if options.target.is_some() {
-            // It is made among temporary files.
-            return self.device();
+            return Ok(self.look(plan)?.then(|| self.device()).flatten());
         }
-        let above = options.directory.parent().filter(|parent| *parent != Path::new(""));
-        let above = above.unwrap_or(Path::new(".")).to_owned();
-        let directories: Vec<PathBuf> =
-            [above].into_iter().chain(options.disks.iter().cloned()).collect();
-        self.device_at(&directories)
+        self.short_look(&written_to(options), plan)
     }
 
     fn device_at(&self, directories: &[PathBuf]) -> Option<Device> {
@@ -60,13 +66,26 @@ impl Session {
     /// # Errors
     /// When it cannot be written or read, or the run was asked to end.
     pub(crate) fn look(&self, plan: &Plan) -> Result<bool, Failure> {
-        if plan.disk_bytes() < WORTH_A_LOOK || self.device().is_some() {
+        if self.device().is_some() {
             return Ok(false);
         }
-        let directories = self.resources.scratch();
-        let probe = Probe::look(&directories, LOOK_BYTES, &IoOptions::default(), &self.progress)?;
-        let found = Device::of(&probe, Measured::AtStart);
+        let found = self.short_look(&self.resources.scratch(), plan)?;
         self.looked.set(found);
         Ok(found.is_some())
     }
+
+    fn short_look(&self, directories: &[PathBuf], plan: &Plan) -> Result<Option<Device>, Failure> {
+        if plan.disk_bytes() < WORTH_A_LOOK {
+            return Ok(None);
+        }
+        let probe = Probe::look(directories, LOOK_BYTES, &IoOptions::default(), &self.progress)?;
+        Ok(Device::of(&probe, Measured::AtStart))
+    }
+}
+
+/// Directories that the parts of a graph will lie in.
+fn written_to(options: &KeepOptions) -> Vec<PathBuf> {
+    let above = options.directory.parent().filter(|parent| *parent != Path::new(""));
+    let above = above.unwrap_or(Path::new(".")).to_owned();
+    [above].into_iter().chain(options.disks.iter().cloned()).collect()
 }

@@ -5,16 +5,16 @@
 //! (tested by `inputs_in_buckets_keep_their_budget`); what a probe found takes no more memory than
 //! inputs usually may (tested by `requests_that_a_probe_found_fit_the_usual_memory`).
 
-use std::path::Path;
-
 use serde::Serialize;
+use welter_engine::plan::InputPasses;
 use welter_input::{Limits, PageCache, ReadOptions};
 use welter_objects::{Ahead, ReadRequests};
 use welter_store::probe::{Probe, Rate};
 
+use super::rates::{WORTH_A_QUESTION, best_rate, kept_rates};
 use super::{GraphRequest, Session};
 use crate::elsewhere;
-use crate::failure::Failure;
+use crate::input_traffic::{self, InputTraffic};
 use crate::load::Source;
 
 /// Share of the budget that an input may take while it is on its way from a bucket, as one part in
@@ -26,12 +26,8 @@ const ARRIVING_MOST: u64 = 256 << 20;
 const LOOKS: u64 = 8;
 const LOOK_BYTES: u64 = 64 << 10;
 const LOOK_REQUESTS: u64 = 4;
-/// Bytes of an input for which it pays to ask for rates beside it, a request for each folder.
-const WORTH_A_QUESTION: u64 = 64 << 20;
 /// Bytes of a request that a probe found, at least.
 const FOUND_BYTES_MIN: u32 = 64 << 10;
-/// Share of the best rate with which larger requests are taken, since each costs money.
-const NEARLY: f64 = 0.95;
 
 /// Requests for an input that lies in a bucket or on a web server, or is raw records.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -135,6 +131,28 @@ impl Session {
         (memory > 0).then_some(InputRequests { bytes, in_flight, probed })
     }
 
+    /// Reading of files, or of a kept graph that is read again: passes over their bytes. None of
+    /// edges that are made, or are in memory.
+    pub(super) fn input_traffic(
+        &self,
+        wanted: &GraphRequest<'_>,
+        bytes: Option<u64>,
+        passes: InputPasses,
+    ) -> Option<InputTraffic> {
+        let (source, options) = (wanted.source, &wanted.options);
+        let is_elsewhere = source.comes_from_elsewhere();
+        let request_bytes = match source {
+            Source::Files(_) => {
+                let is_asked = is_elsewhere || self.records_bytes(source, options) > 0;
+                let requests = self.input_requests(source, options).filter(|_| is_asked);
+                requests.map(|requests| requests.bytes)
+            }
+            Source::Kept(_, kept) => is_elsewhere.then(|| input_traffic::request_bytes(kept)),
+            Source::Generator(..) | Source::InMemoryEdges(_) => return None,
+        };
+        Some(InputTraffic::new(bytes?, passes, request_bytes, is_elsewhere))
+    }
+
     /// How an input is looked at before it is read: several objects at a time.
     pub(super) fn for_a_look(&self, wanted: &GraphRequest<'_>) -> ReadOptions {
         let mut options = wanted.options.clone();
@@ -150,26 +168,18 @@ impl Session {
     }
 }
 
-/// The rates that a probe kept in the folder of an input, or in one above it.
-fn kept_rates(input: &Path) -> Result<Option<Probe>, Failure> {
-    let is_file = input.extension().is_some();
-    let folder = if is_file { input.parent().unwrap_or(input) } else { input };
-    let Some(remote) = elsewhere::to_read(folder)? else { return Ok(None) };
-    Ok(Probe::kept_elsewhere(&*remote, folder)?)
-}
-
-/// Requests of each of some readers that come near the best rate of those that fit in this memory:
-/// the largest, of those the fewest. None where nothing fits.
+/// Requests of each of some readers that come near the best rate of those that fit in this memory.
+/// None where nothing fits.
 fn best_requests(probe: &Probe, readers: u64, memory_bytes: u64) -> Option<ReadRequests> {
     let requests = |rate: &Rate| ReadRequests {
         bytes: Some(rate.request_bytes.into()),
         in_flight: Some(u64::from(rate.depth).div_ceil(readers).max(1)),
     };
-    let fits = |rate: &&Rate| requests(rate).memory_bytes_min(readers) <= memory_bytes;
-    let read = probe.read.iter().filter(|rate| rate.request_bytes >= FOUND_BYTES_MIN).filter(fits);
-    let best = read.clone().map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
-    let near = read.filter(|rate| rate.bytes_per_second >= NEARLY * best);
-    near.max_by_key(|rate| (rate.request_bytes, std::cmp::Reverse(rate.depth))).map(requests)
+    let fits = |rate: &Rate| {
+        let is_large = rate.request_bytes >= FOUND_BYTES_MIN;
+        is_large && requests(rate).memory_bytes_min(readers) <= memory_bytes
+    };
+    best_rate(&probe.read, fits).map(requests)
 }
 
 #[cfg(test)]

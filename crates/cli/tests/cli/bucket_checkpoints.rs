@@ -30,12 +30,17 @@ fn is_manifest(request: &Request) -> bool {
 
 /// Ends a run while it writes its fourth checkpoint; two whole ones are left.
 pub(crate) fn broken_off(sandbox: &Sandbox, server: &BucketServer) {
+    broken_off_as(sandbox, server, RUN);
+}
+
+/// As [`broken_off`], of a run of these words.
+fn broken_off_as(sandbox: &Sandbox, server: &BucketServer, line: &str) {
     let mut states = 0;
     server.fail(move |request| {
         states += i32::from(is_state(request));
         (is_state(request) && states >= 4).then_some(Fault::Status(403))
     });
-    let stderr = refused(sandbox, server, RUN, 74);
+    let stderr = refused(sandbox, server, line, 74);
     assert!(stderr.contains("s3://box/ck/state-4-") && stderr.contains("access is denied"));
     assert!(stderr.contains("`welter resume s3://box/ck` resumes from there"), "{stderr}");
     server.fail(|_| None);
@@ -80,6 +85,37 @@ fn a_run_goes_on_from_a_bucket_with_the_same_answer() {
     assert!(stderr.contains("there are no checkpoints of a run"), "{stderr}");
     let line = RUN.replace("r.csv", "s3://box/ck/ranks.csv");
     assert!(refused(&sandbox, &server, &line, 2).contains("checkpoints are kept there"));
+}
+
+#[test]
+fn a_run_of_urls_goes_on_where_the_directory_of_then_is_gone() {
+    let (sandbox, server, expected) = begin();
+    server.put("box/e.tsv", sandbox.read("e.tsv"));
+    let far = RUN.replace("e.tsv", "s3://box/e.tsv").replace("r.csv", "s3://box/r.csv");
+    let broken_off = |line: &str| {
+        let gone = Sandbox::new();
+        gone.write("e.tsv", sandbox.read("e.tsv"));
+        broken_off_as(&gone, &server, line);
+    };
+    let elsewhere = Sandbox::new();
+    let ended = |line: &str| {
+        must(&elsewhere, &server, line);
+        assert!(server.get("box/r.csv").unwrap() == expected, "{line}");
+        server.remove("box/r.csv");
+        assert_eq!(server.paths(), ["box/e.tsv"], "{line}");
+        assert_eq!(elsewhere.files(), [""; 0], "{line}");
+    };
+    broken_off(&far);
+    ended("resume s3://box/ck");
+    // Results would go to the directory of then.
+    broken_off(&far.replace("s3://box/r.csv", "r.csv"));
+    let stderr = refused(&elsewhere, &server, "resume s3://box/ck", 66);
+    assert!(stderr.contains("the run was begun here, and names r.csv from here: "), "{stderr}");
+    ended("resume s3://box/ck -o s3://box/r.csv");
+    // Edges were read there.
+    broken_off(&far.replace("s3://box/e.tsv", "e.tsv"));
+    let stderr = refused(&elsewhere, &server, "resume s3://box/ck -o s3://box/r.csv", 66);
+    assert!(stderr.contains("and names e.tsv from here: "), "{stderr}");
 }
 
 #[test]

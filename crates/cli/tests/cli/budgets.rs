@@ -316,6 +316,18 @@ fn graphs_in_buckets_keep_their_budget() {
         let line = "run pagerank s3://box/graph --iterations 2 --threads 2 -q --top 1";
         filled.keeps_what_is_named(&format!("{line} {more}"), 1);
     }
+    // State of vertices in checkpoints, results of more than a part, and edges on a disk in front,
+    // which has them the second time.
+    let cached = "--edge-cache part:4MiB --top 1";
+    for more in [
+        "--checkpoint s3://box/run --checkpoint-every 1 --top 1",
+        "-o s3://box/ranks.csv --write-size 4MiB --in-flight 4",
+        cached,
+        cached,
+    ] {
+        let line = "run pagerank s3://box/graph --iterations 4 --threads 2 -q";
+        filled.keeps_what_is_named(&format!("{line} {more}"), 1);
+    }
 }
 
 #[test]

@@ -99,6 +99,10 @@ fn a_stream_program_goes_on_between_its_passes() {
             let ended = ended(child);
             assert_eq!(ended.code, Some(75).filter(|_| kind == "INT"), "{}", ended.stderr);
             assert!(!sandbox.path().join("found.csv").exists());
+            let refused = sandbox.run("resume kept.run --route spill");
+            assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+            let said = "--route: the run was begun by method passes, which has route fold alone";
+            assert!(refused.stderr.contains(said), "{}", refused.stderr);
             let resumed = sandbox.run("resume kept.run --threads 1");
             assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
             assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
@@ -119,9 +123,11 @@ fn messages_of_edges_are_gone_on_with_where_edges_lie_alike() {
     let child = begun(&sandbox, line);
     signal(&child, "INT");
     assert_eq!(ended(child).code, Some(75));
-    let refused = sandbox.run("resume kept.run --encoding compressed");
-    assert_eq!(refused.code, Some(65), "{}", refused.stderr);
-    assert!(refused.stderr.contains("in another order"), "{}", refused.stderr);
+    for other in ["--encoding compressed", "--route ranges"] {
+        let refused = sandbox.run(&format!("resume kept.run {other}"));
+        assert_eq!(refused.code, Some(65), "{other}: {}", refused.stderr);
+        assert!(refused.stderr.contains("in another order"), "{other}: {}", refused.stderr);
+    }
     let resumed = sandbox.run("resume kept.run --threads 1");
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);

@@ -80,6 +80,12 @@ fn reports_and_plans_say_how_chunks_are_compressed() {
     assert_eq!(report("--edge-memory 0")["plan"]["compression"], Value::Null);
     let plan = sandbox.must("explain pagerank graph.tsv --edge-memory 0 --compression lz4");
     assert!(plan.contains("lz4 on storage"), "{plan}");
+    // Nothing is said: codecs are tried, but where they would take much of the budget.
+    let explain = |budget: &str| {
+        sandbox.must(&format!("explain pagerank graph.tsv --edge-memory 0 --memory {budget}"))
+    };
+    assert!(explain("1GiB").contains("compressed if that pays on storage"));
+    assert!(!explain("24MiB").contains("if that pays"));
 }
 
 #[test]
@@ -90,7 +96,7 @@ fn forecasts_know_what_compression_saves_and_costs() {
         let line = "explain pagerank rmat:16 --edge-memory 0 --encoding compressed --price prices";
         sandbox.must(&format!("{line} {more}"))
     };
-    let plain = explain("");
+    let plain = explain("--compression none");
     assert!(!plain.contains(" of the bytes of edges"), "{plain}");
     for codec in ["zstd", "lz4", "snappy", "zlib"] {
         let plan = explain(&format!("--compression {codec}"));
@@ -111,7 +117,7 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         ended.stderr
     };
-    let said = ingest("slow --compression auto");
+    let said = ingest("slow");
     assert!(said.contains("note: the bucket takes ") && said.contains("by a short look"), "{said}");
     // Which of the two is the better one the cores say.
     assert!(said.contains("edges are compressed by z"), "{said}");
@@ -162,6 +168,10 @@ fn what_a_probe_kept_of_a_bucket_decides() {
             &server,
             &format!("explain pagerank s3://{folder}/a/graph --edge-memory 0"),
         );
+        assert!(plan.contains("an iteration, after what the probe found"), "{plan}");
+        // A disk in front that has a part of it changes nothing in that.
+        let more = format!("s3://{folder}/a/graph --edge-memory 0 --edge-cache part:1MiB");
+        let plan = must(&sandbox, &server, &format!("explain pagerank {more}"));
         assert!(plan.contains("an iteration, after what the probe found"), "{plan}");
     }
 }

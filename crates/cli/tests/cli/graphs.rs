@@ -223,7 +223,7 @@ fn reports_have_the_requests_that_the_store_saw() {
     }
     let explain = "explain pagerank s3://box/a/graph --edge-memory 0 --threads 1 --memory 1GiB";
     let plan = must(&sandbox, &server, explain);
-    assert!(plan.contains(" 8.00 MiB  a read of edges at most, 2 at a time a thread"), "{plan}");
+    assert!(plan.contains(" 8.00 MiB  a read of edges at most, 8 at a time a thread"), "{plan}");
     let plan = must(&sandbox, &server, &format!("{explain} --read-size 16KiB --in-flight 9"));
     assert!(plan.contains(" 16.0 KiB  a read of edges at most, 9 at a time a thread"), "{plan}");
 }

@@ -167,6 +167,43 @@ fn faults_of_the_store_end_a_run_with_the_name() {
 }
 
 #[test]
+fn a_program_of_a_profile_hands_out_keys() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.put("box/e.tsv", text(500).into_bytes());
+    let environment = server.environment();
+    let value = |name: &str| &environment.iter().find(|(other, _)| other == name).unwrap().1;
+    let [id, secret] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(value);
+    let keys = format!(
+        r#"{{"Version":1,"AccessKeyId":"{id}","SecretAccessKey":"{secret}","Expiration":null}}"#
+    );
+    sandbox.write("keys.json", keys);
+    let run = |program: &str| {
+        let program =
+            program.replace("FILE", &sandbox.path().join("keys.json").display().to_string());
+        sandbox.write("config", format!("[profile work]\ncredential_process = {program}\n"));
+        let mut command = sandbox.command("run wcc s3://box/e.tsv -q -o -");
+        let others = environment.iter().filter(|(name, _)| !name.contains("ACCESS_KEY"));
+        command.envs(others.cloned());
+        command.env("AWS_CONFIG_FILE", sandbox.path().join("config")).env("AWS_PROFILE", "work");
+        Ended::of(command.output().unwrap())
+    };
+    let ended = run("cat FILE; echo x >> FILE.calls");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    // Requests of a run share the keys.
+    assert_eq!(sandbox.read("keys.json.calls"), b"x\n");
+    for (program, code, word) in [
+        ("cat FILE; exit 4", 74, "failed with exit code 4"),
+        ("echo very/secret", 74, "writes something else"),
+        ("sed s/:1/:2/ FILE", 74, "writes something else"),
+        ("sed s/very/other/ FILE", 74, "access is denied"),
+    ] {
+        let Ended { stderr, code: found, .. } = run(program);
+        assert!(found == Some(code) && stderr.contains(word), "{program}: {found:?} {stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+    }
+}
+
+#[test]
 fn a_wrong_secret_ends_a_command_before_it_begins() {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
     sandbox.write("e.tsv", text(300));

@@ -1,8 +1,9 @@
-//! Kept graphs in a bucket whose chunks take several objects, as those beyond 128 MiB do.
+//! Kept graphs in a bucket whose chunks take several objects, as those beyond 128 MiB do, and names
+//! of graphs there.
 
 use welter_testing::bucket::BucketServer;
 
-use crate::objects::{command, must};
+use crate::objects::{command, must, refused, text};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -37,4 +38,21 @@ fn a_graph_may_lie_in_several_objects() {
     must(&sandbox, &server, "check s3://box/b/graph");
     must(&sandbox, &server, "remove s3://box/b/graph");
     assert!(!server.paths().iter().any(|path| path.starts_with("box/b/")));
+}
+
+#[test]
+fn a_bucket_itself_is_a_place_for_a_graph_and_names_of_files_are_none() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    sandbox.write("e.tsv", text(2_000));
+    let expected = sandbox.must("run wcc e.tsv -q -o -");
+    must(&sandbox, &server, "ingest e.tsv -q -o s3://box");
+    assert_eq!(must(&sandbox, &server, "run wcc s3://box -q -o -"), expected);
+    must(&sandbox, &server, "check s3://box/");
+    must(&sandbox, &server, "remove s3://box");
+    assert_eq!(server.paths(), [""; 0]);
+    for name in ["twitter.graph", "a/e.net", "e.csv.gz"] {
+        let said = refused(&sandbox, &server, &format!("ingest e.tsv -o s3://box/{name}"), 2);
+        assert!(said.contains("the name is that of a file"), "{said}");
+    }
+    assert_eq!(server.paths(), [""; 0]);
 }

@@ -1,12 +1,16 @@
-//! Results that are written to a bucket: the bytes are those of the files, and what fails leaves
-//! nothing, neither an object nor parts of one.
+//! Results that are written to a bucket: the bytes are those of the files, what fails leaves
+//! nothing, neither an object nor parts of one, and parts are those that are stated or that a probe
+//! found.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+use welter_store::probe::{Probe, Rate};
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
 use crate::interrupt::{ended, signal, wait_until};
-use crate::objects::{command, must, refused, text};
+use crate::objects::{command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 /// A sandbox with edges, and a store.
@@ -199,4 +203,126 @@ fn parts_on_their_way_are_in_the_plan() {
     let stderr = refused(&sandbox, &server, &format!("{line} s3://box/r.csv"), 78);
     assert!(is_empty(&server), "{stderr}");
     must(&sandbox, &server, "run wcc e.tsv --memory 128MiB -o s3://box/r.csv");
+}
+
+fn is_part(request: &Request) -> bool {
+    request.query.contains_key("partNumber")
+}
+
+/// Sizes of the parts of each object that a command sends.
+fn parts(sandbox: &Sandbox, server: &BucketServer, line: &str) -> BTreeMap<String, Vec<usize>> {
+    server.take_requests();
+    must(sandbox, server, line);
+    let mut parts = BTreeMap::<String, Vec<usize>>::new();
+    for request in server.take_requests().into_iter().filter(is_part) {
+        parts.entry(request.path).or_default().push(request.bytes);
+    }
+    parts
+}
+
+/// Whether all parts have a size, but for the last one.
+fn have_size(sizes: &[usize], bytes: usize) -> bool {
+    let others = sizes.iter().filter(|size| **size != bytes).count();
+    sizes.iter().max() == Some(&bytes) && others <= 1
+}
+
+#[test]
+fn stated_parts_are_those_of_all_objects() {
+    let (sandbox, server) = begin();
+    sandbox.must("generate rmat 19 -o g.u32");
+    let edges = (0..3_000_000_u32).flat_map(|vertex| [vertex, vertex + 1]);
+    sandbox.write("path.u32", edges.flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+    server.fail(|request| is_part(request).then_some(Fault::Silent(Duration::from_millis(700))));
+    let ranks = "run pagerank path.u32 --iterations 2 -q --checkpoint s3://box/run \
+                 --checkpoint-every 1 -o s3://box/r.npy";
+    for (line, begins) in [
+        ("convert g.u32 -q -o s3://box/x.u32", &["box/x.u32"][..]),
+        ("ingest g.u32 -q -o s3://box/graph", &["box/graph/gen-0-"]),
+        (ranks, &["box/r.npy", "box/run/state-1-"]),
+    ] {
+        server.take_most_at_once();
+        let found = parts(&sandbox, &server, &format!("{line} --write-size 4KiB --in-flight 2"));
+        for begin in begins {
+            assert!(found.keys().any(|path| path.starts_with(begin)), "{line}: {found:?}");
+        }
+        assert!(found.values().all(|sizes| have_size(sizes, 5 << 20)), "{line}: {found:?}");
+        assert_eq!(server.take_most_at_once(), 2, "{line}");
+    }
+    let line = "convert g.u32 -q -o s3://box/x.u32 --write-size 16MiB --in-flight 1";
+    assert_eq!(parts(&sandbox, &server, line)["box/x.u32"], [16 << 20; 4]);
+    assert_eq!(server.take_most_at_once(), 1);
+    assert!(server.get("box/x.u32").unwrap() == sandbox.read("g.u32"));
+}
+
+#[test]
+fn what_a_probe_kept_beside_results_decides() {
+    let (sandbox, server) = begin();
+    // The smallest result that rates are looked for.
+    sandbox.must("generate rmat 19 -o g.u32");
+    let rate = |request_bytes, depth, bytes_per_second| Rate {
+        request_bytes,
+        depth,
+        bytes_per_second,
+        processor_share: 0.1,
+    };
+    // Smaller parts are not taken, and more of larger ones have no room.
+    let write = vec![
+        rate(1 << 20, 64, 900e6),
+        rate(8 << 20, 4, 100e6),
+        rate(16 << 20, 2, 400e6),
+        rate(64 << 20, 8, 800e6),
+    ];
+    let probe = Probe { read: write.clone(), write, direct: true };
+    probe.keep_beside(&[sandbox.path().to_owned()]).unwrap();
+    server.put("box/.welter-rates", sandbox.read(".welter-rates"));
+    let convert = "convert g.u32 -q --memory 512MiB -o s3://box/out/x.u32";
+    assert_eq!(parts(&sandbox, &server, convert)["box/out/x.u32"], [16 << 20; 4]);
+    let line = format!("{convert} --in-flight 2");
+    assert_eq!(parts(&sandbox, &server, &line)["box/out/x.u32"], [8 << 20; 8]);
+    // No rates are looked for where requests are stated, nor for a small result.
+    for line in [&*line, "convert e.tsv -o s3://box/out/e.u32"] {
+        must(&sandbox, &server, line);
+        let requests = server.take_requests();
+        assert!(!requests.iter().any(|it| it.path.ends_with("/.welter-rates")), "{line}");
+    }
+    let run_line = "run pagerank g.u32 --iterations 1 --memory 512MiB -q \
+                    -o s3://box/out/r.csv --report r.json";
+    must(&sandbox, &server, run_line);
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    let said = json!([{
+        "to": "s3://box/out/r.csv", "part_bytes": 16 << 20, "in_flight": 2, "probed": true,
+    }]);
+    assert_eq!(report["uploads"], said);
+    // Checkpoints ask in any case. Damage is said, and parts are the usual ones.
+    let kept = "run pagerank e.tsv --iterations 2 --checkpoint s3://box/run --report r.json -o -";
+    must(&sandbox, &server, &format!("{kept} --memory 512MiB"));
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    assert_eq!(report["uploads"][0]["part_bytes"], 16 << 20);
+    let mut damaged = sandbox.read(".welter-rates");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    server.put("box/.welter-rates", damaged);
+    let ended = run(&sandbox, &server, kept);
+    assert!(ended.stderr.contains("note: rates of the probe are not used: "), "{}", ended.stderr);
+    let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
+    assert_eq!(report["uploads"][0]["part_bytes"], 8 << 20);
+}
+
+#[test]
+fn stated_parts_are_in_the_plan() {
+    let (sandbox, server) = begin();
+    for line in [
+        "run wcc e.tsv -o s3://box/r.csv",
+        "run pagerank e.tsv --iterations 2 --checkpoint s3://box/run -o r.csv",
+        "convert e.tsv -o s3://box/x.csv",
+        "generate rmat 10 -o s3://box/g.u32",
+        "ingest e.tsv -o s3://box/graph",
+    ] {
+        let line = format!("{line} --threads 1 --write-size 64MiB --in-flight 2");
+        let before = server.paths();
+        let stderr = refused(&sandbox, &server, &format!("{line} --memory 128MiB"), 78);
+        assert!(stderr.contains(" of memory and the budget is "), "{line}: {stderr}");
+        assert!(server.paths() == before && server.uploads().is_empty(), "{line}");
+        must(&sandbox, &server, &format!("{line} --memory 1GiB"));
+    }
 }

@@ -65,6 +65,14 @@ impl Home {
         Self::Elsewhere { remote: Arc::clone(remote), writer, version: Mutex::new(None) }
     }
 
+    /// This home, with its bucket asked by another remote from now on.
+    pub(super) fn through(mut self, other: &Arc<dyn Remote>) -> Self {
+        if let Self::Elsewhere { remote, .. } = &mut self {
+            *remote = Arc::clone(other);
+        }
+        self
+    }
+
     /// Number that files of states bear; 0 where a lock makes it needless.
     pub(super) fn writer(&self) -> u32 {
         if let Self::Elsewhere { writer, .. } = self { *writer } else { 0 }

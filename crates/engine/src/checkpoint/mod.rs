@@ -261,6 +261,13 @@ impl Checkpoints {
         Ok(Self::new(directory, run, manifest, home))
     }
 
+    /// Checkpoints that are asked for and written by another remote of their bucket from now on, if
+    /// they lie in one.
+    #[must_use]
+    pub fn through(self, remote: &Arc<dyn Remote>) -> Self {
+        Self { home: self.home.through(remote), ..self }
+    }
+
     fn new(directory: &Path, run: u64, manifest: Manifest, home: Home) -> Self {
         let Manifest { every, entries, job, .. } = manifest;
         let (stats, notes) = (CheckpointStats::default(), Vec::new());

@@ -38,8 +38,10 @@ impl Framing {
     fn new(plan: &Plan, rule: fn(&Plan, &[Sampled]) -> Compression) -> Self {
         match plan.premises.settings.compression {
             CompressionMode::Stated(compression) => Self::stated(compression),
-            CompressionMode::Measured if !plan.may_compress() => Self::stated(Compression::None),
-            CompressionMode::Measured => {
+            CompressionMode::Measured | CompressionMode::Auto if !plan.may_compress() => {
+                Self::stated(Compression::None)
+            }
+            CompressionMode::Measured | CompressionMode::Auto => {
                 let plan = plan.clone();
                 let look = Box::new(move |sampled: &[Sampled]| rule(&plan, sampled));
                 Self { chosen: OnceLock::new(), look: Some(look) }

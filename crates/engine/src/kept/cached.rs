@@ -8,6 +8,7 @@ use welter_store::edge_cache::{Cached, EdgeCache, EdgeCacheStats};
 use welter_store::io::{IoOptions, Requests};
 
 use super::KeptGraph;
+use super::disks::is_chunks;
 
 impl KeptGraph {
     /// Reads its files through a cache of at most `bytes` bytes in a directory. A graph that lies
@@ -18,7 +19,6 @@ impl KeptGraph {
     pub fn through_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
         let Some(remote) = self.io.remote.clone() else { return Ok(self) };
         let folder = self.folder();
-        let is_chunks = |name: &str| name.starts_with("edges-");
         let of = |chunks: bool| {
             let files = self.manifest.files.iter().filter(move |it| is_chunks(&it.name) == chunks);
             let folder = &folder;
@@ -39,6 +39,17 @@ impl KeptGraph {
     /// Bytes that went through its cache, if it has one, and why that takes nothing more.
     pub fn cache_stats(&self) -> Option<(EdgeCacheStats, Option<String>)> {
         self.cache.as_ref().map(|cache| (cache.stats(), cache.trouble()))
+    }
+
+    /// Share of its chunks that its cache pins: iterations ask for these no more, once all are
+    /// there. Nothing, where it has none.
+    pub fn pinned_share(&self) -> f64 {
+        let Some(cache) = &self.cache else { return 0.0 };
+        let files = self.manifest.files.iter().filter(|it| is_chunks(&it.name));
+        let chunks: u64 = files.map(|file| file.bytes).sum();
+        // Other files are pinned behind all chunks.
+        let pinned = cache.stats().bytes_pinned.min(chunks);
+        pinned as f64 / chunks.max(1) as f64
     }
 
     /// The file of its cache, if it has one.

@@ -183,11 +183,7 @@ impl KeptGraph {
             directory.runs.iter().map(|_| OnceLock::new()).collect();
         let threads = workers.threads();
         workers.each(|worker| {
-            // Chunks that stay as they are read are in the plan, however many are on their way.
-            let wide = together > 1 && !self.is_framed();
-            let requests = io.requests.in_flight.filter(|_| io.remote.is_some()).unwrap_or(2);
-            let usual = slabs_read(&io.requests);
-            let depth = if wide { usual.max(requests as usize * together) } else { usual };
+            let depth = self.slabs_in_flight(plan, io, together);
             let mut queue = Queue::reading(io, depth)?;
             let mut scratch = DecodeBuffers::new();
             let mut frames = Frames::new(self.is_framed(), workers.arena())?;
@@ -215,6 +211,25 @@ impl KeptGraph {
             }
         })?;
         Ok(slabs)
+    }
+
+    /// Slabs that a worker has on their way while chunks are loaded, of which `together` come by
+    /// one request at best. Chunks that stay as they are read are in the plan, however many are on
+    /// their way; those that come out of frames need slabs of their own meanwhile, for which there
+    /// are those of iterations, and what the plan leaves of the budget.
+    fn slabs_in_flight(&self, plan: &Plan, io: &IoOptions, together: usize) -> usize {
+        let usual = slabs_read(&io.requests);
+        if together <= 1 {
+            return usual;
+        }
+        let requests = io.requests.in_flight.filter(|_| io.remote.is_some()).unwrap_or(2);
+        let wanted = usual.max(requests as usize * together);
+        if !self.is_framed() {
+            return wanted;
+        }
+        let spare = plan.premises.budget_bytes.saturating_sub(plan.memory.peak());
+        let slabs = spare / (plan.premises.threads * SLAB_BYTES) as u64;
+        wanted.min(usual.max(plan.io_depth()) + slabs as usize)
     }
 
     /// The chunks of an extent as they are read in place, all in one slab.

@@ -91,10 +91,11 @@ impl KeptGraph {
     }
 
     /// The rates that runs are planned with: those of the graph or, in a bucket, of the folder that
-    /// it lies in. Of a graph that comes from elsewhere through a cache they are not known.
+    /// it lies in. Through a cache they are those of the bucket, which is not asked where the cache
+    /// pins all chunks.
     fn known_rates(&self) -> Result<Option<Probe>, EngineError> {
         let Some(remote) = &self.io.remote else { return self.rates() };
-        if self.is_copy || self.cache.is_some() {
+        if self.is_copy || self.pinned_share() >= 1.0 {
             return Ok(None);
         }
         if let Some(known) = self.known.get() {

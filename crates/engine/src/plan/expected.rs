@@ -72,8 +72,8 @@ impl Plan {
         let compression = match self.premises.settings.compression {
             _ if self.is_kept() => self.premises.edges.compression,
             CompressionMode::Stated(compression) => compression,
-            CompressionMode::Measured if throughput.read == u64::MAX => Compression::None,
-            CompressionMode::Measured => {
+            _ if throughput.read == u64::MAX => Compression::None,
+            CompressionMode::Measured | CompressionMode::Auto => {
                 let tried = Compression::ALL.map(|codec| self.codec(codec));
                 let tried: Vec<Sampled> = tried.into_iter().flatten().map(Into::into).collect();
                 let known = Self { throughput: Some(*throughput), ..self.clone() };

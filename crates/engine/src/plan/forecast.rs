@@ -181,11 +181,15 @@ impl Plan {
     /// [`Plan::traffic`] is the most that it can.
     pub fn traffic_expected(&self) -> Traffic {
         let Traffic { read, written } = self.traffic();
-        let cache = self.storage().map_or(0, |storage| storage.cache_bytes);
-        let bound = self.memory.chunks_stored.saturating_sub(cache);
-        let chunks = self.chunk_bytes_expected().saturating_sub(cache);
-        let looks = self.edge_passes();
-        Traffic { read: read.saturating_sub(looks * bound) + looks * chunks, written }
+        let others = read.saturating_sub(self.traffic_of_edges());
+        Traffic { read: others + self.edge_traffic_expected(), written }
+    }
+
+    /// Bytes of edges among those that such an iteration is expected to read.
+    pub fn edge_traffic_expected(&self) -> u64 {
+        let Some(storage) = self.storage() else { return 0 };
+        let chunks = self.chunk_bytes_expected().saturating_sub(storage.cache_bytes);
+        self.edge_passes() * chunks
     }
 
     /// Seconds of all cores for `items` items of `nanos` nanoseconds each.

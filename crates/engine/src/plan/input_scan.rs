@@ -18,6 +18,20 @@ const PASSES_MAX: u64 = 64;
 /// Bytes of pairs that a part of an input has at most, as streams are asked to have it.
 pub(crate) const PART_BYTES: usize = 16 << 20;
 
+/// Passes over an input of which each reads the edges anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputPasses {
+    /// Passes at least.
+    pub least: u64,
+    /// Whether there are no more.
+    pub exact: bool,
+}
+
+impl InputPasses {
+    /// One pass, and no more.
+    pub const ONE: Self = Self { least: 1, exact: true };
+}
+
 /// The plan that leaves the graph in its input, and makes it after all as `instead` says.
 pub(super) fn plan(premises: &Premises, takes: InputScanCost, instead: Option<Plan>) -> Plan {
     let access = Access::Input { instead: instead.map(Box::new) };
@@ -41,6 +55,17 @@ pub(super) fn after(made: Plan, input_scan: &Plan) -> Option<Plan> {
 }
 
 impl Plan {
+    /// Passes over an input that stays as it lies. A scan tells in the first one which slots are
+    /// vertices, and meets each edge in another; a search notes in the first one where it begins,
+    /// and may have seen all then. A graph is made in one.
+    pub fn input_passes(&self) -> InputPasses {
+        match (self.scans_input(), self.may_give_up()) {
+            (true, false) => InputPasses { least: 2, exact: true },
+            (true, true) => InputPasses { least: 1, exact: false },
+            (false, _) => InputPasses::ONE,
+        }
+    }
+
     /// The passes over the input that are made at most, where those are bounded that the program
     /// would rather not make.
     pub(crate) fn passes_max(&self) -> Option<u64> {

@@ -34,8 +34,11 @@ use crate::machine::storage::{DEPTH, says_slabs, slabs_read};
 /// Slabs in flight that each worker has at least: while one is read, another may wait for the
 /// worker to come.
 const WINDOW_LEAST: usize = 2;
-/// And at most, whatever would be best for the device.
+/// And at most, whatever would be best for the device;
 const WINDOW_MOST: usize = 32;
+/// of what lies elsewhere, where a slab is a small part of a request, and an answer is a long way
+/// off.
+const WINDOW_MOST_ELSEWHERE: usize = 128;
 /// More than the usual number only as far as they take one part in `WINDOW_SHARE` of what is left
 /// for chunks.
 const WINDOW_SHARE: u64 = 4;
@@ -78,7 +81,8 @@ impl KeptShape {
     fn window(&self, threads: u64) -> usize {
         let Some(bytes) = self.in_flight else { return DEPTH };
         let slabs = bytes.div_ceil(threads * SLAB_BYTES as u64);
-        slabs.clamp(WINDOW_LEAST as u64, WINDOW_MOST as u64) as usize
+        let most = if self.elsewhere { WINDOW_MOST_ELSEWHERE } else { WINDOW_MOST };
+        slabs.clamp(WINDOW_LEAST as u64, most as u64) as usize
     }
 }
 
@@ -89,6 +93,24 @@ impl Plan {
     /// [`EngineError::Budget`] when its state does not fit, [`EngineError::Setting`] for a
     /// setting out of range.
     pub fn of_kept(
+        kept: &KeptShape,
+        layout: Layout,
+        settings: &Settings,
+        machine: &Machine,
+    ) -> Result<Self, EngineError> {
+        let plan = Self::with_updates(kept, layout, &settings.without_codecs(), machine)?;
+        if plan.storage().is_none() {
+            return Ok(plan);
+        }
+        let Premises { threads, budget_bytes, .. } = plan.premises;
+        let codecs = settings.with_codecs(threads, budget_bytes);
+        let other = codecs.map(|settings| Self::with_updates(kept, layout, &settings, machine));
+        let other = other.and_then(Result::ok).filter(|other| other.is_like(&plan));
+        Ok(other.unwrap_or(plan))
+    }
+
+    /// The plan whose updates are compressed as the settings say.
+    fn with_updates(
         kept: &KeptShape,
         layout: Layout,
         settings: &Settings,
@@ -353,6 +375,10 @@ mod tests {
         assert_eq!(window(Some(MIB + 1), 1, enough), (3, Some(3 * MIB / 2)));
         assert_eq!(window(Some(1 << 16), 2, enough), (WINDOW_LEAST, Some(2 * MIB)));
         assert_eq!(window(Some(1 << 40), 1, enough), (WINDOW_MOST, Some(16 * MIB)));
+        // Where answers are far off, each of two threads has eight requests of 8 MiB on their way.
+        let far = |in_flight| KeptShape { elsewhere: true, ..shape(Some(in_flight)) };
+        let windows = [32, 128, 256, 1 << 20].map(|mib| far(mib * MIB).window(2));
+        assert_eq!(windows, [32, 128, WINDOW_MOST_ELSEWHERE, WINDOW_MOST_ELSEWHERE]);
     }
 
     #[test]

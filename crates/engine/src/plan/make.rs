@@ -29,18 +29,34 @@ impl Plan {
         settings: &Settings,
         machine: &Machine,
     ) -> Result<Self, EngineError> {
-        let as_ever = Settings { device: None, ..*settings };
-        let plan = Self::with_requests(shape, layout, &as_ever, machine)?;
-        let Some(device) = settings.device.filter(|_| plan.storage().is_some()) else {
+        let plain = Settings { device: None, ..settings.without_codecs() };
+        let plan = Self::with_requests(shape, layout, &plain, machine)?;
+        if plan.storage().is_none() {
             return Ok(plan);
+        }
+        // Neither requests nor codecs are worth what a run would lose for lack of room.
+        let better = |plan: Self, settings: Settings| {
+            let other = Self::with_requests(shape, layout, &settings, machine).ok();
+            other.filter(|other| other.is_like(&plan)).unwrap_or(plan)
         };
         let Premises { threads, budget_bytes, .. } = plan.premises;
+        let plan = match settings.with_codecs(threads, budget_bytes) {
+            Some(settings) => better(plan, Settings { device: None, ..settings }),
+            None => plan,
+        };
+        let Some(device) = settings.device else { return Ok(plan) };
         let requests = device.requests(settings.requests, threads as u64, budget_bytes);
-        let settings = Settings { requests, threads: Some(threads), ..*settings };
-        // Requests that have no room are not worth that much.
-        let is_alike = |other: &Self| other.storage().is_some();
-        let other = Self::with_requests(shape, layout, &settings, machine).ok().filter(is_alike);
-        Ok(other.unwrap_or(plan))
+        let compression = plan.premises.settings.compression;
+        let threads = Some(threads);
+        Ok(better(plan, Settings { threads, compression, requests, ..*settings }))
+    }
+
+    /// Whether edges are on storage, and updates take the same way, as by another plan.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.storage().is_some()
+            && self.route() == other.route()
+            && self.premises.threads == other.premises.threads
+            && self.premises.edges.stripe_bits == other.premises.edges.stripe_bits
     }
 
     /// The plan whose requests are as the settings say, or of the usual size.

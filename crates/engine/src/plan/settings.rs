@@ -15,6 +15,9 @@ const FREE_SHARE: u64 = 16;
 /// and `FREE_LEAST` bytes where that is less: tables of pages, buffers of the system, files in its
 /// cache.
 const FREE_LEAST: u64 = 8 << 20;
+/// Codecs are tried where nothing is said of them and they take one part in `CODECS_SHARE` of the
+/// budget at most.
+const CODECS_SHARE: u64 = 16;
 
 /// Choices that the user may force. `None` leaves the choice to the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +65,16 @@ pub struct Settings {
 }
 
 /// How chunks on storage are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompressionMode {
     /// As it is said.
     Stated(Compression),
     /// As lets the run end first, by the measured speed of the device and of the codecs.
     Measured,
+    /// As `Measured` where codecs take a small share of the budget and nothing else of the plan
+    /// changes for it, else not at all.
+    #[default]
+    Auto,
 }
 
 impl CompressionMode {
@@ -75,7 +82,7 @@ impl CompressionMode {
     pub(super) fn widest(self) -> Compression {
         match self {
             Self::Stated(compression) => compression,
-            Self::Measured => {
+            Self::Measured | Self::Auto => {
                 let all = Compression::ALL.into_iter();
                 all.max_by_key(|codec| frames(*codec)).unwrap_or_default()
             }
@@ -83,15 +90,29 @@ impl CompressionMode {
     }
 }
 
-impl From<Compression> for CompressionMode {
-    fn from(compression: Compression) -> Self {
-        Self::Stated(compression)
+impl Settings {
+    /// Settings in which nothing is compressed where nothing is said of it.
+    pub(super) fn without_codecs(self) -> Self {
+        let is_stated = self.compression != CompressionMode::Auto;
+        let compression =
+            if is_stated { self.compression } else { CompressionMode::Stated(Compression::None) };
+        Self { compression, ..self }
+    }
+
+    /// Settings of this many threads in which codecs are tried, if nothing is said of them and they
+    /// take no more than a small share of a budget.
+    pub(super) fn with_codecs(self, threads: usize, budget_bytes: u64) -> Option<Self> {
+        let codecs = threads as u64 * frames(CompressionMode::Measured.widest());
+        let are_tried =
+            self.compression == CompressionMode::Auto && codecs <= budget_bytes / CODECS_SHARE;
+        let compression = CompressionMode::Measured;
+        are_tried.then_some(Self { compression, threads: Some(threads), ..self })
     }
 }
 
-impl Default for CompressionMode {
-    fn default() -> Self {
-        Self::Stated(Compression::None)
+impl From<Compression> for CompressionMode {
+    fn from(compression: Compression) -> Self {
+        Self::Stated(compression)
     }
 }
 

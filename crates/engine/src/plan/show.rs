@@ -48,7 +48,7 @@ impl Plan {
     }
 
     /// Whether passes over the input may turn out to be too many.
-    fn may_give_up(&self) -> bool {
+    pub(super) fn may_give_up(&self) -> bool {
         self.premises.program.input_scan.is_some_and(|takes| !takes.always)
     }
 

@@ -251,3 +251,18 @@ fn bins_of_which_nearly_all_stay_take_no_more_room_than_all() {
     assert!(rooms[0] > 1 << 30);
     assert_eq!(rooms.last(), Some(&0));
 }
+
+#[test]
+fn passes_over_an_input_are_known_but_for_searches() {
+    let passes = |always, memory_bytes| {
+        let input_scan = Some(InputScanCost { always, slot: 8, update: 0 });
+        let layout = Layout { input_scan, ..layout() };
+        let settings = Settings { threads: Some(2), memory_bytes, ..Settings::default() };
+        let plan = Plan::new(SHAPE, layout, &settings, &MACHINE).unwrap();
+        (plan.scans_input(), plan.input_passes())
+    };
+    assert_eq!(passes(true, None), (true, InputPasses { least: 2, exact: true }));
+    assert_eq!(passes(false, Some(512 << 20)), (true, InputPasses { least: 1, exact: false }));
+    // With memory for a graph, one is made.
+    assert_eq!(passes(false, None), (false, InputPasses::ONE));
+}

@@ -189,11 +189,11 @@ mod tests {
     fn seen(url: &str) -> Vec<String> {
         let (address, seen) = proxy();
         let proxies = Matcher::builder().all(address).no("elsewhere.test").build();
-        let route = Route::new(proxies, crate::http::tls().unwrap(), Duration::from_secs(5));
+        let route = Route::new(proxies, crate::http::tls(None).unwrap(), Duration::from_secs(5));
         let uri: Uri = url.parse().unwrap();
         assert!(route.proxies.intercept(&"http://elsewhere.test/".parse().unwrap()).is_none());
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(crate::http::tls().unwrap())
+            .with_tls_config(crate::http::tls(None).unwrap())
             .https_or_http()
             .enable_http1()
             .wrap_connector(route.clone());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use welter_model::records::{RAW_LAYOUTS, RawLayout};
+use welter_objects::WriteRequests;
 
 use crate::compression::{self, Compression};
 use crate::error::OutputError;
@@ -113,6 +114,8 @@ pub struct EdgeFormatOptions {
     /// Bytes of memory that sorting may take, where a format wants edges by vertex; `None` sets no
     /// limit.
     pub memory_bytes_max: Option<u64>,
+    /// Requests by which each file is sent, where it is an object.
+    pub requests: WriteRequests,
 }
 
 impl EdgeFormatOptions {

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
+use welter_objects::WriteRequests;
+
 use super::id_view::IdView;
 use super::list::Edges;
 use super::text;
@@ -30,14 +32,20 @@ pub(super) fn check(edges: &Edges<'_>, name: &str) -> Result<(), OutputError> {
 }
 
 /// Writes the three files; `path` is that of the last.
-pub(super) fn write(edges: &Edges<'_>, path: &Path, job: &Job<'_>) -> Result<(), OutputError> {
+pub(super) fn write(
+    edges: &Edges<'_>,
+    path: &Path,
+    requests: WriteRequests,
+    job: &Job<'_>,
+) -> Result<(), OutputError> {
     let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else {
         let what = "expected the name of a file".to_owned();
         return Err(OutputError::Format { name: job.name.to_owned(), what });
     };
-    let mut vertices = Target::create(&path.with_extension("v"), job.progress)?;
-    let mut arcs = Target::create(&path.with_extension("e"), job.progress)?;
-    let mut properties = Target::create(path, job.progress)?;
+    let create = |path: &Path| Target::create(path, requests, job.progress);
+    let mut vertices = create(&path.with_extension("v"))?;
+    let mut arcs = create(&path.with_extension("e"))?;
+    let mut properties = create(path)?;
     let written = write_all(edges, &stem, [&mut vertices, &mut arcs, &mut properties], job);
     Target::end_all([vertices, arcs, properties], written)
 }

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use welter_model::table::{Columns, Table, VertexColumn};
+use welter_objects::WriteRequests;
 use welter_progress::Progress;
 
 use super::view::View;
@@ -57,7 +58,8 @@ pub fn write_table_part(
     let name = path.display().to_string();
     let view = View::of_rows(rows, named, &name)?;
     check(&view, format)?;
-    let mut target = Target::create(path, progress)?;
+    // Several are written at the same time, so none is sent by many requests.
+    let mut target = Target::create(path, WriteRequests::default(), progress)?;
     let written = write(&view, &mut target, format, compression, &name, threads, progress);
     match written.and_then(|()| target.sync()) {
         Ok(()) => Ok(TablePart { target }),

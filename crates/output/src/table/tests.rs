@@ -345,14 +345,15 @@ fn tables_without_rows_are_files_of_their_format() {
 
 #[test]
 fn compressed_text_unpacks_to_the_same() {
+    let (usual, progress) = (WriteRequests::default(), Progress::new());
     let directory = tempfile::tempdir().unwrap();
     let table = large(100_000);
     let plain = bytes(&table, TableFormat::Csv, 2);
     let path = directory.path().join("out.csv.zst");
-    write_table(&table, &path, None, 2, &Progress::new()).unwrap();
+    write_table(&table, &path, None, usual, 2, &progress).unwrap();
     assert!(zstd::decode_all(File::open(&path).unwrap()).unwrap() == plain);
     let path = directory.path().join("out.csv.gz");
-    write_table(&table, &path, None, 2, &Progress::new()).unwrap();
+    write_table(&table, &path, None, usual, 2, &progress).unwrap();
     let mut unpacked = Vec::new();
     let mut decoder = flate2::read::MultiGzDecoder::new(File::open(&path).unwrap());
     std::io::Read::read_to_end(&mut decoder, &mut unpacked).unwrap();
@@ -364,7 +365,8 @@ fn nothing_is_left_behind_by_what_fails() {
     let directory = tempfile::tempdir().unwrap();
     let entries = || fs::read_dir(directory.path()).unwrap().count();
     let write = |name: &str, table: &Table, progress: &Progress| {
-        write_table(table, &directory.path().join(name), None, 2, progress).unwrap_err()
+        let (path, usual) = (directory.path().join(name), WriteRequests::default());
+        write_table(table, &path, None, usual, 2, progress).unwrap_err()
     };
     let progress = Progress::new();
     assert_eq!(write("out", &small(), &progress).kind(), FailureKind::Usage);
