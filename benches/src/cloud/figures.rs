@@ -41,7 +41,7 @@ pub(crate) const FIGURES: [(&str, Maker); 20] = [
 ];
 
 /// Numbers of volumes of an array.
-const WIDTHS: [usize; 3] = [1, 2, 4];
+const WIDTHS: [usize; 4] = [1, 2, 3, 4];
 /// Volumes of an array where the figure does not vary them, as in the paper.
 const PAIR: usize = 2;
 /// Codecs of the paper, and those that welter has besides.
@@ -179,7 +179,7 @@ fn types(graph: &Graph) -> Result<Figure> {
     })
 }
 
-/// A job on arrays of one, two and four volumes.
+/// A job on arrays of one to four volumes.
 fn widths(graph: &Graph, number: &'static str, title: &'static str, job: Job) -> Result<Figure> {
     let mut series = Vec::new();
     let as_xstream = [AS_XSTREAM, UNCOMPRESSED, &one_request("16MiB")].concat();
