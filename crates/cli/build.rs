@@ -21,8 +21,8 @@ fn main() {
         }
     }
     println!("cargo::rerun-if-env-changed=WELTER_COMMIT");
-    let said = std::env::var("WELTER_COMMIT").ok().filter(|commit| !commit.is_empty());
-    let commit = said.or_else(commit);
+    let variable = std::env::var("WELTER_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = variable.or_else(commit);
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=WELTER_VERSION={version}");
@@ -61,7 +61,7 @@ fn commit() -> Option<String> {
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
-    let said = Command::new("git").args(arguments).output().ok()?;
-    let text = String::from_utf8(said.stdout).ok()?;
-    Some(text.trim().to_owned()).filter(|text| said.status.success() && !text.is_empty())
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| output.status.success() && !text.is_empty())
 }

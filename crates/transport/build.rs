@@ -51,13 +51,13 @@ mod dpdk {
                  libdpdk` does not find: on Debian and Ubuntu, `apt install libdpdk-dev`. {why}"
             )
         };
-        let said = Command::new(&tool).args([which, VERSION]).output();
-        let said = said.map_err(|error| missing(&error.to_string()))?;
-        if !said.status.success() {
-            let why = String::from_utf8_lossy(&said.stderr);
+        let output = Command::new(&tool).args([which, VERSION]).output();
+        let output = output.map_err(|error| missing(&error.to_string()))?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr);
             return Err(missing(why.lines().next().unwrap_or_default()));
         }
-        let said = String::from_utf8_lossy(&said.stdout);
-        Ok(said.split_whitespace().map(str::to_owned).collect())
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        Ok(stdout.split_whitespace().map(str::to_owned).collect())
     }
 }

@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn who_is_refused_says_what_he_needs() {
-        let said = "error: this run needs 112 MiB of memory and the budget is 64.0 MiB; give it";
-        assert_eq!(need(said), "refused: needs 112 MiB");
+        let message = "error: this run needs 112 MiB of memory and the budget is 64.0 MiB; give it";
+        assert_eq!(need(message), "refused: needs 112 MiB");
         assert_eq!(need("error: another"), "refused");
     }
 }

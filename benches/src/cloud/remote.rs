@@ -239,7 +239,10 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo no such disk >&2; exit 3"]);
         let error = Served::start(&mut command, &folder.path().join("ready.pid")).err().unwrap();
-        let said = format!("{error:#}");
-        assert!(said.contains("no such disk") && said.contains("exit status: 3"), "{said}");
+        let message = format!("{error:#}");
+        assert!(
+            message.contains("no such disk") && message.contains("exit status: 3"),
+            "{message}"
+        );
     }
 }

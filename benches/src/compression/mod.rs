@@ -147,10 +147,10 @@ fn signals(pairs: &[[u32; 2]]) -> Vec<f32> {
         ranks.iter().zip(&degrees).map(|(rank, degree)| rank / (*degree).max(1) as f32).collect()
     };
     for _ in 0..2 {
-        let told = share(&ranks);
+        let shares = share(&ranks);
         ranks.fill(0.15 / slots as f32);
         for [source, target] in pairs {
-            ranks[*target as usize] += 0.85 * told[*source as usize];
+            ranks[*target as usize] += 0.85 * shares[*source as usize];
         }
     }
     share(&ranks)

@@ -255,9 +255,9 @@ mod tests {
             ([2, 9], MEMBER, None, Some(edge(2, 2, MEMBER))),
         ] {
             let ends = [class(1, names[0], 7), class(2, names[1], 8)];
-            let (said, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &rename);
+            let (update, left) = PROGRAM.rewrite(edge(1, 2, data), [&ends[0], &ends[1]], &rename);
             assert_eq!(
-                (said.map(|message| message.least), left),
+                (update.map(|message| message.least), left),
                 (message, becomes),
                 "{names:?}, {data}"
             );

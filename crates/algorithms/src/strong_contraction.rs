@@ -265,8 +265,8 @@ mod tests {
     fn an_edge_speaks_within_its_part_and_label() {
         let other = Strong { part: 3, ..open(7, SPREAD) };
         let decided = open(7, DECIDED);
-        // (source, target, ways, stage) -> (told, kept)
-        for (source, target, ways, stage, said, kept) in [
+        // (source, target, ways, stage) -> (update, kept)
+        for (source, target, ways, stage, update, kept) in [
             (open(7, TRIM), open(9, TRIM), ALONG, TRIM, Some(message(NONE, ENTERS)), true),
             (open(7, TRIM), open(9, TRIM), ALONG | BACK, TRIM, Some(message(NONE, 3)), true),
             (open(7, TRIM), decided, ALONG, TRIM, None, false),
@@ -289,7 +289,7 @@ mod tests {
         ] {
             let edge = RewrittenEdge { source: 7, target: 8, data: ways };
             let found = StrongContraction.rewrite(edge, [&source, &target], &last(stage, 8, 1));
-            assert_eq!(found, (said, kept.then_some(edge)), "{source:?}, {target:?}, {ways}");
+            assert_eq!(found, (update, kept.then_some(edge)), "{source:?}, {target:?}, {ways}");
         }
     }
 

@@ -70,16 +70,16 @@ mod tests {
         alone.args(["--exact", "--nocapture"]).env(ALONE, "1");
         alone.arg("exit::tests::a_panic_is_one_error_with_its_own_code");
         let ended = alone.output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
+        let stderr = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(
             ended.status.code(),
             Some(exit_code::of(FailureKind::Internal).into()),
-            "{said}"
+            "{stderr}"
         );
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 2, "{said}");
-        assert!(lines[0].starts_with("error: broken invariant: a \\u{1b}[31mworker ("), "{said}");
-        assert!(lines[0].contains("exit.rs:"), "{said}");
-        assert!(lines[1].starts_with("hint: this is a bug in welter"), "{said}");
+        let lines: Vec<&str> = stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{stderr}");
+        assert!(lines[0].starts_with("error: broken invariant: a \\u{1b}[31mworker ("), "{stderr}");
+        assert!(lines[0].contains("exit.rs:"), "{stderr}");
+        assert!(lines[1].starts_with("hint: this is a bug in welter"), "{stderr}");
     }
 }

@@ -87,7 +87,7 @@ mod tests {
         };
         let twice = InputPasses { least: 2, exact: true };
         let search = InputPasses { least: 1, exact: false };
-        for (traffic, said) in [
+        for (traffic, expected) in [
             (of(InputPasses::ONE, None, false), "about 10.0 MiB of it are read"),
             (of(twice, None, false), "about 20.0 MiB of it are read, in 2 passes"),
             (of(search, None, false), "at least 10.0 MiB of it are read, in 1 pass or more"),
@@ -96,7 +96,7 @@ mod tests {
                 "about 20.0 MiB of it are read, in 2 passes, by 4 requests or more",
             ),
         ] {
-            assert_eq!(traffic.to_string(), said);
+            assert_eq!(traffic.to_string(), expected);
         }
         let Traffic { reads, writes, bytes_received, .. } =
             of(twice, Some(8 << 20), true).objects();

@@ -300,8 +300,8 @@ mod tests {
             ("machine_hour = inf", 1, "expected a price"),
             ("date =", 1, "expected a price"),
         ] {
-            let (found, said) = put(text).unwrap_err();
-            assert!(found == line && said.contains(what), "{text}: line {found}: {said}");
+            let (found, message) = put(text).unwrap_err();
+            assert!(found == line && message.contains(what), "{text}: line {found}: {message}");
         }
         let prices = put("currency = EUR # ours\ndate = 2026-11\n").unwrap();
         assert_eq!((&*prices.currency, &*prices.date), ("EUR", "2026-11"));

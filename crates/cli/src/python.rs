@@ -259,10 +259,10 @@ mod tests {
         };
         let words = Kind::Word(vec!["vertex".to_owned(), "edge".to_owned()], false);
         let (messages, all) = (parameter("messages", words), parameter("all", Kind::Flag));
-        let said =
+        let text =
             "say --membership FILE\n(--all) and 1e-9, or --messages vertex, or --messages of";
         assert_eq!(
-            in_python(said, &[&messages, &all]),
+            in_python(text, &[&messages, &all]),
             "say membership FILE (all=True) and 1e-9, or messages=\"vertex\", or messages of"
         );
     }
@@ -284,8 +284,8 @@ mod tests {
             assert!(text.contains(&format!("\ndef {}(\n", algorithm.name)), "{}", algorithm.name);
             assert!(algorithm.example.contains(">>> "), "{}", algorithm.name);
             for parameter in algorithm.parameters {
-                let said = text.contains(&format!("    {} : ", parameter.name));
-                assert_eq!(said, parameter.name != "no_weights", "{}", parameter.name);
+                let is_listed = text.contains(&format!("    {} : ", parameter.name));
+                assert_eq!(is_listed, parameter.name != "no_weights", "{}", parameter.name);
             }
         }
         assert!(text.contains("    damping: float = 0.85,\n"));

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        for (spec, said) in [
+        for (spec, message) in [
             ("rmat:", "expected rmat:SCALE"),
             ("rmat:x", "found \"rmat:x\""),
             ("rmat:9,colour=red", "found \"colour\""),
@@ -153,7 +153,7 @@ mod tests {
             ("web:5,scramble", "found \"scramble\""),
         ] {
             let error = parse(spec).unwrap().unwrap_err();
-            assert!(error.contains(said), "{spec}: {error}");
+            assert!(error.contains(message), "{spec}: {error}");
         }
     }
 }

@@ -178,8 +178,8 @@ mod tests {
         }
         for kind in KINDS {
             let verdict = Some((kind, "a\nlong story".to_owned()));
-            let said = Some((kind, "a long story".to_owned()));
-            assert_eq!(verdict_of(&verdict_line(&verdict)), Some(said));
+            let expected = Some((kind, "a long story".to_owned()));
+            assert_eq!(verdict_of(&verdict_line(&verdict)), Some(expected));
         }
         assert_eq!(verdict_of(&verdict_line(&None)), Some(None));
         assert_eq!(verdict_of("Odd thing"), None);

@@ -112,7 +112,7 @@ impl Process {
         loop {
             match self.answers.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) if matches!(self.child.try_wait(), Ok(None)) => {}
-                said => return said,
+                answer => return answer,
             }
         }
     }

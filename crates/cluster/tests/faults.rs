@@ -51,7 +51,7 @@ impl Worker for Telling {
 struct Killer {
     inner: Threads,
     rank: Rank,
-    told: Receiver<()>,
+    signals: Receiver<()>,
     kills: u32,
 }
 
@@ -67,7 +67,7 @@ impl Host for Killer {
     }
 
     fn next(&mut self, wait: Duration) -> Option<Reported> {
-        if self.told.try_recv().is_ok() {
+        if self.signals.try_recv().is_ok() {
             self.inner.kill(self.rank);
             self.kills += 1;
         }
@@ -85,7 +85,7 @@ impl Host for Killer {
 
 /// Workers of a job, of which that of `rank` reports its works with these numbers, one a process.
 fn telling(job: &Job, rank: Rank, numbers: Vec<u32>) -> (MakeTask, Receiver<()>) {
-    let (tell, told) = channel();
+    let (tell, signals) = channel();
     let mut make = job.workers();
     let mut numbers = numbers.into_iter();
     let workers = move |of| {
@@ -93,7 +93,7 @@ fn telling(job: &Job, rank: Rank, numbers: Vec<u32>) -> (MakeTask, Receiver<()>)
         let left = if of == rank { numbers.next().unwrap_or(0) } else { 0 };
         Ok(Task::Chunks(Box::new(Telling { inner, left, tell: tell.clone() })))
     };
-    (Box::new(workers), told)
+    (Box::new(workers), signals)
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn a_machine_that_is_killed_in_the_middle_is_replaced() {
             let directory = TempDir::new().expect("there is a place for it");
             let job = job(name, &graph, 4, route);
             let kills = numbers.len() as u32;
-            let (workers, told) = telling(&job, rank, numbers.clone());
+            let (workers, signals) = telling(&job, rank, numbers.clone());
             let inner = Threads::new(job.run.clone(), directory.path(), workers);
-            let mut host = Killer { inner, rank, told, kills: 0 };
+            let mut host = Killer { inner, rank, signals, kills: 0 };
             let finished = job.check(&mut host);
             let what = format!("{name}, machine {rank}, {route:?}");
             assert_eq!((host.kills, finished.restarts), (kills, kills), "{what}");

@@ -439,11 +439,11 @@ mod tests {
             (b"\x80\x04\x95\x1a\0".into(), "pickle"),
             (b"RDX3\nX\n".into(), "R data"),
         ];
-        for (head, said) in texts {
+        for (head, message) in texts {
             let text = String::from_utf8_lossy(&head).into_owned();
             let error = refused(&head).unwrap_or_else(|| panic!("{text:?} must be refused"));
             assert!(error.starts_with("f: expected a format that is read, found "), "{error}");
-            assert!(error.contains(said), "{text:?}: {error}");
+            assert!(error.contains(message), "{text:?}: {error}");
         }
     }
 

@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(edges(&input).0, [[1, 2], [0, 1], [3, 0]]);
         assert_eq!(input.summary.undirected, Some(false));
         let notes = input.summary.notes.join("\n");
-        for said in ["passed over: 2", "named graphs", "several predicates"] {
-            assert!(notes.contains(said), "{notes}");
+        for part in ["passed over: 2", "named graphs", "several predicates"] {
+            assert!(notes.contains(part), "{notes}");
         }
         assert!(begins(text.as_bytes()));
         assert!(!begins(b"<a> <b>\n") && !begins(b"<a> <b> <c>\n") && !begins(b"1 2 .\n"));

@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn labels_that_are_all_numbers_are_told_of() {
-        let told = |text: &str| {
+        let has_note = |text: &str| {
             let input = weighing("f", text, Format::Tgf).unwrap();
             assert!(!input.edges.weighted());
             input.summary.notes.iter().any(|note| note.contains("--weight label"))
         };
-        assert!(told("1\n2\n#\n1 2 3.5\n2 1 4\n"));
-        assert!(!told("1\n2\n#\n1 2 3.5\n2 1 likes\n") && !told("1\n2\n#\n1 2\n"));
+        assert!(has_note("1\n2\n#\n1 2 3.5\n2 1 4\n"));
+        assert!(!has_note("1\n2\n#\n1 2 3.5\n2 1 likes\n") && !has_note("1\n2\n#\n1 2\n"));
     }
 
     #[test]

@@ -297,7 +297,7 @@ mod tests {
             (row(""), "expected 2 links, as the metadata say, found 1"),
         ];
         let cases: Vec<(&str, &str)> =
-            cases.iter().map(|(text, said)| (&text[..], *said)).collect();
+            cases.iter().map(|(text, message)| (&text[..], *message)).collect();
         refusals(FORMAT, &cases);
     }
 }

@@ -59,10 +59,10 @@ fn are_read(cases: &[(&str, &str)]) {
 
 /// Texts that are refused, with what the error must say.
 fn are_refused(cases: &[(&str, &str)]) {
-    for (text, said) in cases {
+    for (text, message) in cases {
         match read(text) {
             Ok((edges, _)) => panic!("{text:?} was read: {edges}"),
-            Err(error) => assert!(error.contains(said), "{text:?}: {error}"),
+            Err(error) => assert!(error.contains(message), "{text:?}: {error}"),
         }
     }
 }

@@ -163,10 +163,10 @@ fn failure(path: &str, options: &ReadOptions) -> (FailureKind, String) {
 fn what_is_not_there_is_66() {
     let folder = Folder::new();
     let options = ReadOptions::default();
-    let said = failure(&folder.path("none.txt"), &options);
-    assert_eq!(said, (FailureKind::Missing, "none.txt: no such file".into()));
-    let said = failure(&folder.path("none-*.txt"), &options);
-    assert_eq!(said, (FailureKind::Missing, "none-*.txt: no file matches this pattern".into()));
+    let error = failure(&folder.path("none.txt"), &options);
+    assert_eq!(error, (FailureKind::Missing, "none.txt: no such file".into()));
+    let error = failure(&folder.path("none-*.txt"), &options);
+    assert_eq!(error, (FailureKind::Missing, "none-*.txt: no file matches this pattern".into()));
     fs::create_dir(folder.path("folder")).unwrap();
     assert_eq!(failure(&folder.path("folder"), &options).0, FailureKind::Missing);
     assert_eq!(
@@ -191,8 +191,8 @@ fn bad_content_is_65_with_its_place() {
     ] {
         let path = folder.write(name, &bytes);
         for threads in [1, 2] {
-            let said = failure(&path, &ReadOptions { threads, ..ReadOptions::default() });
-            assert_eq!(said, (FailureKind::Input, format!("{name}:{line}: {expected}")));
+            let error = failure(&path, &ReadOptions { threads, ..ReadOptions::default() });
+            assert_eq!(error, (FailureKind::Input, format!("{name}:{line}: {expected}")));
         }
     }
     for (name, bytes, expected) in [
@@ -232,15 +232,15 @@ fn truncated_and_damaged_compression_is_65() {
     let zst = zstd::encode_all(text.as_bytes(), 1).unwrap();
     for (name, whole) in [("t.gz", gzip(text.as_bytes())), ("t.zst", zst)] {
         for kept in [whole.len() / 2, whole.len() - 1, 20] {
-            let (code, said) = failure(&folder.write(name, &whole[..kept]), &options);
-            assert_eq!(code, FailureKind::Input, "{said}");
-            assert!(said.contains("truncated"), "{said}");
+            let (code, message) = failure(&folder.write(name, &whole[..kept]), &options);
+            assert_eq!(code, FailureKind::Input, "{message}");
+            assert!(message.contains("truncated"), "{message}");
         }
         let mut damaged = whole.clone();
         let middle = whole.len() / 2;
         damaged[middle..middle + 64].fill(0x55);
-        let (code, said) = failure(&folder.write(name, &damaged), &options);
-        assert_eq!(code, FailureKind::Input, "{said}");
+        let (code, message) = failure(&folder.write(name, &damaged), &options);
+        assert_eq!(code, FailureKind::Input, "{message}");
     }
 }
 
@@ -251,15 +251,15 @@ fn what_grows_too_much_is_refused_early() {
     let limit = |limits: Limits| ReadOptions { limits, ..ReadOptions::default() };
     let bomb = zstd::encode_all(&b"0 0\n".repeat(24 << 20)[..], 1).unwrap();
     let path = folder.write("bomb.zst", &bomb);
-    let (code, said) = failure(&path, &options);
+    let (code, message) = failure(&path, &options);
     assert_eq!(code, FailureKind::Input);
-    assert!(said.contains("decompresses to more than 200 times its size"), "{said}");
+    assert!(message.contains("decompresses to more than 200 times its size"), "{message}");
     let generous = Limits { ratio_max: u64::MAX, ..Limits::default() };
     assert_eq!(load(&path, &limit(generous)).unwrap().edges.edges(), 24 << 20);
     let endless = folder.write("endless.gz", &gzip(&vec![b'7'; 8 << 20]));
-    let said = failure(&endless, &options);
+    let error = failure(&endless, &options);
     let expected = "endless.gz:1: expected a line of at most 1048576 bytes, found a longer one";
-    assert_eq!(said, (FailureKind::Input, expected.into()));
+    assert_eq!(error, (FailureKind::Input, expected.into()));
     let endless = folder.write("endless.txt", &vec![b'7'; 8 << 20]);
     assert_eq!(failure(&endless, &options).0, FailureKind::Input);
     let path = folder.write("rows.txt", rows(2 << 20).as_bytes());

@@ -86,20 +86,20 @@ fn same(folder: &Folder, names: &[String], with: &dyn Fn(&mut ReadOptions), limi
             let mut options = folder.options(*limit, threads);
             with(&mut options);
             let spilled = load(names, &options).unwrap();
-            let said = format!("{names:?}, {limit} bytes, {threads} threads");
-            assert!(spilled.summary.scratch_bytes > 0, "{said}");
-            assert!(spilled.edges.resident_bytes() < limit / 2, "{said}");
-            assert_eq!(spilled.edges.slots(), whole.edges.slots(), "{said}");
-            assert_eq!(spilled.edges.weighted(), whole.edges.weighted(), "{said}");
-            assert!(edges(&spilled) == expected, "{said}: other edges");
-            assert!(edges(&spilled) == expected, "{said}: other edges when read again");
-            assert!(spilled.ids == whole.ids, "{said}: other ids");
+            let case = format!("{names:?}, {limit} bytes, {threads} threads");
+            assert!(spilled.summary.scratch_bytes > 0, "{case}");
+            assert!(spilled.edges.resident_bytes() < limit / 2, "{case}");
+            assert_eq!(spilled.edges.slots(), whole.edges.slots(), "{case}");
+            assert_eq!(spilled.edges.weighted(), whole.edges.weighted(), "{case}");
+            assert!(edges(&spilled) == expected, "{case}: other edges");
+            assert!(edges(&spilled) == expected, "{case}: other edges when read again");
+            assert!(spilled.ids == whole.ids, "{case}: other ids");
             let mut summary = spilled.summary.clone();
             summary.scratch_bytes = 0;
             summary.notes.retain(|note| !note.contains("temporary files"));
-            assert_eq!(summary, whole.summary, "{said}");
+            assert_eq!(summary, whole.summary, "{case}");
             drop(spilled);
-            assert!(empty(folder.scratch.path()), "{said}");
+            assert!(empty(folder.scratch.path()), "{case}");
         }
     }
 }
@@ -320,8 +320,8 @@ fn a_full_disk_is_an_error_that_names_it() {
         assert_eq!(error.kind(), FailureKind::Storage, "{error}");
         // It is foreseen, or comes before anything can be.
         let ways = ["this run may need ", "no space is left there"];
-        let said = ways.map(|way| format!("{}: {way}", disk.path().display()));
-        assert!(said.iter().any(|said| error.to_string().starts_with(said)), "{error}");
+        let messages = ways.map(|way| format!("{}: {way}", disk.path().display()));
+        assert!(messages.iter().any(|message| error.to_string().starts_with(message)), "{error}");
         assert!(empty(disk.path()));
         // A file that does not fit there goes to another directory, and a note says where files
         // are.

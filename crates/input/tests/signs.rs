@@ -75,15 +75,18 @@ fn read_file(path: &str, non_negative: bool, weight: WeightChoice) -> Result<boo
 #[test]
 fn every_format_says_where() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text, said) in FILES {
+    for (name, text, message) in FILES {
         let path = folder.path().join(name).to_str().unwrap().to_owned();
         fs::write(&path, text).unwrap();
         assert!(read_file(&path, false, WeightChoice::IfPresent).unwrap(), "{name}");
         match read_file(&path, true, WeightChoice::IfPresent) {
-            Ok(_) => assert_eq!(said, "", "{name} was read"),
+            Ok(_) => assert_eq!(message, "", "{name} was read"),
             Err(error) => {
                 assert_eq!(error.kind(), FailureKind::Input, "{error}");
-                assert!(error.to_string().contains(said) && !said.is_empty(), "{name}: {error}");
+                assert!(
+                    error.to_string().contains(message) && !message.is_empty(),
+                    "{name}: {error}"
+                );
                 assert!(error.to_string().contains(name), "{error}");
             }
         }
@@ -93,7 +96,7 @@ fn every_format_says_where() {
 #[test]
 fn infinite_weights_are_refused_where_sums_need_finite_ones() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text, said) in [
+    for (name, text, message) in [
         ("plain.txt", "1 2 5\n2 3 inf\n", ":2: expected a weight that is finite, found \"inf\""),
         ("names.tsv", "x\ty\t-Infinity\ny\tz\t1\n", ":1: expected a weight that is finite"),
         (
@@ -107,7 +110,7 @@ fn infinite_weights_are_refused_where_sums_need_finite_ones() {
         let options = ReadOptions { finite: true, ..options(false, WeightChoice::IfPresent) };
         let error = read(std::slice::from_ref(&path), &options, &Progress::new()).err().unwrap();
         assert_eq!(error.kind(), FailureKind::Input);
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
 }
 

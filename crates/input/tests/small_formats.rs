@@ -26,13 +26,13 @@ fn load(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Input, InputE
     let path = directory.path().join(name);
     fs::write(&path, bytes).unwrap();
     let path = path.to_str().unwrap().to_owned();
-    let told = estimate(std::slice::from_ref(&path), options);
+    let estimate = estimate(std::slice::from_ref(&path), options);
     let input = read(&[path], options, &Progress::new());
-    if let (Ok(told), Ok(input)) = (&told, &input) {
-        assert_eq!(told.exact.then_some(told.edges), Some(Some(input.summary.edges)));
-        assert_eq!(told.undirected, input.summary.undirected);
-        assert_eq!(told.ids == IdKind::Names, matches!(input.ids, IdMap::Names(_)));
-        assert_eq!(told.weighted, input.summary.weighted);
+    if let (Ok(estimate), Ok(input)) = (&estimate, &input) {
+        assert_eq!(estimate.exact.then_some(estimate.edges), Some(Some(input.summary.edges)));
+        assert_eq!(estimate.undirected, input.summary.undirected);
+        assert_eq!(estimate.ids == IdKind::Names, matches!(input.ids, IdMap::Names(_)));
+        assert_eq!(estimate.weighted, input.summary.weighted);
     }
     input
 }
@@ -118,7 +118,7 @@ fn beginnings_tell_whatever_the_name_is() {
 #[test]
 fn foreign_formats_are_named_before_anything_is_guessed() {
     let options = ReadOptions::default();
-    for (name, bytes, said) in [
+    for (name, bytes, message) in [
         ("a.txt", &b"LEDA.GRAPH\nstring\nint\n-1\n2\n|{}|\n"[..], "LEDA"),
         ("a.csv", b"nodedef>name VARCHAR\na\nedgedef>a VARCHAR,b VARCHAR\n", "GDF"),
         ("a.graph", b"DL n=2\nformat = edgelist1\ndata:\n1 2\n", "UCINET"),
@@ -128,7 +128,7 @@ fn foreign_formats_are_named_before_anything_is_guessed() {
         for bytes in [bytes.to_vec(), gzip(bytes)] {
             let error = load(name, &bytes, &options).err().unwrap();
             assert_eq!(error.kind(), FailureKind::Input);
-            assert!(error.to_string().contains(said), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
         }
     }
 }

@@ -193,8 +193,8 @@ mod tests {
             "az://a@secret@account/k",
             "https://example.org/k?sig=secret",
         ] {
-            let said = Location::parse(text).unwrap().unwrap_err().to_string();
-            assert!(!said.contains("secret"), "{said}");
+            let message = Location::parse(text).unwrap().unwrap_err().to_string();
+            assert!(!message.contains("secret"), "{message}");
         }
         assert!(Location::parse("s3:///k").unwrap().is_err());
     }

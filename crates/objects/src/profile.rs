@@ -176,18 +176,20 @@ region = eu-west-1
 ";
 
     /// The profile beside these, by both files.
-    fn beside(said: &[(&str, &str)]) -> Profile {
+    fn beside(variables: &[(&str, &str)]) -> Profile {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join(".aws")).unwrap();
         fs::write(home.path().join(".aws/credentials"), CREDENTIALS).unwrap();
         fs::write(home.path().join(".aws/config"), CONFIG).unwrap();
-        let said: Vec<(String, String)> =
-            said.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Profile::beside(&said, Some(home.path()))
+        let variables: Vec<(String, String)> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Profile::beside(&variables, Some(home.path()))
     }
 
-    fn with(said: &[(&str, &str)]) -> Vec<(String, String)> {
-        beside(said).variables
+    fn with(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+        beside(variables).variables
     }
 
     fn are(found: &[(String, String)], expected: &[(&str, &str)]) {

@@ -221,7 +221,7 @@ fn faults_that_pass_are_waited_out() {
 fn faults_that_last_are_errors_with_the_name() {
     let server = BucketServer::start().unwrap();
     let object = opened(&server, &bytes(100_000));
-    for (fault, said) in [
+    for (fault, message) in [
         (Fault::Status(500), "the server answered 500 Internal Server Error Oops, also when"),
         (Fault::Status(400), "the server answered 400 Bad Request Oops"),
         (Fault::Cut, "the connection was cut"),
@@ -230,7 +230,7 @@ fn faults_that_last_are_errors_with_the_name() {
     ] {
         fail_first(&server, usize::MAX, fault.clone());
         let error = refused(&object).to_string();
-        assert!(error.starts_with(&format!("s3://box/it: {said}")), "{fault:?}: {error}");
+        assert!(error.starts_with(&format!("s3://box/it: {message}")), "{fault:?}: {error}");
         assert!(!error.contains("KEY") && !error.contains("secret"), "{error}");
     }
     assert_eq!(fault_kind(&server, &object, Fault::Status(403)), ObjectErrorKind::Denied);
@@ -375,7 +375,7 @@ fn signatures_of_other_keys_are_refused_with_the_word_of_the_store() {
     let server = BucketServer::start().unwrap();
     server.put("box/it", "1 2\n");
     let location = Location::parse("s3://box/it").unwrap().unwrap();
-    for (name, kind, said) in [
+    for (name, kind, message) in [
         ("AWS_SECRET_ACCESS_KEY", ObjectErrorKind::Denied, "403 Forbidden SignatureDoesNotMatch"),
         ("AWS_ACCESS_KEY_ID", ObjectErrorKind::Denied, "403 Forbidden InvalidAccessKeyId"),
         ("AWS_REGION", ObjectErrorKind::Store, "400 Bad Request AuthorizationHeaderMalformed"),
@@ -388,7 +388,7 @@ fn signatures_of_other_keys_are_refused_with_the_word_of_the_store() {
         let put = bucket.upload("it", || false).unwrap().complete().unwrap_err();
         for error in [read, put] {
             assert_eq!(error.kind(), kind, "{error}");
-            assert!(error.what().contains(said), "{error}");
+            assert!(error.what().contains(message), "{error}");
         }
     }
     assert!(server.take_requests().iter().all(|request| !request.signed));

@@ -174,9 +174,9 @@ fn what_is_given_up_leaves_nothing() {
     upload.write_all(&bytes(9 * MIB)).unwrap();
     fail(&server, is_abort, usize::MAX, Fault::Status(500));
     let error = upload.give_up().unwrap_err().to_string();
-    let said = "s3://box/out/it: parts that were uploaded could not be removed: the server \
+    let message = "s3://box/out/it: parts that were uploaded could not be removed: the server \
                 answered 500";
-    assert!(error.starts_with(said), "{error}");
+    assert!(error.starts_with(message), "{error}");
     assert_eq!(server.uploads().len(), 1);
 }
 
@@ -218,7 +218,7 @@ fn faults_that_last_are_errors_with_the_name() {
         (is_part, 60 * MIB),
         (is_end, 9 * MIB),
     ] {
-        for (fault, kind, said) in [
+        for (fault, kind, message) in [
             (Fault::Status(500), ObjectErrorKind::Store, "the server answered 500"),
             (
                 Fault::Status(400),
@@ -237,7 +237,7 @@ fn faults_that_last_are_errors_with_the_name() {
             let error = written(upload(&server), &bytes(count)).unwrap_err();
             assert_eq!(error.kind(), kind, "{error}");
             let error = error.to_string();
-            assert!(error.starts_with(&format!("s3://box/out/it: {said}")), "{error}");
+            assert!(error.starts_with(&format!("s3://box/out/it: {message}")), "{error}");
             assert!(!error.contains("KEY") && !error.contains("secret"), "{error}");
             assert_eq!(server.get("box/out/it").unwrap(), b"old");
             assert!(server.uploads().is_empty(), "{fault:?} {count}");
@@ -366,8 +366,8 @@ fn a_conditional_put_that_nobody_can_vouch_for_is_an_error() {
         });
         let error = put_if(&server, b"new", None).unwrap_err();
         assert_ne!(error.kind(), ObjectErrorKind::Changed, "{error}");
-        let said = "; whether it is there all the same could not be asked";
-        assert!(error.what().ends_with(said), "{error}");
+        let message = "; whether it is there all the same could not be asked";
+        assert!(error.what().ends_with(message), "{error}");
         // It is there, so no one may take it for another's.
         assert_eq!(server.get("box/out/it").unwrap(), b"new");
     }

@@ -302,8 +302,8 @@ mod tests {
 
     #[test]
     fn iterations_are_heard_of_with_what_they_moved() {
-        let (progress, heard) = (Progress::new(), Arc::new(Mutex::new(Vec::new())));
-        let list = Arc::clone(&heard);
+        let (progress, events) = (Progress::new(), Arc::new(Mutex::new(Vec::new())));
+        let list = Arc::clone(&events);
         progress.watch(move |phase| lock(&list).push((phase.done, phase.bytes)));
         progress.watch(|_| panic!("the first one hears"));
         for (name, unit) in [("iterate", Unit::Iterations), ("sort", Unit::Edges)] {
@@ -313,7 +313,7 @@ mod tests {
                 phase.add_bytes(bytes);
             }
         }
-        assert_eq!(*lock(&heard), [(1, 30), (2, 34)]);
+        assert_eq!(*lock(&events), [(1, 30), (2, 34)]);
         let moved = progress.iterations().into_iter().map(|entry| (entry.count, entry.bytes));
         assert_eq!(moved.collect::<Vec<_>>(), [(1, 30), (1, 4)]);
         progress.forget();

@@ -29,7 +29,7 @@ use crate::planted::Bug;
 pub(crate) struct Ending {
     failure: Failure,
     since: Time,
-    said: Option<Time>,
+    last_sent: Option<Time>,
     /// Machines that have received the verdict; the coordinator's alone.
     acknowledged: Vec<bool>,
 }
@@ -39,7 +39,7 @@ impl Ending {
         cx.counters.count(Path::Failed);
         let mut acknowledged = vec![false; cx.machines()];
         acknowledged[cx.rank] = true;
-        Self { failure, since: cx.now, said: None, acknowledged }
+        Self { failure, since: cx.now, last_sent: None, acknowledged }
     }
 
     /// Says it, again and again, until that is answered or patience ends.
@@ -49,10 +49,10 @@ impl Ending {
         if all_heard || cx.now > self.since + timing.patience || cx.config.has(Bug::EndsAlone) {
             return cx.exit(self.failure.clone());
         }
-        if self.said.is_some_and(|said| cx.now < said + timing.resend) {
+        if self.last_sent.is_some_and(|last_sent| cx.now < last_sent + timing.resend) {
             return;
         }
-        self.said = Some(cx.now);
+        self.last_sent = Some(cx.now);
         if cx.rank != 0 {
             return cx.send_unreliable(0, Message::Fail(self.failure.clone()));
         }

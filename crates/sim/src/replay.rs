@@ -83,8 +83,8 @@ mod tests {
             machines: Some(5),
         };
         for wishes_of in [all, Overrides::default()] {
-            let said = command(7, &wishes_of, "abc");
-            let words: Vec<String> = said.split_whitespace().map(str::to_owned).collect();
+            let line = command(7, &wishes_of, "abc");
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             let found = overrides(&words).unwrap();
             assert_eq!(format!("{found:?}"), format!("{wishes_of:?}"));
         }

@@ -388,8 +388,8 @@ impl State {
                 return Answer::error(416, "InvalidRange");
             }
             answer.status = 206;
-            let said = format!("bytes {}-{}/{bytes}", range.start, range.end - 1);
-            answer.headers.push(("Content-Range", said));
+            let content_range = format!("bytes {}-{}/{bytes}", range.start, range.end - 1);
+            answer.headers.push(("Content-Range", content_range));
         }
         answer.body = object.bytes[range.start as usize..range.end as usize].to_vec();
         match fault {

@@ -61,13 +61,13 @@ fn is_required(name: &str) -> bool {
     std::env::var("WELTER_REQUIRE").unwrap_or_default().split(',').any(|what| what == name)
 }
 
-fn had(name: &str, started: Result<Emulator, String>, said: &'static Once) -> Option<Emulator> {
+fn had(name: &str, started: Result<Emulator, String>, once: &'static Once) -> Option<Emulator> {
     match started {
         Ok(emulator) => Some(emulator),
         Err(why) => {
             assert!(!is_required(name), "WELTER_REQUIRE asks for {name}: {why}");
             // Not `eprintln!`: of a test that passes, that would be swallowed.
-            said.call_once(|| {
+            once.call_once(|| {
                 let _ = writeln!(std::io::stderr(), "SKIPPED: tests of {name}: {why}");
             });
             None
@@ -118,9 +118,9 @@ fn listening(command: &mut Command) -> Result<(Child, String), String> {
     // The ends of the pipe that the command holds would keep it open.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut lines = BufReader::new(reader).lines().map_while(Result::ok);
-    let mut said = String::new();
+    let mut output = String::new();
     let address = lines.by_ref().find_map(|line| {
-        said += &line;
+        output += &line;
         let (_, behind) = line.split_once("http://127.0.0.1:")?;
         let port: String = behind.chars().take_while(char::is_ascii_digit).collect();
         Some(format!("http://127.0.0.1:{port}"))
@@ -129,7 +129,7 @@ fn listening(command: &mut Command) -> Result<(Child, String), String> {
     std::thread::spawn(move || lines.for_each(drop));
     match address {
         Some(address) => Ok((process, address)),
-        None => Err(format!("{shown}: {said}")),
+        None => Err(format!("{shown}: {output}")),
     }
 }
 
@@ -151,10 +151,10 @@ fn started_s3() -> Result<Emulator, String> {
     let (process, url) = listening(&mut server)?;
     let made = Command::new(&python).args(["-c", MAKE_USER, &url]).output();
     let made = made.map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&made.stdout).into_owned();
+    let keys = String::from_utf8_lossy(&made.stdout).into_owned();
     let mut emulator =
         Emulator { process, environment: Vec::new(), bucket: "s3://box", secret: String::new() };
-    let Some((id, secret)) = said.trim().split_once(' ') else {
+    let Some((id, secret)) = keys.trim().split_once(' ') else {
         return Err(format!("no user: {}", String::from_utf8_lossy(&made.stderr)));
     };
     secret.clone_into(&mut emulator.secret);

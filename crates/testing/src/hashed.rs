@@ -50,8 +50,8 @@ impl Extended for Hashed {
 
     fn edge(&self, edge: Edge, source: &u64, target: &u64, state: &mut u64) -> u64 {
         let ends = u64::from(edge.source) << 32 | u64::from(edge.target);
-        let said = source.rotate_left(7) ^ target.rotate_left(31);
-        *state = mixed(*state ^ said ^ ends ^ edge.weight.to_bits());
+        let message = source.rotate_left(7) ^ target.rotate_left(31);
+        *state = mixed(*state ^ message ^ ends ^ edge.weight.to_bits());
         *state
     }
 

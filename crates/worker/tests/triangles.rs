@@ -285,12 +285,12 @@ fn what_was_not_written_for_it_is_an_error() {
     cluster.open(step, 0);
     let own = cluster.edges.iter().filter(|chunk| chunk.partition == 0).cloned().collect();
     cluster.stream(step, own);
-    let told = cluster.updates[&0][0].payload.clone();
+    let payload = cluster.updates[&0][0].payload.clone();
     let partition = cluster.updates[&0][0].partition;
     for (iteration, other, is_fine) in [(0, 0, true), (4, 0, false), (0, 1, false)] {
         let step = Step { iteration, phase: Phase::Gather };
         cluster.open(step, (partition + other) % PARTITIONS);
-        let found = cluster.workers[0].work(&Work::Merge(told.clone()));
+        let found = cluster.workers[0].work(&Work::Merge(payload.clone()));
         assert_eq!(found.is_ok(), is_fine, "iteration {iteration}, partition + {other}");
     }
     let worker = &mut cluster.workers[0];

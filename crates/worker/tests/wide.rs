@@ -87,8 +87,8 @@ impl Machine {
         for edge in self::edges() {
             leaving[machine.partitions.of(edge.source) as usize] += 1;
         }
-        let told: Vec<u64> = degrees.iter().map(|count| pod_read_unaligned(count)).collect();
-        assert_eq!(told, leaving, "of programs that look at no degree a number a partition");
+        let counts: Vec<u64> = degrees.iter().map(|count| pod_read_unaligned(count)).collect();
+        assert_eq!(counts, leaving, "of programs that look at no degree a number a partition");
         for partition in machine.looked_at() {
             let degrees = vec![degrees[partition as usize].clone()];
             let made = machine.ask(&Work::Init { partition, degrees });

@@ -253,8 +253,8 @@ mod tests {
         }));
         assert_whole(&html);
         assert!(html.contains("<title>pagerank of &lt;a&gt;&amp;.csv</title>"), "{html}");
-        for said in ["12,345", "1.00 MiB", "2 loops &lt; 3", "Plan and outcome", "Phases"] {
-            assert!(html.contains(said), "{said}: {html}");
+        for part in ["12,345", "1.00 MiB", "2 loops &lt; 3", "Plan and outcome", "Phases"] {
+            assert!(html.contains(part), "{part}: {html}");
         }
         assert_eq!((html.matches("<polyline").count(), html.matches("<rect").count()), (2, 2));
         assert!(!html.contains("<h2>Machines"));

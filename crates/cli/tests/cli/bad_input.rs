@@ -9,24 +9,24 @@ use flate2::write::GzEncoder;
 use crate::sandbox::{Ended, Sandbox};
 
 /// Checks how a command failed, and that no file but the inputs is there.
-fn failed(sandbox: &Sandbox, line: &str, ended: &Ended, code: i32, said: &[&str]) {
+fn failed(sandbox: &Sandbox, line: &str, ended: &Ended, code: i32, messages: &[&str]) {
     let Ended { stderr, stdout, .. } = ended;
     assert_eq!(ended.code, Some(code), "welter {line}\n{stderr}");
     assert!(stderr.starts_with("error: "), "welter {line}\n{stderr}");
     assert!(!stderr.contains("panicked") && !stderr.contains("invariant"), "{stderr}");
     assert_eq!(stdout, "", "welter {line}");
-    for said in said {
-        assert!(stderr.contains(said), "welter {line}\nsaid {stderr}and not \"{said}\"");
+    for message in messages {
+        assert!(stderr.contains(message), "welter {line}\nsaid {stderr}and not \"{message}\"");
     }
     let left: Vec<_> = sandbox.files().into_iter().filter(|name| name.contains("out")).collect();
     assert_eq!(left, [""; 0], "welter {line}");
 }
 
 /// Runs a command with an output and checks that it fails as it should.
-fn fails(sandbox: &Sandbox, line: &str, code: i32, said: &[&str]) -> Ended {
+fn fails(sandbox: &Sandbox, line: &str, code: i32, messages: &[&str]) -> Ended {
     let line = format!("{line} -o out.csv");
     let ended = sandbox.run(&line);
-    failed(sandbox, &line, &ended, code, said);
+    failed(sandbox, &line, &ended, code, messages);
     ended
 }
 
@@ -37,7 +37,7 @@ fn every_malformed_line_is_named_with_its_place() {
     let late = format!("{many}1 x\n");
     let negative = format!("{many}3 -4\n");
     let large = format!("{many}3 18446744073709551616\n");
-    for (text, place, said) in [
+    for (text, place, message) in [
         ("1 2\n2 3\n3 x\n", ":3:", "expected an integer"),
         ("1 2\n3\n2 3\n", ":2:", "2 columns"),
         ("1 2\n2 3\n3 ", ":3:", "2 columns"),
@@ -48,8 +48,8 @@ fn every_malformed_line_is_named_with_its_place() {
         (&late, ":50001:", "expected an integer"),
     ] {
         sandbox.write("edges.txt", text);
-        fails(&sandbox, "run pagerank edges.txt", 65, &[&format!("edges.txt{place}"), said]);
-        fails(&sandbox, "convert edges.txt", 65, &[&format!("edges.txt{place}"), said]);
+        fails(&sandbox, "run pagerank edges.txt", 65, &[&format!("edges.txt{place}"), message]);
+        fails(&sandbox, "convert edges.txt", 65, &[&format!("edges.txt{place}"), message]);
     }
 }
 
@@ -68,14 +68,14 @@ fn the_place_is_told_for_packed_and_piped_text_too() {
 #[test]
 fn weights_are_looked_at() {
     let sandbox = Sandbox::new();
-    for (text, said) in [
+    for (text, message) in [
         ("1 2 0.5\n2 3 nan\n", "not a number"),
         ("1 2 0.5\n2 3 1\n3 4 heavy\n", "number as weight"),
         ("1 2 0.5\n2 3 1\n3 4\n", "3 columns"),
     ] {
         sandbox.write("edges.txt", text);
         let line = text.lines().count();
-        fails(&sandbox, "run spmv edges.txt", 65, &[&format!("edges.txt:{line}:"), said]);
+        fails(&sandbox, "run spmv edges.txt", 65, &[&format!("edges.txt:{line}:"), message]);
         // Where weights are not asked for, nothing is wrong.
         sandbox.must("run pagerank edges.txt");
     }
@@ -145,7 +145,7 @@ fn what_is_not_there_is_said() {
 #[test]
 fn wrong_usage_ends_with_2() {
     let sandbox = Sandbox::new();
-    for (line, said) in [
+    for (line, message) in [
         ("run pagerank", "<INPUT>"),
         ("run nonsense rmat:6", "nonsense"),
         ("run pagerank rmat:6 --damping 1.5", "from 0 to 1"),
@@ -171,7 +171,7 @@ fn wrong_usage_ends_with_2() {
         ("generate rmat 6 --quadrants 1,1,1,1", "sum to 1"),
         ("convert rmat:6 -o graph.docx", "docx"),
     ] {
-        failed(&sandbox, line, &sandbox.run(line), 2, &[said]);
+        failed(&sandbox, line, &sandbox.run(line), 2, &[message]);
         assert_eq!(sandbox.files(), [""; 0], "{line}");
     }
 }
@@ -206,10 +206,10 @@ fn what_is_said_of_rows_of_text_is_refused_where_there_are_none() {
 #[test]
 fn what_cannot_fit_is_refused_before_it_is_read() {
     let sandbox = Sandbox::new();
-    let said = ["the budget is 40.0 MiB", "give it --memory "];
-    fails(&sandbox, "run pagerank rmat:22 --memory 40MiB", 78, &said[..1]);
+    let messages = ["the budget is 40.0 MiB", "give it --memory "];
+    fails(&sandbox, "run pagerank rmat:22 --memory 40MiB", 78, &messages[..1]);
     let ended = sandbox.run("explain pagerank rmat:22 --memory 40MiB");
-    failed(&sandbox, "explain", &ended, 78, &said);
+    failed(&sandbox, "explain", &ended, 78, &messages);
     // Numbers that are merely stated take no memory.
     sandbox.write("edges.txt", "0 1\n");
     let line = "run pagerank edges.txt --vertices 4_000_000_000 --memory 1GiB";

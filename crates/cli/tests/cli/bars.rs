@@ -99,8 +99,8 @@ fn a_long_phase_is_drawn_with_rate_and_time_left_and_goes_away() {
     assert!(text.contains(" of 1,000,000,000 iterations, "), "{text:?}");
     assert!(text.contains("/s, "), "{text:?}");
     // The line is cleared before anything else is said.
-    let (drawn, said) = text.rsplit_once("error: interrupted").unwrap();
-    assert_eq!(said.trim_end(), "");
+    let (drawn, rest) = text.rsplit_once("error: interrupted").unwrap();
+    assert_eq!(rest.trim_end(), "");
     let cleared = drawn.rfind("\u{1b}[2K").expect("a cleared line");
     assert!(!drawn[cleared..].contains("iterating"), "{text:?}");
 }

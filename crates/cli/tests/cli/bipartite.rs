@@ -175,13 +175,13 @@ fn vertices_of_each_kind_are_listed_for_themselves() {
     let text = table(&sandbox, line);
     assert!(text.contains("9,source,-1\n") && text.contains("4,target,-1\n"), "{text}");
     assert_eq!(text.lines().count(), 9, "{text}");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("u.data --bipartite --vertices 9", 2, "--target-vertices-from"),
         ("rmat:4 --bipartite", 2, "--bipartite"),
         ("r.mtx --no-bipartite", 65, "expected a square matrix"),
     ] {
         let ended = sandbox.run(&format!("run wcc {line}"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }

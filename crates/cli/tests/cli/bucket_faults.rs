@@ -51,8 +51,8 @@ fn an_ingest_whose_last_answer_is_lost_has_kept_the_graph() {
             if first { Some(fault.clone()) } else { asked.then_some(Fault::Status(500)) }
         });
         let stderr = refused(&sandbox, &server, INGEST, 74);
-        let said = "whether it is there all the same could not be asked";
-        assert!(stderr.contains("s3://box/b/manifest") && stderr.contains(said), "{stderr}");
+        let message = "whether it is there all the same could not be asked";
+        assert!(stderr.contains("s3://box/b/manifest") && stderr.contains(message), "{stderr}");
         server.fail(|_| None);
         is_whole(&sandbox, &server);
         must(&sandbox, &server, "remove s3://box/b");

@@ -136,11 +136,11 @@ fn the_graph_of_gap_has_its_size_in_a_bucket() {
     let folder = data.join("suites/gapbs");
     let mut count = 0;
     for name in ["4.el", "4.wel", "4.gr", "4.graph", "4.mtx", "4w.graph", "4w.mtx"] {
-        let said = fs::read_to_string(folder.join(format!("reference/graph-{name}.out"))).unwrap();
-        let words: Vec<&str> = said.split_whitespace().collect();
+        let text = fs::read_to_string(folder.join(format!("reference/graph-{name}.out"))).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
         let ["Graph", "has", nodes, "nodes", "and", edges, "directed", "edges", ..] = words[..]
         else {
-            panic!("{said}")
+            panic!("{text}")
         };
         let sandbox = Sandbox::new();
         let path = folder.join("graphs").join(name);

@@ -179,8 +179,8 @@ fn peak_of(mut command: Command, line: &str) -> u64 {
         thread::sleep(Duration::from_millis(2));
     }
     let ended = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(0), "{line}: {said}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{line}: {stderr}");
     peak
 }
 
@@ -375,15 +375,15 @@ fn long_runs_out_of_core_say_so() {
     sandbox.write("path.u32", (0..400).flat_map(bytes).collect::<Vec<u8>>());
     sandbox.must("ingest path.u32 --undirected -o kept -q");
     // As many iterations as half the path is long.
-    let said = |options: &str| sandbox.run(&format!("run kcore kept --top 1 {options}")).stderr;
-    let told = said("--edge-memory 0");
-    assert_eq!(told.matches("how many more will follow is not known").count(), 1);
+    let stderr = |options: &str| sandbox.run(&format!("run kcore kept --top 1 {options}")).stderr;
+    let note = stderr("--edge-memory 0");
+    assert_eq!(note.matches("how many more will follow is not known").count(), 1);
     assert!(
-        told.contains("note: 64 iterations took") && told.contains("; with --memory "),
-        "{told}"
+        note.contains("note: 64 iterations took") && note.contains("; with --memory "),
+        "{note}"
     );
     for other in ["", "--edge-memory 0 -q"] {
-        assert!(!said(other).contains("will follow"), "{other}");
+        assert!(!stderr(other).contains("will follow"), "{other}");
     }
     // Few are none that a user would wait for.
     let few = sandbox.run("run pagerank kept --iterations 100 --edge-memory 0 --top 1");
@@ -406,9 +406,9 @@ fn memory_that_the_system_refuses_is_an_error() {
     let mut refused = 0;
     for mib in (first..first + 64).step_by(4).chain([1 << 12]) {
         let ended = under(mib, "run wcc names.tsv --threads 2 --top 1 -q");
-        let (code, told) = (ended.code, &ended.stderr);
-        assert!(matches!(code, Some(0 | 74 | 78)), "{mib} MiB: {code:?} {told}");
-        assert_eq!(code != Some(0), told.contains("error: "), "{mib} MiB: {code:?} {told}");
+        let (code, stderr) = (ended.code, &ended.stderr);
+        assert!(matches!(code, Some(0 | 74 | 78)), "{mib} MiB: {code:?} {stderr}");
+        assert_eq!(code != Some(0), stderr.contains("error: "), "{mib} MiB: {code:?} {stderr}");
         refused += u32::from(code != Some(0));
     }
     assert!((1..17).contains(&refused), "{refused} of 17");

@@ -48,10 +48,10 @@ fn an_interrupted_run_goes_on_to_the_same_file() {
             assert_eq!(ended.code, None);
         } else {
             assert_eq!(ended.code, Some(75), "{}", ended.stderr);
-            let said = "error: interrupted; the last checkpoint is of iteration ";
-            assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
-            let said = "hint: `welter resume kept.run` resumes it\n";
-            assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+            let message = "error: interrupted; the last checkpoint is of iteration ";
+            assert!(ended.stderr.starts_with(message), "{}", ended.stderr);
+            let hint = "hint: `welter resume kept.run` resumes it\n";
+            assert!(ended.stderr.ends_with(hint), "{}", ended.stderr);
         }
         assert!(!sandbox.path().join("ranks.csv").exists());
         // From another directory, with other threads.
@@ -101,8 +101,8 @@ fn a_stream_program_goes_on_between_its_passes() {
             assert!(!sandbox.path().join("found.csv").exists());
             let refused = sandbox.run("resume kept.run --route spill");
             assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-            let said = "--route: the run was begun by method passes, which has route fold alone";
-            assert!(refused.stderr.contains(said), "{}", refused.stderr);
+            let message = "--route: the run was begun by method passes, which has route fold alone";
+            assert!(refused.stderr.contains(message), "{}", refused.stderr);
             let resumed = sandbox.run("resume kept.run --threads 1");
             assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
             assert!(resumed.stderr.contains("resumed from iteration "), "{}", resumed.stderr);
@@ -188,10 +188,10 @@ fn a_run_that_changed_is_refused() {
     graph(&sandbox);
     sandbox.write("more.tsv", "1\t2\n");
     sandbox.must("ingest graph.tsv -q -o graph");
-    let refused = |code: i32, said: &str| {
+    let refused = |code: i32, message: &str| {
         let ended = sandbox.run("resume kept.run");
         assert_eq!(ended.code, Some(code), "{}", ended.stderr);
-        assert!(ended.stderr.starts_with(&format!("error: {said}")), "{}", ended.stderr);
+        assert!(ended.stderr.starts_with(&format!("error: {message}")), "{}", ended.stderr);
     };
     refused(66, "");
     let child = begun(&sandbox, &LONG.replace("graph.tsv", "graph.tsv '*ore.tsv'"));
@@ -240,8 +240,8 @@ fn a_damaged_checkpoint_is_passed_over() {
     sandbox.write(&name, bytes);
     let resumed = sandbox.run("resume kept.run");
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
-    let said = format!("/{name}: damaged at offset 64");
-    assert!(resumed.stderr.contains(&said), "{}", resumed.stderr);
+    let message = format!("/{name}: damaged at offset 64");
+    assert!(resumed.stderr.contains(&message), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("going on from the one before"), "{}", resumed.stderr);
     assert!(sandbox.read("ranks.csv") == expected);
 }
@@ -252,7 +252,7 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
     graph(&sandbox);
     fs::create_dir(sandbox.path().join("full")).unwrap();
     sandbox.write("full/notes.txt", "mine");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("run wcc graph.tsv --checkpoint d", 2, "components by union-find take one pass"),
         ("run pagerank - --checkpoint d", 2, "standard input cannot be read again"),
         ("run pagerank graph.tsv --checkpoint-every 3", 2, "--checkpoint"),
@@ -266,7 +266,7 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
     ] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
     assert_eq!(sandbox.files(), ["full", "graph.tsv"]);
     // However long the others take, it continues.
@@ -279,8 +279,8 @@ fn what_cannot_be_kept_is_refused_before_anything_is_read() {
     assert_eq!(ended(child).code, Some(75));
     let ended = sandbox.run("run pagerank graph.tsv --checkpoint kept.run");
     assert_eq!(ended.code, Some(73), "{}", ended.stderr);
-    let said = "hint: a run is kept there: `welter resume kept.run` resumes it\n";
-    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+    let hint = "hint: a run is kept there: `welter resume kept.run` resumes it\n";
+    assert!(ended.stderr.ends_with(hint), "{}", ended.stderr);
 }
 
 #[test]
@@ -318,8 +318,8 @@ fn a_full_disk_is_told_with_the_command_that_goes_on() {
     });
     let ended = crate::interrupt::ended(child.unwrap());
     assert_eq!(ended.code, Some(74), "{}", ended.stderr);
-    let said = "hint: the last checkpoint is of iteration ";
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    let hint = "hint: the last checkpoint is of iteration ";
+    assert!(ended.stderr.contains(hint), "{}", ended.stderr);
     drop(others);
     fs::remove_file(at.join("of others")).unwrap();
     assert_eq!(fs::read_dir(at.join("run")).unwrap().count(), 3);
@@ -400,7 +400,7 @@ fn checkpoints_lie_on_several_disks() {
     assert!(sandbox.read("ranks.csv") == expected.as_bytes());
     assert_eq!((on("a"), on("b")), (0, 0));
     assert!(!sandbox.path().join("kept.run").exists());
-    for (more, code, said) in [
+    for (more, code, message) in [
         ("--checkpoint kept --checkpoint-disk nowhere", 73, "no directory for a part"),
         ("--checkpoint kept --checkpoint-disk s3://box/part", 2, "in no bucket"),
         ("--checkpoint-disk a", 2, "--checkpoint"),
@@ -408,6 +408,6 @@ fn checkpoints_lie_on_several_disks() {
     ] {
         let ended = sandbox.run(&format!("{run} {more} -o -"));
         assert_eq!(ended.code, Some(code), "{more}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{more}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{more}: {}", ended.stderr);
     }
 }

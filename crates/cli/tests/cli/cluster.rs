@@ -156,7 +156,7 @@ fn findings_of_all_iterations_are_those_of_one_process() {
     sandbox.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 2\n4 2\n");
     let ended = sandbox.run("run hyperball rmat:6 --cluster local:2");
     assert!(ended.stderr.contains("the effective diameter"), "{}", ended.stderr);
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("als g.mtx", 65, "the edges have no weights"),
         ("pagerank g.mtx --weighted", 65, "no weights to follow"),
         ("conductance g.mtx --weighted", 65, "no weights to add up"),
@@ -164,7 +164,7 @@ fn findings_of_all_iterations_are_those_of_one_process() {
     ] {
         let ended = sandbox.run(&format!("run {line} --cluster local:2"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }
 
@@ -185,10 +185,10 @@ fn ids_may_count_from_one() {
 fn a_cluster_says_what_it_did() {
     let sandbox = Sandbox::new();
     let ended = sandbox.run("run pagerank rmat:7 --iterations 3 --cluster local:2 -o ranks.csv");
-    let said = &ended.stderr;
-    assert_eq!(ended.code, Some(0), "{said}");
-    assert!(said.contains("on 2 machines") && said.contains("3 iterations"), "{said}");
-    assert!(said.contains("ranks.csv") && sandbox.read("ranks.csv").starts_with(b"vertex,rank"));
+    let stderr = &ended.stderr;
+    assert_eq!(ended.code, Some(0), "{stderr}");
+    assert!(stderr.contains("on 2 machines") && stderr.contains("3 iterations"), "{stderr}");
+    assert!(stderr.contains("ranks.csv") && sandbox.read("ranks.csv").starts_with(b"vertex,rank"));
     let unsettled =
         sandbox.run("run pagerank rmat:7 --iterations 1 --tolerance 1e-9 --cluster local:2");
     assert!(unsettled.stderr.contains("have not settled"), "{}", unsettled.stderr);
@@ -238,7 +238,7 @@ fn a_report_says_what_each_machine_did() {
 fn a_cluster_refuses_what_it_cannot_do() {
     let sandbox = Sandbox::new();
     sandbox.write("links.tsv", "1\t2\n2\t3\n");
-    for (line, said) in [
+    for (line, message) in [
         ("pagerank rmat:5 --checkpoint d --checkpoint-every 2", "--checkpoint-every"),
         ("triangles rmat:5 --memory 1GiB", "--memory"),
         ("pagerank rmat:5 --compression zstd", "--compression"),
@@ -256,7 +256,7 @@ fn a_cluster_refuses_what_it_cannot_do() {
     ] {
         let ended = sandbox.run(&format!("run {line} --cluster local:2"));
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
     let ended = sandbox.run("run bfs rmat:5 --source 99 --cluster local:2");
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
@@ -270,7 +270,10 @@ fn ray_without_its_python_packages_is_wrong_usage() {
     let mut command = sandbox.command("run bfs rmat:6 --source 3 --cluster ray:127.0.0.1:1");
     // Packages of the environment are not to be found, whatever is installed there.
     let done = command.env("PYTHONPATH", "none").env("PYTHONNOUSERSITE", "1").output().unwrap();
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: --cluster ray: ") && !said.contains("Traceback"), "{said}");
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.starts_with("error: --cluster ray: ") && !stderr.contains("Traceback"),
+        "{stderr}"
+    );
 }

@@ -146,8 +146,8 @@ fn the_plan_of_a_machine_says_memory_disk_and_network() {
         let machines = report["cluster"]["machines"].as_array().unwrap();
         let sent: u64 = machines.iter().map(|it| it["bytes_sent"].as_u64().unwrap()).sum();
         let sent = sent / machines.len() as u64 / iterations;
-        let said = size("network");
-        assert!(sent / 3 <= said && said <= 3 * sent, "{sent} bytes an iteration: {plan}");
+        let forecast = size("network");
+        assert!(sent / 3 <= forecast && forecast <= 3 * sent, "{sent} bytes an iteration: {plan}");
     }
     let refused = sandbox.run("explain triangles rmat:10 --cluster local:2 --memory 1GiB");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);

@@ -77,8 +77,8 @@ fn parts_are_the_file_of_one_process() {
     for (number, (line, extension, has_header)) in CASES.iter().enumerate() {
         let one = format!("one-{number}.{extension}");
         let words = line.replace(" --route send", "");
-        let said = sandbox.run(&format!("run {words} -o {one}"));
-        assert_eq!(said.code, Some(0), "{words}: {}", said.stderr);
+        let expected = sandbox.run(&format!("run {words} -o {one}"));
+        assert_eq!(expected.code, Some(0), "{words}: {}", expected.stderr);
         let many = format!("many-{number}.{extension}/");
         let line = format!("run {line} -o {many} --cluster local:3 --report r.json");
         let found = sandbox.run(&line);
@@ -94,12 +94,12 @@ fn parts_are_the_file_of_one_process() {
         }
         // Of the result as a whole; how a file was read one process says alone.
         let of_file = |line: &str| ["names", "holes", "shop"].iter().any(|it| line.contains(it));
-        let notes = |said: &str| -> Vec<String> {
-            let notes = said.lines().filter(|line| line.starts_with("note: ") && !of_file(line));
+        let notes = |stderr: &str| -> Vec<String> {
+            let notes = stderr.lines().filter(|line| line.starts_with("note: ") && !of_file(line));
             notes.map(str::to_owned).collect()
         };
-        assert!(!notes(&said.stderr).is_empty(), "{line}");
-        assert_eq!(notes(&found.stderr), notes(&said.stderr), "{line}");
+        assert!(!notes(&expected.stderr).is_empty(), "{line}");
+        assert_eq!(notes(&found.stderr), notes(&expected.stderr), "{line}");
         let done: Value =
             serde_json::from_slice(&sandbox.read(&format!("{many}_SUCCESS"))).unwrap();
         let lines = one.lines().count() - usize::from(*has_header);

@@ -65,8 +65,8 @@ fn a_run_goes_on_after_the_process_that_started_it_died() {
         for option in ["--route spill", "--edge-memory 0", "--memory 1GiB", "--scratch ."] {
             let refused = sandbox.run(&format!("resume kept {option}"));
             assert_eq!(refused.code, Some(2), "{option}: {}", refused.stderr);
-            let said = "machines of a cluster continue as they were told at first";
-            assert!(refused.stderr.contains(said), "{option}: {}", refused.stderr);
+            let message = "machines of a cluster continue as they were told at first";
+            assert!(refused.stderr.contains(message), "{option}: {}", refused.stderr);
         }
         fs::create_dir(sandbox.path().join("elsewhere")).unwrap();
         let mut resume = sandbox.command("resume ../kept -q");

@@ -117,10 +117,13 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         ended.stderr
     };
-    let said = ingest("slow");
-    assert!(said.contains("note: the bucket takes ") && said.contains("by a short look"), "{said}");
+    let stderr = ingest("slow");
+    assert!(
+        stderr.contains("note: the bucket takes ") && stderr.contains("by a short look"),
+        "{stderr}"
+    );
     // Which of the two is the better one the cores say.
-    assert!(said.contains("edges are compressed by z"), "{said}");
+    assert!(stderr.contains("edges are compressed by z"), "{stderr}");
     let narrow = server.get(&object(&server, "edges-0")).unwrap().len();
     let checked = must(&sandbox, &server, "check s3://box/slow");
     assert!(checked.starts_with("s3://box/slow: whole; "), "{checked}");
@@ -133,8 +136,8 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
     assert_eq!(folders.len(), 2, "{:?}", server.paths());
     must(&sandbox, &server, "remove s3://box/slow");
     // A codec that is said is not looked for.
-    let said = ingest("slow --compression none");
-    assert!(!said.contains("the bucket takes"), "{said}");
+    let stderr = ingest("slow --compression none");
+    assert!(!stderr.contains("the bucket takes"), "{stderr}");
     let none = server.get(&object(&server, "edges-0")).unwrap().len();
     assert!(narrow < none - none / 10, "{narrow}, {none}");
 }
@@ -155,8 +158,8 @@ fn what_a_probe_kept_of_a_bucket_decides() {
             format!("ingest rmat:17 --encoding packed --compression auto -o s3://{folder}/a/graph");
         let ended = run(&sandbox, &server, &line);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-        let said = format!("by its probe: edges are {codec}");
-        assert!(ended.stderr.contains(&said), "{}", ended.stderr);
+        let note = format!("by its probe: edges are {codec}");
+        assert!(ended.stderr.contains(&note), "{}", ended.stderr);
         // Nothing is looked at then.
         let puts = |name: &str| {
             let all = server.take_requests().into_iter();

@@ -235,8 +235,8 @@ fn copies_of_an_input_that_differ_end_a_run() {
         });
         for (rank, ended) in ended(started(all.into())).iter().enumerate() {
             assert_eq!(ended.code, Some(65), "{rank}: {}", ended.stderr);
-            let said = "machine 1: its copy of the input has other contents";
-            assert!(ended.stderr.contains(said), "{rank}: {}", ended.stderr);
+            let message = "machine 1: its copy of the input has other contents";
+            assert!(ended.stderr.contains(message), "{rank}: {}", ended.stderr);
         }
         assert!(!sandbox.path().join(format!("{number}0/out.csv")).exists());
     }
@@ -330,8 +330,8 @@ pub(crate) struct Net {
 pub(crate) fn ip(line: &str) -> Result<(), String> {
     let ended = Command::new("ip").args(line.split(' ')).output();
     let ended = ended.map_err(|error| format!("ip: {error}"))?;
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    if ended.status.success() { Ok(()) } else { Err(format!("ip {line}: {said}")) }
+    let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
+    if ended.status.success() { Ok(()) } else { Err(format!("ip {line}: {stderr}")) }
 }
 
 impl Net {

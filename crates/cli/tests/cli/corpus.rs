@@ -24,7 +24,7 @@ struct Case {
     right: Vec<Vec<Edge>>,
     /// Edges that may be read where a note holds one of the words beside it.
     guesses: Vec<Vec<Edge>>,
-    said: Vec<String>,
+    notes: Vec<String>,
     /// Words of which a refusal holds one; none where the file has to be read.
     refused: Vec<String>,
 }
@@ -113,7 +113,7 @@ impl Case {
                     |graphs: &[Vec<Edge>]| graphs.iter().any(|graph| sorted(graph) == found);
                 if among(&self.right) {
                     Verdict::Right
-                } else if among(&self.guesses) && stderr.contains("note: ") && says(&self.said) {
+                } else if among(&self.guesses) && stderr.contains("note: ") && says(&self.notes) {
                     Verdict::Guessed
                 } else {
                     Verdict::Wrong
@@ -129,11 +129,11 @@ fn cases() -> Vec<Case> {
     let table = fs::read_to_string(folder().join("corpus.tsv")).unwrap();
     let rows = table.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect());
     rows.map(|row: Vec<String>| {
-        let [file, origin, options, right, guesses, said, refused] = row.try_into().unwrap();
+        let [file, origin, options, right, guesses, notes, refused] = row.try_into().unwrap();
         let words = |text: &str| text.split_terminator('|').map(str::to_lowercase).collect();
-        let (said, refused) = (words(&said), words(&refused));
+        let (notes, refused) = (words(&notes), words(&refused));
         let (right, guesses) = (graphs(&right), graphs(&guesses));
-        Case { file, origin, options, right, guesses, said, refused }
+        Case { file, origin, options, right, guesses, notes, refused }
     })
     .collect()
 }

@@ -90,7 +90,7 @@ fn disks_and_removals_that_cannot_be_are_refused() {
     let sandbox = with_disks();
     sandbox.write("e.tsv", "1\t2\n2\t3\n");
     sandbox.write("notes.txt", "mine");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("ingest e.tsv -o g --disk nowhere", 73, "error: nowhere: no directory for a part"),
         ("ingest e.tsv -o g --disk e.tsv", 73, "error: e.tsv: no directory for a part"),
         ("ingest e.tsv -o g --disk s3://b/k", 2, "error: s3://b/k: edges are kept in a directory"),
@@ -101,7 +101,7 @@ fn disks_and_removals_that_cannot_be_are_refused() {
     ] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.starts_with(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with(message), "{line}: {}", ended.stderr);
     }
     sandbox.must("ingest e.tsv -q -o g --disk a");
     sandbox.write("g/mine.txt", "mine");

@@ -39,10 +39,10 @@ fn lost_packets_of_dpdk_change_no_answer() {
 fn dpdk_is_refused_where_it_cannot_be() {
     let sandbox = Sandbox::new();
     let send = "run pagerank rmat:5 --route send";
-    let refused = |options: &str, said: &str| {
+    let refused = |options: &str, message: &str| {
         let ended = sandbox.run(&format!("{send} {options}"));
         assert_eq!(ended.code, Some(2), "{options}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{options}: {}", ended.stderr);
     };
     refused("--cluster local:2 --transport tcp --dpdk-device 0000:03:00.0", "--dpdk-device");
     if cfg!(not(feature = "dpdk")) {

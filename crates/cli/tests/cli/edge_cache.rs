@@ -111,7 +111,7 @@ fn damage_on_the_disk_makes_no_difference() {
 fn directories_of_others_are_refused() {
     let (sandbox, server) = begin();
     sandbox.write("file", "mine");
-    for (line, code, said) in [
+    for (line, code, message) in [
         (format!("{RUN} --edge-cache graph:64MiB"), 73, "a graph or checkpoints are kept here"),
         (format!("{RUN} --edge-cache file:64MiB"), 73, "file/welter-edge-cache: cannot create it"),
         (format!("{RUN} --edge-cache none/below:64MiB"), 73, "none/below: cannot create it"),
@@ -128,7 +128,7 @@ fn directories_of_others_are_refused() {
         ),
     ] {
         let stderr = refused(&sandbox, &server, &line, code);
-        assert!(stderr.contains(said), "{line}: {stderr}");
+        assert!(stderr.contains(message), "{line}: {stderr}");
     }
     assert_eq!(sandbox.read("file"), b"mine");
 }

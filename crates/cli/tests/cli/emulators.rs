@@ -49,8 +49,8 @@ fn all_that_there_is(store: Option<Emulator>) {
     assert!(read("back.csv") == read("same.csv"));
     // A graph is kept there, once, and run from there, with a disk in front.
     at.ends("ingest e.tsv -q -o BOX/graph", 0);
-    let said = at.ends("ingest e.tsv -q -o BOX/graph", 73);
-    assert!(said.contains("a graph is kept there already"), "{said}");
+    let stderr = at.ends("ingest e.tsv -q -o BOX/graph", 73);
+    assert!(stderr.contains("a graph is kept there already"), "{stderr}");
     at.ends("check BOX/graph", 0);
     for cache in ["", "--edge-cache disk:64MiB", "--edge-cache disk:64MiB"] {
         let line =

@@ -58,9 +58,9 @@ fn is_right(ended: &Ended) {
 }
 
 /// Exit code and the first error.
-fn fails(ended: &Ended, code: i32, said: &str) {
+fn fails(ended: &Ended, code: i32, message: &str) {
     assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    assert!(ended.stderr.contains(message), "{}", ended.stderr);
     assert!(!ended.stdout.contains("  right ("), "{}", ended.stdout);
 }
 
@@ -173,11 +173,11 @@ fn what_has_no_reference_is_not_said_to_be_right() {
 fn exact_results_differ_by_one() {
     for (algorithm, found) in [("BFS", "1"), ("CDLP", "1")] {
         let ended = spoilt(algorithm, |text| with(&text, "5", "2"));
-        let said = format!(
+        let message = format!(
             "error: example-directed-{algorithm}: vertex 5: expected 2, found {found}; \
                             1 of 10 vertices differs\nhint: "
         );
-        fails(&ended, 70, &said);
+        fails(&ended, 70, &message);
         assert!(ended.stdout.contains("  WRONG: vertex 5: expected 2"), "{}", ended.stdout);
     }
     let ended = spoilt("BFS", |text| with(&with(&text, "2", "7"), "4", "1"));
@@ -270,7 +270,7 @@ fn every_vertex_is_there_once() {
 
 #[test]
 fn references_that_are_none_are_told_with_their_line() {
-    for (algorithm, line, said) in [
+    for (algorithm, line, message) in [
         ("BFS", "5 1.0", "-BFS:5: expected an integer as value, found \"1.0\""),
         ("BFS", "5 -1", "-BFS:5: expected an integer as value, found \"-1\""),
         ("WCC", "5 one", "-WCC:5: expected an integer as value, found \"one\""),
@@ -283,7 +283,7 @@ fn references_that_are_none_are_told_with_their_line() {
             let replaced = |row: &str| if row.starts_with("5 ") { line } else { row }.to_owned();
             text.lines().map(|row| replaced(row) + "\n").collect()
         };
-        fails(&spoilt(algorithm, replace), 65, said);
+        fails(&spoilt(algorithm, replace), 65, message);
     }
 }
 
@@ -317,7 +317,7 @@ fn a_wrong_result_does_not_hide_the_others() {
 fn properties_that_make_no_run_are_refused_before_any() {
     let sandbox = examples();
     let text = String::from_utf8(sandbox.read("example-directed.properties")).unwrap();
-    for (from, to, said) in [
+    for (from, to, message) in [
         (
             "bfs.source-vertex = 1",
             "bfs.source-vertex = one",
@@ -346,7 +346,7 @@ fn properties_that_make_no_run_are_refused_before_any() {
         assert_ne!(changed, text);
         sandbox.write("example-directed.properties", changed);
         let ended = sandbox.run("graphalytics .");
-        fails(&ended, 65, said);
+        fails(&ended, 65, message);
         assert_eq!(ended.stdout, "");
     }
     // An error that is found only in the graph fails that algorithm alone.
@@ -440,7 +440,7 @@ fn a_network_of_62_586_vertices_is_right() {
         ("out", true, "bfs, sssp", "-directed"),
     ];
     for (name, directed, algorithms, end) in sets {
-        let mut said = String::new();
+        let mut properties = String::new();
         for (key, value) in [
             ("vertex-file", "p2p-31.v"),
             ("edge-file", "p2p-31.e"),
@@ -454,9 +454,9 @@ fn a_network_of_62_586_vertices_is_right() {
             ("sssp.source-vertex", "6"),
             ("sssp.weight-property", "weight"),
         ] {
-            writeln!(said, "graph.{name}.{key} = {value}").unwrap();
+            writeln!(properties, "graph.{name}.{key} = {value}").unwrap();
         }
-        sandbox.write(&format!("{name}.properties"), said);
+        sandbox.write(&format!("{name}.properties"), properties);
         for algorithm in algorithms.split(", ").map(str::to_uppercase) {
             let answer = answers.join(format!("p2p-31-{algorithm}{end}.zst"));
             copy(answer, &format!("{name}-{algorithm}.zst"));

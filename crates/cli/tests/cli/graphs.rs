@@ -67,8 +67,8 @@ fn all_algorithms_answer_as_from_the_directory() {
     };
     assert!(of("s3://box/rated") == of("rated"));
     let of = |input: &str| {
-        let said = must(&sandbox, &server, &format!("info {input}"));
-        said.lines()
+        let info = must(&sandbox, &server, &format!("info {input}"));
+        info.lines()
             .filter(|line| !line.starts_with("input"))
             .map(str::to_owned)
             .collect::<Vec<_>>()
@@ -250,7 +250,7 @@ fn faults_of_the_store_end_a_run_or_make_no_difference() {
         assert!(sandbox.read("r.csv") == expected);
     }
     // Faults that last.
-    for (fault, code, said) in [
+    for (fault, code, message) in [
         (Fault::Status(500), 74, "the server answered 500"),
         (Fault::Status(403), 74, "access is denied"),
         (Fault::Short, 74, "bytes"),
@@ -264,7 +264,7 @@ fn faults_of_the_store_end_a_run_or_make_no_difference() {
             (request.path == path && seen > 1).then(|| fault.clone())
         });
         let stderr = refused(&sandbox, &server, line, code);
-        assert!(stderr.contains(&format!("s3://{edges}")) && stderr.contains(said), "{stderr}");
+        assert!(stderr.contains(&format!("s3://{edges}")) && stderr.contains(message), "{stderr}");
     }
     server.fail(|_| None);
     server.put(&edges, flipped);
@@ -278,14 +278,14 @@ fn faults_of_the_store_end_a_run_or_make_no_difference() {
 #[test]
 fn without_a_manifest_there_is_no_graph() {
     let (sandbox, server) = begin();
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("check s3://box/none", 66, "no graph is kept here"),
         ("run wcc s3://box/none", 66, "no such object"),
         ("ingest e.tsv -o s3://box/a/graph", 73, "a graph is kept there already"),
         ("ingest e.tsv -o https://box.example/g", 2, "nothing is written to a web server"),
     ] {
         let stderr = refused(&sandbox, &server, line, code);
-        assert!(stderr.contains(said), "{line}: {stderr}");
+        assert!(stderr.contains(message), "{line}: {stderr}");
     }
     // The manifest is damaged, or an object that it names is not there.
     let manifest = server.get("box/a/graph/manifest").unwrap();
@@ -472,8 +472,8 @@ fn copies_on_a_web_server_are_run_and_never_written() {
             format!("ingest e.tsv -o {url}"),
             format!("run wcc graph --checkpoint {url}"),
         ] {
-            let said = refused(&sandbox, &server, &line, 2);
-            assert!(said.contains("nothing is written to a web server"), "{line}: {said}");
+            let message = refused(&sandbox, &server, &line, 2);
+            assert!(message.contains("nothing is written to a web server"), "{line}: {message}");
         }
     }
     assert!(server.take_requests().iter().all(|it| it.method == "GET" || it.method == "HEAD"));
@@ -488,8 +488,8 @@ fn copies_on_a_web_server_are_run_and_never_written() {
     edges[middle] ^= 16;
     server.put("web/of-directory/gen-0/edges-0", edges);
     let url = format!("{}/web/of-directory", server.url());
-    let said = refused(&sandbox, &server, &format!("run wcc {url}"), 70);
-    assert!(said.contains("of-directory/gen-0/edges-0: damaged"), "{said}");
+    let message = refused(&sandbox, &server, &format!("run wcc {url}"), 70);
+    assert!(message.contains("of-directory/gen-0/edges-0: damaged"), "{message}");
     let url = format!("{}/web/none", server.url());
     refused(&sandbox, &server, &format!("check {url}"), 66);
 }

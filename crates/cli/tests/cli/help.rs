@@ -4,11 +4,11 @@ use crate::sandbox::{Sandbox, root};
 
 #[test]
 fn the_docs_are_current() {
-    for (page, said) in [("cli", "markdown"), ("algorithms", "markdown algorithms")] {
+    for (page, command) in [("cli", "markdown"), ("algorithms", "markdown algorithms")] {
         let path = root().join("docs").join(page).with_extension("md");
         let found = std::fs::read_to_string(&path).unwrap_or_default();
-        let made = format!("docs/{page}.md is not what `cargo run -- {said}` prints");
-        assert!(found == Sandbox::new().must(said), "{made}");
+        let made = format!("docs/{page}.md is not what `cargo run -- {command}` prints");
+        assert!(found == Sandbox::new().must(command), "{made}");
     }
 }
 
@@ -88,7 +88,7 @@ fn help_may_come_first() {
 #[test]
 fn unknown_algorithms_are_answered_with_near_ones() {
     let sandbox = Sandbox::new();
-    for (name, said) in [
+    for (name, message) in [
         ("louvain", "\"louvain\"; cdlp: Community detection by label propagation"),
         ("component", "wcc: Weakly connected components"),
         ("spanning-tree", "mcst: Minimum spanning forest"),
@@ -102,7 +102,7 @@ fn unknown_algorithms_are_answered_with_near_ones() {
         for command in ["run", "explain"] {
             let ended = sandbox.run(&format!("{command} {name} e.csv"));
             assert_eq!(ended.code, Some(2), "{}", ended.stderr);
-            assert!(ended.stderr.contains(said), "{name}: {}", ended.stderr);
+            assert!(ended.stderr.contains(message), "{name}: {}", ended.stderr);
             assert!(ended.stderr.contains("`welter algorithms` lists all"), "{}", ended.stderr);
         }
     }

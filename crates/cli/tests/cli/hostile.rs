@@ -81,12 +81,12 @@ pub(crate) fn refused(sandbox: &Sandbox, name: &str) {
 /// Runs the command on a file and holds it to little memory.
 fn frugal(sandbox: &Sandbox, name: &str) -> Measured {
     let measured = sandbox.measured(&format!("run spmv {name} --threads 2"));
-    let (said, peak) = (&measured.stderr, measured.peak_bytes);
+    let (stderr, peak) = (&measured.stderr, measured.peak_bytes);
     if std::env::var_os("WELTER_FIGURES").is_some() {
         let (mib, seconds) = (peak >> 20, measured.elapsed.as_secs_f64());
-        eprintln!("{mib:4} MiB {seconds:.2} s  {}", said.lines().next().unwrap_or_default());
+        eprintln!("{mib:4} MiB {seconds:.2} s  {}", stderr.lines().next().unwrap_or_default());
     }
-    assert!(peak > 0 && peak < PEAK_BYTES_MAX, "{name} took {peak} bytes: {said}");
+    assert!(peak > 0 && peak < PEAK_BYTES_MAX, "{name} took {peak} bytes: {stderr}");
     measured
 }
 
@@ -156,10 +156,10 @@ fn arrow_messages() {
     stream.write(&table).unwrap();
     let (file, stream) = (file.into_inner().unwrap(), stream.into_inner().unwrap());
     // Rows and values are stated as such; buffers, and in the file its blocks, in bytes.
-    let said = [ROWS, ROWS * 8, (ROWS * 8).next_multiple_of(64)];
+    let claims = [ROWS, ROWS * 8, (ROWS * 8).next_multiple_of(64)];
     for (name, bytes) in [("g.arrow", file), ("g.arrows", stream)] {
         let places: Vec<usize> = (0..bytes.len() - 8)
-            .filter(|at| said.iter().any(|said| bytes[*at..].starts_with(&said.to_le_bytes())))
+            .filter(|at| claims.iter().any(|claim| bytes[*at..].starts_with(&claim.to_le_bytes())))
             .filter(|at| !bytes[..*at].ends_with(&(ROWS - 1).to_le_bytes()))
             .collect();
         assert!(places.len() >= 5, "{name}: {places:?}");

@@ -96,7 +96,7 @@ fn what_is_wrong_is_said_with_its_code() {
     let sandbox = Sandbox::new();
     sandbox.write("graph.tsv", "1\t2\n2\t3\n");
     sandbox.must("ingest graph.tsv -q -o graph");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("ingest graph.tsv -o graph", 73, "error: graph: is there already, and is not replaced"),
         ("ingest graph.tsv -o graph.tsv", 73, "error: graph.tsv: is there already"),
         ("ingest graph.tsv -o no/where", 73, "error: no/where: cannot create it"),
@@ -109,7 +109,7 @@ fn what_is_wrong_is_said_with_its_code() {
     ] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.starts_with(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with(message), "{line}: {}", ended.stderr);
     }
     assert_eq!(sandbox.files(), ["graph", "graph.tsv"]);
     let mut bytes = sandbox.read("graph/gen-0/edges-0");
@@ -118,8 +118,8 @@ fn what_is_wrong_is_said_with_its_code() {
     for line in ["check graph", "run pagerank graph", "convert graph", "info graph"] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(70), "{line}: {}", ended.stderr);
-        let said = "graph/gen-0/edges-0: damaged at offset 0";
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        let message = "graph/gen-0/edges-0: damaged at offset 0";
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }
 
@@ -201,16 +201,16 @@ fn room_for_what_waits_is_asked_for_before_anything_is_read() {
         assert_eq!(run(input, "ranges"), (Some(0), String::new()));
     }
     for input in ["odd.tsv", "graph.tsv", "graph"] {
-        let (code, said) = run(input, "spill --no-combine --no-fuse");
-        assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
+        let (code, stderr) = run(input, "spill --no-combine --no-fuse");
+        assert!(code == Some(74) && stderr.starts_with("error: this run may need "), "{stderr}");
     }
     let plan =
         sandbox.must("explain pagerank graph --threads 2 --route spill --no-combine --no-fuse");
     assert!(plan.contains("updates that wait"), "{plan}");
     drop(mounted);
     let Some(_mounted) = Small::mount(&at, 1 << 10) else { return };
-    let (code, said) = run("graph", "ranges");
-    assert!(code == Some(74) && said.starts_with("error: this run may need "), "{said}");
+    let (code, stderr) = run("graph", "ranges");
+    assert!(code == Some(74) && stderr.starts_with("error: this run may need "), "{stderr}");
     assert_eq!(sandbox.files(), ["graph", "graph.tsv", "odd.tsv", "r.csv", "small"]);
 }
 

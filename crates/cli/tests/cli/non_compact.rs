@@ -42,15 +42,15 @@ fn five_billion_vertices_take_the_memory_of_those_with_edges() {
     ] {
         assert!(info.contains(line), "{info}");
     }
-    let (ranks, said) = shown(&sandbox, &format!("pagerank web.txt {MANY} --memory 64M"));
+    let (ranks, stderr) = shown(&sandbox, &format!("pagerank web.txt {MANY} --memory 64M"));
     assert!(ranks.contains("(4,999,999,997 others)"), "{ranks}");
-    assert!(said.contains("5,000,000,000 vertices, 3 edges"), "{said}");
-    let (components, said) = shown(&sandbox, &format!("wcc web.txt {MANY}"));
+    assert!(stderr.contains("5,000,000,000 vertices, 3 edges"), "{stderr}");
+    let (components, stderr) = shown(&sandbox, &format!("wcc web.txt {MANY}"));
     let rows: Vec<&str> = components.lines().skip(1).map(str::trim).collect();
     let parts = rows.iter().map(|row| row.split("  ").map(str::trim).filter(|p| !p.is_empty()));
     let parts: Vec<Vec<&str>> = parts.map(Iterator::collect).collect();
     assert_eq!(parts, [["1", "3", "3"], ["2", "(4,999,999,997 others)", "1 each"]]);
-    assert!(said.contains("4,999,999,998 components, the largest with 3 vertices"), "{said}");
+    assert!(stderr.contains("4,999,999,998 components, the largest with 3 vertices"), "{stderr}");
 }
 
 #[test]
@@ -75,10 +75,10 @@ fn every_vertex_has_a_row_of_its_own() {
 fn sources_without_edges_are_vertices_too() {
     let sandbox = sandbox();
     for algorithm in ["bfs", "sssp"] {
-        let (top, said) =
+        let (top, stderr) =
             shown(&sandbox, &format!("{algorithm} web.txt {MANY} --source 4000000000"));
         assert!(top.contains("4000000000"), "{top}");
-        assert!(said.contains("reached 1 of 5,000,000,000 vertices from 1 source"), "{said}");
+        assert!(stderr.contains("reached 1 of 5,000,000,000 vertices from 1 source"), "{stderr}");
     }
     sandbox.write("sources", "3\n4999999999\n");
     let ended = sandbox.run(&format!("run bfs web.txt {MANY} --sources-from sources"));
@@ -100,8 +100,8 @@ fn sources_without_edges_are_vertices_too() {
 #[test]
 fn they_are_kept_and_run_again() {
     let sandbox = sandbox();
-    let said = sandbox.run(&format!("ingest web.txt {MANY} -o web")).stderr;
-    assert!(said.contains("5,000,000,000 vertices"), "{said}");
+    let stderr = sandbox.run(&format!("ingest web.txt {MANY} -o web")).stderr;
+    assert!(stderr.contains("5,000,000,000 vertices"), "{stderr}");
     sandbox.must("check web");
     let answers = |graph: &str| {
         ["pagerank", "bfs --source 3", "wcc", "spmv"].map(|line| {

@@ -108,7 +108,7 @@ fn folders_and_patterns_are_their_objects() {
         let line = format!("convert 's3://box/{input}' -o - --output-format csv");
         assert_eq!(must(&sandbox, &server, &line), "source,target\n0,1\n1,2\n", "{input}");
     }
-    for (input, code, said) in [
+    for (input, code, message) in [
         ("s3://box/empty/", 66, "is a folder without objects"),
         ("s3://box/none/", 66, "is a folder without objects"),
         ("s3://box/out/*.tsv", 66, "no object matches this pattern"),
@@ -118,7 +118,7 @@ fn folders_and_patterns_are_their_objects() {
         ("s3://", 2, "expected a bucket"),
     ] {
         let stderr = refused(&sandbox, &server, &format!("run wcc '{input}'"), code);
-        assert!(stderr.contains(said), "{input}: {stderr}");
+        assert!(stderr.contains(message), "{input}: {stderr}");
     }
     let web = format!("run wcc '{}/box/out/*.csv'", server.url());
     assert!(refused(&sandbox, &server, &web, 65).contains("name the files"));
@@ -146,7 +146,7 @@ fn faults_of_the_store_end_a_run_with_the_name() {
         let line = format!("run wcc s3://{path} -o out.csv");
         // The look at the beginning is let through: what follows fails.
         let bytes = sandbox.read(name).len() as u64;
-        for (fault, code, said) in [
+        for (fault, code, message) in [
             (Fault::Status(500), 74, "the server answered 500"),
             (Fault::Replaced(text(9).into()), 74, "was replaced while it was read"),
             (Fault::Removed, 74, "was removed while it was read"),
@@ -159,7 +159,7 @@ fn faults_of_the_store_end_a_run_with_the_name() {
             });
             let stderr = refused(&sandbox, &server, &line, code);
             assert!(stderr.contains(&format!("s3://{path}: ")), "{name}: {stderr}");
-            assert!(stderr.contains(said), "{name}: {stderr}");
+            assert!(stderr.contains(message), "{name}: {stderr}");
             assert!(!sandbox.files().contains(&"out.csv".to_owned()));
             server.fail(|_| None);
         }
@@ -210,7 +210,7 @@ fn a_wrong_secret_ends_a_command_before_it_begins() {
     server.put("box/e.tsv", text(300));
     must(&sandbox, &server, "ingest e.tsv -q -o s3://box/graph");
     let before = server.paths();
-    let said = "access is denied (the server answered 403 Forbidden SignatureDoesNotMatch); set \
+    let message = "access is denied (the server answered 403 Forbidden SignatureDoesNotMatch); set \
                 the variables of the environment that say who you are";
     for (line, code, name) in [
         ("run wcc s3://box/e.tsv", 74, "s3://box/e.tsv: "),
@@ -225,7 +225,7 @@ fn a_wrong_secret_ends_a_command_before_it_begins() {
         command.env("AWS_SECRET_ACCESS_KEY", "other");
         let ended = Ended::of(command.output().unwrap());
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        let names_it = ended.stderr.contains(name) && ended.stderr.contains(said);
+        let names_it = ended.stderr.contains(name) && ended.stderr.contains(message);
         assert!(names_it && !ended.stderr.contains("other"), "{line}: {}", ended.stderr);
     }
     assert_eq!(server.paths(), before);

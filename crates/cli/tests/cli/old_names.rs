@@ -145,13 +145,13 @@ fn algorithms_have_the_names_of_the_field() {
 #[test]
 fn options_of_a_route_are_refused_on_others() {
     let sandbox = sandbox();
-    for (options, said) in [
+    for (options, message) in [
         ("--no-combine", "--route"),
         ("--no-fuse --route fold", "--no-fuse is of --route spill"),
         ("--no-combine --route ranges", "--no-combine is of --route spill"),
     ] {
         let ended = sandbox.run(&format!("run pagerank graph.tsv {options}"));
         assert_eq!(ended.code, Some(2), "{options}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{options}: {}", ended.stderr);
     }
 }

@@ -130,7 +130,7 @@ fn outputs_that_would_destroy_something_are_refused_before_the_run() {
     std::fs::hard_link(sandbox.path().join("there.csv"), sandbox.path().join("hard.csv")).unwrap();
     std::fs::create_dir(sandbox.path().join("cp")).unwrap();
     let before = sandbox.files();
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("run wcc graph.tsv -o x.csv --report ./x.csv", 2, "is the same file as the output x.csv"),
         ("run wcc graph.tsv -o there.csv --report hard.csv", 2, "is the same file as"),
         ("run wcc kept -o kept/manifest --output-format csv", 73, "a graph is kept in"),
@@ -161,7 +161,7 @@ fn outputs_that_would_destroy_something_are_refused_before_the_run() {
     ] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
     assert_eq!(sandbox.files(), before);
     assert_eq!(sandbox.read("there.csv"), b"mine");

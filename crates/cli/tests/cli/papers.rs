@@ -53,17 +53,17 @@ fn hyperball_reports_the_neighbourhood_function() {
         let pairs = found["neighbourhood"].as_array().unwrap().iter();
         (pairs.map(|pairs| pairs.as_f64().unwrap()).collect::<Vec<_>>(), found)
     };
-    let (pairs, said) = found("");
+    let (pairs, findings) = found("");
     near(&pairs, &[4.0, 7.0, 9.0, 10.0, 10.0]);
-    near(&[said["effective_diameter"].as_f64().unwrap()], &[2.0]);
+    near(&[findings["effective_diameter"].as_f64().unwrap()], &[2.0]);
     // Vertices that no edge leads to are balls too, whether or not they have a row of their own.
     near(&found("--vertices 10").0, &[10.0, 13.0, 15.0, 16.0, 16.0]);
     near(&found("--vertices 5000000000").0[..1], &[5e9]);
-    let said = sandbox.run("run hyperball path.csv --iterations 2").stderr;
-    assert!(said.contains("are within 2 edges of each other, and there are more"), "{said}");
-    let said = sandbox.run("run hyperball path.csv").stderr;
-    assert!(said.contains("pairs of vertices are joined by paths"), "{said}");
-    assert!(said.contains("edges, the effective diameter\n"), "{said}");
+    let stderr = sandbox.run("run hyperball path.csv --iterations 2").stderr;
+    assert!(stderr.contains("are within 2 edges of each other, and there are more"), "{stderr}");
+    let stderr = sandbox.run("run hyperball path.csv").stderr;
+    assert!(stderr.contains("pairs of vertices are joined by paths"), "{stderr}");
+    assert!(stderr.contains("edges, the effective diameter\n"), "{stderr}");
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn communities_are_named_by_their_smallest_label() {
     sandbox.write("two.csv", "1,2\n2,3\n3,1\n4,5\n5,6\n6,4\n");
     let found = sandbox.must("run cdlp two.csv -q -o -");
     assert_eq!(found, "vertex,community\n1,1\n2,1\n3,1\n4,4\n5,4\n6,4\n");
-    let said = sandbox.run("run cdlp two.csv").stderr;
+    let stderr = sandbox.run("run cdlp two.csv").stderr;
     let note = "2 communities, the largest with 3 vertices; the last iteration changed 0 labels";
-    assert!(said.contains(note), "{said}");
+    assert!(stderr.contains(note), "{stderr}");
     // After one iteration each has the label of its smallest neighbour.
     let found = sandbox.must("run cdlp two.csv -q -o - --iterations 1 --route spill");
     assert!(found.contains("\n1,2\n2,1\n3,1\n"), "{found}");
@@ -169,8 +169,8 @@ fn mis_finds_a_set_that_the_seed_picks_and_nothing_else() {
     let alone = size("");
     assert_eq!(size("--vertices 10"), alone + 6);
     assert_eq!(size("--vertices 5000000000"), alone + 4_999_999_996);
-    let said = sandbox.run("run mis star.csv --vertices 10").stderr;
-    assert!(said.contains(&format!("{} of 10 vertices are in the set", alone + 6)), "{said}");
+    let stderr = sandbox.run("run mis star.csv --vertices 10").stderr;
+    assert!(stderr.contains(&format!("{} of 10 vertices are in the set", alone + 6)), "{stderr}");
 }
 
 /// Two triangles, 1 to 3 and 4 to 6, and a bridge.
@@ -182,12 +182,12 @@ fn conductance_is_of_the_sides_that_a_table_says() {
     sandbox.write("two.csv", TRIANGLES);
     sandbox.write("sides.csv", "id,group,age\n1,1,40\n2,1,41\n3,1,39\n4,0,70\n5,0,7\n6,0,41\n");
     let found = |options: &str| report(&sandbox, &format!("conductance {options}"))["found"].take();
-    let said = found("two.csv --membership sides.csv");
+    let findings = found("two.csv --membership sides.csv");
     let expected = concat!(
         r#"{"conductance":0.14285714285714285,"cut":1,"#,
         r#""vertices":{"rest":3,"set":3},"volume":{"rest":7,"set":7}}"#
     );
-    assert_eq!(said.to_string(), expected);
+    assert_eq!(findings.to_string(), expected);
     let rows = sandbox.must("run conductance two.csv -q -o - --membership sides.csv");
     assert_eq!(rows, "vertex,across,side\n1,0,1\n2,0,1\n3,1,1\n4,1,0\n5,0,0\n6,0,0\n");
     // Vertices above 40 are 2, 4 and 6; none is above 70, so that side has no edges.
@@ -236,9 +236,9 @@ fn conductance_is_of_odd_ids_unless_told_otherwise() {
     let ended = sandbox.run(&format!("run conductance {many}"));
     assert_eq!(ended.code, Some(65), "{}", ended.stderr);
     sandbox.write("sides.csv", "1,1\n2,1\n3,1\n");
-    let told = found(&format!("{many} --membership sides.csv --membership-default 0"));
+    let findings = found(&format!("{many} --membership sides.csv --membership-default 0"));
     assert_eq!(
-        (cut(&told), told["vertices"]["rest"].as_u64()),
+        (cut(&findings), findings["vertices"]["rest"].as_u64()),
         ((Some(1.0), Some(7.0)), Some(4_999_999_997))
     );
     sandbox.write("sides.csv", "1,1\n2,1\n3,1\n1000,1\n");
@@ -286,11 +286,11 @@ fn bp_is_exact_where_there_are_no_cycles() {
     let second = 0.75 * lean + 0.25 * (1.0 - lean);
     within(&run("")[1..], &[&[second, 1.0 - second]], 1e-6);
     // It is known of edges when they settle, and of many vertices how they are expected.
-    let said =
+    let outcome =
         report(&sandbox, "bp path.csv --tolerance 1e-6 --iterations 99 --vertices 5000000000");
-    assert!(said["iterations"].as_u64().unwrap() < 9, "{said}");
-    let expected = said["found"]["expected"][0].as_f64().unwrap();
-    assert!((expected - 2.5e9).abs() < 1.0, "{said}");
+    assert!(outcome["iterations"].as_u64().unwrap() < 9, "{outcome}");
+    let expected = outcome["found"]["expected"][0].as_f64().unwrap();
+    assert!((expected - 2.5e9).abs() < 1.0, "{outcome}");
     let plan = sandbox.must("explain bp path.csv");
     assert!(plan.contains("states of edges"), "{plan}");
 }
@@ -362,10 +362,10 @@ fn bp_counts_weights_and_says_whether_beliefs_settled() {
     assert_ne!(run("edge.csv --no-weights"), run("edge.csv"));
     let line = "bp edge.csv --priors-from known.csv --iterations 1000 --tolerance 1e-9 \
                 --messages vertex";
-    let said = report(&sandbox, line);
-    let iterations = said["iterations"].as_u64().unwrap();
+    let outcome = report(&sandbox, line);
+    let iterations = outcome["iterations"].as_u64().unwrap();
     assert!((5..1000).contains(&iterations), "{iterations}");
-    let found = &said["found"];
+    let found = &outcome["found"];
     assert!(found["change"].as_f64().unwrap() < 1e-9, "{found}");
     let expected =
         |of: &Value| of["expected"][0].as_f64().unwrap() + of["expected"][1].as_f64().unwrap();
@@ -384,7 +384,7 @@ fn bp_refuses_what_is_no_probability() {
     sandbox.write("minus.csv", "1,2,-2\n");
     sandbox.write("none.csv", "1,0,0\n");
     sandbox.write("below.csv", "2,1,-1\n");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("edge.csv --coupling 0", 2, "--coupling must lie between 0 and 1"),
         ("edge.csv --coupling 1.5", 2, "expected a number from 0 to 1"),
         ("edge.csv --potential 1,2,3", 2, "2 states take 4 numbers, not 3"),
@@ -412,7 +412,7 @@ fn bp_refuses_what_is_no_probability() {
     ] {
         let ended = sandbox.run(&format!("run bp {line}"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }
 
@@ -438,11 +438,11 @@ fn als_finds_factors_whose_products_are_the_ratings() {
         format!("run als ratings.csv -q -o - {options} --threads 3 --memory 1G --edge-memory 0");
     assert_eq!(sandbox.must(&again), table);
     assert_ne!(sandbox.must(&format!("run als ratings.csv -q -o - {options} --seed 2")), table);
-    let said = report(&sandbox, &format!("als ratings.csv {options}"));
-    let found = &said["found"];
+    let outcome = report(&sandbox, &format!("als ratings.csv {options}"));
+    let found = &outcome["found"];
     let rmse: Vec<f64> =
         found["rmse"].as_array().unwrap().iter().map(|rmse| rmse.as_f64().unwrap()).collect();
-    assert_eq!((rmse.len(), said["iterations"].as_u64()), (20, Some(20)));
+    assert_eq!((rmse.len(), outcome["iterations"].as_u64()), (20, Some(20)));
     assert!(rmse.windows(2).all(|two| two[1] <= two[0] + 1e-6) && rmse[19] < 0.01, "{rmse:?}");
     let counts = ["ratings", "users", "items"].map(|name| found[name].as_u64().unwrap());
     assert_eq!(counts, [6, 3, 2]);
@@ -458,7 +458,7 @@ fn als_wants_ratings_from_users_to_items() {
     sandbox.write("path.csv", PATH);
     sandbox.write("same.csv", "1,2,5\n3,1,4\n");
     sandbox.write("loop.csv", "1,2,5\n3,3,4\n3,2,1\n");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("path.csv", 65, "als needs ratings"),
         ("ratings.csv --no-weights", 65, "als needs ratings"),
         ("named.csv --header", 0, "6 ratings of 3 users and 2 items"),
@@ -472,7 +472,7 @@ fn als_wants_ratings_from_users_to_items() {
     ] {
         let ended = sandbox.run(&format!("run als {line}"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
     // Of a kept graph it is known which way edges went, unless it was kept both ways.
     sandbox.must("ingest ratings.csv -o one -q");

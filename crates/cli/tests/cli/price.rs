@@ -139,24 +139,24 @@ fn reading_of_an_input_is_said_and_paid_where_it_comes_from_a_bucket() {
         server.put(&format!("box/{name}"), sandbox.read(name));
     }
     let explain = |job: &str| must(&sandbox, &server, &format!("explain {job} --price prices"));
-    let said = |text: &str, end: &str| text.lines().any(|line| line.trim().ends_with(end));
+    let has_line = |text: &str, end: &str| text.lines().any(|line| line.trim().ends_with(end));
     let unknown = "3600.00 EUR an hour; how long it takes to read the input is not foreseen";
     // Raw records are read where they lie: for the vertices, and for the program.
     let here = explain("wcc edges.u32");
-    assert!(said(&here, "about 1.00 MiB of it are read, in 2 passes"), "{here}");
-    assert!(said(&here, unknown) && !here.contains("of requests for the input"), "{here}");
+    assert!(has_line(&here, "about 1.00 MiB of it are read, in 2 passes"), "{here}");
+    assert!(has_line(&here, unknown) && !here.contains("of requests for the input"), "{here}");
     let there = explain("wcc s3://box/edges.u32");
     let twice = "about 1.00 MiB of it are read, in 2 passes, by 2 requests or more";
-    assert!(said(&there, twice), "{there}");
-    assert!(said(&there, unknown) && there.contains("by prices of 2026-11\n"), "{there}");
-    assert!(said(&there, "2 EUR of requests for the input, at least"), "{there}");
+    assert!(has_line(&there, twice), "{there}");
+    assert!(has_line(&there, unknown) && there.contains("by prices of 2026-11\n"), "{there}");
+    assert!(has_line(&there, "2 EUR of requests for the input, at least"), "{there}");
     // A graph is made in one pass, and text is parsed once, whatever follows.
     let made = explain("pagerank s3://box/edges.u32 --iterations 2");
-    assert!(said(&made, "about 512 KiB of it are read, by 1 request or more"), "{made}");
+    assert!(has_line(&made, "about 512 KiB of it are read, by 1 request or more"), "{made}");
     let all = sum(&made, " EUR ", " for a run of 2 iterations, once the edges are there");
     assert!((1.0..2.0).contains(&all), "{made}");
     let text = explain("wcc s3://box/edges.csv");
-    assert!(said(&text, " of it are read, by 1 request or more"), "{text}");
+    assert!(has_line(&text, " of it are read, by 1 request or more"), "{text}");
     // Nothing is read of what is generated.
     assert!(!explain("wcc rmat:12").contains("of it are read"));
 }
@@ -196,14 +196,14 @@ fn edges_on_a_disk_in_front_of_a_bucket_cost_no_requests() {
 fn tables_that_cannot_be_read_end_the_run_before_it_begins() {
     let sandbox = Sandbox::new();
     sandbox.write("wrong", "machine_hour = 1\nmachine_day = 2\n");
-    for (table, code, said) in [
+    for (table, code, message) in [
         ("wrong", 65, "error: wrong:2: no price is called \"machine_day\""),
         ("nowhere", 66, "error: nowhere: cannot read it"),
     ] {
         for command in ["run", "explain"] {
             let ended = sandbox.run(&format!("{command} pagerank rmat:10 --price {table}"));
             assert_eq!(ended.code, Some(code), "{}", ended.stderr);
-            assert!(ended.stderr.starts_with(said), "{}", ended.stderr);
+            assert!(ended.stderr.starts_with(message), "{}", ended.stderr);
         }
     }
 }

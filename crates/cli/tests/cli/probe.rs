@@ -17,8 +17,8 @@ fn a_directory_is_measured() {
     assert!(lines[4].starts_with("    4 KiB "), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("    4 KiB ")).count(), 2, "{text}");
     assert!(!text.contains("4 MiB"), "{text}");
-    for said in ["best reads: ", "best writes: ", "first byte: ", " s of a core a GB"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for label in ["best reads: ", "best writes: ", "first byte: ", " s of a core a GB"] {
+        assert!(text.contains(label), "{label}: {text}");
     }
     assert!(lines.iter().all(|line| line.chars().count() <= 120), "{text}");
     assert!(
@@ -95,7 +95,7 @@ fn several_directories_are_measured_side_by_side_or_together() {
 fn what_cannot_be_measured_is_said() {
     let sandbox = Sandbox::new();
     sandbox.write("file", "");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("probe", 2, "<DIR>"),
         ("probe . --bytes 1000", 2, "at least 64KiB"),
         ("probe . --seconds 0", 2, "1..=3600"),
@@ -107,7 +107,7 @@ fn what_cannot_be_measured_is_said() {
     ] {
         let ended = sandbox.run(line);
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
         assert_eq!(ended.stdout, "", "{line}");
     }
     assert_eq!(sandbox.files(), ["file"]);
@@ -122,8 +122,8 @@ fn a_bucket_is_measured_beside_a_directory() {
     let text = must(&sandbox, &server, &format!("probe s3://box/there . {small}"));
     assert!(text.starts_with("s3://box/there: by requests for objects, measured in "), "{text}");
     assert!(text.contains("\nside by side") && text.contains("first byte: "), "{text}");
-    let said = "kept there: runs on graphs below, and ingests into them, are planned with that\n";
-    assert!(text.contains(said), "{text}");
+    let note = "kept there: runs on graphs below, and ingests into them, are planned with that\n";
+    assert!(text.contains(note), "{text}");
     assert_eq!(server.paths(), ["box/there/.welter-rates", "box/there/mine"]);
     let found: Value = serde_json::from_slice(&sandbox.read("out.json")).unwrap();
     for direction in ["read", "write"] {
@@ -132,11 +132,11 @@ fn a_bucket_is_measured_beside_a_directory() {
         assert!(rates.last().unwrap()["request_bytes"].as_u64().unwrap() <= 262_144);
         assert!(rates.iter().all(|rate| rate["bytes_per_second"].as_f64().unwrap() > 0.0));
     }
-    let said = refused(&sandbox, &server, "probe s3://box/there . --together", 2);
-    assert!(said.contains("a bucket is measured by itself"), "{said}");
+    let message = refused(&sandbox, &server, "probe s3://box/there . --together", 2);
+    assert!(message.contains("a bucket is measured by itself"), "{message}");
     server.fail(|request| (request.method == "PUT").then_some(Fault::Status(403)));
-    let said = refused(&sandbox, &server, "probe s3://box/there --seconds 1", 74);
-    assert!(said.contains("s3://box/there/welter-probe-"), "{said}");
+    let message = refused(&sandbox, &server, "probe s3://box/there --seconds 1", 74);
+    assert!(message.contains("s3://box/there/welter-probe-"), "{message}");
     assert_eq!(server.paths().len(), before.len() + 1);
 }
 
@@ -165,15 +165,15 @@ fn a_graph_in_a_bucket_keeps_its_rates() {
         assert_eq!(must(&sandbox, &server, run), expected);
         assert_eq!(explained().contains("what the probe found"), !hidden);
     }
-    let said = refused(&sandbox, &server, probe, 74);
-    assert!(said.contains("access is denied"), "{said}");
+    let message = refused(&sandbox, &server, probe, 74);
+    assert!(message.contains("access is denied"), "{message}");
     server.fail(|_| None);
     // Damage of what belongs to the graph is an error, as in a directory.
     let mut bytes = server.get("box/a/graph/rates").unwrap();
     bytes[40] ^= 1;
     server.put("box/a/graph/rates", bytes);
-    let said = refused(&sandbox, &server, run, 70);
-    assert!(said.contains("s3://box/a/graph/rates"), "{said}");
+    let message = refused(&sandbox, &server, run, 70);
+    assert!(message.contains("s3://box/a/graph/rates"), "{message}");
     must(&sandbox, &server, "remove s3://box/a/graph");
     assert_eq!(server.paths(), Vec::<String>::new());
 }
@@ -199,11 +199,11 @@ fn a_web_file_is_read_and_nothing_is_written() {
     assert!(rates.iter().all(|rate| rate["request_bytes"].as_u64().unwrap() <= 2 << 20));
     let page = String::from_utf8(sandbox.read("out.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), 5);
-    for (name, code, said) in
+    for (name, code, message) in
         [("short", 2, "has 1 bytes"), ("none", 66, "no such"), ("", 2, "expected an object")]
     {
         let line = format!("probe {}/box/{name}", server.url());
         let stderr = refused(&sandbox, &server, &line, code);
-        assert!(stderr.contains(said), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
 }

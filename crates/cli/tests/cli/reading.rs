@@ -9,14 +9,14 @@ const EDGES: &str =
 fn runs_say_which_columns_were_read() {
     let sandbox = Sandbox::new();
     sandbox.write("e.csv", EDGES);
-    let said = "e.csv: commas, a header; source is column 2 \"from_user\", target column 3 \
+    let note = "e.csv: commas, a header; source is column 2 \"from_user\", target column 3 \
                 \"to_user\", weight column 4 \"cost\"; ids are strings; 1 comment line, 1 blank \
                 line passed over";
     let run = sandbox.run("run mcst e.csv --report r.json -o -");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    assert!(run.stderr.contains(&format!("note: {said}\n")), "{}", run.stderr);
+    assert!(run.stderr.contains(&format!("note: {note}\n")), "{}", run.stderr);
     let convert = sandbox.run("convert e.csv -o copy.csv");
-    assert!(convert.stderr.contains(said), "{}", convert.stderr);
+    assert!(convert.stderr.contains(note), "{}", convert.stderr);
     let quiet = sandbox.run("run mcst e.csv -q -o -");
     assert_eq!((quiet.code, &quiet.stderr[..]), (Some(0), ""));
     let info = sandbox.must("info e.csv");

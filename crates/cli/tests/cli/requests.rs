@@ -96,7 +96,7 @@ fn neighbours_of_a_kept_graph_come_by_one_request() {
 fn requests_that_no_device_is_asked_for_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("graph.csv", "1,2\n2,3\n");
-    for (option, said) in [
+    for (option, message) in [
         ("--read-size 2KiB", "a power of two from 4KiB to 64MiB"),
         ("--read-size 12KiB", "a power of two from 4KiB to 64MiB"),
         ("--write-size 128MiB", "a power of two from 4KiB to 64MiB"),
@@ -109,7 +109,7 @@ fn requests_that_no_device_is_asked_for_are_refused() {
         {
             let ended = sandbox.run(&format!("{command} {option}"));
             assert_eq!(ended.code, Some(2), "{command} {option}: {}", ended.stderr);
-            assert!(ended.stderr.contains(said), "{command} {option}: {}", ended.stderr);
+            assert!(ended.stderr.contains(message), "{command} {option}: {}", ended.stderr);
         }
     }
     assert_eq!(sandbox.files(), ["graph.csv"]);
@@ -157,9 +157,9 @@ fn runs_are_planned_with_the_probe_of_their_temporary_files() {
     sandbox.write(file, bytes);
     let ended = sandbox.run(&format!("run {of} -o - --iterations 3"));
     assert_eq!((ended.code, &ended.stdout), (Some(0), &expected), "{}", ended.stderr);
-    let said = "note: rates of the probe are not used: ";
+    let note = "note: rates of the probe are not used: ";
     assert!(
-        ended.stderr.contains(said) && ended.stderr.contains(".welter-rates"),
+        ended.stderr.contains(note) && ended.stderr.contains(".welter-rates"),
         "{}",
         ended.stderr
     );
@@ -180,7 +180,7 @@ fn raw_records_are_read_by_requests_as_stated() {
     let sandbox = Sandbox::new();
     sandbox.must("generate rmat 14 -q -o e.u32");
     let expected = sandbox.must("run wcc e.u32 -q -o -");
-    let said = |options: &str| {
+    let requests = |options: &str| {
         let line = format!("run wcc e.u32 -q -o - --report r.json {options}");
         assert_eq!(sandbox.must(&line), expected, "{options}");
         let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
@@ -192,10 +192,10 @@ fn raw_records_are_read_by_requests_as_stated() {
         ("--read-size 4KiB --in-flight 2 --edge-memory 0", 4 << 10, 2),
     ] {
         let expected = json!({"bytes": bytes, "in_flight": in_flight, "probed": false});
-        assert_eq!(said(options), expected, "{options}");
+        assert_eq!(requests(options), expected, "{options}");
     }
     for options in ["", "--io direct", "--io cached", "--io cached --read-size 1MiB"] {
-        assert_eq!(said(options), Value::Null, "{options}");
+        assert_eq!(requests(options), Value::Null, "{options}");
     }
     // Their memory is in the plan, that of each thread, and no more than there is of a part.
     let line = "run wcc e.u32 -q -o - --memory 100MiB --threads 4 --read-size 64MiB";

@@ -66,14 +66,14 @@ fn what_is_said_of_edges_and_of_routes_holds_for_the_rest_of_a_run() {
         let child = begun(&sandbox, &format!("{line} {then}"));
         signal(&child, "KILL");
         ended(child);
-        for (wrong, said) in [
+        for (wrong, message) in [
             ("--no-combine", "--route"),
             ("--route fold --no-fuse", "--no-fuse is of --route spill"),
             ("--route send", "--route send: messages travel between the machines"),
         ] {
             let refused = sandbox.run(&format!("resume kept.run {wrong}"));
             assert_eq!(refused.code, Some(2), "{wrong}: {}", refused.stderr);
-            assert!(refused.stderr.contains(said), "{wrong}: {}", refused.stderr);
+            assert!(refused.stderr.contains(message), "{wrong}: {}", refused.stderr);
         }
         sandbox.must(&format!("resume kept.run -q --report report.json {now}"));
         let report: Value = serde_json::from_slice(&sandbox.read("report.json")).unwrap();

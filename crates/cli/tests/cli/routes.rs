@@ -71,8 +71,8 @@ fn messages_of_edges_go_by_all_routes() {
             assert!(scratch.read_dir().unwrap().next().is_none(), "{more}");
         }
         assert!(run("kept", &format!("--route {route}")) == kept, "a kept graph by {route}");
-        let told = report(&sandbox, &format!("bp graph.tsv --route {route}"));
-        assert_eq!(told["plan"]["route"], taken);
+        let outcome = report(&sandbox, &format!("bp graph.tsv --route {route}"));
+        assert_eq!(outcome["plan"]["route"], taken);
         let plan = sandbox.must(&format!("explain bp graph.tsv --route {route}"));
         assert!(plan.contains(&format!("route     {taken}, ")), "{plan}");
     }
@@ -102,11 +102,11 @@ fn rows_of_triangles_go_by_spill_too() {
                 assert!(found == expected, "{program} {input} {route} {more}");
             }
         }
-        let told = report(&sandbox, &format!("{program} graph.tsv --route spill"));
-        assert_eq!(told["plan"]["route"], "spill");
+        let outcome = report(&sandbox, &format!("{program} graph.tsv --route spill"));
+        assert_eq!(outcome["plan"]["route"], "spill");
         let plan = sandbox.must(&format!("explain {program} graph.tsv --route spill"));
-        for said in ["route     spill; edges, rows", "moved ", "ranges of rows at most"] {
-            assert!(plan.contains(said), "{plan}");
+        for part in ["route     spill; edges, rows", "moved ", "ranges of rows at most"] {
+            assert!(plan.contains(part), "{plan}");
         }
     }
 }
@@ -119,8 +119,8 @@ fn rows_of_triangles_travel_where_vertices_do_not_fit() {
         let line = format!("{program} few.csv --vertices 6000000 --threads 1");
         let refused = sandbox.run(&format!("run {line} --memory 64M --route fold"));
         assert_eq!(refused.code, Some(78), "{}", refused.stderr);
-        let told = report(&sandbox, &format!("{line} --memory 64M"));
-        assert_eq!(told["plan"]["route"], "spill");
+        let outcome = report(&sandbox, &format!("{line} --memory 64M"));
+        assert_eq!(outcome["plan"]["route"], "spill");
         let [expected, found] =
             ["", "--memory 64M"].map(|more| sandbox.run(&format!("run {line} {more}")));
         assert_eq!((expected.code, found.code), (Some(0), Some(0)), "{}", found.stderr);
@@ -150,11 +150,11 @@ fn components_go_by_labels_where_a_route_is_forced() {
         let line = format!("{program} graph.tsv");
         assert_eq!(method(&sandbox, &line), format!("{first}: {fits}"));
         let expected = sandbox.must(&format!("run {line} -q -o -"));
-        let told = report(&sandbox, &line);
-        assert_eq!(told["parameters"]["method"], first);
-        assert_eq!(told["parameters"]["method_why"], fits);
-        let said = method(&sandbox, &format!("{line} --method label-propagation"));
-        assert_eq!(said, "label-propagation: as --method says");
+        let outcome = report(&sandbox, &line);
+        assert_eq!(outcome["parameters"]["method"], first);
+        assert_eq!(outcome["parameters"]["method_why"], fits);
+        let choice = method(&sandbox, &format!("{line} --method label-propagation"));
+        assert_eq!(choice, "label-propagation: as --method says");
         assert_eq!(method(&sandbox, &format!("{line} --route fold")), format!("{first}: {fits}"));
         for route in [
             "ranges",
@@ -169,14 +169,14 @@ fn components_go_by_labels_where_a_route_is_forced() {
                 ("kept", ""),
             ] {
                 let line = format!("{program} {input} --route {route} {more}");
-                let said = method(&sandbox, &line);
-                let why = said.strip_prefix("label-propagation: ").unwrap_or_default();
-                assert!(why.ends_with("does not have the route that is forced"), "{said}");
+                let choice = method(&sandbox, &line);
+                let why = choice.strip_prefix("label-propagation: ").unwrap_or_default();
+                assert!(why.ends_with("does not have the route that is forced"), "{choice}");
                 assert!(sandbox.must(&format!("run {line} -q -o -")) == expected, "{line}");
-                let told = report(&sandbox, &line);
-                assert_eq!(told["parameters"]["method"], "label-propagation", "{line}");
-                assert_eq!(told["parameters"]["method_why"], why, "{line}");
-                let taken = told["plan"]["route"].as_str().unwrap();
+                let outcome = report(&sandbox, &line);
+                assert_eq!(outcome["parameters"]["method"], "label-propagation", "{line}");
+                assert_eq!(outcome["parameters"]["method_why"], why, "{line}");
+                let taken = outcome["plan"]["route"].as_str().unwrap();
                 assert!(route.starts_with(taken) || taken.starts_with(route), "{line}: {taken}");
             }
         }
@@ -203,14 +203,14 @@ fn components_go_by_labels_where_cells_do_not_fit() {
             method(&sandbox, &plenty)
                 .ends_with("it fits in memory, and has the route if one is forced")
         );
-        let said = method(&sandbox, &tight);
+        let choice = method(&sandbox, &tight);
         assert!(
-            said.starts_with("label-propagation: ") && said.ends_with("does not fit in memory"),
-            "{said}"
+            choice.starts_with("label-propagation: ") && choice.ends_with("does not fit in memory"),
+            "{choice}"
         );
-        let told = report(&sandbox, &tight);
-        assert_eq!(told["parameters"]["method"], "label-propagation");
-        let state = &told["plan"]["route"];
+        let outcome = report(&sandbox, &tight);
+        assert_eq!(outcome["parameters"]["method"], "label-propagation");
+        let state = &outcome["plan"]["route"];
         assert!(state == "spill" || state == "ranges", "{state}");
         let [expected, found] = [&plenty, &tight].map(|line| sandbox.run(&format!("run {line}")));
         assert_eq!((expected.code, found.code), (Some(0), Some(0)), "{}", found.stderr);

@@ -91,16 +91,16 @@ fn a_disk_that_will_be_full_is_told_before_it_is() {
     }
     // The last line is read where there is room for all, and where there is not it never is.
     assert_eq!(convert("odd.tsv", "16MiB", 18 << 10).unwrap().0, Some(65));
-    let (code, said) = convert("odd.tsv", "16MiB", 12 << 10).unwrap();
-    assert_eq!(code, Some(74), "{said}");
-    assert!(said.starts_with("error: small: this run may need "), "{said}");
-    assert!(said.contains("\nhint: name another directory "), "{said}");
+    let (code, stderr) = convert("odd.tsv", "16MiB", 12 << 10).unwrap();
+    assert_eq!(code, Some(74), "{stderr}");
+    assert!(stderr.starts_with("error: small: this run may need "), "{stderr}");
+    assert!(stderr.contains("\nhint: name another directory "), "{stderr}");
 
     // Ids in order take about as much as edges did, and once more when they are put together.
     assert_eq!(convert("sparse.tsv", "44MiB", 80 << 10), Some((Some(0), String::new())));
     for kilobytes in [34 << 10, 48 << 10] {
-        let (code, said) = convert("sparse.tsv", "44MiB", kilobytes).unwrap();
-        assert_eq!(code, Some(74), "{said}");
-        assert!(said.starts_with("error: small: this run may need "), "{said}");
+        let (code, stderr) = convert("sparse.tsv", "44MiB", kilobytes).unwrap();
+        assert_eq!(code, Some(74), "{stderr}");
+        assert!(stderr.starts_with("error: small: this run may need "), "{stderr}");
     }
 }

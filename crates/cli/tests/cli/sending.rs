@@ -102,7 +102,7 @@ fn lost_datagrams_change_no_answer() {
 #[test]
 fn programs_that_cannot_send_are_refused_by_name() {
     let sandbox = Sandbox::new();
-    for (line, said) in [
+    for (line, message) in [
         ("triangles rmat:5 --cluster local:2 --route send", "rows of neighbours"),
         ("lcc rmat:5 --cluster local:2 --route send", "rows of neighbours"),
         ("bp rmat:5 --cluster local:2 --route send", "--messages vertex"),
@@ -114,7 +114,7 @@ fn programs_that_cannot_send_are_refused_by_name() {
     ] {
         let ended = sandbox.run(&format!("run {line}"));
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }
 

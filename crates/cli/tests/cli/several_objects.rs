@@ -51,8 +51,8 @@ fn a_bucket_itself_is_a_place_for_a_graph_and_names_of_files_are_none() {
     must(&sandbox, &server, "remove s3://box");
     assert_eq!(server.paths(), [""; 0]);
     for name in ["twitter.graph", "a/e.net", "e.csv.gz"] {
-        let said = refused(&sandbox, &server, &format!("ingest e.tsv -o s3://box/{name}"), 2);
-        assert!(said.contains("the name is that of a file"), "{said}");
+        let message = refused(&sandbox, &server, &format!("ingest e.tsv -o s3://box/{name}"), 2);
+        assert!(message.contains("the name is that of a file"), "{message}");
     }
     assert_eq!(server.paths(), [""; 0]);
 }

@@ -100,8 +100,8 @@ impl<'s> Slurm<'s> {
         }
         let idle = format!("{NODES} idle");
         Self::wait_for("nodes", || {
-            let said = slurm.command("sinfo").args(["-h", "-o", "%D %T"]).output();
-            said.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).trim() == idle)
+            let output = slurm.command("sinfo").args(["-h", "-o", "%D %T"]).output();
+            output.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).trim() == idle)
         })?;
         Ok(slurm)
     }
@@ -181,8 +181,8 @@ fn the_batch_of_the_examples_runs_on_four_nodes() {
     // It takes the port of the environment, since others may have the one that it would take.
     batch.env("MASTER_PORT", free_ports(1)[0].to_string());
     let ended = Ended::of(batch.output().unwrap());
-    let said = String::from_utf8(sandbox.read("said.txt")).unwrap();
-    assert_eq!(ended.code, Some(0), "{}{said}", ended.stderr);
+    let log = String::from_utf8(sandbox.read("said.txt")).unwrap();
+    assert_eq!(ended.code, Some(0), "{}{log}", ended.stderr);
     // Each node had a machine, and the first one tells of all.
     let report: Value = serde_json::from_slice(&sandbox.read("ranks.json")).unwrap();
     assert_eq!(report["cluster"]["machines"].as_array().unwrap().len(), NODES, "{report}");

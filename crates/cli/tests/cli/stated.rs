@@ -46,10 +46,14 @@ fn sizes_that_are_stated_are_those_of_requests_for_inputs() {
             let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
             (ranges.into_iter().flatten().collect::<Vec<_>>(), report["input"]["requests"].clone())
         };
-        let (usual, said) = read("");
-        assert_eq!((&said["bytes"], &said["in_flight"]), (&(8 << 20).into(), &4.into()), "{name}");
+        let (usual, figures) = read("");
+        assert_eq!(
+            (&figures["bytes"], &figures["in_flight"]),
+            (&(8 << 20).into(), &4.into()),
+            "{name}"
+        );
         for (size, stated) in [("32KiB", 32 << 10), ("512KiB", 512 << 10)] {
-            let (ranges, said) = read(&format!("--read-size {size}"));
+            let (ranges, figures) = read(&format!("--read-size {size}"));
             let largest = ranges.iter().map(bytes).max().unwrap();
             assert!(largest <= stated.max(LOOK_BYTES), "{name} {size}: {largest}");
             let whole = ranges.iter().filter(|range| bytes(range) == stated).count() as u64;
@@ -60,7 +64,7 @@ fn sizes_that_are_stated_are_those_of_requests_for_inputs() {
             let sum = |ranges: &[Range<u64>]| ranges.iter().map(bytes).sum::<u64>();
             let most = sum(&usual).max(all) + all / 4 + 4 * LOOK_BYTES;
             assert!(sum(&ranges) <= most, "{name} {size}");
-            assert_eq!(said["bytes"], stated, "{name}");
+            assert_eq!(figures["bytes"], stated, "{name}");
         }
     }
     let explain = "explain wcc s3://box/e.tsv --threads 1 --read-size 16KiB --in-flight 9";
@@ -124,18 +128,18 @@ fn what_a_probe_kept_beside_an_input_decides() {
         let asked = requests.iter().filter(|it| it.path.ends_with("/.welter-rates")).count();
         let sizes = requests.iter().filter_map(|it| it.range.as_ref()).map(bytes);
         let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
-        let said = report["input"]["requests"].clone();
+        let figures = report["input"]["requests"].clone();
         // Looks at what an input is have sizes of their own.
-        (sizes.filter(|size| said["bytes"] == *size).count(), asked > 0, said)
+        (sizes.filter(|size| figures["bytes"] == *size).count(), asked > 0, figures)
     };
-    let (count, asked, said) = run("large.u32", "");
-    assert!(count >= 240 && asked, "{count} {said}");
-    assert_eq!(said, serde_json::json!({"bytes": 256 << 10, "in_flight": 12, "probed": true}));
+    let (count, asked, figures) = run("large.u32", "");
+    assert!(count >= 240 && asked, "{count} {figures}");
+    assert_eq!(figures, serde_json::json!({"bytes": 256 << 10, "in_flight": 12, "probed": true}));
     // No rates are looked for where sizes are stated, nor for a small input.
-    let (count, asked, said) = run("large.u32", "--read-size 1MiB");
-    assert!(count >= 60 && !asked && said["probed"] == false, "{count} {said}");
-    let (_, asked, said) = run("small.u32", "");
-    assert!(!asked && said["probed"] == false, "{said}");
+    let (count, asked, figures) = run("large.u32", "--read-size 1MiB");
+    assert!(count >= 60 && !asked && figures["probed"] == false, "{count} {figures}");
+    let (_, asked, figures) = run("small.u32", "");
+    assert!(!asked && figures["probed"] == false, "{figures}");
     let explain = "explain wcc s3://box/in/large.u32 --threads 2";
     let plan = must(&sandbox, &server, explain);
     let words = "256 KiB a request for it at most, 12 at a time a reader, after what the probe";

@@ -110,7 +110,7 @@ fn vertices_that_share_a_slot_are_trees_and_components() {
 fn what_cannot_be_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("roads.csv", ROADS);
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("mcst roads.csv --cost dear", 2, "invalid value 'dear'"),
         ("mcst roads.csv --weight price", 65, "expected a weight column"),
         ("mcst roads.csv --memory 1M", 78, "this run needs"),
@@ -118,7 +118,7 @@ fn what_cannot_be_is_refused() {
     ] {
         let ended = sandbox.run(&format!("run {line}"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
     sandbox.write("odd.csv", "a,b,1\nb,c,nan\n");
     assert_eq!(sandbox.run("run mcst odd.csv").code, Some(65));
@@ -140,12 +140,12 @@ fn edges_that_are_left_are_told() {
             serde_json::from_slice(&sandbox.read("report.json")).unwrap();
         (ended.stderr, report["storage"]["edges_left"].clone())
     };
-    let (said, left) = run("--edge-memory 0");
+    let (stderr, left) = run("--edge-memory 0");
     // Edges stay in memory then, and are not written again.
     assert_eq!(left, json!([(1 << 14) - 1]));
-    assert!(said.contains("those that were left written anew 1 time, 16383 at last"), "{said}");
-    let (said, left) = run("");
-    assert!(left.is_null() && !said.contains("written anew"), "{said}");
+    assert!(stderr.contains("those that were left written anew 1 time, 16383 at last"), "{stderr}");
+    let (stderr, left) = run("");
+    assert!(left.is_null() && !stderr.contains("written anew"), "{stderr}");
 }
 
 #[test]
@@ -174,6 +174,6 @@ fn edges_that_are_contracted_are_told() {
     assert!(left_out > 50_000, "{figures}");
     let (other, figures) = run("");
     assert!(answer == other && figures["edges_parallel"].is_null());
-    let said = sandbox.run("run mcst many.csv -o forest.csv --edge-memory 0").stderr;
-    assert!(said.contains("contracted without "), "{said}");
+    let stderr = sandbox.run("run mcst many.csv -o forest.csv --edge-memory 0").stderr;
+    assert!(stderr.contains("contracted without "), "{stderr}");
 }

@@ -49,9 +49,9 @@ fn info_counts_distinct_self_loops_without_direction() {
     let sandbox = Sandbox::new();
     let duplicates = |text: &str| {
         sandbox.write("graph.txt", text);
-        let said = sandbox.must("info graph.txt --undirected");
+        let info = sandbox.must("info graph.txt --undirected");
         let row =
-            |name| said.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+            |name| info.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
         (row("self-loops"), row("duplicates"))
     };
     let both = |loops: &str, duplicates: &str| (loops.to_owned(), duplicates.to_owned());

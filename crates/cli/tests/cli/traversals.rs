@@ -16,11 +16,11 @@ fn table(sandbox: &Sandbox, line: &str) -> String {
     sandbox.must(&format!("run {line} -q -o -"))
 }
 
-fn failed(sandbox: &Sandbox, line: &str, code: i32, said: &[&str]) {
+fn failed(sandbox: &Sandbox, line: &str, code: i32, messages: &[&str]) {
     let Ended { code: found, stdout, stderr } = sandbox.run(line);
     assert_eq!((found, stdout.as_str()), (Some(code), ""), "welter {line}\n{stderr}");
-    for said in said {
-        assert!(stderr.contains(said), "welter {line}\nsaid {stderr}and not \"{said}\"");
+    for message in messages {
+        assert!(stderr.contains(message), "welter {line}\nsaid {stderr}and not \"{message}\"");
     }
 }
 
@@ -93,8 +93,8 @@ fn sources_are_said_or_listed() {
 fn a_source_that_is_missing_or_no_vertex_is_an_error() {
     let sandbox = roads();
     for algorithm in ["bfs", "sssp"] {
-        let told = ["needs the vertex to begin at", "--source ID", "--sources-from FILE"];
-        failed(&sandbox, &format!("run {algorithm} roads.csv -o out.csv"), 2, &told);
+        let messages = ["needs the vertex to begin at", "--source ID", "--sources-from FILE"];
+        failed(&sandbox, &format!("run {algorithm} roads.csv -o out.csv"), 2, &messages);
         let line = format!("run {algorithm} roads.csv --source nowhere -o out.csv");
         failed(&sandbox, &line, 65, &["--source nowhere: the graph has no vertex of this id"]);
     }
@@ -107,8 +107,8 @@ fn a_source_that_is_missing_or_no_vertex_is_an_error() {
     // 2 lies between the ids of the graph, 9 beyond them, and x is no integer.
     sandbox.write("gaps.txt", "1 3\n3 5\n");
     for id in ["2", "9", "x", "18446744073709551615"] {
-        let said = format!("--source {id}: the graph has no vertex");
-        failed(&sandbox, &format!("run bfs gaps.txt --source {id}"), 65, &[&said]);
+        let message = format!("--source {id}: the graph has no vertex");
+        failed(&sandbox, &format!("run bfs gaps.txt --source {id}"), 65, &[&message]);
     }
     assert_eq!(sandbox.files(), ["gaps.txt", "roads.csv", "some.txt"]);
     // A plan needs no source.
@@ -119,8 +119,8 @@ fn a_source_that_is_missing_or_no_vertex_is_an_error() {
 fn a_negative_weight_is_an_error_with_its_line() {
     let sandbox = Sandbox::new();
     sandbox.write("edges.csv", "from,to,weight\n1,2,3\n2,3,-0.5\n");
-    let said = ["edges.csv:3: expected a weight that is not negative, found \"-0.5\""];
-    failed(&sandbox, "run sssp edges.csv --source 1 -o out.csv", 65, &said);
+    let messages = ["edges.csv:3: expected a weight that is not negative, found \"-0.5\""];
+    failed(&sandbox, "run sssp edges.csv --source 1 -o out.csv", 65, &messages);
     assert_eq!(table(&sandbox, "sssp edges.csv --source 1 --no-weights").lines().count(), 4);
     table(&sandbox, "spmv edges.csv");
 }

@@ -120,7 +120,7 @@ fn reports_and_results_of_resumed_runs_go_to_buckets() {
 fn what_cannot_be_written_is_refused_before_the_run() {
     let (sandbox, server) = begin();
     server.put("box/in.tsv", text(30));
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("run wcc s3://box/in.tsv -o s3a://box/in.tsv --output-format csv", 73, "is an input and"),
         (
             "run wcc e.tsv -o s3://box/r.csv --report s3://box/r.csv",
@@ -134,14 +134,17 @@ fn what_cannot_be_written_is_refused_before_the_run() {
         ("convert s3://box/in.tsv -o s3://box/in.tsv", 73, "is an input and"),
     ] {
         let stderr = refused(&sandbox, &server, line, code);
-        assert!(stderr.contains(said), "{line}: {stderr}");
+        assert!(stderr.contains(message), "{line}: {stderr}");
     }
     assert_eq!(server.get("box/in.tsv").unwrap(), text(30).into_bytes());
     server.take_requests();
-    for (status, said) in [(404, "no such bucket"), (403, "access is denied")] {
+    for (status, message) in [(404, "no such bucket"), (403, "access is denied")] {
         server.fail(move |_| Some(Fault::Status(status)));
         let stderr = refused(&sandbox, &server, "run wcc e.tsv -o s3://box/r.csv", 73);
-        assert!(stderr.contains(&format!("s3://box/r.csv: cannot create it: {said}")), "{stderr}");
+        assert!(
+            stderr.contains(&format!("s3://box/r.csv: cannot create it: {message}")),
+            "{stderr}"
+        );
         assert_eq!(server.take_requests().len(), 1, "nothing but the question");
     }
 }
@@ -163,8 +166,8 @@ fn what_fails_ends_with_the_name_and_leaves_nothing() {
     for (line, name, is) in cases {
         server.fail(move |request| is(request).then_some(Fault::Status(500)));
         let stderr = refused(&sandbox, &server, line, 74);
-        let said = format!("s3://box/{name}: cannot write: the server answered 500");
-        assert!(stderr.contains(&said), "{line}: {stderr}");
+        let message = format!("s3://box/{name}: cannot write: the server answered 500");
+        assert!(stderr.contains(&message), "{line}: {stderr}");
         assert!(is_empty(&server), "{line}");
     }
     // Parts are left, and that is said.
@@ -289,10 +292,10 @@ fn what_a_probe_kept_beside_results_decides() {
                     -o s3://box/out/r.csv --report r.json";
     must(&sandbox, &server, run_line);
     let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
-    let said = json!([{
+    let expected = json!([{
         "to": "s3://box/out/r.csv", "part_bytes": 16 << 20, "in_flight": 2, "probed": true,
     }]);
-    assert_eq!(report["uploads"], said);
+    assert_eq!(report["uploads"], expected);
     // Checkpoints ask in any case. Damage is said, and parts are the usual ones.
     let kept = "run pagerank e.tsv --iterations 2 --checkpoint s3://box/run --report r.json -o -";
     must(&sandbox, &server, &format!("{kept} --memory 512MiB"));

@@ -49,7 +49,7 @@ fn a_vector_that_cannot_be_is_refused() {
     sandbox.write("twice.txt", "7 1\n9 2\n7 3\n1000000 0\n");
     sandbox.write("short.txt", "7 1\n9 2\n");
     sandbox.write("words.txt", "7 1\n9 many\n1000000 1\n");
-    for (options, code, said) in [
+    for (options, code, message) in [
         ("--vector-from none.txt", 66, "none.txt: no such file"),
         ("--vector-from twice.txt", 65, "twice.txt: row 3: expected one row for each id"),
         ("--vector-from short.txt", 65, "found none for 1 of them, such as 1000000"),
@@ -61,7 +61,7 @@ fn a_vector_that_cannot_be_is_refused() {
     ] {
         let ended = sandbox.run(&format!("run spmv graph.txt {options}"));
         assert_eq!(ended.code, Some(code), "{options}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{options}: {}", ended.stderr);
     }
     let both = sandbox.run_with("run spmv - --vector-from -", b"1 2\n");
     assert_eq!(both.code, Some(2), "{}", both.stderr);
@@ -76,8 +76,8 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     sandbox.write("home.csv", "id,often\n7,2\n");
     let ranks = |options: &str| -> Vec<f64> {
         let line = format!("run pagerank graph.txt -o - --iterations 1 {options}");
-        let said = sandbox.must(&line);
-        said.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect()
+        let table = sandbox.must(&line);
+        table.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse().unwrap()).collect()
     };
     let near = |found: Vec<f64>, expected: [f64; 3]| {
         let pairs = found.iter().zip(expected);
@@ -100,7 +100,7 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
     // The rank of the sink is lost.
     let lost = ranks(&format!("{home} --weighted --dangling drop"));
     near(lost, [0.15, nine, last]);
-    for (options, code, said) in [
+    for (options, code, message) in [
         ("--weighted --precision f32", 2, "f64 only"),
         ("--weighted --dangling unnormalized", 2, "--dangling unnormalized"),
         ("--weight 3", 2, "--weighted"),
@@ -117,7 +117,7 @@ fn walks_follow_weights_and_jump_where_they_are_told() {
         sandbox.write("zero.csv", "7,0\n9,0\n1000000,0\n");
         let ended = sandbox.run(&format!("run pagerank graph.txt {options}"));
         assert_eq!(ended.code, Some(code), "{options}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{options}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{options}: {}", ended.stderr);
     }
     sandbox.write("bad.txt", "1 2 1\n2 3 -1\n");
     let ended = sandbox.run("run pagerank bad.txt --weighted");

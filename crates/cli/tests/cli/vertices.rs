@@ -93,7 +93,7 @@ fn what_makes_no_sense_is_refused_with_what_decides() {
     sandbox.write("far.txt", "5 1000000\n");
     sandbox.write("m.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n");
     sandbox.must("ingest far.txt -q -o kept");
-    for (line, code, said) in [
+    for (line, code, message) in [
         ("edges.csv --vertices 6", 2, "--vertices-from"),
         ("far.txt --vertices 6", 65, "--vertices-from"),
         ("far.txt --vertices-from missing.txt", 66, "missing.txt"),
@@ -107,7 +107,7 @@ fn what_makes_no_sense_is_refused_with_what_decides() {
     ] {
         let ended = sandbox.run(&format!("run wcc {line}"));
         assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
-        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{line}: {}", ended.stderr);
     }
 }
 

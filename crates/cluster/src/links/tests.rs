@@ -148,8 +148,8 @@ fn other_addresses_than_loopback_are_refused() {
     let one = harness(0, 1, 7);
     for address in ["0.0.0.0:0", "10.0.0.7:80", "[::]:0", "[2001:db8::1]:80"] {
         let address: SocketAddr = address.parse().unwrap();
-        let heard = listen(address, &Trust::Loopback);
-        assert!(matches!(heard, Err(ClusterError::Address(found)) if found == address));
+        let outcome = listen(address, &Trust::Loopback);
+        assert!(matches!(outcome, Err(ClusterError::Address(found)) if found == address));
         assert!(matches!(one.links.locate(1, address), Err(ClusterError::Address(_))));
     }
 }
@@ -203,16 +203,16 @@ fn a_recording_of_a_peer_is_none() {
     let mut to = TcpStream::connect(one.links.address()).unwrap();
     let (mut back, mut answers) = (from.try_clone().unwrap(), to.try_clone().unwrap());
     std::thread::spawn(move || std::io::copy(&mut answers, &mut back));
-    let (said, heard) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = [0; 1000];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
             to.write_all(&bytes[..count]).unwrap();
-            said.send(bytes[..count].to_vec()).unwrap();
+            sender.send(bytes[..count].to_vec()).unwrap();
         }
     });
     assert_eq!(one.next(), (3, 10), "who only hands on is no matter");
-    let recording: Vec<u8> = heard.try_iter().flatten().collect();
+    let recording: Vec<u8> = receiver.try_iter().flatten().collect();
     let before = one.count(Counted::Stranger);
     let mut replayed = TcpStream::connect(one.links.address()).unwrap();
     replayed.write_all(&recording).unwrap();
@@ -238,8 +238,8 @@ fn who_says_nothing_or_little_is_gone_after_a_while() {
         });
         let began = Instant::now();
         let stream = stream::Stream::accepted(stream, &trust, Duration::from_millis(100));
-        let heard = stream.and_then(|mut stream| stream.read_exact(&mut vec![0; 1 << 20]));
-        assert!(heard.is_err() && began.elapsed() < Duration::from_secs(30));
+        let received = stream.and_then(|mut stream| stream.read_exact(&mut vec![0; 1 << 20]));
+        assert!(received.is_err() && began.elapsed() < Duration::from_secs(30));
         drip.join().unwrap();
     }
 }

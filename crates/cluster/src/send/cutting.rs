@@ -172,8 +172,8 @@ mod tests {
             let shares = [share(part) as Box<dyn Input>].into_iter();
             weighed(shares, vertices, &Ending::default(), || Ok(())).unwrap().end()
         };
-        let said = bounds(&even, &[word(0), word(1)]).unwrap().end();
-        let cut = cut(2, &said).unwrap();
+        let answer = bounds(&even, &[word(0), word(1)]).unwrap().end();
+        let cut = cut(2, &answer).unwrap();
         assert_eq!((cut.count(), cut.vertices()), (8, vertices));
         let most = |cut: &Partitions, end: &dyn Fn(&InputEdge) -> u64| {
             let mut counts = vec![0; 8];

@@ -317,11 +317,11 @@ mod tests {
                 )
                 .unwrap();
                 let none = |_: &[Vec<u8>]| unreachable!("rank 0 decides");
-                let said = vec![from as u8; from * 100_000];
+                let word = vec![from as u8; from * 100_000];
                 let ending = Ending::default();
                 let quiet: (_, Watch<'_>) = (&ending, &|| Ok(()));
                 (0..3)
-                    .map(|_| table.barrier(said.clone(), quiet, none).unwrap())
+                    .map(|_| table.barrier(word.clone(), quiet, none).unwrap())
                     .collect::<Vec<_>>()
             })
         };

@@ -67,8 +67,8 @@ mod tests {
     fn words_come_back_and_shorter_ones_are_errors() {
         let word = Word::default().number(7).numbers(&[1, u64::MAX]).bytes(b"abc").end();
         let read = |word: &[u8]| -> Result<_, Stop> {
-            let mut said = WordReader(word);
-            Ok((said.number()?, said.numbers()?, said.bytes()?.to_vec()))
+            let mut reader = WordReader(word);
+            Ok((reader.number()?, reader.numbers()?, reader.bytes()?.to_vec()))
         };
         assert_eq!(read(&word).unwrap(), (7, vec![1, u64::MAX], b"abc".to_vec()));
         for length in 0..word.len() {

@@ -133,13 +133,13 @@ mod tests {
         ] {
             let dialect = of(text, &options).unwrap();
             assert_eq!((dialect.separator, dialect.ids), (separator, ids), "{text}");
-            let told = separator != Separator::Spaces || text.starts_with("007");
-            assert_eq!(dialect.notes.len(), usize::from(told), "{text}");
+            let is_noted = separator != Separator::Spaces || text.starts_with("007");
+            assert_eq!(dialect.notes.len(), usize::from(is_noted), "{text}");
         }
         assert!(of("a b\tc\nd", &options).unwrap_err().contains("--separator tab"));
         assert!(of("a,b\nc;d", &options).unwrap_err().contains("commas and semicolons"));
-        let said = ReadOptions { separator: Some(Separator::Tab), ..ReadOptions::default() };
-        assert_eq!(of("a b\tc\nd", &said).unwrap().separator, Separator::Tab);
+        let tabs = ReadOptions { separator: Some(Separator::Tab), ..ReadOptions::default() };
+        assert_eq!(of("a b\tc\nd", &tabs).unwrap().separator, Separator::Tab);
         assert_eq!(fields(b"a b\t c\t", Separator::Tab).collect::<Vec<_>>(), [&b"a b"[..], b"c"]);
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let guessed =
             ReadOptions { ids: IdKind::Integers, guessed_ids: true, ..Default::default() };
         assert!(spelling(&guessed).parse(b"007").is_err());
-        let said = ReadOptions { ids: IdKind::Integers, ..Default::default() };
-        assert_eq!(spelling(&said).parse(b"007"), Ok(7));
+        let options = ReadOptions { ids: IdKind::Integers, ..Default::default() };
+        assert_eq!(spelling(&options).parse(b"007"), Ok(7));
     }
 }

@@ -404,7 +404,7 @@ fn a_column_of_directions_is_looked_at_in_all_batches() {
         let bytes = file_bytes(&batches, None);
         let error = read_as("e.arrow", &bytes, &ReadOptions::default()).err().unwrap();
         assert!(error.to_string().contains("found \"directed\""), "{error}");
-        let said = ReadOptions { undirected: Some(true), ..ReadOptions::default() };
-        assert!(read_as("e.arrow", &bytes, &said).is_ok());
+        let options = ReadOptions { undirected: Some(true), ..ReadOptions::default() };
+        assert!(read_as("e.arrow", &bytes, &options).is_ok());
     }
 }

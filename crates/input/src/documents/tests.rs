@@ -164,8 +164,9 @@ fn what_is_not_written_as_an_integer_is_printed_is_a_name() {
         let input = weighing(format, text);
         let names = ["007", "7"].into_iter().collect();
         assert_eq!(input.ids, IdMap::Names(names), "{text}");
-        let said = input.summary.notes.iter().any(|note| note.contains("because \"007\" is not"));
-        assert!(said, "{text}: {:?}", input.summary.notes);
+        let has_note =
+            input.summary.notes.iter().any(|note| note.contains("because \"007\" is not"));
+        assert!(has_note, "{text}: {:?}", input.summary.notes);
     }
     // Numbers by the format itself, and strings that are all written as integers are printed.
     for (format, text) in [
@@ -175,8 +176,8 @@ fn what_is_not_written_as_an_integer_is_printed_is_a_name() {
     ] {
         assert_eq!(weighing(format, text).ids, IdMap::Offset(1), "{text}");
     }
-    let said = see(&DOT, "graph { \"007\" -- 7 }", &weighted(IdKind::Integers)).unwrap();
-    assert_eq!(said.vertices, ["7"]);
+    let document = see(&DOT, "graph { \"007\" -- 7 }", &weighted(IdKind::Integers)).unwrap();
+    assert_eq!(document.vertices, ["7"]);
     let options = ReadOptions { guessed_ids: true, ..weighted(IdKind::Integers) };
     let error = refuse(&DOT, "graph { 1 -- 2\n2 -- 03 }", &options);
     assert!(error.starts_with("f:2: expected an integer as it is printed"), "{error}");
@@ -250,8 +251,8 @@ fn weights_are_known_by_the_words_of_columns() {
     let error = refuse(&GML, &gml(&edge("cost 1 capacity 2")), &weighted(IdKind::Integers));
     assert!(error.contains("found \"cost\", \"capacity\" (--weight NAME"), "{error}");
     let input = weighing("f", &gml(&edge("weight NAN label \"x\"")), Format::Gml).unwrap();
-    let told = |note: &String| note.contains("\"weight\" of edges holds no numbers");
-    assert!(input.summary.notes.iter().any(told), "{:?}", input.summary.notes);
+    let is_warning = |note: &String| note.contains("\"weight\" of edges holds no numbers");
+    assert!(input.summary.notes.iter().any(is_warning), "{:?}", input.summary.notes);
     let input = weighing("f", &gml(&edge("loudness 3")), Format::Gml).unwrap();
     assert!(
         input.summary.notes.iter().any(|note| note.contains("not read: \"loudness\" (--weight"))

@@ -86,8 +86,8 @@ fn lengths_are_told_of_and_read_where_they_are_asked_for() {
     let text = "graph { edge [len=4]; a -- b [len=2.5]; b -- c; }";
     let input = weighing("f", text, Format::Dot).unwrap();
     assert!(!input.edges.weighted());
-    let told = |note: &String| note.contains("\"len\"") && note.contains("--weight len");
-    assert!(input.summary.notes.iter().any(told), "{:?}", input.summary.notes);
+    let is_hint = |note: &String| note.contains("\"len\"") && note.contains("--weight len");
+    assert!(input.summary.notes.iter().any(is_hint), "{:?}", input.summary.notes);
     let length = WeightChoice::Column(ColumnRef::Name("len".to_owned()));
     let options = ReadOptions { weight: length, ..weighted(IdKind::Names) };
     assert_eq!(see(&DOT, text, &options).unwrap().weights, Some(vec![2.5, 4.0]));

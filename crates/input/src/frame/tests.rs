@@ -163,8 +163,8 @@ fn negative_ids_are_names_and_what_is_read_is_said() {
     let ready = read(frame(columns, 2), &weighted()).unwrap();
     let IdMap::Names(found) = &ready.ids else { panic!("{:?}", ready.ids) };
     assert_eq!(found.iter().collect::<Vec<_>>(), ["-7", "0", "1", "2", "3"]);
-    let said = ready.readings[0].to_string();
-    assert!(said.contains("\"from\"") && said.ends_with("ids are strings"), "{said}");
+    let reading = ready.readings[0].to_string();
+    assert!(reading.contains("\"from\"") && reading.ends_with("ids are strings"), "{reading}");
     let columns = vec![("from", ids([0, 1, 2])), ("to", ids([1, 2, 3]))];
     let ready = read(frame(columns, 2), &weighted()).unwrap();
     assert!(ready.readings[0].to_string().contains("target column 2 \"to\""));
@@ -184,9 +184,9 @@ fn a_table_without_rows_is_a_graph_without_edges() {
 #[test]
 fn a_column_of_directions_is_looked_at_in_all_rows() {
     let ids = |ids: [i64; 3]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
-    let table = |from: [i64; 3], said: [&str; 3], batch: usize| {
-        let said = Arc::new(StringArray::from(said.to_vec())) as ArrayRef;
-        frame(vec![("Source", ids(from)), ("Target", ids([1, 2, 3])), ("Type", said)], batch)
+    let table = |from: [i64; 3], types: [&str; 3], batch: usize| {
+        let types = Arc::new(StringArray::from(types.to_vec())) as ArrayRef;
+        frame(vec![("Source", ids(from)), ("Target", ids([1, 2, 3])), ("Type", types)], batch)
     };
     for from in [[0, 1, 2], [1 << 40, 1, 2]] {
         for batch in 1..4 {
@@ -196,8 +196,8 @@ fn a_column_of_directions_is_looked_at_in_all_rows() {
             let ready = read(table(from, ["KNOWS", "Directed", ""], batch), &weighted()).unwrap();
             assert_eq!(ready.undirected, None);
             let mixed = table(from, ["Directed", "Directed", "Undirected"], batch);
-            let said = ReadOptions { undirected: Some(false), ..weighted() };
-            assert_ne!(read(mixed.clone(), &said).unwrap().undirected, Some(true));
+            let options = ReadOptions { undirected: Some(false), ..weighted() };
+            assert_ne!(read(mixed.clone(), &options).unwrap().undirected, Some(true));
             let error = read(mixed, &weighted()).err().unwrap();
             assert_eq!(error.kind(), FailureKind::Input);
             assert!(error.to_string().contains("found \"Undirected\""), "{error}");
@@ -214,6 +214,6 @@ fn ends_of_two_kinds_are_told_of() {
     let table = || frame(vec![("user_id", ids()), ("movie_id", ids())], 2);
     let ready = read(table(), &weighted()).unwrap();
     assert!(ready.notes[0].contains("--bipartite"), "{:?}", ready.notes);
-    let said = ReadOptions { two_kinds: Some(false), ..weighted() };
-    assert!(read(table(), &said).unwrap().notes.is_empty());
+    let options = ReadOptions { two_kinds: Some(false), ..weighted() };
+    assert!(read(table(), &options).unwrap().notes.is_empty());
 }

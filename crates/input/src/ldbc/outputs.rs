@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_is_no_vertex_and_value_is_told_with_its_line() {
-        for (text, said) in [
+        for (text, message) in [
             ("1 2\n3\n", "o:2: expected a vertex and its value, found \"3\""),
             ("1 2 3", "o:1: expected a vertex and its value, found \"1 2 3\""),
             ("1 2\n\nx 2\n", "o:3: expected the id of a vertex, found \"x\""),
@@ -165,7 +165,7 @@ mod tests {
             (&format!("1 2\n1 {}\n", "9".repeat(80)), "o:2: expected a line of less than 64"),
         ] {
             let error = read(text, 64).unwrap_err();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
         let source = Source::held("o", b"1 2\n1 \xff\n", Format::Text).unwrap();
         let mut outputs = Outputs::new(&source, 64).unwrap();

@@ -129,8 +129,8 @@ fn parameters_of_algorithms_are_those_of_the_graph() {
     );
     let refused = |value: &str| Err::<(), _>(format!("expected more than {value}"));
     let error = benchmark.parameter("bfs.source-vertex", refused).unwrap_err().to_string();
-    let said = "a.properties:8: expected more than 1 for graph.g.bfs.source-vertex, found \"1\"";
-    assert!(error.ends_with(said), "{error}");
+    let message = "a.properties:8: expected more than 1 for graph.g.bfs.source-vertex, found \"1\"";
+    assert!(error.ends_with(message), "{error}");
     let error = benchmark.parameter("source-vertex", number).unwrap_err().to_string();
     assert!(error.ends_with("expected the key graph.g.source-vertex, found none"), "{error}");
     assert_eq!(benchmark.files().unwrap_err().kind(), FailureKind::Missing);

@@ -59,9 +59,9 @@ fn two_rows_are_sources_and_targets() {
         std::fs::write(&path, bytes).unwrap();
         let options = ReadOptions { weight: WeightChoice::IfPresent, ..ReadOptions::default() };
         let path = path.to_str().unwrap().to_owned();
-        let told = crate::estimate(std::slice::from_ref(&path), &options).unwrap();
+        let estimate = crate::estimate(std::slice::from_ref(&path), &options).unwrap();
         let input = crate::read(&[path], &options, &welter_progress::Progress::new()).unwrap();
-        assert_eq!(told.edges, Some(input.summary.edges));
+        assert_eq!(estimate.edges, Some(input.summary.edges));
         edges(&input)
     };
     let pairs = vec![[0, 1], [1, 2], [2, 0], [3, 0]];
@@ -82,17 +82,17 @@ fn two_rows_are_sources_and_targets() {
 
 #[test]
 fn columns_can_be_said() {
-    let said = |source: usize, target: usize| ReadOptions {
+    let columns = |source: usize, target: usize| ReadOptions {
         source: Some(ColumnRef::Number(source)),
         target: Some(ColumnRef::Number(target)),
         ..ReadOptions::default()
     };
     let numbers = wide(&[9, 0, 1, 8, 1, 2]);
-    let input = with(&array("<i8", false, "(2, 3)", &numbers), &said(2, 3)).unwrap();
+    let input = with(&array("<i8", false, "(2, 3)", &numbers), &columns(2, 3)).unwrap();
     assert_eq!(edges(&input).0, [[0, 1], [1, 2]]);
     let square = array("<i8", false, "(2, 2)", &wide(&[0, 1, 2, 0]));
-    assert_eq!(edges(&with(&square, &said(1, 2)).unwrap()).0, [[0, 1], [2, 0]]);
-    let error = with(&square, &said(1, 3)).err().unwrap();
+    assert_eq!(edges(&with(&square, &columns(1, 2)).unwrap()).0, [[0, 1], [2, 0]]);
+    let error = with(&square, &columns(1, 3)).err().unwrap();
     assert!(error.to_string().contains("expected a target column from 1 to 2, found 3"), "{error}");
 }
 

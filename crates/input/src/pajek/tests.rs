@@ -56,13 +56,13 @@ fn vertices_need_not_be_listed_nor_have_edges() {
 
 #[test]
 fn times_are_told_of() {
-    let told = |text: &str| {
+    let has_note = |text: &str| {
         let input = weighing("f", text, Format::Pajek).unwrap();
         input.summary.notes.iter().any(|note| note.contains("changes in time"))
     };
-    assert!(told("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1 [1-3]\n"));
-    assert!(told("*Vertices 2\n1 a [1-3]\n2 b\n*Arcs\n1 2 1\n"));
-    assert!(!told("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1\n"));
+    assert!(has_note("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1 [1-3]\n"));
+    assert!(has_note("*Vertices 2\n1 a [1-3]\n2 b\n*Arcs\n1 2 1\n"));
+    assert!(!has_note("*Vertices 2\n1 a\n2 b\n*Arcs\n1 2 1\n"));
 }
 
 #[test]

@@ -133,10 +133,10 @@ fn bad_rows_are_errors_with_their_number() {
         assert_eq!(error.kind(), FailureKind::Input);
         error.to_string()
     };
-    let said = failure(&values);
+    let message = failure(&values);
     assert!(
-        said.contains("row 70001: expected a vertex id") && said.contains("found -1"),
-        "{said}"
+        message.contains("row 70001: expected a vertex id") && message.contains("found -1"),
+        "{message}"
     );
     values[70_000] = Some(1);
     assert!(failure(&values).ends_with("row 80001: expected a vertex id, found a null"));
@@ -186,10 +186,10 @@ fn negative_ids_are_names_where_the_footer_tells() {
     let input = read_bytes(&bytes, &ReadOptions::default()).unwrap();
     let IdMap::Names(names) = &input.ids else { panic!("{:?}", input.ids) };
     assert_eq!(names.iter().collect::<Vec<_>>(), ["-5", "1", "2", "3"]);
-    let said = input.summary.readings[0].to_string();
+    let reading = input.summary.readings[0].to_string();
     assert!(
-        said.contains("source is column 1 \"a\"") && said.contains("ids are strings"),
-        "{said}"
+        reading.contains("source is column 1 \"a\"") && reading.contains("ids are strings"),
+        "{reading}"
     );
     let silent = properties(Compression::SNAPPY)
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None);
@@ -276,7 +276,7 @@ fn columns_in_the_path_are_ends_by_their_names() {
 #[test]
 fn a_column_of_directions_is_looked_at_in_all_groups() {
     let rows = 70_000;
-    let said = |odd: Option<usize>| {
+    let input_with = |odd: Option<usize>| {
         let word = |row| if Some(row) == odd { "Directed" } else { "Undirected" };
         let words = Arc::new(StringArray::from_iter_values((0..rows).map(word)));
         let ids = |shift: i64| -> ArrayRef {
@@ -288,11 +288,11 @@ fn a_column_of_directions_is_looked_at_in_all_groups() {
             &ReadOptions::default(),
         )
     };
-    let summary = said(None).unwrap().summary;
+    let summary = input_with(None).unwrap().summary;
     assert_eq!(summary.undirected, Some(true));
     assert!(summary.notes.iter().any(|note| note.contains("as the column \"Type\" says")));
     for odd in [7, 65_000] {
-        let error = said(Some(odd)).err().unwrap().to_string();
+        let error = input_with(Some(odd)).err().unwrap().to_string();
         assert!(error.contains("expected \"Undirected\" in the column \"Type\""), "{error}");
         assert_eq!(error.contains("row 65001"), odd > 60_000, "{error}");
     }

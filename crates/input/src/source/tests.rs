@@ -55,8 +55,8 @@ fn zip_archives_of_one_file_are_that_file() {
         let matrix = read_as("data", &zip_of(&[("a", MATRIX)], method)).unwrap();
         assert_eq!(matrix.summary.formats, [Format::MatrixMarket]);
         for cut in [1, one.len() / 2, one.len() - 40] {
-            let said = refused("e.zip", &one[..one.len() - cut]);
-            assert!(said.contains("zip archive"), "{cut}: {said}");
+            let message = refused("e.zip", &one[..one.len() - cut]);
+            assert!(message.contains("zip archive"), "{cut}: {message}");
         }
         let mut changed = one.clone();
         let at = memchr::memmem::find(&one, b"out/e.csv").unwrap() + 9;
@@ -65,8 +65,8 @@ fn zip_archives_of_one_file_are_that_file() {
     }
     let several =
         zip_of(&[("a.csv", b"1,2\n"), ("b.csv", b"1,2\n")], zip::CompressionMethod::Stored);
-    let said = refused("e.zip", &several);
-    assert!(said.contains("found \"a.csv\" and \"b.csv\"; unpack it (unzip)"), "{said}");
+    let message = refused("e.zip", &several);
+    assert!(message.contains("found \"a.csv\" and \"b.csv\"; unpack it (unzip)"), "{message}");
     let sheet = zip_of(&[("[Content_Types].xml", b"<x/>")], zip::CompressionMethod::Stored);
     assert!(refused("e.xlsx", &sheet).contains("save the sheet of edges as CSV"));
 }
@@ -95,8 +95,8 @@ fn text_is_read_in_the_encoding_that_it_shows() {
     assert_eq!(edges(&input).0, [[4, 5], [5, 6]]);
     let matrix = [b"\xef\xbb\xbf", MATRIX].concat();
     assert_eq!(read_as("m.mtx", &matrix).unwrap().summary.edges, 2);
-    let said = refused("e.csv", &wide("source,target\n4,5\n5,6\n"));
-    assert!(said.contains("UTF-16LE without a mark; convert it: `iconv"), "{said}");
+    let message = refused("e.csv", &wide("source,target\n4,5\n5,6\n"));
+    assert!(message.contains("UTF-16LE without a mark; convert it: `iconv"), "{message}");
     let latin =
         b"<?xml version='1.0' encoding='ISO-8859-1'?><graphml><graph edgedefault='directed'>\
         <node id='\xe4'/><node id='b'/><edge source='\xe4' target='b'/></graph></graphml>";
@@ -173,9 +173,9 @@ fn files_that_change_while_they_are_read_are_refused() {
     let witness = source.witness().unwrap();
     witness.check().unwrap();
     fs::write(&path, "1 2\n2 3\n").unwrap();
-    let said = witness.check().unwrap_err();
-    assert_eq!(said.kind(), FailureKind::Storage);
-    assert!(said.to_string().contains("had 4 bytes when it was opened and has 8 now"), "{said}");
+    let error = witness.check().unwrap_err();
+    assert_eq!(error.kind(), FailureKind::Storage);
+    assert!(error.to_string().contains("had 4 bytes when it was opened and has 8 now"), "{error}");
     let witness = Source::open(&path, None).unwrap().witness().unwrap();
     let other = directory.path().join("f.txt");
     fs::write(&other, "3 2\n2 1\n").unwrap();
@@ -187,6 +187,6 @@ fn files_that_change_while_they_are_read_are_refused() {
     let input = read(&[&raw], &ReadOptions::default(), &Progress::new()).unwrap();
     assert_eq!(edges(&input).0, [[0, 1]]);
     fs::write(&raw, [0_u32, 1, 1, 0].map(u32::to_le_bytes).concat()).unwrap();
-    let said = input.edges.read(0, &mut |_| true).unwrap_err().to_string();
-    assert!(said.contains("has 16 now"), "{said}");
+    let message = input.edges.read(0, &mut |_| true).unwrap_err().to_string();
+    assert!(message.contains("has 16 now"), "{message}");
 }

@@ -196,10 +196,15 @@ mod tests {
 
     #[test]
     fn comments_that_speak_of_directions_are_told_of() {
-        let told = |text: &str| undirected(text.as_bytes(), &Comments::Usual).is_some();
-        assert!(told("# Undirected graph: com.txt\n# Nodes: 3\n1 2\n"));
-        assert!(told("# a\n\n# Directed graph (each unordered pair of nodes is saved once)\n1 2"));
-        assert!(!told("# Directed graph\n1 2\n# undirected\n") && !told("undirected x\n"));
+        let is_undirected = |text: &str| undirected(text.as_bytes(), &Comments::Usual).is_some();
+        assert!(is_undirected("# Undirected graph: com.txt\n# Nodes: 3\n1 2\n"));
+        assert!(is_undirected(
+            "# a\n\n# Directed graph (each unordered pair of nodes is saved once)\n1 2"
+        ));
+        assert!(
+            !is_undirected("# Directed graph\n1 2\n# undirected\n")
+                && !is_undirected("undirected x\n")
+        );
     }
 
     #[test]

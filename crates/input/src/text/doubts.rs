@@ -162,17 +162,18 @@ mod tests {
 
     #[test]
     fn what_may_be_meant_otherwise_is_told_of() {
-        let told = |text: &'static str, ids| {
+        let notes_of = |text: &'static str, ids| {
             let columns = Columns { source: 0, target: 1, weight: Some(2) };
             notes(&rows(text), columns, None, ids, &ReadOptions::default()).join(" ")
         };
         let names = IdKind::Names;
-        assert!(told("ann,NA/bob,cat", names).starts_with("\"NA\" is read as the name"));
+        assert!(notes_of("ann,NA/bob,cat", names).starts_with("\"NA\" is read as the name"));
         assert!(
-            told("ann, bob/bob,cat", names).starts_with("blanks around names, such as \" bob\"")
+            notes_of("ann, bob/bob,cat", names)
+                .starts_with("blanks around names, such as \" bob\"")
         );
-        assert!(told("ann\u{a0},bob/bob,cat", names).starts_with("blanks around names"));
-        assert!(told("\u{200b}ann,bob/ann,cat", names).starts_with("blanks around names"));
+        assert!(notes_of("ann\u{a0},bob/bob,cat", names).starts_with("blanks around names"));
+        assert!(notes_of("\u{200b}ann,bob/ann,cat", names).starts_with("blanks around names"));
         let one: Vec<Row<'_>> = vec![
             vec![b"ann"[..].into(), b"[bob, cat]"[..].into()],
             vec![b"bob"[..].into(), b"dan"[..].into()],
@@ -185,13 +186,15 @@ mod tests {
         let free = ReadOptions::default();
         assert!(kinds(IdKind::Integers, &free).join(" ").contains("--bipartite"));
         assert!(kinds(names, &free).is_empty());
-        let said = ReadOptions { two_kinds: Some(false), ..free };
-        assert!(kinds(IdKind::Integers, &said).is_empty());
-        assert!(told("ann,bob;cat/bob,cat;dan", names).contains("looks like several"));
-        assert!(told("1,2,1082040961/2,3,1082155839", IdKind::Integers).contains("column 3"));
-        assert!(told("1,2,1082040961000/2,3,1082155839000", IdKind::Integers).contains("times"));
+        let one_kind = ReadOptions { two_kinds: Some(false), ..free };
+        assert!(kinds(IdKind::Integers, &one_kind).is_empty());
+        assert!(notes_of("ann,bob;cat/bob,cat;dan", names).contains("looks like several"));
+        assert!(notes_of("1,2,1082040961/2,3,1082155839", IdKind::Integers).contains("column 3"));
+        assert!(
+            notes_of("1,2,1082040961000/2,3,1082155839000", IdKind::Integers).contains("times")
+        );
         for text in ["ann,bob,7/bob,cat,1082155839", "nana,nuller/a;,;b", "a;b,c/d,e/f,g/h,i"] {
-            assert_eq!(told(text, names), "", "{text}");
+            assert_eq!(notes_of(text, names), "", "{text}");
         }
     }
 }

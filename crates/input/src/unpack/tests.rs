@@ -88,8 +88,8 @@ fn every_compression_gives_what_was_packed_and_is_refused_where_it_is_cut() {
         for cut in [1, bytes.len() / 3, bytes.len() / 2, ends - 1, ends] {
             let cut = read(&[layer], &bytes[..cut]);
             if layer != Layer::Tar || cut.is_err() {
-                let said = cut.expect_err(layer.name());
-                assert!(said.contains(layer.name()) && !said.ends_with('\n'), "{said}");
+                let message = cut.expect_err(layer.name());
+                assert!(message.contains(layer.name()) && !message.ends_with('\n'), "{message}");
             }
         }
     }
@@ -108,14 +108,17 @@ fn layers_lie_around_one_another() {
 #[test]
 fn archives_of_none_and_of_several_are_refused_by_name() {
     let several = tar_of(&[("nodes.csv", b"1\n"), ("edges.csv", b"1,2\n")]);
-    let said = read(&[Layer::Tar], &several).unwrap_err();
-    assert!(said.contains("found \"nodes.csv\" and \"edges.csv\"; unpack it (tar -xf)"), "{said}");
-    let said = read(&[Layer::Tar], &tar_of(&[("_SUCCESS", b"")])).unwrap_err();
-    assert!(said.contains("of one file, found none"), "{said}");
+    let message = read(&[Layer::Tar], &several).unwrap_err();
+    assert!(
+        message.contains("found \"nodes.csv\" and \"edges.csv\"; unpack it (tar -xf)"),
+        "{message}"
+    );
+    let message = read(&[Layer::Tar], &tar_of(&[("_SUCCESS", b"")])).unwrap_err();
+    assert!(message.contains("of one file, found none"), "{message}");
     let mut damaged = tar_of(&[("e.csv", b"1 2\n"), (".x", b"")]);
     damaged[1024 + 3] ^= 1;
-    let said = read(&[Layer::Tar], &damaged).unwrap_err();
-    assert!(said.contains("not valid tar data: a header whose checksum is wrong"), "{said}");
+    let message = read(&[Layer::Tar], &damaged).unwrap_err();
+    assert!(message.contains("not valid tar data: a header whose checksum is wrong"), "{message}");
     assert_eq!(tar::name(&tar_of(&[("a/", b""), ("a/e.mtx", b"x")])).as_deref(), Some("a/e.mtx"));
     let long = format!("{}/e.csv", "d".repeat(150));
     assert_eq!(tar::name(&tar_of(&[(&long, b"x")])), Some(long));
@@ -126,14 +129,14 @@ fn every_layer_keeps_to_the_ratio() {
     let limits = Limits { ratio_max: 10, ratio_free_bytes: 1 << 20, ..Limits::default() };
     let zeros = vec![b'7'; 8 << 20];
     for (layer, bytes) in packed(&zeros).into_iter().chain(packed(&tar_of(&[("e.csv", &zeros)]))) {
-        let said = unpacked(&[layer, Layer::Returns], &bytes, &limits).unwrap_err();
-        assert!(said.contains("more than 10 times its size"), "{layer:?}: {said}");
+        let message = unpacked(&[layer, Layer::Returns], &bytes, &limits).unwrap_err();
+        assert!(message.contains("more than 10 times its size"), "{layer:?}: {message}");
     }
     // Bytes that are passed over count too.
     let skipped = tar_of(&[(".x", &zeros), ("e.csv", b"1 2\n")]);
     for (layer, bytes) in packed(&skipped) {
-        let said = unpacked(&[layer, Layer::Tar], &bytes, &limits).unwrap_err();
-        assert!(said.contains("more than 10 times its size"), "{layer:?}: {said}");
+        let message = unpacked(&[layer, Layer::Tar], &bytes, &limits).unwrap_err();
+        assert!(message.contains("more than 10 times its size"), "{layer:?}: {message}");
     }
     let window = Limits { zstd_window_log_max: 10, ..Limits::default() };
     let mut large = XZ.to_vec();
@@ -142,8 +145,8 @@ fn every_layer_keeps_to_the_ratio() {
     large[16] = 40;
     let sum = crc32(&large[12..20]);
     large[20..24].copy_from_slice(&sum.to_le_bytes());
-    let said = unpacked(&[Layer::Xz], &large, &window).unwrap_err();
-    assert!(said.contains("memory"), "{said}");
+    let message = unpacked(&[Layer::Xz], &large, &window).unwrap_err();
+    assert!(message.contains("memory"), "{message}");
 }
 
 fn crc32(bytes: &[u8]) -> u32 {

@@ -96,9 +96,10 @@ fn graphs_that_another_program_wrote_hold_the_same_edges() {
         assert!(pairs(&input) == expected, "{name}");
         assert_eq!((input.edges.slots(), &input.ids), (Some(400), &IdMap::Declared));
         assert_eq!(input.summary.undirected, Some(false));
-        let told = crate::estimate(&[path.to_str().unwrap().to_owned()], &ReadOptions::default());
-        let told = told.unwrap();
-        assert_eq!((told.edges, told.slots), (Some(expected.len() as u64), Some(400)));
+        let estimate =
+            crate::estimate(&[path.to_str().unwrap().to_owned()], &ReadOptions::default());
+        let estimate = estimate.unwrap();
+        assert_eq!((estimate.edges, estimate.slots), (Some(expected.len() as u64), Some(400)));
     }
 }
 

@@ -271,10 +271,10 @@ fn nobody_proposes_help_where_partitions_are_static() {
         }
         let [(token, Work::Flush)] = works(&mut cx)[..] else { panic!("nothing is left") };
         engine.done(&mut cx, token, Outcome::Flushed { filled: Vec::new(), rewritten: Vec::new() });
-        let said = said(&mut cx);
-        let count = said.iter().filter(|one| matches!(one, Message::Propose { .. })).count();
+        let messages = said(&mut cx);
+        let count = messages.iter().filter(|one| matches!(one, Message::Propose { .. })).count();
         assert_eq!(count, usize::from(proposes), "{bias:?}");
-        let arrives = said.iter().any(|one| matches!(one, Message::Arrive { .. }));
+        let arrives = messages.iter().any(|one| matches!(one, Message::Arrive { .. }));
         assert_eq!(arrives, !proposes, "{bias:?}");
     }
 }

@@ -139,11 +139,11 @@ fn what_remains_is_what_can_still_be_handed_out() {
         let (token, _) = asked(&mut cx);
         assert_eq!(engine.remaining(&cx, step, 0).bytes, left);
         engine.read(&mut cx, token, Ok(edges(9)));
-        let told = cx.effects.iter().find_map(|effect| match effect {
+        let remainder = cx.effects.iter().find_map(|effect| match effect {
             Effect::Send(Envelope { message: Message::Chunk { stock, .. }, .. }) => stock.left,
             _ => None,
         });
-        assert_eq!(told, Some(left), "and who gets a chunk is told so");
+        assert_eq!(remainder, Some(left), "and who gets a chunk is told so");
         cx.effects.clear();
     }
     let next = Step { iteration: 1, ..step };
@@ -226,18 +226,18 @@ fn the_end_of_copies_comes_after_all_of_them() {
     engine.service.ask(0, 1, RequestKind::CopiesEnd(Role::Primary, 2));
     engine.serve(&mut cx);
     let [first, second] = requests(&mut cx)[..] else { panic!("both are read at a time") };
-    let said = |cx: &mut Context| -> Vec<Option<u64>> {
-        let said = |effect| match effect {
+    let answers = |cx: &mut Context| -> Vec<Option<u64>> {
+        let answer = |effect| match effect {
             Effect::Send(Envelope { message: Message::CopiesEnd { count, .. }, .. }) => {
                 Some(Some(count))
             }
             Effect::Send(Envelope { message: Message::Copied { .. }, .. }) => Some(None),
             _ => None,
         };
-        std::mem::take(&mut cx.effects).into_iter().filter_map(said).collect()
+        std::mem::take(&mut cx.effects).into_iter().filter_map(answer).collect()
     };
     engine.read(&mut cx, second, Ok(edges(2)));
-    assert_eq!(said(&mut cx), [None], "the other may turn out to be none");
+    assert_eq!(answers(&mut cx), [None], "the other may turn out to be none");
     engine.read(&mut cx, first, Err(Damage::Torn));
-    assert_eq!(said(&mut cx), [Some(1)], "and does");
+    assert_eq!(answers(&mut cx), [Some(1)], "and does");
 }

@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn degrees_of_more_than_a_partition_are_found() {
         let shares = shares();
-        let told = |bytes: usize| {
+        let of_ingest = |bytes: usize| {
             let degrees = Some(vec![payload(8), payload(bytes)]);
             let outcome = Outcome::Ingested { read: 0, filled: Vec::new(), degrees };
             shares.degrees(0, &Work::Flush, &outcome)
         };
-        assert_eq!(told(8), Ok(()));
-        assert!(told(9).is_err_and(|error| error.contains("tells 9 bytes")));
+        assert_eq!(of_ingest(8), Ok(()));
+        assert!(of_ingest(9).is_err_and(|error| error.contains("tells 9 bytes")));
         let handed = |bytes: usize| {
             let work = Work::Init { partition: 0, degrees: vec![payload(8), payload(bytes)] };
             shares.degrees(0, &work, &Outcome::Merged)

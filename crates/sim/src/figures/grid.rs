@@ -190,8 +190,8 @@ mod tests {
                     let ends = others[first..last].iter();
                     all.extend(ends.map(|&end| [*vertex, part.vertices[end as usize]]));
                 }
-                let told: usize = part.by_master.iter().map(Vec::len).sum();
-                assert_eq!(told, part.vertices.len(), "each master hears of its vertices");
+                let entries: usize = part.by_master.iter().map(Vec::len).sum();
+                assert_eq!(entries, part.vertices.len(), "each master hears of its vertices");
                 let [sources, targets] = &part.by_end;
                 assert_eq!(sources.1.len(), targets.1.len());
             }

@@ -116,8 +116,8 @@ fn sizes_and_numbers_that_are_stated_are_those_of_the_store() {
         (None, Some(1), 8, 16),
         (None, Some(40), 40, 80),
     ] {
-        let said = read_bytes.map(|bytes| bytes as u32);
-        let requests = Requests { read_bytes: said, in_flight, ..Requests::default() };
+        let read_size = read_bytes.map(|bytes| bytes as u32);
+        let requests = Requests { read_bytes: read_size, in_flight, ..Requests::default() };
         let number = in_flight.unwrap() as usize;
         let (asked, most) = read_with(requests, depth, (places, number));
         let size = read_bytes.unwrap_or((depth as u64 * PLACE / number as u64).max(PLACE));

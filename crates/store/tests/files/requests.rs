@@ -164,8 +164,8 @@ fn each_of_neighbours_fails_where_their_request_does() {
             let failed: Vec<_> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
             assert_eq!(failed.len(), places.len(), "{options:?}: {failed:?}");
             for error in failed {
-                let said = error.to_string();
-                assert!(said.contains("edges") && said.contains("Input/output"), "{said}");
+                let message = error.to_string();
+                assert!(message.contains("edges") && message.contains("Input/output"), "{message}");
             }
         }
     }
@@ -221,8 +221,8 @@ fn damage_among_neighbours_is_found() {
         let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(7 * 8192 + 4096).unwrap();
         let ends = moved(&options, &volume, places, false);
-        let said = |end: &Result<u64, StoreError>| matches!(end, Err(StoreError::Ended { .. }));
-        assert!(ends.len() == 8 && ends.iter().all(said), "{options:?}: {ends:?}");
+        let is_ended = |end: &Result<u64, StoreError>| matches!(end, Err(StoreError::Ended { .. }));
+        assert!(ends.len() == 8 && ends.iter().all(is_ended), "{options:?}: {ends:?}");
     }
 }
 

@@ -29,8 +29,8 @@ fn a_killed_process_leaves_nothing() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let written = said.into_iter().any(|line| line == "written");
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let written = lines.into_iter().any(|line| line == "written");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(written);

@@ -70,10 +70,10 @@ fn tables_and_contexts_fit_what_they_are_said_to_take() {
     let mut back = vec![0; plain.len()];
     decompress.decompress(&mut back[..], &frame[..bytes]).unwrap();
     let beside = |all: usize, bound: usize| all - bound;
-    let said = Compression::Zstd.compressor_bytes(plain.len());
-    assert!(compress.sizeof() <= beside(said, frame.len()), "{}", compress.sizeof());
-    let said = Compression::Zstd.decompressor_bytes();
-    assert!(decompress.sizeof() <= said, "{}", decompress.sizeof());
+    let expected = Compression::Zstd.compressor_bytes(plain.len());
+    assert!(compress.sizeof() <= beside(expected, frame.len()), "{}", compress.sizeof());
+    let expected = Compression::Zstd.decompressor_bytes();
+    assert!(decompress.sizeof() <= expected, "{}", decompress.sizeof());
 }
 
 proptest! {

@@ -255,10 +255,10 @@ mod tests {
             if name == "content-length" || name == "authorization" {
                 continue;
             }
-            let said = refusal(&|it| it.headers[place].1 += "0");
+            let code = refusal(&|it| it.headers[place].1 += "0");
             // A time that is none has no signature.
             let expected = ["SignatureDoesNotMatch", "AccessDenied"];
-            assert!(said == expected[usize::from(name == "x-amz-date")], "{name}: {said}");
+            assert!(code == expected[usize::from(name == "x-amz-date")], "{name}: {code}");
             refusal(&|it| drop(it.headers.remove(place)));
             altered += 1;
         }
@@ -272,8 +272,8 @@ mod tests {
             ("AccessDenied", |it| it.headers.retain(|(name, _)| name != "authorization")),
         ];
         assert_eq!(refusal(&|it| it.headers.push(acl())), "AccessDenied");
-        for (said, alter) in cases {
-            assert_eq!(refusal(&alter), said);
+        for (code, alter) in cases {
+            assert_eq!(refusal(&alter), code);
         }
     }
 

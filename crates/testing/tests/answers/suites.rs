@@ -65,8 +65,8 @@ fn the_graph_of_gap_in_two_formats() {
     let heavy = Graph::from_ids(&ids, &weighted.pairs, Some(weighted.weights));
     let output = fs::read_to_string(folder.join("reference/graph-4.el.out"));
     let edges = ones.simple().pairs.len();
-    let said = format!("Graph has 14 nodes and {edges} directed edges");
-    assert!(output.expect("there is an output").starts_with(&said), "{said}");
+    let line = format!("Graph has 14 nodes and {edges} directed edges");
+    assert!(output.expect("there is an output").starts_with(&line), "{line}");
     assert_eq!(heavy.simple().pairs, ones.simple().pairs);
     for source in 0..14 {
         let depths = depths(&ones, false, source);

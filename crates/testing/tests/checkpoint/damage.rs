@@ -180,9 +180,9 @@ fn a_run_that_fell_back_writes_the_last_one_anew() {
 fn another_graph_or_program_is_refused() {
     let (folder, _) = left();
     let directory = place(&folder);
-    let refused = |error: EngineError, said: &str| {
+    let refused = |error: EngineError, message: &str| {
         assert_eq!(error.kind(), FailureKind::Input, "{error}");
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     };
     let mut more = graph();
     more.pairs.push([1, 2]);

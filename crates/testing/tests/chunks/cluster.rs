@@ -131,7 +131,7 @@ where
             let own = targets.start as usize * shape.accum..targets.end as usize * shape.accum;
             let at = UpdateKey { turn, stripe: stripe as u32, source_partition: 0 };
             let accums = &mut accums[own];
-            let mut told = (Vec::new(), Column::default());
+            let mut pairs = (Vec::new(), Column::default());
             for (cell, chunks) in cells.iter().filter(|(cell, _)| cell.targets == targets) {
                 let signals = part(&signals, shape.signal, &cell.sources);
                 let active = P::FRONTIER.then(|| part(&active, 1, &cell.sources));
@@ -140,8 +140,8 @@ where
                     let pulled = cell.open(cast_slice(bytes)).expect(WRITTEN);
                     if !P::COMBINABLE || way.spills {
                         let put = |targets: &[u32], records: &[u8]| {
-                            told.0.extend_from_slice(targets);
-                            told.1.extend(records);
+                            pairs.0.extend_from_slice(targets);
+                            pairs.1.extend(records);
                         };
                         pulled.scatter(&fold, sources, scratch, put).expect(WRITTEN);
                     } else {
@@ -156,8 +156,8 @@ where
                     }
                 }
             }
-            let updates = told.0.len() as u64;
-            let bytes = write_updates(shape.record(), (7, at), (&told.0, &told.1), updates);
+            let updates = pairs.0.len() as u64;
+            let bytes = write_updates(shape.record(), (7, at), (&pairs.0, &pairs.1), updates);
             let bytes = aligned(&bytes);
             if P::COMBINABLE {
                 hand_over(&fold, at, &bytes, accums).expect(WRITTEN);
@@ -216,10 +216,10 @@ where
                 let mut states = Column::default();
                 states.extend(held);
                 let at = UpdateKey { turn, stripe: cell.id.stripe, source_partition: 0 };
-                let mut told = (Vec::new(), Column::default());
+                let mut pairs = (Vec::new(), Column::default());
                 let put = |targets: &[u32], updates: &[u8]| {
-                    told.0.extend_from_slice(targets);
-                    told.1.extend(updates);
+                    pairs.0.extend_from_slice(targets);
+                    pairs.1.extend(updates);
                 };
                 let ends = [&cell.sources, &cell.targets];
                 let ends = ends.map(|range| part(&signals, shape.signal, range));
@@ -227,7 +227,7 @@ where
                 pulled.extend(&extended, ends, &mut states, scratch, put).expect(WRITTEN);
                 let own = cell.targets.start as usize * shape.accum;
                 let own = &mut accums[own..cell.targets.end as usize * shape.accum];
-                gather_extended(&extended, (at, &told.0, &told.1), own).expect(WRITTEN);
+                gather_extended(&extended, (at, &pairs.0, &pairs.1), own).expect(WRITTEN);
                 *bytes = aligned(&with_states(&all[..pulled.bytes()], &states));
             }
         }

@@ -35,12 +35,13 @@ fn plain<const K: usize>(
     let numbers = graph.numbers();
     let mut all = vec![priors.iter().map(|prior| normalised(*prior)).collect::<Vec<_>>()];
     for _ in 0..iterations {
-        let told = &all[all.len() - 1];
+        let beliefs = &all[all.len() - 1];
         let mut next = priors.to_vec();
         let mut hear = |to: usize, from: usize, weight: f64| {
-            let message = |j| (0..K).map(|i| psi[i][j] * told[from][i]).sum::<f64>().powf(weight);
-            let heard = std::array::from_fn(|state| next[to][state] * message(state));
-            next[to] = normalised(heard);
+            let message =
+                |j| (0..K).map(|i| psi[i][j] * beliefs[from][i]).sum::<f64>().powf(weight);
+            let product = std::array::from_fn(|state| next[to][state] * message(state));
+            next[to] = normalised(product);
         };
         for (edge, pair) in graph.pairs.iter().enumerate() {
             let [from, to] = pair.map(|slot| numbers[slot as usize]);

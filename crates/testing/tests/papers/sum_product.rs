@@ -33,41 +33,41 @@ fn plain<const K: usize>(
     let ends: Vec<[usize; 2]> =
         graph.pairs.iter().map(|pair| pair.map(|slot| numbers[slot as usize])).collect();
     // Messages of each edge to its first end, and to its second.
-    let mut told = vec![[[1.0; K]; 2]; ends.len()];
-    let heard = |told: &[[[f64; K]; 2]], vertex: usize, but: usize| -> [f64; K] {
+    let mut messages = vec![[[1.0; K]; 2]; ends.len()];
+    let incoming = |messages: &[[[f64; K]; 2]], vertex: usize, but: usize| -> [f64; K] {
         let mut product = priors[vertex];
         for (edge, ends) in ends.iter().enumerate().filter(|(edge, _)| *edge != but) {
             // A self-loop sends to its vertex once.
             let sides = if ends[0] == ends[1] { 0..1 } else { 0..2 };
             for side in sides.filter(|side| ends[*side] == vertex) {
-                product = std::array::from_fn(|j| product[j] * told[edge][side][j]);
+                product = std::array::from_fn(|j| product[j] * messages[edge][side][j]);
                 product = normalised(product);
             }
         }
         normalised(product)
     };
-    let beliefs = |told: &[[[f64; K]; 2]]| -> Vec<[f64; K]> {
-        (0..priors.len()).map(|vertex| heard(told, vertex, usize::MAX)).collect()
+    let beliefs = |messages: &[[[f64; K]; 2]]| -> Vec<[f64; K]> {
+        (0..priors.len()).map(|vertex| incoming(messages, vertex, usize::MAX)).collect()
     };
-    let mut all = vec![beliefs(&told)];
+    let mut all = vec![beliefs(&messages)];
     for _ in 0..iterations {
-        let before = told.clone();
+        let before = messages.clone();
         for (edge, &[one, other]) in ends.iter().enumerate() {
             let psi = factor(psi, graph.weight(edge));
             if one == other {
-                told[edge][0] = normalised(std::array::from_fn(|j| psi[j][j]));
+                messages[edge][0] = normalised(std::array::from_fn(|j| psi[j][j]));
                 continue;
             }
             for (side, from) in [(0, other), (1, one)] {
-                let others = heard(&before, from, edge);
+                let others = incoming(&before, from, edge);
                 let new = |j: usize| (0..K).map(|i| psi[i][j] * others[i]).sum::<f64>();
                 let new: [f64; K] = normalised(std::array::from_fn(new));
-                told[edge][side] = normalised(std::array::from_fn(|j| {
+                messages[edge][side] = normalised(std::array::from_fn(|j| {
                     new[j].powf(1.0 - damping) * before[edge][side][j].powf(damping)
                 }));
             }
         }
-        all.push(beliefs(&told));
+        all.push(beliefs(&messages));
     }
     all
 }

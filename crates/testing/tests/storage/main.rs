@@ -389,11 +389,11 @@ fn modes() -> Vec<IoMode> {
 
 /// Says loudly that tests of `what` were skipped, or fails where the environment variable
 /// `WELTER_REQUIRE` names it.
-fn skipped(what: &str, why: &str, said: &Once) {
+fn skipped(what: &str, why: &str, once: &Once) {
     let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
     assert!(required.split(',').all(|name| name != what), "{what}: {why}");
     // Not `eprintln!`: of a test that passes, that would be swallowed.
-    said.call_once(|| {
+    once.call_once(|| {
         let _ = writeln!(std::io::stderr(), "SKIPPED: tests of {what}: {why}");
     });
 }

@@ -45,10 +45,10 @@ fn signals_move_once_to_each_stripe() {
         Task::Rewritten.run(&graph, &workers, &progress).unwrap();
         let moved = tally.stats().since(before);
         // Destinations are encoded: those in no order take three bytes.
-        let told = if combined { 0 } else { 11 * u64::from(EDGES) };
+        let updates = if combined { 0 } else { 11 * u64::from(EDGES) };
         let states = 8 * u64::from(EDGES);
         let expected = graph.plan().traffic_expected();
-        assert!(expected.written > states + told, "{expected:?}");
+        assert!(expected.written > states + updates, "{expected:?}");
         // Of four turns the first one meets no edges, and the last one sends nothing.
         for (expected, moved, less) in [
             (4 * expected.read, moved.bytes_read, expected.read),

@@ -59,8 +59,8 @@ impl Cable {
     pub(crate) fn sent(&self) -> io::Result<u64> {
         let mut most = 0;
         for name in &self.names {
-            let said = done(Command::new("tc").args(["-n", name, "-s", "qdisc", "show"]))?;
-            let text = String::from_utf8_lossy(&said.stdout).into_owned();
+            let output = done(Command::new("tc").args(["-n", name, "-s", "qdisc", "show"]))?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let of_tbf = text.split("qdisc tbf").nth(1).unwrap_or_default();
             let mut words = of_tbf.split_whitespace().skip_while(|word| *word != "Sent");
             let sent = words.nth(1).and_then(|bytes| bytes.parse().ok());
@@ -88,6 +88,6 @@ fn done(command: &mut Command) -> io::Result<Output> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(io::Error::other(format!("{command:?}: {said}")))
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(io::Error::other(format!("{command:?}: {stderr}")))
 }

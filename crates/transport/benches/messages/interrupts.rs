@@ -17,13 +17,13 @@ pub(crate) fn woken(layout: Layout, targets: &[u32]) -> Result<Cost, LaneError> 
     let (sender, mut receiver) = crate::lanes::memory(layout);
     let bell = Arc::new(eventfd(0, EventfdFlags::empty()).map_err(std::io::Error::from)?);
     let folded = Arc::new(AtomicUsize::new(0));
-    let (heard, counted) = (bell.clone(), folded.clone());
+    let (event, counted) = (bell.clone(), folded.clone());
     let full = layout.messages(8);
     let thread = std::thread::spawn(move || {
         let (mut sums, begin) = (Sums::new(), processor_nanos());
         while counted.load(Ordering::Relaxed) < ROUNDS {
             let mut rings = [0; 8];
-            rustix::io::read(&*heard, &mut rings).expect("the event can be read");
+            rustix::io::read(&*event, &mut rings).expect("the event can be read");
             let mut fold = |arrived: &Arrived<'_>| {
                 arrived.runs().for_each(|run| fold_run(run, &mut sums));
                 counted.fetch_add(1, Ordering::Release);

@@ -236,10 +236,10 @@ fn again(kind: &str, role: &str) -> Command {
 struct Net(String);
 
 fn ip(line: &str) -> Result<(), String> {
-    let said = Command::new("ip").args(line.split(' ')).output();
-    let said = said.map_err(|error| format!("`ip` cannot be run: {error}"))?;
-    let error = String::from_utf8_lossy(&said.stderr);
-    if said.status.success() { Ok(()) } else { Err(format!("`ip {line}`: {}", error.trim())) }
+    let output = Command::new("ip").args(line.split(' ')).output();
+    let output = output.map_err(|error| format!("`ip` cannot be run: {error}"))?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("`ip {line}`: {}", error.trim())) }
 }
 
 impl Net {
@@ -274,9 +274,9 @@ fn tried(kind: &Kind, place: &str) -> Result<(), String> {
     } else {
         (inner, None)
     };
-    let said = command.env(PLACE, place).stderr(Stdio::inherit()).output().unwrap();
-    let text = String::from_utf8_lossy(&said.stdout);
-    assert!(said.status.success(), "{}: {text}", kind.name);
+    let output = command.env(PLACE, place).stderr(Stdio::inherit()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}: {text}", kind.name);
     // The library prints as well.
     let none = text.lines().find(|line| line.starts_with("no device"));
     if text.lines().any(|line| line == "done") {

@@ -64,9 +64,9 @@ pub(crate) fn send<T: TxLane>(case: Case, source: usize, sinks: usize, lanes: T)
 
 /// Folds until each source has ended its last iteration, and answers those that ask again until all
 /// have received theirs.
-fn receive<R: RxLane>(case: Case, ends: usize, heard: &AtomicBool, mut lanes: R) -> (Vec<Sums>, R) {
+fn receive<R: RxLane>(case: Case, ends: usize, stop: &AtomicBool, mut lanes: R) -> (Vec<Sums>, R) {
     let mut sums = vec![Sums::default(); case.iterations as usize];
-    while sums.iter().any(|sums| sums.ends < ends) || !heard.load(Ordering::Acquire) {
+    while sums.iter().any(|sums| sums.ends < ends) || !stop.load(Ordering::Acquire) {
         poll(&mut sums, &mut lanes);
     }
     (sums, lanes)
@@ -88,7 +88,7 @@ fn poll<R: RxLane>(sums: &mut [Sums], lanes: &mut R) {
 /// Threads that fold.
 pub(crate) struct Receiving<R> {
     threads: Vec<thread::JoinHandle<(Vec<Sums>, R)>>,
-    heard: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
 }
 
 pub(crate) fn receiving<R: RxLane + Send + 'static>(
@@ -96,20 +96,20 @@ pub(crate) fn receiving<R: RxLane + Send + 'static>(
     ends: usize,
     receivers: Vec<R>,
 ) -> Receiving<R> {
-    let heard = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let receive = |lanes| {
-        let heard = heard.clone();
-        thread::spawn(move || receive(case, ends, &heard, lanes))
+        let stop = stop.clone();
+        thread::spawn(move || receive(case, ends, &stop, lanes))
     };
     let threads = receivers.into_iter().map(receive).collect();
-    Receiving { threads, heard }
+    Receiving { threads, stop }
 }
 
 /// Once all messages of the sources are acknowledged: each came once, in its iteration.
 /// Gives the lanes back.
 pub(crate) fn check<R>(case: Case, sources: usize, receiving: Receiving<R>) -> Vec<R> {
-    let Receiving { threads, heard } = receiving;
-    heard.store(true, Ordering::Release);
+    let Receiving { threads, stop } = receiving;
+    stop.store(true, Ordering::Release);
     let sinks = threads.len();
     let mut all = Vec::new();
     for (sink, thread) in threads.into_iter().enumerate() {

@@ -48,16 +48,16 @@ fn rows_with_blank_columns_behind_them_are_read_until_one_holds_something() {
 fn a_first_row_that_may_count_is_said_to_be_an_edge_or_left_out() {
     let sandbox = with("e.txt", "4 3\n0 1\n1 2\n2 3\n");
     assert_eq!(converted(&sandbox, "e.txt"), "4>3 0>1 1>2 2>3");
-    let said = sandbox.run("convert e.txt -o -").stderr;
-    assert!(said.contains("the first row, 4 3, is read as an edge, though it may"), "{said}");
+    let stderr = sandbox.run("convert e.txt -o -").stderr;
+    assert!(stderr.contains("the first row, 4 3, is read as an edge, though it may"), "{stderr}");
     assert_eq!(converted(&sandbox, "e.txt --header"), "0>1 1>2 2>3");
     // Nothing else lacks a weight.
     sandbox.write("w.txt", "4 3\n0 1 0.5\n1 2 2\n2 3 1\n");
     assert_eq!(converted(&sandbox, "w.txt"), "0>1@0.5 1>2@2 2>3@1");
     for text in ["4 2\n0 1\n1 2\n2 3\n", "2 3\n0 1\n1 2\n2 4\n", "1 2\n2 3\n"] {
         sandbox.write("e.txt", text);
-        let said = sandbox.run("convert e.txt -o -").stderr;
-        assert!(!said.contains("the first row"), "{text}: {said}");
+        let stderr = sandbox.run("convert e.txt -o -").stderr;
+        assert!(!stderr.contains("the first row"), "{text}: {stderr}");
     }
 }
 
@@ -79,9 +79,9 @@ fn a_late_row_of_another_direction_is_refused() {
 fn inputs_of_different_kinds_of_ids_are_said_to_be_so() {
     let sandbox = with("a.csv", "1,2\n2,3\n");
     sandbox.write("b.csv", "ann,bob\nbob,cat\n");
-    let said = sandbox.run("run wcc a.csv b.csv -o -").stderr;
+    let stderr = sandbox.run("run wcc a.csv b.csv -o -").stderr;
     let expected = "note: a.csv: ids are integers and those of b.csv are names; all are read as";
-    assert!(said.contains(expected), "{said}");
+    assert!(stderr.contains(expected), "{stderr}");
     for line in ["run wcc a.csv b.csv -o - --ids strings", "run wcc a.csv a.csv -o -"] {
         assert!(!sandbox.run(line).stderr.contains("ids are integers and"), "{line}");
     }
