@@ -75,8 +75,8 @@ pub enum ClusterError {
     /// All machines ended with this verdict.
     #[error("machine {}: {}", .0.rank, .0.what)]
     Failed(Failure),
-    /// A machine ended more often than it is started again.
-    #[error("machine {rank} has ended {times} times{}", reason(last.as_ref()))]
+    /// A machine ended more often than it is started again while a run comes no further.
+    #[error("machine {rank} has ended {times} times in a row{}", reason(last.as_ref()))]
     Restarts {
         /// Rank of the machine.
         rank: Rank,
@@ -113,8 +113,9 @@ impl ClusterError {
             Self::Address(_) | Self::Start(_) => FailureKind::Budget,
             Self::Socket { .. } => FailureKind::Storage,
             Self::Failed(failure) => kind(failure.why),
+            // One that gives no reason was killed.
             Self::Restarts { last, .. } => {
-                last.as_ref().map_or(FailureKind::Internal, |last| kind(last.why))
+                last.as_ref().map_or(FailureKind::Resumable, |last| kind(last.why))
             }
             Self::Cancelled => FailureKind::Cancelled,
             Self::Credentials { kind, .. } | Self::Declined { kind, .. } => *kind,

@@ -9,6 +9,9 @@
 //! (it died)               starts another process of the rank
 //! ```
 //!
+//! A rank whose processes end one after another, while the run comes to no later iteration, ends
+//! the run after `RESTARTS_MAX` restarts.
+//!
 //! Words of a process that was replaced are left unheard.
 //!
 //! **Invariant:** each process of a rank has a larger incarnation than all before it, and no two
@@ -33,7 +36,7 @@ use crate::report::{Report, Reported};
 pub use crate::starter::{Host, Started};
 use crate::taking::{ResultPlace, fetched, written};
 
-/// How often the machine of a rank is started again.
+/// How often the machine of a rank is started again while the run comes to no later iteration.
 const RESTARTS_MAX: u32 = 8;
 
 /// Time after which a host that has nothing to report is asked again.
@@ -76,6 +79,8 @@ impl Finished {
 struct Seat {
     started: Started,
     restarts: u32,
+    /// Restarts since the run last came to an iteration that was later than all before.
+    restarts_in_a_row: u32,
     did: Activity,
     finished: Option<Arc<Manifest>>,
 }
@@ -138,7 +143,8 @@ impl Seats<'_> {
     fn begin(&mut self, machines: usize) -> Result<(), ClusterError> {
         for rank in 0..machines {
             let started = self.host.start(rank, 0)?;
-            self.all.push(Seat { started, restarts: 0, did: Activity::default(), finished: None });
+            let did = Activity::default();
+            self.all.push(Seat { started, restarts: 0, restarts_in_a_row: 0, did, finished: None });
         }
         (0..machines).try_for_each(|rank| self.introduce(rank))
     }
@@ -189,8 +195,10 @@ impl Seats<'_> {
         &mut self,
         Reported { rank, incarnation, report }: Reported,
     ) -> Result<(), ClusterError> {
-        let seat = &mut self.all[rank];
         if let Report::Decided(iterations, control) = report {
+            if self.decided.last_key_value().is_none_or(|(&latest, _)| latest < iterations) {
+                self.all.iter_mut().for_each(|seat| seat.restarts_in_a_row = 0);
+            }
             // The iteration that follows was done before the machines went back, and is done again.
             self.decision_times.retain(|&after, _| after < iterations);
             self.decision_times.insert(iterations, Instant::now());
@@ -202,6 +210,7 @@ impl Seats<'_> {
             }
             return Ok(());
         }
+        let seat = &mut self.all[rank];
         if incarnation != seat.started.incarnation {
             // Another process has its rank by now.
             return Ok(());
@@ -227,9 +236,9 @@ impl Seats<'_> {
 
     fn restart(&mut self, rank: Rank, why: Option<Failure>) -> Result<(), ClusterError> {
         self.host.stop(rank);
-        let Seat { started, restarts, .. } = self.all[rank];
-        if restarts == RESTARTS_MAX {
-            return Err(ClusterError::Restarts { rank, times: restarts + 1, last: why });
+        let Seat { started, restarts, restarts_in_a_row: before, .. } = self.all[rank];
+        if before == RESTARTS_MAX {
+            return Err(ClusterError::Restarts { rank, times: before + 1, last: why });
         }
         let started = self.host.start(rank, started.incarnation)?;
         let did = Activity::default();
@@ -237,7 +246,8 @@ impl Seats<'_> {
             picture.restarts += 1;
             picture.activities[rank] = did;
         });
-        self.all[rank] = Seat { started, restarts: restarts + 1, did, finished: None };
+        let (restarts, restarts_in_a_row) = (restarts + 1, before + 1);
+        self.all[rank] = Seat { started, restarts, restarts_in_a_row, did, finished: None };
         // All will say it again, in the epoch that this begins.
         self.all.iter_mut().for_each(|seat| seat.finished = None);
         self.introduce(rank)

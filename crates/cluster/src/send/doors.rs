@@ -23,6 +23,8 @@ use welter_transport::{End, Protection, Secret};
 
 use super::ending::Ending;
 use super::error::Stop;
+use super::{Settings, Transport};
+use crate::credentials::Trust;
 
 const MAGIC: &[u8; 8] = b"wltrlane";
 
@@ -48,6 +50,23 @@ pub(super) struct Common {
     pub(super) secret: Secret,
     /// The secret as doors know it.
     pub(super) key: [u8; 32],
+}
+
+/// Protection of buckets. On one computer connections are between processes of the user as the
+/// links are; datagrams may come from any process, so they have seals there too, but for those of
+/// cables, which want the secret of the epoch.
+pub(super) fn protection(trust: &Trust, settings: &Settings) -> Protection {
+    let is_datagram = match settings.transport {
+        Transport::Udp => true,
+        #[cfg(feature = "dpdk")]
+        Transport::Dpdk => settings.card.is_some(),
+        Transport::Tcp | Transport::Shared => false,
+    };
+    match trust {
+        Trust::Key(_) => Protection::Sealed,
+        Trust::Loopback if is_datagram => Protection::Sealed,
+        _ => Protection::Trusted,
+    }
 }
 
 fn introduction(epoch: u32, from: End, to: End) -> [u8; INTRODUCTION_BYTES] {

@@ -28,24 +28,25 @@ use welter_protocol::checkpoint::{CheckpointShard, Manifest};
 use welter_protocol::config::Shape;
 use welter_protocol::ids::{Bytes, Epoch as Number, Generation};
 use welter_protocol::partitions::Partitions;
-use welter_transport::{Destination, Protection, Secret};
+use welter_transport::{Destination, Secret};
 
 use super::audit::Audit;
 use super::checkpoint::{Checkpoints, Due, Interval};
 use super::computing::{Answer, Channels, Computing, Ended, Order, Turn};
-use super::doors::Common;
+use super::doors::{Common, protection};
 use super::edges::{Gathering, Room, record_bytes};
 use super::ending::{Ending, Over};
 use super::error::Stop;
 use super::folding::Folding;
 use super::lanes::{Led, Open, Rx, Site, Tx, short_bytes_max};
+use super::losses::EpochProgress;
 use super::messages::Messages;
 use super::position::MachinePosition;
 use super::scattering::Scattering;
 use super::table::{Table, Watch};
 use super::threads::{Threads, spawn};
 use super::words::{Word, WordReader};
-use super::{Job, Settings, Transport, cutting};
+use super::{Job, cutting};
 use crate::activity::Activity;
 use crate::credentials::Trust;
 use crate::disk::folder::Parts;
@@ -69,9 +70,8 @@ pub(super) struct Epoch<'m> {
     pub(super) number: Number,
     pub(super) ending: Ending,
     pub(super) checkpoints: &'m Checkpoints,
-    /// Whether all edges are where they belong.
-    pub(super) has_edges: Cell<bool>,
-    /// How many there are, as rank 0 has heard.
+    pub(super) progress: &'m EpochProgress,
+    /// Edges of the graph, as rank 0 has heard.
     pub(super) edges: Cell<u64>,
 }
 
@@ -131,22 +131,28 @@ impl Epoch<'_> {
     }
 
     fn agree(&self, table: &mut Table) -> Result<Agreed, Stop> {
+        let Number { coordinator: incarnation, count } = self.number;
         let own = Word::default().number(self.job.settings.sub_ranges.max(1) as u64);
-        let answer = self.barrier(table, own, |words| {
+        let answer = self.barrier(table, own.number(incarnation.into()), |words| {
             // No more than each has cores, and was planned, for.
-            let all = words.iter().map(|word| WordReader(word).number());
-            let sub_ranges = all.collect::<Result<Vec<_>, _>>()?.into_iter().min().unwrap_or(1);
+            let (mut sub_ranges, mut processes) = (u64::MAX, 0_u64);
+            for word in words {
+                let mut reader = WordReader(word);
+                sub_ranges = sub_ranges.min(reader.number()?);
+                processes = processes.wrapping_add(reader.number()?);
+            }
             let mut key = [0; 32];
             let filled = SystemRandom::new().fill(&mut key);
             filled.map_err(|_| Stop::broken("the system has no random numbers"))?;
-            let Number { coordinator, count } = self.number;
-            let epoch = u64::from(coordinator.wrapping_shl(8).wrapping_add(count));
-            Ok(Word::default().number(epoch).number(sub_ranges).bytes(&key).end())
+            let epoch = u64::from(incarnation.wrapping_shl(8).wrapping_add(count));
+            let word = Word::default().number(epoch).number(sub_ranges).bytes(&key);
+            Ok(word.number(processes).end())
         })?;
         let mut reader = WordReader(&answer);
         let (epoch, sub_ranges) = (reader.number()? as u32, reader.number()?);
         let key = reader.bytes()?.try_into();
         let key: [u8; 32] = key.map_err(|_| Stop::broken("a secret of another length"))?;
+        self.progress.processes.set(Some(reader.number()?));
         let (machines, vertices) = (self.machines, self.job.vertices);
         let widest = vertices.div_ceil(machines as u64 * sub_ranges).max(1);
         let cut = Partitions::fitting(machines, vertices, 1, widest);
@@ -300,7 +306,7 @@ impl Epoch<'_> {
             let watch = (&self.ending, &(|| threads.look()) as Watch<'_>);
             let decide = |words: &[Vec<u8>]| self.decide((step, iteration), agreed, words);
             let answer = table.barrier(word.end(), watch, decide)?;
-            self.has_edges.set(true);
+            self.progress.iteration.set(Some(iteration));
             let mut reader = WordReader(&answer);
             let (goes_on, control) = (reader.number()? == 1, Bytes::from(reader.bytes()?));
             let (is_due, edges) = (reader.number()? == 1, reader.number()?);
@@ -479,22 +485,5 @@ impl Epoch<'_> {
             parts,
             scattered: None,
         })
-    }
-}
-
-/// Protection of buckets. On one computer connections are between processes of the user as the
-/// links are; datagrams may come from any process, so they have seals there too, but for those of
-/// cables, which want the secret of the epoch.
-fn protection(trust: &Trust, settings: &Settings) -> Protection {
-    let is_datagram = match settings.transport {
-        Transport::Udp => true,
-        #[cfg(feature = "dpdk")]
-        Transport::Dpdk => settings.card.is_some(),
-        Transport::Tcp | Transport::Shared => false,
-    };
-    match trust {
-        Trust::Key(_) => Protection::Sealed,
-        Trust::Loopback if is_datagram => Protection::Sealed,
-        _ => Protection::Trusted,
     }
 }

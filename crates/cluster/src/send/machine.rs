@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An epoch that loses a machine is followed by one with the machine that its host starts in the
-//! place of the lost one, from the last checkpoint that all have. A failure that would come again
-//! ends the machine, and with it the run.
+//! place of the lost one, from the last checkpoint that all have, as long as that may come further
+//! (`losses`). A failure that would come again ends the machine, and with it the run.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -27,6 +27,7 @@ use super::checkpoint::Checkpoints;
 use super::ending::Ending;
 use super::epoch::{Epoch, Finished};
 use super::error::Stop;
+use super::losses::{EpochProgress, Losses};
 use super::table::{Entrance, Table, come};
 use crate::credentials::Trust;
 use crate::disk::folder::{Folder, Parts};
@@ -38,16 +39,11 @@ use crate::links::listen;
 use crate::program::panic_message;
 use crate::report::{Report, Reports};
 
-/// Epochs in which a machine was lost, at most.
-const LOSSES_MAX: u32 = 16;
+/// Epochs of a process at most: a byte of their number counts them.
+const EPOCHS_MAX: u32 = 255;
 
 /// Time in which rank 0 is reached.
 const PATIENCE: Duration = Duration::from_secs(35);
-
-/// Time after an epoch in which a machine was lost before all edges were where they belong, within
-/// which another one must have come further. With the silence after which a machine is missed, a
-/// link that is cut for good ends the run well within a minute.
-const VAIN: Duration = Duration::from_secs(10);
 
 /// Time between two looks at what others have to say.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -219,26 +215,29 @@ impl Living {
     /// Goes through epochs until the machine is stopped, or the run cannot continue.
     fn epochs(&self) -> Result<(), Stop> {
         let ending = &self.shared.ending;
-        let (mut count, mut vain) = (0, None);
+        let (mut count, mut losses) = (0, Losses::default());
         while !ending.is_of_machine() {
             count += 1;
-            match self.epoch(count, &mut vain) {
-                Err(Stop::Gone(what))
-                    if count >= LOSSES_MAX
-                        || vain.is_some_and(|it: Instant| it.elapsed() > VAIN) =>
-                {
-                    return Err(Stop::Failed { why: Exit::Cut, what });
+            let progress = EpochProgress::default();
+            match self.epoch(count, &progress) {
+                Err(Stop::Gone(what)) => {
+                    let mut counted = losses.count(&progress, Instant::now());
+                    if count >= EPOCHS_MAX {
+                        counted = Err(format!("{count} epochs were lost"));
+                    }
+                    let cut = |why: String| format!("{what}; {why}");
+                    counted.map_err(|why| Stop::Failed { why: Exit::Cut, what: cut(why) })?;
+                    sleep(PAUSE);
                 }
-                Err(Stop::Gone(_) | Stop::Over) => sleep(PAUSE),
+                Err(Stop::Over) => sleep(PAUSE),
                 ended => ended?,
             }
         }
         Ok(())
     }
 
-    /// An epoch, and the time after it in which all others may still need this machine. Epochs are
-    /// in vain since the end of the first of those in a row in which a machine was lost early.
-    fn epoch(&self, count: u32, vain: &mut Option<Instant>) -> Result<(), Stop> {
+    /// An epoch, and the time after it in which all others may still need this machine.
+    fn epoch(&self, count: u32, progress: &EpochProgress) -> Result<(), Stop> {
         let Shared { rank, ref trust, ref ending, .. } = *self.shared;
         let ending = ending.of_next_epoch();
         let (mut table, first) = self.table(&ending)?;
@@ -254,16 +253,10 @@ impl Living {
             number: Number { coordinator: self.incarnation, count },
             ending: ending.clone(),
             checkpoints: &self.checkpoints,
-            has_edges: Cell::new(false),
+            progress,
             edges: Cell::new(0),
         };
-        let finished = epoch.run(&mut table);
-        if epoch.has_edges.get() {
-            *vain = None;
-        } else {
-            vain.get_or_insert_with(Instant::now);
-        }
-        let Finished { manifest, parts, activity } = finished?;
+        let Finished { manifest, parts, activity } = epoch.run(&mut table)?;
         *lock(&self.shared.result) = Some((manifest.clone(), parts));
         self.reports.say_activity(activity);
         self.reports.say(Report::Finished(manifest));

@@ -41,6 +41,7 @@ mod folding;
 mod footprint;
 mod gathered;
 mod lanes;
+mod losses;
 mod machine;
 mod messages;
 mod patience;

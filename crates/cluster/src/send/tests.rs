@@ -1,6 +1,7 @@
 //! Machines that send messages, as threads of this process: what becomes of a bucket that is folded
 //! twice, and of a machine that is lost. That answers are right is tested by `tests/answers.rs`.
 
+mod early;
 mod faulty;
 mod lost;
 mod waiting;

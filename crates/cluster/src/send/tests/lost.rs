@@ -112,6 +112,15 @@ fn a_machine_that_is_lost_costs_no_iteration_before_a_checkpoint() {
 }
 
 #[test]
+fn a_machine_that_is_lost_often_ends_no_run_that_comes_further() {
+    let kills: Vec<(Rank, u32, bool)> = (0..10).map(|at| (1, 40 + 55 * at, false)).collect();
+    let (finished, _) = survived(Transport::Tcp, &kills);
+    // More often than it is started again where the run comes no further.
+    assert!(finished.restarts > 8, "{} restarts", finished.restarts);
+    assert_eq!(finished.decided.len(), 1 + ITERATIONS as usize);
+}
+
+#[test]
 fn a_machine_that_is_lost_with_its_files_begins_the_run_anew() {
     let (finished, began) = survived(Transport::Tcp, &[(1, 40, true)]);
     assert_eq!((finished.restarts, began), (1, vec![0]));
