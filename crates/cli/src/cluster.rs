@@ -281,7 +281,7 @@ impl Job {
             columns = self.decoder().columns(&finished.vertices());
             self.finding_of(&columns, &finished.decided)?
         };
-        let Self { count, named, program, settings, messages, mut notes, .. } = self;
+        let Self { count, named, program, settings, plan, messages, mut notes, .. } = self;
         notes.extend(restarts(&finished));
         notes.extend(finding.note.clone());
         let columns: Box<dyn Columns> = match &named {
@@ -296,6 +296,7 @@ impl Job {
             edges: count,
             machines: Machines {
                 activities: finished.activities,
+                plan: plan.as_ref().map(MachinePlan::figures),
                 route: match (&messages, settings.route) {
                     (Some(_), _) => "send",
                     (None, Route::Fold) => "fold",

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
 use welter_cluster::{Demand, Footprint, Settings, Widths, send, writing_bytes};
 use welter_engine::plan::human_bytes;
 use welter_model::edges::{EdgeStream, Reading};
@@ -37,6 +38,20 @@ pub(crate) struct MachinePlan {
     /// Bytes of the process that writes the result, beside those of a machine.
     writing_bytes: u64,
     budget: Option<u64>,
+}
+
+/// Figures that are foreseen of each machine, for reports.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct PlanFigures {
+    /// Of memory that a machine may take, where that is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_bytes: Option<u64>,
+    /// Of memory, at most.
+    memory_bytes: u64,
+    /// On its disk, at most.
+    disk_bytes: u64,
+    /// To other machines, in an iteration over all edges.
+    iteration_bytes_sent: u64,
 }
 
 impl MachinePlan {
@@ -106,6 +121,16 @@ impl MachinePlan {
         let writing_bytes = writing(&settings, &widths, (ids, writes), budget)?;
         let sending = Some(sending);
         Ok(Some(Self { settings, sending, footprint, writing_bytes, budget }))
+    }
+
+    /// Figures for reports, which have the outcome beside them.
+    pub(crate) fn figures(&self) -> PlanFigures {
+        PlanFigures {
+            budget_bytes: self.budget,
+            memory_bytes: self.footprint.memory_bytes(),
+            disk_bytes: self.footprint.disk_bytes(),
+            iteration_bytes_sent: self.footprint.sent_bytes,
+        }
     }
 
     /// The line of how the graph is cut.

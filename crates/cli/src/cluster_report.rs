@@ -1,7 +1,8 @@
 //! The report of a run on a cluster: what was found, and what each machine did for it.
 //!
 //! Times are of computation engines, by the kinds of Figure 16 of Chaos: they add up to the life of
-//! a machine. Bytes are those of chunks and vertex sets.
+//! a machine. Bytes are those of chunks and vertex sets. The plan of a machine stands beside what
+//! became of it, as the process that reports has made it: all machines have come to the same.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,6 +15,7 @@ use welter_protocol::times::Times;
 use crate::algorithms::algorithm::Algorithm;
 use crate::algorithms::on_cluster::Finding;
 use crate::argv;
+use crate::cluster_plan::PlanFigures;
 use crate::number_format::counted;
 use crate::price::{Price, Spent};
 use crate::report::ObjectFigures;
@@ -24,6 +26,8 @@ use crate::session::Session;
 pub(crate) struct Machines {
     /// Activity of each machine.
     pub(crate) activities: Vec<Activity>,
+    /// Figures that were foreseen of each, where it has a plan.
+    pub(crate) plan: Option<PlanFigures>,
     /// Place where updates waited.
     pub(crate) route: &'static str,
     /// Way of messages, where updates are messages.
@@ -98,6 +102,12 @@ struct IterationTime {
 
 #[derive(Debug, Serialize)]
 struct Machine {
+    /// Where memory of the program is foreseen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<PlanFigures>,
+    /// The most memory that its process had at any time, where the system tells.
+    #[serde(skip_serializing_if = "is_zero")]
+    resident_bytes_max: u64,
     seconds: Seconds,
     bytes_read: u64,
     bytes_written: u64,
@@ -105,6 +115,8 @@ struct Machine {
     reads: u64,
     writes: u64,
     bytes_sent: u64,
+    /// Mean of all iterations, with what is sent before the first one.
+    iteration_bytes_sent: u64,
     messages_sent: u64,
     /// Updates that these stood for, where updates are messages.
     #[serde(skip_serializing_if = "is_zero")]
@@ -148,10 +160,13 @@ fn seconds(nanos: Time) -> f64 {
     nanos as f64 / 1e9
 }
 
-impl From<&Activity> for Machine {
-    fn from(activity: &Activity) -> Self {
+impl Machine {
+    /// Figures of a machine that has done this in as many iterations.
+    fn of(activity: &Activity, plan: Option<PlanFigures>, iterations: u64) -> Self {
         let Times { own, stolen, copying, merging, idle } = activity.times;
         Self {
+            plan,
+            resident_bytes_max: activity.resident_bytes_max,
             seconds: Seconds {
                 own: seconds(own),
                 stolen: seconds(stolen),
@@ -164,6 +179,7 @@ impl From<&Activity> for Machine {
             reads: activity.reads,
             writes: activity.writes,
             bytes_sent: activity.sent_bytes,
+            iteration_bytes_sent: activity.sent_bytes / iterations.max(1),
             messages_sent: activity.sent,
             updates_sent: activity.stood_for,
             updates_combined: activity.combined,
@@ -179,6 +195,12 @@ impl From<&Activity> for Machine {
 impl Machines {
     fn sum(&self, of: impl Fn(&Activity) -> u64) -> u64 {
         self.activities.iter().map(of).sum()
+    }
+
+    /// Figures of each machine, after as many iterations.
+    fn each(&self, iterations: u64) -> Vec<Machine> {
+        let machine = |activity| Machine::of(activity, self.plan, iterations);
+        self.activities.iter().map(machine).collect()
     }
 
     /// Bytes that went to and came from disks.
@@ -248,7 +270,7 @@ impl<'a> Report<'a> {
                     .collect(),
                 bytes_per_edge: machines.bytes_moved() as f64
                     / (edges.max(1) * finding.iterations.max(1)) as f64,
-                machines: machines.activities.iter().map(Machine::from).collect(),
+                machines: machines.each(finding.iterations),
             },
             iterations: finding.iterations,
             note: finding.note.as_deref(),
@@ -323,6 +345,7 @@ mod tests {
         let of = |objects| Activity { objects, ..Activity::default() };
         let machines = |is_host| Machines {
             activities: vec![of([1, 2, 3, 4]), of([10, 20, 30, 40])],
+            plan: None,
             route: "fold",
             transport: None,
             partitions: 2,

@@ -3,13 +3,12 @@
 mod figures;
 pub(crate) mod page;
 
-use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
 use welter_engine::plan::{Measured, PlannedRequests, human_bytes};
-use welter_engine::{CheckpointStats, Graph};
+use welter_engine::{CheckpointStats, Graph, resident_bytes_max};
 use welter_objects::Traffic;
 use welter_output::write_file;
 use welter_progress::{FailureKind, PhaseReport};
@@ -458,12 +457,4 @@ fn unwritten(path: &Path, what: &serde_json::Error) -> Failure {
 fn is_page(path: &Path) -> bool {
     path.extension()
         .is_some_and(|it| it.eq_ignore_ascii_case("html") || it.eq_ignore_ascii_case("htm"))
-}
-
-/// The peak of the resident set, as Linux tells it.
-fn resident_bytes_max() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }

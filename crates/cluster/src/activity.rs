@@ -7,6 +7,7 @@
 //! requests   reads and writes of its disk, and of stores of objects, which are paid by requests
 //! served     chunks of edges and updates that its storage engine handed out, to itself too
 //! helped     partitions of others that it streamed; asked for more than that, as a master
+//! resident   memory of its process at most, with all else that the process does
 //! ```
 //!
 //! It is of the process that finished: one that it replaced has taken its own with it.
@@ -57,10 +58,13 @@ pub struct Activity {
     pub declined: u64,
     /// Connections from no machine, or with what was no message.
     pub strangers: u64,
+    /// Bytes of memory that its process had at most, pages of files among them; 0 where the system
+    /// does not tell.
+    pub resident_bytes_max: u64,
 }
 
 /// Numbers of an activity.
-const NUMBERS: usize = 24;
+const NUMBERS: usize = 25;
 
 impl Activity {
     /// Counts what an effect is about to do.
@@ -105,7 +109,7 @@ impl Activity {
         let Self { read_bytes, written_bytes, sent_bytes, sent, served, .. } = *self;
         let Self { stood_for, combined, saved, .. } = *self;
         let Self { helped, accepted, declined, strangers, .. } = *self;
-        let Self { reads, writes, edge_bytes, objects, .. } = *self;
+        let Self { reads, writes, edge_bytes, objects, resident_bytes_max, .. } = *self;
         let [objects_read, objects_written, bytes_came, bytes_went] = objects;
         [
             own,
@@ -132,6 +136,7 @@ impl Activity {
             objects_written,
             bytes_came,
             bytes_went,
+            resident_bytes_max,
         ]
     }
 
@@ -152,7 +157,7 @@ impl Activity {
         let [read_bytes, written_bytes, sent_bytes, sent, rest @ ..] = rest;
         let [stood_for, combined, saved, served, rest @ ..] = rest;
         let [helped, accepted, declined, strangers, rest @ ..] = rest;
-        let [reads, writes, edge_bytes, objects @ ..] = rest;
+        let [reads, writes, edge_bytes, objects @ .., resident_bytes_max] = rest;
         Some(Self {
             times: Times { own, stolen, copying, merging, idle },
             read_bytes,
@@ -171,6 +176,7 @@ impl Activity {
             accepted,
             declined,
             strangers,
+            resident_bytes_max,
         })
     }
 }
@@ -187,8 +193,9 @@ mod tests {
         assert_eq!((activity.line(), activity.times.sum()), (line.clone(), 15));
         assert_eq!((activity.read_bytes, activity.served, activity.declined), (6, 13, 16));
         assert_eq!((activity.edge_bytes, activity.objects), (20, [21, 22, 23, 24]));
+        assert_eq!((activity.strangers, activity.resident_bytes_max), (17, 25));
         assert_eq!(Activity::of_line(&Activity::default().line()), Some(Activity::default()));
-        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 25")] {
+        for wrong in ["", "1 2 3", &line.replace("17", "x"), &format!("{line} 26")] {
             assert_eq!(Activity::of_line(wrong), None, "{wrong}");
         }
     }

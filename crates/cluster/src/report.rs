@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use welter_engine::resident_bytes_max;
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::Failure;
@@ -76,10 +77,12 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Says what the machine did, with requests that others count for it.
+    /// Says what the machine did, with requests that others count for it, and the memory that the
+    /// system counts.
     pub(crate) fn say_activity(&self, activity: Activity) {
         let objects = self.objects.so_far();
-        self.say(Report::Did(Box::new(Activity { objects, ..activity })));
+        let resident_bytes_max = resident_bytes_max().unwrap_or(0);
+        self.say(Report::Did(Box::new(Activity { objects, resident_bytes_max, ..activity })));
     }
 
     pub(crate) fn say(&self, report: Report) {

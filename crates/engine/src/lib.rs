@@ -87,7 +87,7 @@ pub use edges::weights::WeightSum;
 pub use error::EngineError;
 pub use kernels::vertices::Vertices;
 pub use machine::arena::Buffer;
-pub use machine::figures::Machine;
+pub use machine::figures::{Machine, resident_bytes_max};
 pub use machine::meter;
 pub use machine::storage::Storage;
 pub use machine::throughput::Throughput;

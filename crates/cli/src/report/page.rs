@@ -3,7 +3,6 @@
 //! It is made of the report as JSON, of one process or of a cluster, so that it says nothing that
 //! the JSON does not. What a report does not have has no section.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,7 +24,7 @@ const KINDS: [(&str, usize); 5] =
 /// The page of a report.
 pub(crate) fn page(report: &Value) -> String {
     let sections = [facts(report), phases(report), iterations(report), machines(report)];
-    let rest = [expected(report), notes(report), whole(report)];
+    let rest = [expected(report), planned(report), notes(report), whole(report)];
     let title = format!("{} of {}", text(&report["algorithm"]), inputs(report));
     let contents: String = sections.into_iter().chain(rest).flatten().collect();
     frame::page(&title, &contents)
@@ -177,20 +176,63 @@ fn machines(report: &Value) -> Option<String> {
         Bar { name: format!("machine {rank}"), parts, text: format!("{sent} sent") }
     };
     let times: Vec<Bar> = all.iter().enumerate().map(bar).collect();
-    let heads = ["read", "written", "sent", "messages", "chunks served", "partitions helped"];
-    let heads: Vec<String> = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
-    let heads = heads.concat();
-    let mut html = format!("<h2>Machines</h2>\n{}", bars("Seconds", &KINDS, &times));
-    let _ = writeln!(html, "<div class=\"scroll\"><table>\n<tr><th>machine</th>{heads}</tr>");
-    for (rank, machine) in all.iter().enumerate() {
-        let moved = ["bytes_read", "bytes_written", "bytes_sent"].map(|key| bytes(&machine[key]));
+    let heads =
+        ["read", "written", "sent", "messages", "chunks served", "partitions helped", "memory"];
+    let table = by_machine(all, heads, |machine| {
+        let moved = ["bytes_read", "bytes_written", "bytes_sent", "resident_bytes_max"];
+        let [read, written, sent, memory] = moved.map(|key| bytes(&machine[key]));
         let counts = ["messages_sent", "chunks_served", "partitions_helped"];
-        let cells = moved.into_iter().chain(counts.map(|key| count(&machine[key])));
-        let cells: Vec<String> =
-            cells.map(|cell| format!("<td>{}</td>", cell.unwrap_or_default())).collect();
-        let _ = writeln!(html, "<tr><th>{rank}</th>{}</tr>", cells.concat());
+        let [messages, chunks, partitions] = counts.map(|key| count(&machine[key]));
+        [read, written, sent, messages, chunks, partitions, memory]
+    });
+    Some(format!("<h2>Machines</h2>\n{}{table}", bars("Seconds", &KINDS, &times)))
+}
+
+/// A table of cells of each machine, by rank; those that are not known are empty.
+fn by_machine<const CELLS: usize>(
+    all: &[Value],
+    heads: [&str; CELLS],
+    cells: impl Fn(&Value) -> [Option<String>; CELLS],
+) -> String {
+    let heads = heads.map(|head| format!("<th>{head}</th>")).concat();
+    let row = |(rank, machine): (usize, &Value)| {
+        let cells = cells(machine).map(|cell| format!("<td>{}</td>", cell.unwrap_or_default()));
+        format!("<tr><th>{rank}</th>{}</tr>\n", cells.concat())
+    };
+    let rows: Vec<String> = all.iter().enumerate().map(row).collect();
+    let rows = rows.concat();
+    format!(
+        "<div class=\"scroll\"><table>\n<tr><th>machine</th>{heads}</tr>\n{rows}</table></div>\n"
+    )
+}
+
+/// Memory, disk and network that were planned for each machine of a cluster, beside the outcome.
+fn planned(report: &Value) -> Option<String> {
+    let all = report["cluster"]["machines"].as_array()?;
+    if !all.iter().any(|machine| machine["plan"].is_object()) {
+        return None;
     }
-    Some(html + "</table></div>\n")
+    let heads = [
+        "memory planned",
+        "resident at most",
+        "disk planned",
+        "written in all",
+        "sent an iteration, planned",
+        "sent an iteration",
+    ];
+    let table = by_machine(all, heads, |machine| {
+        let plan = &machine["plan"];
+        let figures = [
+            &plan["memory_bytes"],
+            &machine["resident_bytes_max"],
+            &plan["disk_bytes"],
+            &machine["bytes_written"],
+            &plan["iteration_bytes_sent"],
+            &machine["iteration_bytes_sent"],
+        ];
+        figures.map(bytes)
+    });
+    Some(format!("<h2>Plan and outcome</h2>\n{table}"))
 }
 
 /// Times that were expected, beside those that were measured.
@@ -262,7 +304,12 @@ mod tests {
 
     #[test]
     fn a_run_on_machines_has_their_times() {
-        let machine = json!({"seconds": {"own": 1.0, "idle": 3.0}, "bytes_sent": 2048});
+        let machine = json!({
+            "plan": {"memory_bytes": 3 << 20, "iteration_bytes_sent": 5120},
+            "resident_bytes_max": 2 << 20,
+            "seconds": {"own": 1.0, "idle": 3.0},
+            "bytes_sent": 2048, "iteration_bytes_sent": 1024,
+        });
         let html = page(&json!({
             "command": ["welter", "run", "bfs", "g.mtx"],
             "algorithm": "bfs", "vertices": 3, "edges": 2, "iterations": 2, "seconds": 4.0,
@@ -278,6 +325,13 @@ mod tests {
         assert_whole(&html);
         assert!(html.contains("<title>bfs of g.mtx</title>") && html.contains("machine 1"));
         assert!(html.contains("machine 0: 3.000 s idle") && html.contains("2.00 KiB"), "{html}");
+        assert!(html.contains("<h2>Plan and outcome"), "{html}");
+        // Memory and bytes an iteration, each as planned and as it was; no disk is known.
+        let cells = ["3.00 MiB", "2.00 MiB", "", "", "5.00 KiB", "1.00 KiB"];
+        let cells = cells.map(|cell| format!("<td>{cell}</td>")).concat();
+        for rank in 0..2 {
+            assert!(html.contains(&format!("<tr><th>{rank}</th>{cells}</tr>")), "{html}");
+        }
     }
 
     #[test]

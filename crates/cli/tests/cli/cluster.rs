@@ -227,10 +227,29 @@ fn a_report_says_what_each_machine_did() {
         let all: f64 = times.values().map(|time| time.as_f64().unwrap()).sum();
         assert!(times["own"].as_f64().unwrap() > 0.0 && all < whole, "{machine}");
         assert!(machine["messages_sent"].as_u64() > Some(0), "{machine}");
+        let plan = machine["plan"].as_object().unwrap();
+        for of in ["memory_bytes", "disk_bytes", "iteration_bytes_sent"] {
+            assert!(plan[of].as_u64() > Some(0), "{of}: {machine}");
+        }
+        assert!(machine["resident_bytes_max"].as_u64() > Some(1 << 20), "{machine}");
     }
     // All edges and all updates are written and read, by some machine, and mostly for another.
     for of in ["bytes_written", "bytes_read", "bytes_sent", "chunks_served"] {
         assert!(sum(of) > 0, "{of}: {report}");
+    }
+}
+
+#[test]
+fn a_page_compares_plan_and_outcome_of_each_machine() {
+    let sandbox = Sandbox::new();
+    for (algorithm, has_plan) in [("pagerank", true), ("triangles", false)] {
+        let line = format!("run {algorithm} rmat:6 --cluster local:2 -q -o out.csv");
+        sandbox.must(&format!("{line} --report r.html"));
+        let page = String::from_utf8(sandbox.read("r.html")).unwrap();
+        let heads = ["<h2>Plan and outcome</h2>", "memory planned", "resident at most"];
+        assert!(heads.iter().all(|head| page.contains(head) == has_plan), "{algorithm}: {page}");
+        // The memory that it took is there without a plan too.
+        assert!(page.contains("<th>memory</th>") && page.contains("resident_bytes_max"), "{page}");
     }
 }
 

@@ -148,6 +148,21 @@ fn the_plan_of_a_machine_says_memory_disk_and_network() {
         let sent = sent / machines.len() as u64 / iterations;
         let forecast = size("network");
         assert!(sent / 3 <= forecast && forecast <= 3 * sent, "{sent} bytes an iteration: {plan}");
+        for machine in machines {
+            let planned = &machine["plan"];
+            for (of, label) in [
+                ("memory_bytes", "memory"),
+                ("disk_bytes", "disk"),
+                ("iteration_bytes_sent", "network"),
+            ] {
+                // Texts have three digits.
+                let (exact, shown) = (planned[of].as_u64().unwrap(), size(label));
+                assert!(exact.abs_diff(shown) <= shown / 50, "{of}: {machine}, {plan}");
+            }
+            assert_eq!(planned["budget_bytes"], 1 << 30);
+            let resident = machine["resident_bytes_max"].as_u64().unwrap();
+            assert!(resident > 1 << 20 && resident < 1 << 30, "{machine}");
+        }
     }
     let refused = sandbox.run("explain triangles rmat:10 --cluster local:2 --memory 1GiB");
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);

@@ -93,7 +93,10 @@ fn computers_find_what_one_does() {
         }
         alike(&sandbox, ["one.csv", "many.csv"]);
         let report: Value = serde_json::from_slice(&sandbox.read("r.json")).unwrap();
-        assert_eq!(report["cluster"]["machines"].as_array().unwrap().len(), 3);
+        let machines = report["cluster"]["machines"].as_array().unwrap();
+        assert_eq!(machines.len(), 3);
+        let resident = |it: &Value| it["resident_bytes_max"].as_u64();
+        assert!(machines.iter().all(|it| resident(it) > Some(1 << 20)), "{line}: {report}");
     }
     let left = sandbox.files();
     assert!(left.iter().all(|name| !name.starts_with("welter-cluster")), "{left:?}");

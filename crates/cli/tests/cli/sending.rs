@@ -129,6 +129,14 @@ fn a_report_says_route_messages_and_bytes() {
     let cluster = &report["cluster"];
     assert_eq!((&cluster["route"], &cluster["transport"]), (&"send".into(), &"udp".into()));
     let machines = cluster["machines"].as_array().unwrap();
+    for machine in machines {
+        let plan = &machine["plan"];
+        assert!(plan["memory_bytes"].as_u64() > Some(0), "{machine}");
+        // No more messages are sent than edges lead to others, but edges themselves are among them.
+        let sent = [plan, machine].map(|of| of["iteration_bytes_sent"].as_u64().unwrap());
+        assert!(sent[0] > 0 && sent[1] > 0 && sent[1] <= 3 * sent[0], "{machine}");
+        assert!(machine["resident_bytes_max"].as_u64() > Some(1 << 20), "{machine}");
+    }
     let sum = |of: &str| machines.iter().map(|machine| machine[of].as_u64().unwrap()).sum::<u64>();
     // Edges to their owners once, of 8 bytes, and updates of 12.
     let (messages, bytes) = (sum("messages_sent"), sum("bytes_sent"));

@@ -123,6 +123,12 @@ fn cached_bytes(stat: &str) -> Option<u64> {
     Some(files)
 }
 
+/// The most memory that this process had at any time, in bytes: the peak of its resident set, pages
+/// of files among them. None where the system does not tell.
+pub fn resident_bytes_max() -> Option<u64> {
+    meminfo_bytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
 fn meminfo_bytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -157,5 +163,7 @@ mod tests {
         assert_eq!(parse_size("32M"), Some(32 << 20));
         assert_eq!(parse_size("x"), None);
         assert_eq!(meminfo_bytes("A: 1 kB\nMemAvailable:   12 kB\n", "MemAvailable:"), Some(12288));
+        let resident = meminfo_bytes("VmPeak:\t  9 kB\nVmHWM:\t    7184 kB\n", "VmHWM:");
+        assert_eq!(resident, Some(7184 << 10));
     }
 }
