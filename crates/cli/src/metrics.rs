@@ -1,18 +1,23 @@
 //! Figures of a run on a cluster, for Prometheus to fetch while it lasts (`--metrics ADDRESS`).
 //!
 //! The process that hosts the run serves those of all machines, by rank: they tell it twice a
-//! second what they have done. One request is answered at a time, whatever is asked for.
+//! second what they have done. A few requests are answered at a time, whatever is asked for, each
+//! on a thread of its own, which is left at the end of the run.
 //!
 //! Invariant: no other computer learns of a run unless the user trusts the network. Checked in
-//! `Metrics::start`. Tested by `metrics_are_of_each_machine_while_it_runs`.
+//! `Metrics::start`. Tested by `metrics_are_of_each_machine_while_it_runs`. Invariant: a client
+//! that asks or reads slowly, or never, takes one of a few places for a bounded time, and delays
+//! no end of a run. Checked in `Client::remaining`. Tested by
+//! `clients_that_say_nothing_have_few_places_and_delay_no_end` and
+//! `clients_that_ask_or_read_slowly_are_let_go`.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::{Duration, Instant};
 
 use welter_cluster::{Activity, Live, Picture};
 use welter_progress::FailureKind;
@@ -20,8 +25,14 @@ use welter_progress::FailureKind;
 use crate::args::ClusterArgs;
 use crate::failure::Failure;
 
-/// Time for a request, and for its answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time for a request and its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time in which the server is reached at its end.
+const WAKING: Duration = Duration::from_secs(1);
+
+/// Clients that are answered at a time.
+const CLIENTS_MAX: usize = 4;
 
 /// Bytes of a request that are looked at.
 const REQUEST_BYTES: usize = 4096;
@@ -51,20 +62,42 @@ impl Metrics {
         let failed = |error: io::Error| {
             Failure::new(FailureKind::Storage, format!("--metrics {address}: {error}"))
         };
-        let listener = TcpListener::bind(address).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let served =
+            TcpListener::bind(address).and_then(|listener| Self::serve(listener, live, PATIENCE));
+        served.map_err(failed)
+    }
+
+    /// Answers clients, each within this time.
+    fn serve(listener: TcpListener, live: Live, patience: Duration) -> io::Result<Self> {
+        let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = Builder::new().name("metrics".to_owned()).spawn(move || {
+            // Each client that is answered has one.
+            let places = Arc::new(());
             for stream in listener.incoming() {
                 if stopped.load(Ordering::Acquire) {
                     return;
                 }
-                // A client that is gone again has asked for nothing.
-                let _ = stream.and_then(|stream| answer(stream, &live.look()));
+                let Ok(stream) = stream else {
+                    // Too many files are open, for how long is not known.
+                    sleep(Duration::from_millis(10));
+                    continue;
+                };
+                // The connection of one that finds no place is closed: it may ask again.
+                if Arc::strong_count(&places) <= CLIENTS_MAX {
+                    let (place, live) = (places.clone(), live.clone());
+                    let client = Client { stream, until: Instant::now() + patience };
+                    let thread = Builder::new().name("metrics-client".to_owned());
+                    let _ = thread.spawn(move || {
+                        // A client that is gone again has asked for nothing.
+                        let _ = answer(client, &live);
+                        drop(place);
+                    });
+                }
             }
-        });
-        Ok(Self { address, stop, thread: Some(thread.map_err(failed)?) })
+        })?;
+        Ok(Self { address, stop, thread: Some(thread) })
     }
 }
 
@@ -72,7 +105,7 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         // Wakes it; where it cannot be reached it ends with the process.
-        let is_reached = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
+        let is_reached = TcpStream::connect_timeout(&self.address, WAKING).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| is_reached) {
             // One that panicked has said so.
             let _ = thread.join();
@@ -80,23 +113,53 @@ impl Drop for Metrics {
     }
 }
 
-fn answer(mut stream: TcpStream, picture: &Picture) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+/// Connection of a client that must have asked and read by a time.
+struct Client {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Client {
+    /// Time that is left, for the next call of the system.
+    fn remaining(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl Read for Client {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.remaining()?)?;
+        self.stream.read(to)
+    }
+}
+
+impl Write for Client {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.remaining()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+fn answer(mut client: Client, live: &Live) -> io::Result<()> {
     let (mut request, mut length) = ([0; REQUEST_BYTES], 0);
     while length < REQUEST_BYTES && !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut request[length..])? {
+        match client.read(&mut request[length..])? {
             0 => break,
             more => length += more,
         }
     }
-    let text = text(picture);
-    write!(
-        stream,
+    let text = text(&live.look());
+    let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{text}",
+         Connection: close\r\n\r\n",
         text.len()
-    )
+    );
+    client.write_all((head + &text).as_bytes())
 }
 
 /// A figure of a machine.
@@ -172,5 +235,70 @@ mod tests {
         assert!(text.contains("{machine=\"0\",kind=\"idle\"} 0\n"), "{text}");
         let lines = text.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(lines, 3 + 2 * (KINDS.len() + FIGURES.len()));
+    }
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    /// A server of a run of which nothing is known yet.
+    fn served(patience: Duration) -> Metrics {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Metrics::serve(listener, Live::default(), patience).unwrap()
+    }
+
+    fn connected(metrics: &Metrics) -> TcpStream {
+        let stream = TcpStream::connect(metrics.address).unwrap();
+        stream.set_read_timeout(Some(MINUTE)).unwrap();
+        stream
+    }
+
+    /// All that a client is answered until its connection ends.
+    fn fetched(mut stream: TcpStream) -> String {
+        let mut text = String::new();
+        // A connection without a place may be reset at any time.
+        let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n");
+        let _ = stream.read_to_string(&mut text);
+        text
+    }
+
+    #[test]
+    fn clients_that_say_nothing_have_few_places_and_delay_no_end() {
+        let metrics = served(60 * MINUTE);
+        let mut idle: Vec<TcpStream> = (0..CLIENTS_MAX).map(|_| connected(&metrics)).collect();
+        assert_eq!(fetched(connected(&metrics)), "", "all places are taken");
+        idle.pop();
+        let until = Instant::now() + MINUTE;
+        while !fetched(connected(&metrics)).contains("\nwelter_iterations_total 0\n") {
+            assert!(Instant::now() < until, "a place is free");
+            sleep(Duration::from_millis(5));
+        }
+        let (over, ends) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            drop(metrics);
+            over.send(()).unwrap();
+        });
+        assert!(ends.recv_timeout(MINUTE).is_ok(), "it waits for no client");
+        drop(idle);
+    }
+
+    #[test]
+    fn clients_that_ask_or_read_slowly_are_let_go() {
+        let metrics = served(Duration::from_millis(100));
+        let mut slow = connected(&metrics);
+        // Half of the bytes that are looked at, after which it would be answered.
+        let is_let_go = (0..REQUEST_BYTES / 2).any(|_| {
+            sleep(Duration::from_millis(5));
+            slow.write_all(b"x").is_err()
+        });
+        assert!(is_let_go);
+        // An answer that no client reads is written until it fails.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _silent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = listener.accept().unwrap().0;
+        let mut client = Client { stream, until: Instant::now() + Duration::from_millis(100) };
+        let bytes = vec![0; 1 << 16];
+        let mut writes = (0..1000).map(|_| client.write_all(&bytes));
+        // The time is that of all calls, and not of each.
+        let is_over = |error: io::Error| error.kind() == ErrorKind::TimedOut;
+        assert!(writes.any(|written| written.is_err_and(is_over)));
     }
 }
