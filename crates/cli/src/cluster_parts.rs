@@ -10,6 +10,7 @@
 //! Which machine writes a part is where its chunk lies. What is said of a result as a whole is made
 //! by the host, which looks at chunks one at a time.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
@@ -142,14 +143,15 @@ pub(crate) struct Parts<'j> {
     job: &'j dyn Parted,
     at: &'j PartsAt,
     progress: Progress,
-    written: Vec<TablePart>,
+    /// Parts that have no name yet, in their order.
+    written: VecDeque<TablePart>,
 }
 
 impl<'j> Parts<'j> {
     /// Writer of the result of a job, if its machines write that.
     pub(crate) fn of(job: &'j dyn Parted) -> Option<Self> {
         let at = job.parts()?;
-        Some(Self { job, at, progress: Progress::new(), written: Vec::new() })
+        Some(Self { job, at, progress: Progress::new(), written: VecDeque::new() })
     }
 
     fn write_one(
@@ -180,13 +182,16 @@ fn unwritten(error: &OutputError) -> Unwritten {
 impl PartWriter for Parts<'_> {
     fn write(&mut self, place: PartPlace, payload: &Payload) -> Result<u64, Unwritten> {
         let (part, rows) = self.write_one(place, payload).map_err(|error| unwritten(&error))?;
-        self.written.push(part);
+        self.written.push_back(part);
         Ok(rows)
     }
 
-    fn name(&mut self) -> Result<(), Unwritten> {
-        let parts = std::mem::take(&mut self.written);
-        parts.into_iter().try_for_each(TablePart::name).map_err(|error| unwritten(&error))
+    fn name(&mut self) -> Result<bool, Unwritten> {
+        let Some(part) = self.written.pop_front() else { return Ok(false) };
+        part.name().map(|()| true).map_err(|error| {
+            self.clear();
+            unwritten(&error)
+        })
     }
 
     fn clear(&mut self) {

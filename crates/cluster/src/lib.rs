@@ -25,6 +25,7 @@
 
 mod activity;
 mod ask;
+mod attendance;
 mod clock;
 mod control;
 mod credentials;

@@ -20,10 +20,10 @@ use crate::credentials::Trust;
 use crate::links::stream::Stream;
 
 /// Time between two words of one who has nothing to say.
-pub(crate) const BEAT: Duration = Duration::from_secs(1);
+pub(crate) const BEAT: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
 
 /// Time after which one who says nothing is taken to be gone.
-pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+pub(crate) const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 /// Time for a handshake.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);

@@ -6,7 +6,9 @@
 //!
 //! **Invariant:** whatever a stranger sends, nothing but a count becomes of it, and it takes one of
 //! a bounded number of connections for a bounded time. Checked in `Door::listen` and `Door::hear`.
-//! Tested by `a_machine_that_is_killed_comes_again_and_strangers_change_nothing`.
+//! Tested by `a_machine_that_is_killed_comes_again_and_strangers_change_nothing`. **Invariant:** a
+//! machine that is asked for its result has as long as it is heard of. Checked in `Peers::answer`.
+//! Tested by `a_machine_that_beats_has_as_long_as_it_needs`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Write};
@@ -21,6 +23,7 @@ use welter_progress::{FailureKind, Progress};
 use welter_protocol::Rank;
 
 use crate::ask::{Answer, Ask};
+use crate::attendance::attended;
 use crate::control::{Request, Word, piece};
 use crate::credentials::Trust;
 use crate::error::ClusterError;
@@ -39,7 +42,7 @@ const GUESTS_MAX: usize = 64;
 /// Time in which the end of a run is sent to machines that come too late to receive it otherwise.
 const LATE: Duration = Duration::from_secs(5);
 
-/// Time in which a machine must say something that it was asked for.
+/// Time in which a machine that is told to begin must say where it listens.
 const ANSWER: Duration = Duration::from_mins(1);
 
 /// Machine that connected, or verdict of one that failed.
@@ -168,18 +171,11 @@ impl Peers {
     /// Shows machines that their host is there, those too that come meanwhile, while it does
     /// something that may take long.
     pub fn attended<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let _over = Over(&is_over);
-            let attend = || {
-                while !is_over.load(Ordering::Acquire) {
-                    self.hear_arrival(Duration::from_millis(50));
-                }
-            };
-            // Without a thread machines may miss the host, which they do for a while.
-            let _ = Builder::new().name("attendance".to_owned()).spawn_scoped(scope, attend);
-            work()
-        })
+        let look = || {
+            self.beat();
+            self.take_arrivals();
+        };
+        attended(Duration::from_millis(50), look, work)
     }
 
     /// Sends a failure to all machines that are there, before those of this process are ended,
@@ -295,15 +291,6 @@ impl Peers {
     }
 }
 
-/// Ends the attendance when it is dropped, after a panic too.
-struct Over<'o>(&'o AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
 fn say(to: &mut Stream, line: &str) -> bool {
     to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_ok()
 }
@@ -378,16 +365,19 @@ impl Host for Peers {
     }
 
     fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
-        let asked = Instant::now();
         loop {
+            if self.progress.cancelled() {
+                return Err(ClusterError::Cancelled);
+            }
             self.beat();
             let seat = self.seats[rank].as_mut().ok_or(ClusterError::Silent { rank })?;
             match seat.answers.recv_timeout(BEAT) {
                 Ok(word) => return piece(rank, word),
-                Err(RecvTimeoutError::Timeout) if asked.elapsed() < ANSWER => {
+                // A machine that is silent for long is heard no more, which ends its answers.
+                Err(RecvTimeoutError::Timeout) => {
                     say(&mut seat.down, "beat\n");
                 }
-                Err(_) => {
+                Err(RecvTimeoutError::Disconnected) => {
                     self.seats[rank] = None;
                     return Err(ClusterError::Silent { rank });
                 }
@@ -494,3 +484,6 @@ impl Door {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

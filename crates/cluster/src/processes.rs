@@ -21,10 +21,7 @@ use crate::error::ClusterError;
 use crate::host::{Host, Started};
 use crate::report::{Report, Reported};
 
-/// Time in which a process must say something that it was asked for.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 60 });
-
-/// Time after which a process that says nothing is killed, while nothing is asked of it.
+/// Time after which a process that says nothing is killed, whether something is asked of it or not.
 const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
 /// Time between two looks at a process that has said nothing.
@@ -200,7 +197,16 @@ impl Host for Processes {
     fn answer(&mut self, rank: Rank) -> Result<Answer, ClusterError> {
         let silent = || ClusterError::Silent { rank };
         let process = self.machines[rank].as_mut().ok_or_else(silent)?;
-        piece(rank, process.answers.recv_timeout(PATIENCE).map_err(|_| silent())?)
+        // A process that was stopped together with its host has its time from now on.
+        let asked = Instant::now();
+        loop {
+            match process.answers.recv_timeout(LOOK) {
+                Ok(word) => return piece(rank, word),
+                Err(RecvTimeoutError::Timeout)
+                    if asked.elapsed() < SILENCE || !process.pulse.is_silent() => {}
+                Err(_) => return Err(silent()),
+            }
+        }
     }
 
     fn stop(&mut self, rank: Rank) {
@@ -245,10 +251,11 @@ mod tests {
     use super::*;
 
     /// A host of one machine, which is this script.
-    fn host(script: &'static str) -> Processes {
+    fn host(script: impl Into<String>) -> Processes {
+        let script = script.into();
         let command = move |_, _: &Path, _| {
             let mut command = Command::new("sh");
-            command.args(["-c", script]);
+            command.args(["-c", &script]);
             command
         };
         Processes::new(1, Path::new("."), Box::new(command))
@@ -268,6 +275,22 @@ mod tests {
             }
             let is_end = |it: &Reported| matches!(it.report, Report::Ended(None));
             assert_eq!(reported.as_ref().map(is_end), is_killed.then_some(true), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_beats_has_as_long_as_it_needs_to_answer() {
+        let beats =
+            "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.2; echo alive 0; done";
+        for (is_heard, then) in
+            [(true, format!("{beats}; echo parts-end 0; read end")), (false, "read end".to_owned())]
+        {
+            let mut host = host(format!("echo listening 1 127.0.0.1:9 0; read ask; {then}"));
+            host.start(0, 0).unwrap();
+            host.ask(0, Ask::Name).unwrap();
+            let answered = host.answer(0);
+            assert_eq!(matches!(answered, Ok(Answer::End)), is_heard, "{answered:?}");
+            assert_eq!(matches!(answered, Err(ClusterError::Silent { .. })), !is_heard);
         }
     }
 

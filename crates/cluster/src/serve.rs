@@ -36,7 +36,7 @@ pub fn serve(
     (rank, above): (Rank, u32),
     directory: &Path,
     (task, mut writer): (Task, Option<&mut dyn PartWriter>),
-    (input, output): (impl BufRead + Send + 'static, &mut impl Write),
+    (input, output): (impl BufRead + Send + 'static, &mut (impl Write + Send)),
 ) -> Result<(), ClusterError> {
     let folder = Arc::new(Folder::open(directory, None)?);
     let incarnation = folder.incarnation(above)?;
@@ -66,7 +66,7 @@ fn converse(
     machine: &RunningMachine,
     waiting: &Receiver<Event>,
     writer: &mut Option<&mut dyn PartWriter>,
-    say: &mut impl FnMut(Word) -> Result<(), ClusterError>,
+    say: &mut (impl FnMut(Word) -> Result<(), ClusterError> + Send),
 ) -> Result<(), ClusterError> {
     let mut finished = None;
     loop {
