@@ -35,6 +35,7 @@ mod error;
 mod footprint;
 #[doc(hidden)]
 pub mod fuzzing;
+mod guests;
 pub mod host;
 mod join;
 mod leaving;

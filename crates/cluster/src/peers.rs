@@ -5,15 +5,16 @@
 //! rank, and is waited for.
 //!
 //! **Invariant:** whatever a stranger sends, nothing but a count becomes of it, and it takes one of
-//! a bounded number of connections for a bounded time. Checked in `Door::listen` and `Door::hear`.
-//! Tested by `a_machine_that_is_killed_comes_again_and_strangers_change_nothing`. **Invariant:** a
-//! machine that is asked for its result has as long as it is heard of. Checked in `Peers::answer`.
-//! Tested by `a_machine_that_beats_has_as_long_as_it_needs`.
+//! a bounded number of connections for a bounded time. Checked in `Door::let_in` and `Door::hear`.
+//! Tested by `a_machine_that_is_killed_comes_again_and_strangers_change_nothing` and
+//! `connections_that_say_nothing_keep_no_machine_of_a_host_out`. **Invariant:** a machine that is
+//! asked for its result has as long as it is heard of. Checked in `Peers::answer`. Tested by
+//! `a_machine_that_beats_has_as_long_as_it_needs`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
@@ -27,6 +28,7 @@ use crate::attendance::attended;
 use crate::control::{Request, Word, piece};
 use crate::credentials::Trust;
 use crate::error::ClusterError;
+use crate::guests::{Guests, Place};
 use crate::host::{Host, Started};
 use crate::links::stream::Stream;
 use crate::meeting::{
@@ -36,7 +38,7 @@ use crate::meeting::{
 use crate::processes::hear;
 use crate::report::Reported;
 
-/// Connections that are at the door at a time.
+/// Connections that are at the door at a time, and halves of machines.
 const GUESTS_MAX: usize = 64;
 
 /// Time in which the end of a run is sent to machines that come too late to receive it otherwise.
@@ -85,7 +87,7 @@ struct Door {
     /// Where arrivals go, and a rank whose machine is not waited for any more.
     arrivals: Mutex<(Sender<Arrival>, Option<Rank>)>,
     halves: Mutex<BTreeMap<(Rank, u64), Half>>,
-    guests: AtomicUsize,
+    guests: Arc<Guests>,
     strangers: AtomicU64,
     is_closed: AtomicBool,
 }
@@ -124,7 +126,7 @@ impl Peers {
             trust: seating.trust.clone(),
             arrivals: Mutex::new((sender, None)),
             halves: Mutex::default(),
-            guests: AtomicUsize::new(0),
+            guests: Guests::new(GUESTS_MAX),
             strangers: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
         });
@@ -403,19 +405,22 @@ impl Door {
                 sleep(Duration::from_millis(10));
                 continue;
             };
-            let is_full = self.guests.fetch_add(1, Ordering::AcqRel) >= GUESTS_MAX;
-            let door = self.clone();
-            let guest = move || {
-                let is_one = door.trust.check(from).is_ok() && door.hear(stream).is_some();
-                door.strangers.fetch_add(u64::from(!is_one), Ordering::Relaxed);
-                door.guests.fetch_sub(1, Ordering::AcqRel);
-            };
-            let thread = Builder::new().name("guest".to_owned());
-            if is_full || thread.spawn(guest).is_err() {
+            if self.let_in(stream, from).is_none() {
                 self.strangers.fetch_add(1, Ordering::Relaxed);
-                self.guests.fetch_sub(1, Ordering::AcqRel);
             }
         }
+    }
+
+    /// Gives a connection a thread, if there is room for it.
+    fn let_in(self: &Arc<Self>, stream: TcpStream, from: SocketAddr) -> Option<()> {
+        self.trust.check(from).ok()?;
+        let place = self.guests.enter(&stream)?;
+        let door = self.clone();
+        let guest = move || {
+            let is_one = door.hear(stream, &place).is_some();
+            door.strangers.fetch_add(u64::from(!is_one), Ordering::Relaxed);
+        };
+        Builder::new().name("guest".to_owned()).spawn(guest).ok().map(drop)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(Rank, u64), Half>> {
@@ -423,7 +428,7 @@ impl Door {
     }
 
     /// The machine at the other end. None where it is no machine of this run.
-    fn hear(&self, stream: TcpStream) -> Option<()> {
+    fn hear(&self, stream: TcpStream, place: &Place) -> Option<()> {
         let stream = Stream::accepted(stream, &self.trust, HANDSHAKE).ok()?;
         let mut stream = BufReader::new(stream);
         let Joining { digest, contents, rank, nonce, purpose } = Joining::read(&mut stream).ok()?;
@@ -445,6 +450,9 @@ impl Door {
             let verdict = Some((FailureKind::Input, what.to_owned()));
             self.hand_on(Arrival::Failed { rank, verdict });
             return Some(());
+        }
+        if !place.leave() {
+            return None;
         }
         stream.get_mut().last_while(SILENCE).ok()?;
         let half = if purpose == Purpose::Down {

@@ -2,7 +2,8 @@
 //!
 //! **Invariant:** whatever a stranger sends, nothing but a count becomes of it, and it takes one of
 //! a bounded number of connections for a bounded time. Checked in `Shared::accept` and
-//! `Shared::receive`. Tested by `strangers_are_counted_and_peers_are_heard_all_the_same`.
+//! `Shared::receive`. Tested by `strangers_are_counted_and_peers_are_heard_all_the_same` and
+//! `connections_that_say_nothing_keep_no_peer_out`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,13 +22,15 @@ use super::frames::{Limits, Unreadable, read};
 use super::handshake::{Hello, welcome};
 use super::stream::Stream;
 use crate::credentials::Trust;
+use crate::guests::{Guests, Place};
 use crate::pool::Pool;
 
-/// Time in which a peer must introduce itself.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Time in which a peer must introduce itself. In tests it is longer than they wait, so that none
+/// passes by its end.
+const HANDSHAKE: Duration = Duration::from_secs(if cfg!(test) { 100 } else { 5 });
 
-/// Connections that are open at a time, beyond two of each peer.
-const STRANGERS_MAX: usize = 16;
+/// Connections of no peer that have a place, beyond two of each peer.
+pub(super) const STRANGERS_MAX: usize = 16;
 
 /// The listener of a machine and its connections, which end when this is dropped. Who receives
 /// the events must be gone by then.
@@ -45,6 +48,7 @@ struct Shared {
     pool: Pool,
     events: SyncSender<Event>,
     counts: Arc<Counts>,
+    guests: Arc<Guests>,
     connections: Mutex<Connections>,
     is_stopped: AtomicBool,
 }
@@ -72,6 +76,7 @@ impl Incoming {
             pool,
             events,
             counts,
+            guests: Guests::new(2 * limits.machines + STRANGERS_MAX),
             connections: Mutex::default(),
             is_stopped: AtomicBool::new(false),
         });
@@ -131,19 +136,25 @@ impl Shared {
 
     /// Gives a connection a thread, if there is room for it.
     fn accept(self: &Arc<Self>, stream: TcpStream, from: SocketAddr) -> io::Result<()> {
-        let mut connections = self.lock();
-        connections.threads.retain(|thread| !thread.is_finished());
-        let is_full = connections.open.len() >= 2 * self.limits.machines + STRANGERS_MAX;
-        if is_full || self.trust.check(from).is_err() {
-            self.counts.count(if is_full { Counted::Crowded } else { Counted::Stranger });
+        if self.trust.check(from).is_err() {
+            self.counts.count(Counted::Stranger);
             return Ok(());
         }
+        let mut connections = self.lock();
+        connections.threads.retain(|thread| !thread.is_finished());
+        // Room for as many peers as guests.
+        let is_full = connections.open.len() >= 2 * (2 * self.limits.machines + STRANGERS_MAX);
+        let place = if is_full { None } else { self.guests.enter(&stream) };
+        let Some(place) = place else {
+            self.counts.count(Counted::Crowded);
+            return Ok(());
+        };
         connections.made += 1;
         let number = connections.made;
         connections.open.insert(number, stream.try_clone()?);
         let shared = self.clone();
         let thread = Builder::new().name(format!("from-{number}")).spawn(move || {
-            shared.receive(stream);
+            shared.receive(stream, place);
             shared.lock().open.remove(&number);
         });
         match thread {
@@ -157,7 +168,7 @@ impl Shared {
     }
 
     /// Hands on what a peer says, until it has nothing more to say or says what it must not.
-    fn receive(&self, stream: TcpStream) {
+    fn receive(&self, stream: TcpStream, place: Place) {
         let Ok(mut stream) = Stream::accepted(stream, &self.trust, HANDSHAKE) else {
             return self.counts.count(Counted::Stranger);
         };
@@ -166,9 +177,10 @@ impl Shared {
             Ok(Err(_)) => return self.counts.count(Counted::Refused),
             Err(_) => return self.counts.count(Counted::Stranger),
         };
-        if stream.last().is_err() {
+        if !place.leave() || stream.last().is_err() {
             return;
         }
+        drop(place);
         loop {
             match read(&mut stream, &self.limits, &self.pool) {
                 Ok(Some(envelope)) if self.is_of(&envelope, &hello) => {

@@ -123,6 +123,20 @@ fn strangers_are_counted_and_peers_are_heard_all_the_same() {
 }
 
 #[test]
+fn connections_that_say_nothing_keep_no_peer_out() {
+    let (one, two) = (harness(0, 1, 7), harness(1, 1, 7));
+    // All places of a listener of two machines.
+    let places = 2 * 2 + incoming::STRANGERS_MAX;
+    let connect = |_| TcpStream::connect(one.links.address()).unwrap();
+    let idle: Vec<TcpStream> = (0..places).map(connect).collect();
+    two.links.locate(0, one.links.address()).unwrap();
+    two.links.send(envelope([1, 0], 3, 10));
+    assert_eq!(one.next(), (3, 10));
+    until("one of them has made room", || one.count(Counted::Stranger) >= 1);
+    drop(idle);
+}
+
+#[test]
 fn peers_of_another_run_are_not_heard() {
     let (one, two) = (harness(0, 1, 7), harness(1, 1, 8));
     two.links.locate(0, one.links.address()).unwrap();

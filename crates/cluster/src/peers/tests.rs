@@ -81,3 +81,18 @@ fn a_machine_that_beats_has_as_long_as_it_needs() {
         machine.join().unwrap();
     }
 }
+
+#[test]
+fn connections_that_say_nothing_keep_no_machine_of_a_host_out() {
+    let mut peers = host();
+    let address = peers.address();
+    let idle: Vec<_> = (0..GUESTS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let machine = spawn(move || {
+        let (down, mut up) = taken(address);
+        begin(&mut up, address);
+        (down, up)
+    });
+    assert!(peers.start(0, 0).is_ok());
+    drop(idle);
+    machine.join().unwrap();
+}

@@ -9,8 +9,9 @@
 //! Buckets have seals of their own, so this keeps strangers from taking the place of a lane, and no
 //! more.
 //!
-//! **Invariant:** each lane is led in once, by whom the secret was told. Checked in `accept`.
-//! Tested by `strangers_get_no_lane`.
+//! **Invariant:** each lane is led in once, by whom the secret was told, and connections that say
+//! nothing keep none out. Checked in `accept`. Tested by `strangers_get_no_lane` and
+//! `connections_that_say_nothing_keep_no_lane_out`.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -39,8 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Time in which all lanes are led in, less than machines are silent at most.
 const ALL: Duration = Duration::from_secs(15);
 
-/// Connections that have not said yet whose they are, at most.
-const GUESTS_MAX: usize = 256;
+/// Connections that have not said yet whose they are, at most, beyond the lanes that come.
+const GUESTS_MAX: usize = if cfg!(test) { 16 } else { 256 };
 
 /// Settings that all machines have in common.
 #[derive(Clone)]
@@ -140,9 +141,8 @@ pub(super) fn accept(
         if Instant::now() > until {
             return Err(Stop::Gone(format!("{} lanes of {expected} came", lanes.len())));
         }
-        while guests.len() < GUESTS_MAX
-            && let Ok((stream, _)) = listener.accept()
-        {
+        let newcomers = std::iter::from_fn(|| listener.accept().ok()).take(GUESTS_MAX);
+        for (stream, _) in newcomers {
             stream.set_nonblocking(true)?;
             let until = Instant::now() + PATIENCE;
             guests.push(Guest { stream, received: Vec::new(), until });
@@ -159,6 +159,8 @@ pub(super) fn accept(
                 GuestWords::Nothing => {}
             }
         }
+        // Lanes say at once whose they are, so the oldest connections that have not make room.
+        guests.drain(..guests.len().saturating_sub(GUESTS_MAX + expected));
         sleep(Duration::from_millis(1));
     }
     Ok(lanes)
@@ -219,5 +221,21 @@ mod tests {
         assert_eq!(found, BTreeSet::from([place, ((0, 0), (1, 2))]));
         let peers = lanes.iter().map(|(stream, ..)| stream.peer_addr().unwrap());
         assert!(peers.collect::<Vec<_>>().contains(&first.local_addr().unwrap()));
+    }
+
+    #[test]
+    fn connections_that_say_nothing_keep_no_lane_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        // As many as would take all the time that lanes have, if each had its own.
+        let rounds = ALL.as_secs().div_ceil(PATIENCE.as_secs()) + 1;
+        let idle = (0..rounds as usize * GUESTS_MAX).map(|_| TcpStream::connect(address).unwrap());
+        let idle: Vec<TcpStream> = idle.collect();
+        let (ours, place) = (common(1, 3), ((0, 1), (1, 2)));
+        let lane = connect(address, &ours, place).unwrap();
+        let lanes = accept(&listener, &ours, (1, 1), &Ending::default()).unwrap();
+        assert_eq!(lanes[0].0.peer_addr().unwrap(), lane.local_addr().unwrap());
+        drop(idle);
     }
 }

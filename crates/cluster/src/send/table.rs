@@ -11,12 +11,14 @@
 //! (`seat`).
 //!
 //! **Invariant:** no machine receives an answer before all have sent their word. Checked in
-//! `Table::barrier`. Tested by `answers_follow_all_words`.
+//! `Table::barrier`. Tested by `answers_follow_all_words`. **Invariant:** connections that say
+//! nothing keep no machine out. Checked in `Doorkeeper::let_in`. Tested by
+//! `connections_that_say_nothing_keep_no_machine_out`.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -25,11 +27,12 @@ use super::ending::Ending;
 use super::error::Stop;
 use super::seat::{LOOK, Seat};
 use crate::credentials::Trust;
+use crate::guests::Guests;
 use crate::links::handshake::{Hello, introduce, welcome};
 use crate::links::stream::Stream;
 
-/// Time for a handshake.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Time for a handshake. In tests it is longer than they wait, so that none passes by its end.
+const HANDSHAKE: Duration = Duration::from_secs(if cfg!(test) { 100 } else { 5 });
 
 /// Connections that are at the door of rank 0 at a time.
 const GUESTS_MAX: usize = 64;
@@ -56,7 +59,7 @@ struct Doorkeeper {
     me: (u64, usize, usize),
     trust: Trust,
     arrivals: Sender<Arrival>,
-    guests: Arc<AtomicUsize>,
+    guests: Arc<Guests>,
 }
 
 impl Entrance {
@@ -73,7 +76,8 @@ impl Entrance {
         let (sender, arrivals) = channel();
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = is_closed.clone();
-        let keeper = Doorkeeper { me, trust, arrivals: sender, guests: Arc::default() };
+        let guests = Guests::new(GUESTS_MAX);
+        let keeper = Doorkeeper { me, trust, arrivals: sender, guests };
         let thread = Builder::new().name("entrance".to_owned()).spawn(move || {
             loop {
                 let accepted = listener.accept();
@@ -105,26 +109,25 @@ impl Doorkeeper {
     /// Receives from a machine that comes, on a thread of its own, if there is room for it.
     fn let_in(&self, stream: TcpStream, from: SocketAddr) {
         let Self { me, ref trust, ref arrivals, ref guests } = *self;
-        if trust.check(from).is_err() || guests.fetch_add(1, Ordering::AcqRel) >= GUESTS_MAX {
-            guests.fetch_sub(usize::from(trust.check(from).is_ok()), Ordering::AcqRel);
+        if trust.check(from).is_err() {
             return;
         }
-        let (trust, arrivals, leaves) = (trust.clone(), arrivals.clone(), guests.clone());
-        let spawned = Builder::new().name("guest".to_owned()).spawn(move || {
+        let Some(place) = guests.enter(&stream) else { return };
+        let (trust, arrivals) = (trust.clone(), arrivals.clone());
+        // Without a thread the connection ends, and the machine comes again.
+        let _ = Builder::new().name("guest".to_owned()).spawn(move || {
             let received = Stream::accepted(stream, &trust, HANDSHAKE).and_then(|mut stream| {
                 let hello = welcome(&mut stream, me)?;
                 stream.last_while(LOOK)?;
                 Ok((hello, stream))
             });
-            if let Ok((Ok(hello), stream)) = received {
+            if let Ok((Ok(hello), stream)) = received
+                && place.leave()
+            {
                 // One who comes to a machine that has ended is let go.
                 let _ = arrivals.send(Arrival { hello, stream });
             }
-            leaves.fetch_sub(1, Ordering::AcqRel);
         });
-        if spawned.is_err() {
-            guests.fetch_sub(1, Ordering::AcqRel);
-        }
     }
 }
 
@@ -365,5 +368,20 @@ mod tests {
         let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
         let hello = Hello { run: 8, from: 1, incarnation: 1, to: 0 };
         assert!(Table::come(entrance.address(), &Trust::Loopback, &hello).is_err());
+    }
+
+    #[test]
+    fn connections_that_say_nothing_keep_no_machine_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let address = entrance.address();
+        let idle: Vec<_> = (0..GUESTS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
+        let patience = Duration::from_mins(1);
+        let ending = Ending::default();
+        let came = come(|| Some(address), (&Trust::Loopback, &hello), (patience, &ending));
+        assert!(came.is_ok());
+        assert!(Table::wait(&entrance, 2, &ending).unwrap().look().is_ok());
+        drop(idle);
     }
 }
