@@ -226,13 +226,16 @@ impl Life {
             return Ok(End::Again);
         }
         let end = self.serve((&machine, writer), seating, &waiting);
-        match end {
+        let has_ended = if matches!(end, Ok(End::Again)) {
             // Another one will have its folder.
-            Ok(End::Again) => drop(machine),
-            _ => machine.leave(),
-        }
+            drop(machine);
+            true
+        } else {
+            machine.leave()
+        };
         let end = end?;
-        if matches!(end, End::Verdict(_)) && matches!(files, Files::Passing(_)) {
+        // A disk that has not answered would not do so now.
+        if has_ended && matches!((&end, files), (End::Verdict(_), Files::Passing(_))) {
             // The result is what counts, and the name says what this is.
             let _ = std::fs::remove_dir_all(&directory);
         }

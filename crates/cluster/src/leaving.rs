@@ -9,17 +9,19 @@ use std::time::{Duration, Instant};
 /// Time in which a thread ends that was told to.
 const LEAVE: Duration = Duration::from_secs(5);
 
-/// Waits for a while until a thread has ended, which else is not waited for any more.
-pub(crate) fn left(thread: &mut Option<JoinHandle<()>>) {
+/// Waits for a while until a thread has ended, which else is not waited for any more. Whether it
+/// has.
+pub(crate) fn left(thread: &mut Option<JoinHandle<()>>) -> bool {
     let until = Instant::now() + LEAVE;
     let is_running = |thread: &JoinHandle<()>| !thread.is_finished();
     while thread.as_ref().is_some_and(is_running) {
         if Instant::now() > until {
             *thread = None;
-            return;
+            return false;
         }
         sleep(Duration::from_millis(1));
     }
+    true
 }
 
 #[cfg(test)]
@@ -33,11 +35,10 @@ mod tests {
     fn a_thread_that_does_not_end_is_left() {
         let (end, ends) = channel::<()>();
         let mut hung = Some(spawn(move || assert!(ends.recv().is_err())));
-        left(&mut hung);
-        assert!(hung.is_none());
+        assert!(!left(&mut hung) && hung.is_none());
         drop(end);
         let mut quick = Some(spawn(|| ()));
-        left(&mut quick);
+        assert!(left(&mut quick));
         assert!(quick.is_some_and(|it| it.is_finished()));
     }
 }

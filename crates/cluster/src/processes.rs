@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
+use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 use welter_protocol::Rank;
@@ -26,6 +26,9 @@ const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
 /// Time between two looks at a process that has said nothing.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// Time in which a process that was killed ends.
+const LEAVE: Duration = Duration::from_secs(5);
 
 /// How often a process is started that is killed before it has said anything.
 const STARTS_MAX: u32 = 8;
@@ -119,7 +122,11 @@ impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        // One with a thread in a call of the system that never ends is left to the system.
+        let until = Instant::now() + LEAVE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            sleep(Duration::from_millis(1));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, sync_channel};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
@@ -115,7 +116,8 @@ impl RunningMachine {
             Task::Messages(job) => {
                 let objects = run.objects.clone();
                 let reports = Reports { rank, incarnation, host, objects };
-                let of = (run.digest(), run.config.machines());
+                let patience = Duration::from_nanos(run.config.timing.patience);
+                let of = (run.digest(), run.config.machines(), patience);
                 let reach = (run.reach.at, run.reach.trust.clone());
                 Kind::Sending(Sending::start(of, reach, me, (folder, *job), reports)?)
             }
@@ -124,12 +126,12 @@ impl RunningMachine {
     }
 
     /// Ends it where its process ends soon: a thread of it that does not end, because a call of
-    /// the system does not, is left to that.
-    pub(crate) fn leave(self) {
+    /// the system does not, is left to that. Whether there is none.
+    pub(crate) fn leave(self) -> bool {
         match self.kind {
             Kind::Protocol(mut machine) => {
                 machine.is_stopped.store(true, Ordering::Relaxed);
-                left(&mut machine.thread);
+                left(&mut machine.thread)
             }
             Kind::Sending(machine) => machine.leave(),
         }

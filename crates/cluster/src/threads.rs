@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
+use welter_store::io::Faults;
 
 use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
@@ -26,13 +27,22 @@ pub struct Threads {
     task: MakeTask,
     machines: Vec<Option<RunningMachine>>,
     reports: (Sender<Reported>, Receiver<Reported>),
+    /// Faults of a machine's disk.
+    faults: Option<(Rank, Arc<Faults>)>,
 }
 
 impl Threads {
     /// The host of a run, in this directory.
     pub fn new(run: Run, directory: &Path, task: MakeTask) -> Self {
         let machines = (0..run.config.machines()).map(|_| None).collect();
-        Self { run, directory: directory.to_owned(), task, machines, reports: channel() }
+        let (directory, reports) = (directory.to_owned(), channel());
+        Self { run, directory, task, machines, reports, faults: None }
+    }
+
+    /// The host, where the disk of the machine of a rank has these faults, for tests.
+    #[must_use]
+    pub fn with_faults(self, rank: Rank, faults: Arc<Faults>) -> Self {
+        Self { faults: Some((rank, faults)), ..self }
     }
 
     /// The machine of a rank, if it lives.
@@ -55,7 +65,9 @@ impl Threads {
 impl Host for Threads {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
         let folder = self.directory.join(format!("machine-{rank}"));
-        let folder = Arc::new(Folder::open(&folder, None)?);
+        let faults = self.faults.as_ref().filter(|(of, _)| *of == rank);
+        let faults = faults.map(|(_, faults)| faults.clone());
+        let folder = Arc::new(Folder::open(&folder, faults)?);
         let incarnation = folder.incarnation(above)?;
         let task = (self.task)(rank)?;
         let me = (rank, incarnation);

@@ -71,6 +71,11 @@ impl Folder {
         &self.directory
     }
 
+    /// Faults of its calls, for tests.
+    pub(crate) fn faults(&self) -> Option<&Arc<Faults>> {
+        self.faults.as_ref()
+    }
+
     /// Keeps up to `bytes` bytes of pages of payloads that are gone, for others that are read.
     pub(crate) fn pool_up_to(&self, bytes: usize) {
         self.pool.keep_up_to(bytes);

@@ -26,6 +26,7 @@ use welter_store::StoreError;
 use welter_store::durable;
 use welter_store::sealed::{Identity, SealedWriter, unseal};
 
+use super::calls::{CallsUnderWay, WatchedDirectory};
 use super::error::Stop;
 use super::words::{Word, WordReader};
 use crate::disk::folder::Folder;
@@ -39,9 +40,10 @@ const HEAD_BYTES_MAX: u64 = 1 << 20;
 /// Files of a machine.
 #[derive(Clone)]
 pub(super) struct Checkpoints {
-    /// Held as long as its files are used.
-    folder: Arc<Folder>,
+    directory: WatchedDirectory,
     run: u64,
+    /// Held as long as its files are used.
+    _folder: Arc<Folder>,
 }
 
 /// A checkpoint that is to be made, and the decision of its barrier.
@@ -61,26 +63,31 @@ pub(super) struct SubRangeState {
 }
 
 impl Checkpoints {
-    /// Of a run, in the folder of a machine.
+    /// Of a run, in the folder of a machine with these calls.
     ///
     /// # Errors
     /// When the directory cannot be made.
-    pub(super) fn new(folder: Arc<Folder>, run: u64) -> Result<Self, ClusterError> {
-        let checkpoints = Self { folder, run };
-        let path = checkpoints.directory();
+    pub(super) fn new(
+        folder: Arc<Folder>,
+        run: u64,
+        calls: CallsUnderWay,
+    ) -> Result<Self, ClusterError> {
+        let path = folder.directory().join("messages");
         std::fs::create_dir_all(&path).map_err(|source| {
-            ClusterError::from(StoreError::Io { what: "make it", file: path, source })
+            let file = path.clone();
+            ClusterError::from(StoreError::Io { what: "make it", file, source })
         })?;
-        Ok(checkpoints)
+        let directory = WatchedDirectory::new(path, calls, folder.faults().cloned());
+        Ok(Self { directory, run, _folder: folder })
     }
 
     /// Directory of what the machine keeps.
-    pub(super) fn directory(&self) -> PathBuf {
-        self.folder.directory().join("messages")
+    pub(super) fn directory(&self) -> &WatchedDirectory {
+        &self.directory
     }
 
     fn path(&self, iteration: u64, sub_range: usize) -> PathBuf {
-        self.directory().join(format!("{iteration}-{sub_range}"))
+        self.directory.path().join(format!("{iteration}-{sub_range}"))
     }
 
     /// Iterations of which the files of all sub-ranges are there.
@@ -96,7 +103,9 @@ impl Checkpoints {
     /// Files with their iteration and sub-range. Where the directory cannot be read there are none:
     /// the run begins anew.
     fn files(&self) -> Vec<(PathBuf, u64, usize)> {
-        let entries = std::fs::read_dir(self.directory()).into_iter().flatten().flatten();
+        let path = self.directory.path();
+        let _call = self.directory.call(path, 0);
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
         let named = entries.filter_map(|entry| {
             let name = entry.file_name();
             let (iteration, sub_range) = name.to_str()?.split_once('-')?;
@@ -112,7 +121,8 @@ impl Checkpoints {
     pub(super) fn forget_before(&self, iteration: u64) -> Result<(), Stop> {
         let old = self.files().into_iter().filter(|&(_, of, _)| of < iteration);
         for (path, ..) in old {
-            durable::remove(&path, None).map_err(failed)?;
+            let _call = self.directory.call(&path, 0);
+            durable::remove(&path, self.directory.faults()).map_err(failed)?;
         }
         Ok(())
     }
@@ -133,13 +143,22 @@ impl Checkpoints {
         let head = head.numbers(&lengths).end();
         let head = Word::default().bytes(&head).end();
         let bytes = head.len() as u64 + lengths.iter().sum::<u64>();
-        let path = self.path(*iteration, sub_range);
+        let (path, faults) = (self.path(*iteration, sub_range), self.directory.faults());
+        let _call = self.directory.call(&path, bytes);
         let mut writer =
-            SealedWriter::create(&path, &self.identity(), bytes, None).map_err(failed)?;
+            SealedWriter::create(&path, &self.identity(), bytes, faults).map_err(failed)?;
         let parts = [&head[..]].into_iter().chain(columns);
         parts.into_iter().try_for_each(|part| writer.append(part)).map_err(failed)?;
         writer.commit().map_err(failed)?;
         Ok(bytes)
+    }
+
+    /// Removes a file that is no checkpoint of this run.
+    fn damaged(&self, path: &Path) -> Stop {
+        match durable::remove(path, self.directory.faults()) {
+            Ok(()) => Stop::Gone(format!("{}: a checkpoint is damaged", path.display())),
+            Err(error) => failed(error),
+        }
     }
 
     fn identity(&self) -> Identity {
@@ -156,19 +175,12 @@ impl Checkpoints {
         sub_range: usize,
         bytes_max: u64,
     ) -> Result<SubRangeState, Stop> {
-        let path = self.path(iteration, sub_range);
-        let read = unseal(&path, KIND, bytes_max + HEAD_BYTES_MAX, None);
+        let (path, faults) = (self.path(iteration, sub_range), self.directory.faults());
+        let _call = self.directory.call(&path, bytes_max);
+        let read = unseal(&path, KIND, bytes_max + HEAD_BYTES_MAX, faults);
         let bytes = read.ok().filter(|(identity, _)| *identity == self.identity());
         let kept = bytes.and_then(|(_, bytes)| kept(&bytes).ok());
-        kept.ok_or_else(|| damaged(&path))
-    }
-}
-
-/// Removes a file that is no checkpoint of this run.
-fn damaged(path: &Path) -> Stop {
-    match durable::remove(path, None) {
-        Ok(()) => Stop::Gone(format!("{}: a checkpoint is damaged", path.display())),
-        Err(error) => failed(error),
+        kept.ok_or_else(|| self.damaged(&path))
     }
 }
 
@@ -232,7 +244,7 @@ mod tests {
     fn columns_come_back_and_damage_is_no_checkpoint() {
         let directory = TempDir::new().unwrap();
         let folder = Arc::new(Folder::open(directory.path(), None).unwrap());
-        let checkpoints = Checkpoints::new(folder, 7).unwrap();
+        let checkpoints = Checkpoints::new(folder, 7, CallsUnderWay::default()).unwrap();
         let columns: [&[u8]; 3] = [&[1; 80], &[2; 40], &[3; 10]];
         for iteration in [3, 4] {
             let due = Due { iteration, edges: 99, control: vec![9; 5].into() };

@@ -13,8 +13,7 @@
 
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytemuck::pod_read_unaligned;
@@ -24,7 +23,9 @@ use welter_model::stream::Edge;
 use welter_protocol::partitions::Partitions;
 use welter_store::StoreError;
 use welter_store::header::{CellId, Encoding};
+use welter_store::io::{read_exact, write_all};
 
+use super::calls::{CallUnderWay, WatchedDirectory};
 use super::error::Stop;
 
 /// Number of the graph in its chunks: a run has one.
@@ -92,14 +93,20 @@ pub(super) struct Edges {
 /// A file without a name, which goes with the run.
 struct Store {
     file: File,
+    /// Call that closes the file: fields are dropped in their order.
+    closing: Option<CallUnderWay>,
+    /// Name that the file had.
+    path: PathBuf,
+    directory: WatchedDirectory,
     chunks: u64,
     bytes: u64,
 }
 
 impl Store {
     /// A file in this directory.
-    fn new(directory: &Path, partition: u32) -> Result<Self, Stop> {
-        let path = directory.join(format!("edges-{partition}"));
+    fn new(directory: &WatchedDirectory, partition: u32) -> Result<Self, Stop> {
+        let path = directory.path().join(format!("edges-{partition}"));
+        let _call = directory.call(&path, 0);
         let failed = |what: &'static str| {
             let path = path.clone();
             move |source| Stop::from(EngineError::from(StoreError::Io { what, file: path, source }))
@@ -108,21 +115,30 @@ impl Store {
         let file = options.read(true).write(true).create(true).truncate(true).open(&path);
         let file = file.map_err(failed("make it"))?;
         std::fs::remove_file(&path).map_err(failed("take its name away"))?;
-        Ok(Self { file, chunks: 0, bytes: 0 })
-    }
-
-    fn failed(what: &'static str, source: std::io::Error) -> Stop {
-        let file = "edges of a sub-range".into();
-        EngineError::from(StoreError::Io { what, file, source }).into()
+        let directory = directory.clone();
+        Ok(Self { file, closing: None, path, directory, chunks: 0, bytes: 0 })
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<Bytes, Stop> {
-        let offset = self.bytes;
-        let written = self.file.write_all_at(bytes, offset);
-        written.map_err(|error| Self::failed("write", error))?;
+        let (path, offset, faults) = (&self.path, self.bytes, self.directory.faults());
+        let _call = self.directory.call(path, bytes.len() as u64);
+        write_all(&self.file, path, offset, bytes, faults).map_err(EngineError::from)?;
         self.chunks += 1;
         self.bytes += bytes.len() as u64;
         Ok(Bytes::Stored(offset, bytes.len()))
+    }
+
+    fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), Stop> {
+        let (path, faults) = (&self.path, self.directory.faults());
+        let _call = self.directory.call(path, to.len() as u64);
+        read_exact(&self.file, path, offset, to, faults).map_err(EngineError::from)?;
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.closing.get_or_insert_with(|| self.directory.call(&self.path, 0));
     }
 }
 
@@ -151,8 +167,7 @@ impl Edges {
             (Bytes::Memory(bytes), _) => Ok(cell.open_again(bytes)?),
             (Bytes::Stored(offset, length), Some(store)) => {
                 read.resize(*length);
-                let came = store.file.read_exact_at(read, *offset);
-                came.map_err(|error| Store::failed("read", error))?;
+                store.read(*offset, read)?;
                 let [reads, bytes] = self.reads.get();
                 self.reads.set([reads + 1, bytes + *length as u64]);
                 Ok(cell.open(read)?)
@@ -186,7 +201,7 @@ pub(super) struct Room {
     /// Bytes of chunks in memory, at most.
     pub(super) memory_bytes: u64,
     /// Directory for those beyond that.
-    pub(super) directory: PathBuf,
+    pub(super) directory: WatchedDirectory,
 }
 
 impl Gathering {

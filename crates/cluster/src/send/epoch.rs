@@ -98,7 +98,7 @@ impl Epoch<'_> {
     pub(super) fn run(&self, table: &mut Table) -> Result<Finished, Stop> {
         let agreed = self.agree(table)?;
         let Agreed { common, place, .. } = &agreed;
-        let (at, directory) = (self.at, &self.checkpoints.directory());
+        let (at, directory) = (self.at, self.checkpoints.directory().path());
         let site = Site { at, directory, common, settings: &self.job.settings };
         let (open, offer) = Open::offer(*place, site)?;
         let offers = self.offers(table, &offer)?;
@@ -245,7 +245,7 @@ impl Epoch<'_> {
             let room = Room {
                 chunk_edges: job.settings.chunk_edges,
                 memory_bytes: job.settings.edge_bytes / place.sub_ranges as u64,
-                directory: self.checkpoints.directory(),
+                directory: self.checkpoints.directory().clone(),
             };
             let folding = Folding {
                 lanes: rx,

@@ -23,12 +23,15 @@ use welter_protocol::ids::Epoch as Number;
 use welter_protocol::{Payload, Rank};
 
 use super::Job;
+use super::call_watch::CallWatch;
+use super::calls::CallsUnderWay;
 use super::checkpoint::Checkpoints;
 use super::ending::Ending;
 use super::epoch::{Epoch, Finished};
 use super::error::Stop;
 use super::losses::{EpochProgress, Losses};
 use super::table::{Entrance, Table, come};
+use super::watched_input::watched;
 use crate::credentials::Trust;
 use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
@@ -80,17 +83,21 @@ struct Living {
 
 impl Sending {
     /// Starts a machine of a run, of this digest and number of machines, which reports to its host.
+    /// A call of its disk has `patience` for its answer, and then the machine ends.
     ///
     /// # Errors
     /// When a socket or a thread cannot be had.
     pub(crate) fn start(
-        (run, machines): (u64, usize),
+        (run, machines, patience): (u64, usize, Duration),
         (at, trust): (SocketAddr, Trust),
         (rank, incarnation): (Rank, u32),
         (folder, job): (Arc<Folder>, Job),
         reports: Reports,
     ) -> Result<Self, ClusterError> {
-        let checkpoints = Checkpoints::new(folder, run)?;
+        let calls = CallsUnderWay::default();
+        let checkpoints = Checkpoints::new(folder, run, calls.clone())?;
+        let input = watched(job.input.clone(), calls.clone());
+        let job = Job { input, ..job };
         let listener = listen(at, &trust)?;
         let me = (run, rank, machines);
         let entrance = Entrance::new(listener, me, trust.clone()).map_err(ClusterError::Start)?;
@@ -103,6 +110,8 @@ impl Sending {
             counts: Arc::default(),
             ending: Ending::default(),
         });
+        let ending = shared.ending.clone();
+        let watch = CallWatch { calls, patience, ending, reports: reports.clone() };
         let living = Living {
             shared: shared.clone(),
             job,
@@ -115,13 +124,15 @@ impl Sending {
         };
         let thread = Builder::new().name(format!("machine-{rank}"));
         let thread = Some(thread.spawn(move || living.live()).map_err(ClusterError::Start)?);
-        Ok(Self { shared, thread })
+        let machine = Self { shared, thread };
+        watch.start().map_err(ClusterError::Start)?;
+        Ok(machine)
     }
 
-    /// Ends it where its process ends soon.
-    pub(crate) fn leave(mut self) {
+    /// Ends it where its process ends soon. Whether its thread has ended.
+    pub(crate) fn leave(mut self) -> bool {
         self.shared.ending.end_machine();
-        left(&mut self.thread);
+        left(&mut self.thread)
     }
 
     /// Where it listens for other machines.

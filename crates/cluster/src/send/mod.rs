@@ -4,6 +4,7 @@
 //! ```text
 //! machine          Sending       a thread for the order of things, epoch by epoch
 //!   entrance       Entrance      other machines come to rank 0 by it
+//!   watch          CallWatch     ends the machine where its disk or its input does not answer
 //!   barrier        Table         a word of each machine, one answer for all
 //!   epoch          Epoch         lanes and threads, from edges to a result
 //!     sub-range    Computing     computation thread: reads, applies, scatters into buckets
@@ -26,6 +27,8 @@
 //! machines have on their disks ([`checkpoint`]), with edges that are read again.
 
 mod audit;
+mod call_watch;
+mod calls;
 #[cfg(feature = "dpdk")]
 mod cards;
 mod checkpoint;
@@ -50,6 +53,7 @@ mod scattering;
 mod seat;
 mod table;
 mod threads;
+mod watched_input;
 mod words;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Machines that send messages, as threads of this process: what becomes of a bucket that is folded
-//! twice, and of a machine that is lost. That answers are right is tested by `tests/answers.rs`.
+//! twice, of a machine that is lost, and of one whose disk hangs. That answers are right is tested
+//! by `tests/answers.rs`.
 
 mod early;
 mod faulty;
+mod hanging;
 mod lost;
 mod waiting;
 

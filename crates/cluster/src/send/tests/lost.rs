@@ -1,7 +1,7 @@
 //! Machines that are lost in the middle of a run.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use welter_protocol::Rank;
@@ -16,7 +16,7 @@ use crate::report::{Report, Reported};
 const ITERATIONS: u32 = 600;
 
 /// A host that kills a machine when this iteration is decided on, and may take its folder away.
-struct Killer {
+pub(super) struct Killer {
     inner: Threads,
     directory: PathBuf,
     /// Machine, iteration, whether its files go too.
@@ -25,6 +25,14 @@ struct Killer {
     last: Option<u32>,
     /// Iterations with which epochs began, but for the first one: no later one was heard before.
     began: Vec<u32>,
+}
+
+impl Killer {
+    /// A host of machines in this directory, of which these are killed.
+    pub(super) fn new(inner: Threads, directory: &Path, kills: &[(Rank, u32, bool)]) -> Self {
+        let (directory, kills) = (directory.to_owned(), kills.to_vec());
+        Self { inner, directory, kills, last: None, began: Vec::new() }
+    }
 }
 
 impl Host for Killer {
@@ -75,8 +83,7 @@ fn survived(transport: Transport, kills: &[(Rank, u32, bool)]) -> (Finished, Vec
         Ok(Task::from(job))
     };
     let inner = Threads::new(it, directory.path(), Box::new(task));
-    let (kills, directory) = (kills.to_vec(), directory.path().to_owned());
-    let mut host = Killer { inner, directory, kills, last: None, began: Vec::new() };
+    let mut host = Killer::new(inner, directory.path(), kills);
     let finished = run(&mut host, MACHINES, &Progress::new()).unwrap();
     assert!(host.kills.is_empty(), "the run is longer");
     (finished, host.began)

@@ -9,6 +9,7 @@ use welter_transport::{Bucket, Destination, LaneError, Layout, MemoryTx, TxLane,
 
 use super::*;
 use crate::disk::folder::Folder;
+use crate::send::calls::CallsUnderWay;
 use crate::send::checkpoint::Checkpoints;
 use crate::send::computing::{Answer, Channels, Computing};
 use crate::send::edges::{Gathering, Room, record_bytes};
@@ -49,7 +50,7 @@ impl TxLane for Cut {
 fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
     let directory = TempDir::new().unwrap();
     let folder = Arc::new(Folder::open(directory.path(), None).unwrap());
-    let checkpoints = Checkpoints::new(folder, 1).unwrap();
+    let checkpoints = Checkpoints::new(folder, 1, CallsUnderWay::default()).unwrap();
     let Job { kernel, input, vertices, settings, .. } = job(Transport::Tcp, 9);
     let cut = Arc::new(Partitions::fitting(1, vertices, 1, vertices).unwrap());
     let (mut lanes, mut sinks) = memory_lanes(1, 1, 4, Layout::WHOLE);
@@ -61,7 +62,8 @@ fn a_thread_that_waits_for_an_order_finds_out_that_its_lane_was_cut() {
         ([answer.clone(), answer], answers)
     };
     let ((whole, is_whole), (empty, is_empty), (order, orders)) = (channel(), channel(), channel());
-    let room = Room { chunk_edges: 99, memory_bytes: u64::MAX, directory: checkpoints.directory() };
+    let directory = checkpoints.directory().clone();
+    let room = Room { chunk_edges: 99, memory_bytes: u64::MAX, directory };
     let edge_bytes = record_bytes(false);
     let folding = Folding {
         lanes: sinks.remove(0),

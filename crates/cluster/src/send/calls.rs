@@ -1,0 +1,199 @@
+//! Calls of a machine's threads that may never end, of its disk and of its input, while they are
+//! under way.
+//!
+//! ```text
+//! thread    file ──> CallUnderWay ── call of the system ── drop
+//! watch     age of each call += time since the last look      overdue: age > patience + allowance
+//! ```
+//!
+//! Threads of an epoch are waited for when it ends, and one that is in such a call never ends,
+//! while its machine shows others by its beats that it is there. So a call is entered here before
+//! it is made, and the watch of the machine (`call_watch`) looks at all of them.
+//!
+//! A call has the time in which machines of other routes must have an answer of their disks, and
+//! what its bytes take on the slowest disk. Ages grow by looks, so a process that was stopped finds
+//! no call overdue when it goes on.
+//!
+//! **Invariant:** a call is under way until its guard is dropped, after a panic too. Tested by
+//! `a_call_is_overdue_as_long_as_it_is_under_way`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use welter_store::io::Faults;
+
+/// Bytes that the slowest disk moves in a second.
+const BYTES_PER_SECOND: u64 = 8 << 20;
+
+/// Patience with a piece of the input, in those with a call of the disk: where parallel edges are
+/// merged, a piece is a reading of all edges.
+const INPUT_TIMES: u32 = 10;
+
+/// Calls that are under way in the threads of a machine. A clone shares them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallsUnderWay(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Number of the next call.
+    next: u64,
+    /// By number, so that the first one that is overdue is the oldest.
+    calls: BTreeMap<u64, Call>,
+}
+
+/// A call, and for how long it has been looked at.
+#[derive(Debug)]
+struct Call {
+    answerer: Answerer,
+    age: Duration,
+}
+
+/// Side of a call that has to answer.
+#[derive(Debug)]
+enum Answerer {
+    /// The disk, of a call on this file that moves this number of bytes.
+    Disk(PathBuf, u64),
+    Input,
+}
+
+/// Guard of a call, which ends when this is dropped.
+#[must_use = "a call is under way as long as its guard is there"]
+#[derive(Debug)]
+pub(super) struct CallUnderWay {
+    calls: CallsUnderWay,
+    number: u64,
+}
+
+impl CallsUnderWay {
+    /// A call of the disk on a file that moves up to `bytes` bytes.
+    pub(super) fn disk(&self, file: &Path, bytes: u64) -> CallUnderWay {
+        self.begin(Answerer::Disk(file.to_owned(), bytes))
+    }
+
+    /// A call for a piece of the input.
+    pub(super) fn input(&self) -> CallUnderWay {
+        self.begin(Answerer::Input)
+    }
+
+    /// Lets all calls grow older by the time since the last look. Sentence about one that has taken
+    /// longer than `patience` allows.
+    pub(super) fn look(&self, passed: Duration, patience: Duration) -> Option<String> {
+        let mut state = self.lock();
+        state.calls.values_mut().for_each(|call| call.age += passed);
+        state.calls.values().find_map(|call| call.overdue(patience))
+    }
+
+    fn begin(&self, answerer: Answerer) -> CallUnderWay {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.calls.insert(number, Call { answerer, age: Duration::ZERO });
+        CallUnderWay { calls: self.clone(), number }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call {
+    fn overdue(&self, patience: Duration) -> Option<String> {
+        let bound = match self.answerer {
+            Answerer::Disk(_, bytes) => patience + Duration::from_secs(bytes / BYTES_PER_SECOND),
+            Answerer::Input => patience * INPUT_TIMES,
+        };
+        if self.age <= bound {
+            return None;
+        }
+        let seconds = bound.as_secs_f64();
+        Some(match &self.answerer {
+            Answerer::Disk(file, _) => {
+                format!("its disk has not answered for {seconds} s: {}", file.display())
+            }
+            Answerer::Input => format!("its input has not been read on for {seconds} s"),
+        })
+    }
+}
+
+impl Drop for CallUnderWay {
+    fn drop(&mut self) {
+        self.calls.lock().calls.remove(&self.number);
+    }
+}
+
+/// Directory of a machine on whose files calls are made.
+#[derive(Clone, Debug)]
+pub(super) struct WatchedDirectory {
+    path: PathBuf,
+    calls: CallsUnderWay,
+    faults: Option<Arc<Faults>>,
+}
+
+impl WatchedDirectory {
+    /// The directory of this path. `faults` are for tests.
+    pub(super) fn new(path: PathBuf, calls: CallsUnderWay, faults: Option<Arc<Faults>>) -> Self {
+        Self { path, calls, faults }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Faults of calls on its files.
+    pub(super) fn faults(&self) -> Option<&Arc<Faults>> {
+        self.faults.as_ref()
+    }
+
+    /// A call on a file of it that moves up to `bytes` bytes.
+    pub(super) fn call(&self, file: &Path, bytes: u64) -> CallUnderWay {
+        self.calls.disk(file, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_call_is_overdue_as_long_as_it_is_under_way() {
+        let calls = CallsUnderWay::default();
+        let look = |seconds| calls.look(Duration::from_secs(seconds), PATIENCE);
+        assert_eq!(look(100), None, "no call is under way");
+        let first = calls.disk(Path::new("disk/7-0"), 100);
+        assert_eq!(look(29), None);
+        let other = calls.disk(Path::new("disk/7-1"), 100);
+        let overdue = Some("its disk has not answered for 30 s: disk/7-0".to_owned());
+        assert_eq!((look(1), look(1)), (None, overdue));
+        drop(first);
+        assert_eq!((look(28), look(1).is_some()), (None, true), "the other one is");
+        drop(other);
+        for panics in [false, true] {
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                let _call = calls.input();
+                assert!(!panics, "a planted panic");
+            }));
+            assert_eq!((ended.is_err(), look(10_000)), (panics, None));
+        }
+    }
+
+    #[test]
+    fn long_calls_have_longer() {
+        let calls = CallsUnderWay::default();
+        let look = |seconds| calls.look(Duration::from_secs(seconds), PATIENCE);
+        let large = calls.disk(Path::new("disk/7-0"), 100 * BYTES_PER_SECOND);
+        assert_eq!(look(130), None);
+        assert!(look(1).is_some_and(|it| it.contains("for 130 s")));
+        drop(large);
+        let _input = calls.input();
+        assert_eq!(look(300), None);
+        let overdue = look(1);
+        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 300 s"));
+    }
+}
