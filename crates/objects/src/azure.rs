@@ -64,6 +64,9 @@ fn parts(string: &str) -> Vec<(&'static str, String)> {
     let mut parts: Vec<(&str, String)> =
         PARTS.iter().filter_map(|(part, name)| Some((*name, value_of(part)?))).collect();
     let suffix = value_of("endpointsuffix").filter(|suffix| suffix != SUFFIX);
+    if let (None, Some(address)) = (value_of("accountname"), value_of("blobendpoint")) {
+        parts.extend(account(&address).map(|account| ("AZURE_STORAGE_ACCOUNT_NAME", account)));
+    }
     if let (Some(suffix), Some(account), None) =
         (suffix, value_of("accountname"), value_of("blobendpoint"))
     {
@@ -71,6 +74,17 @@ fn parts(string: &str) -> Vec<(&'static str, String)> {
         parts.push(("AZURE_STORAGE_ENDPOINT", format!("{protocol}://{account}.blob.{suffix}")));
     }
     parts
+}
+
+/// The account whose blobs have this address: the first label of its host, or of the path where
+/// the host is a number or this machine.
+fn account(address: &str) -> Option<String> {
+    let address = url::Url::parse(address).ok()?;
+    let label = match address.host()? {
+        url::Host::Domain(host) if host.contains('.') => host.split('.').next()?.to_owned(),
+        _ => address.path_segments()?.next()?.to_owned(),
+    };
+    Some(label).filter(|label| !label.is_empty())
 }
 
 #[cfg(test)]
@@ -114,7 +128,13 @@ mod tests {
             &[
                 ("AZURE_STORAGE_SAS_KEY", "sv=1&sig=x%3D"),
                 ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:1/mine"),
+                known[0],
             ],
+        );
+        let address = "https://mine.blob.core.windows.net/";
+        with(
+            &format!("BlobEndpoint={address};QueueEndpoint=x;SharedAccessSignature=sv=1"),
+            &[("AZURE_STORAGE_SAS_KEY", "sv=1"), ("AZURE_STORAGE_ENDPOINT", address), known[0]],
         );
         with("UseDevelopmentStorage=true", &[("AZURE_STORAGE_USE_EMULATOR", "true")]);
         with(";;AccountName;=;", &[]);

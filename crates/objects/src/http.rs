@@ -54,6 +54,13 @@ pub(crate) struct Connections {
     pub(crate) certificates: Option<PathBuf>,
 }
 
+impl Connections {
+    /// Whether the certificates of the file can be read, if one is named.
+    pub(crate) fn has_certificates(&self) -> bool {
+        self.certificates.as_deref().is_none_or(|file| tls(Some(file)).is_ok())
+    }
+}
+
 impl HttpConnector for Connections {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allowed = options.get_config_value(&ClientConfigKey::AllowHttp);

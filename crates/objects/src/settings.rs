@@ -79,6 +79,10 @@ impl Settings {
 
     /// The store that a location lies in.
     pub(crate) fn connect(&self, location: &Location) -> Result<Arc<dyn ObjectStore>, ObjectError> {
+        if !self.connections().has_certificates() {
+            let what = "AWS_CA_BUNDLE names no file of certificates that can be read";
+            return Err(ObjectError::new(location.root(), ObjectErrorKind::Address, what));
+        }
         let store = match location.scheme {
             Scheme::S3 => self.s3(location).map(|store| Arc::new(store) as _),
             Scheme::Azure => self.azure(location).map(|store| Arc::new(store) as _),

@@ -1,10 +1,11 @@
 //! Chunks that are compressed on storage: the same answers, in files that are smaller.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use welter_store::probe::{Probe, Rate};
-use welter_testing::bucket::BucketServer;
+use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::graphs::object;
 use crate::objects::{must, run};
@@ -140,6 +141,27 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
     assert!(!stderr.contains("the bucket takes"), "{stderr}");
     let none = server.get(&object(&server, "edges-0")).unwrap().len();
     assert!(narrow < none - none / 10, "{narrow}, {none}");
+}
+
+/// MiB a second that a note says of a bucket.
+fn given(stderr: &str) -> f64 {
+    let text = stderr.split(" gives ").nth(1).and_then(|rest| rest.split(" MiB/s").next());
+    text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{stderr}"))
+}
+
+#[test]
+fn a_bucket_that_is_far_off_is_not_taken_for_a_slow_one() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    server.fail(|_| Some(Fault::Late(Duration::from_millis(90))));
+    let ended = run(&sandbox, &server, "ingest rmat:18 --encoding packed -o s3://box/far");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    // One request after another would be 2.8 MiB a second.
+    assert!(given(&ended.stderr) > 8.0, "{}", ended.stderr);
+    // Rates that are no such file are left.
+    server.put("dam/.welter-rates", "none");
+    let ended = run(&sandbox, &server, "ingest rmat:18 --encoding packed -o s3://dam/graph");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("by a short look"), "{}", ended.stderr);
 }
 
 #[test]

@@ -204,6 +204,17 @@ fn a_program_of_a_profile_hands_out_keys() {
 }
 
 #[test]
+fn a_bundle_that_is_no_file_of_certificates_is_named() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    for url in ["s3://box/e.tsv", "https://127.0.0.1:1/e.tsv"] {
+        let mut command = command(&sandbox, &server, &format!("run wcc {url} -q"));
+        let ended = Ended::of(command.env("AWS_CA_BUNDLE", "none.pem").output().unwrap());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains("AWS_CA_BUNDLE"), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_wrong_secret_ends_a_command_before_it_begins() {
     let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
     sandbox.write("e.tsv", text(300));

@@ -14,9 +14,10 @@ use crate::plan::{Device, Measured};
 
 /// Bytes of edges for which it pays to ask.
 const WORTH_A_LOOK: u64 = 4 << 20;
-/// A look moves one part in `SHARE` of the edges at a time, and no more than [`LOOK_BYTES_MOST`].
+/// A look moves one part in `SHARE` of the edges at a time, within these bounds: fewer bytes than
+/// the least are an answer of a store that is far off, and say nothing of its bandwidth.
 const SHARE: u64 = 8;
-/// Bytes that a look moves at a time at most.
+const LOOK_BYTES_LEAST: u64 = 4 << 20;
 const LOOK_BYTES_MOST: u64 = 16 << 20;
 
 /// The folder of a bucket where a graph will be kept.
@@ -57,12 +58,14 @@ impl Target {
     ) -> Result<Throughput, StoreError> {
         if bytes >= WORTH_A_LOOK && self.found.get().is_none() {
             let look = || {
-                let bytes = (bytes / SHARE).min(LOOK_BYTES_MOST);
+                let bytes = (bytes / SHARE).clamp(LOOK_BYTES_LEAST, LOOK_BYTES_MOST);
                 Probe::look_elsewhere(&*self.remote, folder, bytes, progress)
             };
-            let device = match Probe::kept_elsewhere(&*self.remote, &self.url)? {
-                Some(probe) => Device::of(&probe, Measured::Probe),
-                None => Device::of(&look()?, Measured::AtStart),
+            let device = match Probe::kept_elsewhere(&*self.remote, &self.url) {
+                Ok(Some(probe)) => Device::of(&probe, Measured::Probe),
+                Err(error @ StoreError::Remote { .. }) => return Err(error),
+                // Rates that are damaged, or of a later version, are as good as none.
+                Ok(None) | Err(_) => Device::of(&look()?, Measured::AtStart),
             };
             device.map(|device| self.found.get_or_init(|| device));
         }

@@ -1,12 +1,14 @@
 //! Keys of an account that a program hands out: `credential_process` of a profile.
 //!
 //! The program is run by the shell, as Amazon's own tools run it, and writes one object of JSON.
-//! What it hands out is kept until shortly before it expires. Neither its command nor its output is
-//! ever shown: both may hold secrets.
+//! What it hands out is kept until shortly before it expires. welter shows neither its command nor
+//! its output, which may hold secrets; messages that the program and the shell write to standard
+//! error reach the user, who may have to answer them.
 //!
-//! Invariant: at most one process of the program runs at a time. Tested by
-//! `keys_are_held_until_shortly_before_they_expire`.
+//! Invariant: at most one process of a program runs at a time. Tested by
+//! `buckets_and_threads_share_keys_and_failures`.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -24,13 +26,15 @@ use thiserror::Error;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long before they expire keys are asked for again.
+/// How long before they expire keys are asked for again, but for half of the life that they had.
 const EARLY: Duration = Duration::from_mins(5);
+/// How long a failure is that of all who ask.
+const FAILED: Duration = Duration::from_secs(5);
 /// Bytes of its output at most.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 
 /// Why a program hands out no keys.
-#[derive(Debug, Error)]
+#[derive(Clone, Copy, Debug, Error)]
 pub(crate) enum KeyError {
     #[error("the program that the profile names for keys (credential_process) cannot be run")]
     Unstarted,
@@ -49,18 +53,27 @@ pub(crate) enum KeyError {
     Expired,
 }
 
-/// A program that hands out keys, and those that it did.
-#[derive(Debug)]
+/// A program that hands out keys, and what it did last. All of one command share that.
+#[derive(Clone, Debug)]
 pub(crate) struct KeyProgram {
     command: String,
-    held: Arc<Mutex<Option<Keys>>>,
+    held: Arc<Mutex<Held>>,
 }
 
-/// Keys, and when they expire.
+/// Outcome of the last process of a program.
+#[derive(Clone, Debug, Default)]
+enum Held {
+    #[default]
+    Nothing,
+    Keys(Keys),
+    Failure(KeyError, Instant),
+}
+
+/// Keys, and when they are asked for again.
 #[derive(Clone, Debug)]
 struct Keys {
     credential: Arc<AwsCredential>,
-    expire: Option<SystemTime>,
+    until: Option<SystemTime>,
 }
 
 /// The output of a program.
@@ -76,22 +89,28 @@ struct Output {
 
 impl KeyProgram {
     pub(crate) fn new(command: String) -> Self {
-        Self { command, held: Arc::default() }
+        static PROGRAMS: Mutex<BTreeMap<String, Arc<Mutex<Held>>>> = Mutex::new(BTreeMap::new());
+        let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = programs.entry(command.clone()).or_default().clone();
+        Self { command, held }
     }
 
     /// Keys that are good for a while, by the program where none are held.
-    fn keys(command: &str, held: &Mutex<Option<Keys>>) -> Result<Arc<AwsCredential>, KeyError> {
-        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-        let later = SystemTime::now() + EARLY;
-        let lasts = |keys: &&Keys| keys.expire.is_none_or(|expire| expire > later);
-        if let Some(keys) = held.as_ref().filter(lasts) {
-            return Ok(keys.credential.clone());
+    fn keys(&self) -> Result<Arc<AwsCredential>, KeyError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*held {
+            Held::Keys(keys) if keys.until.is_none_or(|until| until > SystemTime::now()) => {
+                return Ok(keys.credential.clone());
+            }
+            Held::Failure(error, at) if at.elapsed() < FAILED => return Err(*error),
+            _ => {}
         }
-        let keys = parsed(&output(command, PATIENCE)?)?;
-        if keys.expire.is_some_and(|expire| expire <= SystemTime::now()) {
-            return Err(KeyError::Expired);
-        }
-        Ok(held.insert(keys).credential.clone())
+        let found = output(&self.command, PATIENCE).and_then(|output| parsed(&output));
+        *held = match &found {
+            Ok(keys) => Held::Keys(keys.clone()),
+            Err(error) => Held::Failure(*error, Instant::now()),
+        };
+        Ok(found?.credential)
     }
 }
 
@@ -108,8 +127,8 @@ impl CredentialProvider for KeyProgram {
     type Credential = AwsCredential;
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
-        let (command, held) = (self.command.clone(), self.held.clone());
-        let keys = tokio::task::spawn_blocking(move || Self::keys(&command, &held)).await?;
+        let program = self.clone();
+        let keys = tokio::task::spawn_blocking(move || program.keys()).await?;
         keys.map_err(|error| object_store::Error::Generic {
             store: "keys",
             source: Box::new(error),
@@ -165,12 +184,17 @@ fn parsed(output: &[u8]) -> Result<Keys, KeyError> {
     }
     let expire = found.expiration.as_deref().map(DateTime::parse_from_rfc3339).transpose();
     let expire = expire.map_err(|_| KeyError::Output)?.map(SystemTime::from);
+    let until = |expire: SystemTime| {
+        let life = expire.duration_since(SystemTime::now()).unwrap_or_default();
+        if life.is_zero() { Err(KeyError::Expired) } else { Ok(expire - EARLY.min(life / 2)) }
+    };
+    let until = expire.map(until).transpose()?;
     let credential = AwsCredential {
         key_id: found.access_key_id,
         secret_key: found.secret_access_key,
         token: found.session_token.filter(|token| !token.is_empty()),
     };
-    Ok(Keys { credential: Arc::new(credential), expire })
+    Ok(Keys { credential: Arc::new(credential), until })
 }
 
 #[cfg(test)]
@@ -192,30 +216,54 @@ mod tests {
         fs::read_to_string(folder.join("count")).unwrap().lines().count()
     }
 
+    /// Field of keys that have this life left.
+    fn expiration(life: Duration) -> String {
+        let then = DateTime::<chrono::Utc>::from(SystemTime::now() + life).to_rfc3339();
+        format!(r#","Expiration":"{then}""#)
+    }
+
     #[test]
     fn keys_are_held_until_shortly_before_they_expire() {
-        let far = r#","Expiration":"2999-01-01T00:00:00Z""#.to_owned();
-        let soon = SystemTime::now() + EARLY / 2;
-        let soon = DateTime::<chrono::Utc>::from(soon).to_rfc3339();
-        for (expiration, times) in [(String::new(), 1), (far, 1)]
-            .into_iter()
-            .chain([(format!(r#","Expiration":"{soon}""#), 3)])
-        {
+        for life in [None, Some(EARLY * 100), Some(EARLY / 2)] {
             let folder = tempfile::tempdir().unwrap();
-            let program = program(folder.path(), &expiration);
+            let program = program(folder.path(), &life.map(expiration).unwrap_or_default());
             for _ in 0..3 {
-                let keys = KeyProgram::keys(&program.command, &program.held).unwrap();
+                let keys = program.keys().unwrap();
                 let found = (keys.key_id.as_str(), keys.secret_key.as_str(), keys.token.as_deref());
                 assert_eq!(found, ("AKIA", "s/+", Some("t")));
             }
-            assert_eq!(calls(folder.path()), times, "{expiration}");
+            assert_eq!(calls(folder.path()), 1, "{life:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = program(folder.path(), &expiration(Duration::from_secs(1)));
+        program.keys().unwrap();
+        thread::sleep(Duration::from_millis(600));
+        // After half of their life, or once they have expired: either way by another process.
+        let _ = program.keys();
+        assert_eq!(calls(folder.path()), 2);
+    }
+
+    #[test]
+    fn buckets_and_threads_share_keys_and_failures() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = program(folder.path(), "").command;
+        let fails = format!("echo x >> '{}'; exit 1", folder.path().join("count").display());
+        for (command, is_known) in [(command, true), (fails, false)] {
+            let before = if is_known { 0 } else { calls(folder.path()) };
+            thread::scope(|scope| {
+                for _ in 0..8 {
+                    let program = KeyProgram::new(command.clone());
+                    scope.spawn(move || assert_eq!(program.keys().is_ok(), is_known));
+                }
+            });
+            assert_eq!(calls(folder.path()), before + 1, "{command}");
         }
     }
 
     #[test]
     fn programs_that_hand_out_nothing_are_named_without_what_they_say() {
         let error = |command: &str| {
-            let found = KeyProgram::keys(command, &Mutex::default()).unwrap_err().to_string();
+            let found = KeyProgram::new(command.to_owned()).keys().unwrap_err().to_string();
             assert!(found.contains("credential_process") && !found.contains("secret"), "{found}");
             found
         };

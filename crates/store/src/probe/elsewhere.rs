@@ -34,7 +34,10 @@ const LATENCY_BYTES: u64 = 4096;
 /// Objects that are removed at a time, at most.
 const REMOVERS: u64 = 32;
 /// Ways of asking that a short look tries: bytes of a request, and how many at a time.
-const LOOKS: [(u32, u32); 3] = [(256 << 10, 1), (1 << 20, 4), (4 << 20, 4)];
+///
+/// The first way tells little of a store that is far off, whose requests take their time however
+/// few bytes they want; the second moves as little, and tells the two apart.
+const LOOKS: [(u32, u32); 4] = [(256 << 10, 1), (256 << 10, 4), (1 << 20, 4), (4 << 20, 4)];
 /// Time of each way of asking.
 const LOOK: Duration = Duration::from_millis(250);
 /// Time that the requests of a way may take by what is known, or it is not tried.
