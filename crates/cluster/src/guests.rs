@@ -50,7 +50,7 @@ impl Guests {
     }
 
     /// A place for a connection, for which the oldest one is closed where none is free. None where
-    /// there is none for now.
+    /// that one has just come, or those that were closed have not left yet.
     pub(crate) fn enter(self: &Arc<Self>, stream: &TcpStream) -> Option<Place> {
         let stream = stream.try_clone().ok()?;
         let mut state = self.lock();
