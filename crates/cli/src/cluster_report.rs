@@ -115,8 +115,10 @@ struct Machine {
     reads: u64,
     writes: u64,
     bytes_sent: u64,
-    /// Mean of all iterations, with what is sent before the first one.
-    iteration_bytes_sent: u64,
+    /// Mean of all iterations, with what is sent before the first one. Where a machine was replaced
+    /// it is not known: what it did is known since then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iteration_bytes_sent: Option<u64>,
     messages_sent: u64,
     /// Updates that these stood for, where updates are messages.
     #[serde(skip_serializing_if = "is_zero")]
@@ -161,8 +163,8 @@ fn seconds(nanos: Time) -> f64 {
 }
 
 impl Machine {
-    /// Figures of a machine that has done this in as many iterations.
-    fn of(activity: &Activity, plan: Option<PlanFigures>, iterations: u64) -> Self {
+    /// Figures of a machine that has done this in as many iterations, if all of them are in it.
+    fn of(activity: &Activity, plan: Option<PlanFigures>, iterations: Option<u64>) -> Self {
         let Times { own, stolen, copying, merging, idle } = activity.times;
         Self {
             plan,
@@ -179,7 +181,7 @@ impl Machine {
             reads: activity.reads,
             writes: activity.writes,
             bytes_sent: activity.sent_bytes,
-            iteration_bytes_sent: activity.sent_bytes / iterations.max(1),
+            iteration_bytes_sent: iterations.map(|count| activity.sent_bytes / count.max(1)),
             messages_sent: activity.sent,
             updates_sent: activity.stood_for,
             updates_combined: activity.combined,
@@ -199,6 +201,7 @@ impl Machines {
 
     /// Figures of each machine, after as many iterations.
     fn each(&self, iterations: u64) -> Vec<Machine> {
+        let iterations = (self.restarts == 0).then_some(iterations);
         let machine = |activity| Machine::of(activity, self.plan, iterations);
         self.activities.iter().map(machine).collect()
     }

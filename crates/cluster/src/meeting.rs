@@ -23,7 +23,7 @@ use crate::links::stream::Stream;
 pub(crate) const BEAT: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
 
 /// Time after which one who says nothing is taken to be gone.
-pub(crate) const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
+pub(crate) const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 10 });
 
 /// Time for a handshake. In tests it is longer than they wait, so that none passes by its end.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(if cfg!(test) { 100 } else { 5 });

@@ -51,7 +51,7 @@ pub const BODY_BYTES_MAX: u64 = 1 << 30;
 const MAGIC: u32 = u32::from_le_bytes(*b"wlt>");
 
 /// Of frames. A message that gets another form gets another version.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,9 @@
 //! it is made, and the watch of the machine (`call_watch`) looks at all of them.
 //!
 //! A call has the time in which machines of other routes must have an answer of their disks, and
-//! what its bytes take on the slowest disk. Ages grow by looks, so a process that was stopped finds
+//! what the slowest disk takes for all bytes that are under way there: those of all calls, which
+//! wait for each other, and those of stored edges that the system may still hold back, for which a
+//! file that is made durable waits as well. Ages grow by looks, so a process that was stopped finds
 //! no call overdue when it goes on.
 //!
 //! **Invariant:** a call is under way until its guard is dropped, after a panic too. Tested by
@@ -27,9 +29,12 @@ use welter_store::io::Faults;
 /// Bytes that the slowest disk moves in a second.
 const BYTES_PER_SECOND: u64 = 8 << 20;
 
+/// Bytes of files that nothing has made durable which the system holds back, at most.
+const HELD_BACK_MAX: u64 = 1 << 30;
+
 /// Patience with a piece of the input, in those with a call of the disk: where parallel edges are
-/// merged, a piece is a reading of all edges.
-const INPUT_TIMES: u32 = 10;
+/// merged, a piece is a reading of all edges, by each thread.
+const INPUT_TIMES: u32 = 60;
 
 /// Calls that are under way in the threads of a machine. A clone shares them.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +46,8 @@ struct State {
     next: u64,
     /// By number, so that the first one that is overdue is the oldest.
     calls: BTreeMap<u64, Call>,
+    /// Bytes that were written and not made durable.
+    held_back: u64,
 }
 
 /// A call, and for how long it has been looked at.
@@ -82,7 +89,17 @@ impl CallsUnderWay {
     pub(super) fn look(&self, passed: Duration, patience: Duration) -> Option<String> {
         let mut state = self.lock();
         state.calls.values_mut().for_each(|call| call.age += passed);
-        state.calls.values().find_map(|call| call.overdue(patience))
+        let bytes = state.held_back.min(HELD_BACK_MAX);
+        let bytes = state.calls.values().fold(bytes, |all, call| all.saturating_add(call.bytes()));
+        let of_disk = patience + Duration::from_secs(bytes / BYTES_PER_SECOND);
+        let bounds = (of_disk, patience * INPUT_TIMES);
+        state.calls.values().find_map(|call| call.overdue(bounds))
+    }
+
+    /// Notes bytes that were written and are not made durable.
+    pub(super) fn hold_back(&self, bytes: u64) {
+        let mut state = self.lock();
+        state.held_back = state.held_back.saturating_add(bytes);
     }
 
     fn begin(&self, answerer: Answerer) -> CallUnderWay {
@@ -99,10 +116,14 @@ impl CallsUnderWay {
 }
 
 impl Call {
-    fn overdue(&self, patience: Duration) -> Option<String> {
+    fn bytes(&self) -> u64 {
+        if let Answerer::Disk(_, bytes) = self.answerer { bytes } else { 0 }
+    }
+
+    fn overdue(&self, (of_disk, of_input): (Duration, Duration)) -> Option<String> {
         let bound = match self.answerer {
-            Answerer::Disk(_, bytes) => patience + Duration::from_secs(bytes / BYTES_PER_SECOND),
-            Answerer::Input => patience * INPUT_TIMES,
+            Answerer::Disk(..) => of_disk,
+            Answerer::Input => of_input,
         };
         if self.age <= bound {
             return None;
@@ -147,6 +168,11 @@ impl WatchedDirectory {
         self.faults.as_ref()
     }
 
+    /// Notes bytes that were written to a file of it and are not made durable.
+    pub(super) fn hold_back(&self, bytes: u64) {
+        self.calls.hold_back(bytes);
+    }
+
     /// A call on a file of it that moves up to `bytes` bytes.
     pub(super) fn call(&self, file: &Path, bytes: u64) -> CallUnderWay {
         self.calls.disk(file, bytes)
@@ -188,12 +214,17 @@ mod tests {
         let calls = CallsUnderWay::default();
         let look = |seconds| calls.look(Duration::from_secs(seconds), PATIENCE);
         let large = calls.disk(Path::new("disk/7-0"), 100 * BYTES_PER_SECOND);
-        assert_eq!(look(130), None);
-        assert!(look(1).is_some_and(|it| it.contains("for 130 s")));
-        drop(large);
+        // Another one waits behind it, and both wait for what the system holds back.
+        let other = calls.disk(Path::new("disk/7-1"), 50 * BYTES_PER_SECOND);
+        calls.hold_back(20 * BYTES_PER_SECOND);
+        assert_eq!(look(200), None);
+        assert!(look(1).is_some_and(|it| it.contains("for 200 s")));
+        calls.hold_back(u64::MAX);
+        assert_eq!(look((HELD_BACK_MAX / BYTES_PER_SECOND) - 21), None);
+        drop((large, other));
         let _input = calls.input();
-        assert_eq!(look(300), None);
+        assert_eq!(look(1800), None);
         let overdue = look(1);
-        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 300 s"));
+        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 1800 s"));
     }
 }

@@ -123,6 +123,7 @@ impl Store {
         let (path, offset, faults) = (&self.path, self.bytes, self.directory.faults());
         let _call = self.directory.call(path, bytes.len() as u64);
         write_all(&self.file, path, offset, bytes, faults).map_err(EngineError::from)?;
+        self.directory.hold_back(bytes.len() as u64);
         self.chunks += 1;
         self.bytes += bytes.len() as u64;
         Ok(Bytes::Stored(offset, bytes.len()))

@@ -3,6 +3,7 @@
 //! ```text
 //! an epoch is lost                                 it counts as
 //! after an iteration later than all before         progress: all losses before it are forgotten
+//! before all machines had met                      nothing: rank 0 may be busy, and its host looks
 //! else, after decision 0                           a loss, and no link is cut
 //! before decision 0, with a process that is new    a loss; the time of links begins anew
 //! before decision 0, with no such process          a loss, and after `VAIN` a link that is cut
@@ -65,6 +66,10 @@ impl Losses {
         let iteration = epoch.iteration.get();
         if iteration > self.latest {
             *self = Self { latest: iteration, ..Self::default() };
+            return Ok(());
+        }
+        if iteration.is_none() && epoch.processes.get().is_none() {
+            // It was lost before all had met: rank 0 may be busy with a piece of its input.
             return Ok(());
         }
         self.in_a_row += 1;

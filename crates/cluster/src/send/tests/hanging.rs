@@ -10,10 +10,10 @@ use super::lost::Killer;
 use super::*;
 
 /// Time in which a disk must answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Time that a call takes which hangs. After it the run would go on, and come to its end.
-const HANG: Duration = Duration::from_secs(8);
+const HANG: Duration = Duration::from_secs(20);
 
 /// Machine whose disk hangs.
 const HUNG: Rank = 1;
@@ -48,8 +48,8 @@ fn failure_of(
 /// Whether the disk of the machine has not answered on a file whose name begins so.
 fn is_of(failure: &Failure, file: &str) -> bool {
     let file = format!("machine-{HUNG}/messages/{file}");
-    let begin = "its disk has not answered for 3 s: ";
-    let names = failure.what.starts_with(begin) && failure.what.contains(&file);
+    let begin = format!("its disk has not answered for {} s: ", PATIENCE.as_secs());
+    let names = failure.what.starts_with(&begin) && failure.what.contains(&file);
     (failure.why, failure.rank) == (Exit::Stalled, HUNG) && names
 }
 

@@ -54,6 +54,8 @@ impl Host for Killer {
         }
         if let Some(&(rank, at, loses)) = self.kills.first()
             && at <= *iteration
+            // One that has ended already, and waits to be heard of, cannot be killed.
+            && self.inner.machine(rank).is_some()
         {
             self.kills.remove(0);
             self.inner.kill(rank);
