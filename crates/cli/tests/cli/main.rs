@@ -1,6 +1,7 @@
 //! The command, run as a user runs it: what it prints, what it writes, and how it ends.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
 
+mod ahead;
 mod bad_input;
 mod bars;
 mod bipartite;

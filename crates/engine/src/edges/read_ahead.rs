@@ -1,13 +1,17 @@
 //! The chunks of one stripe after the other, of which those on storage are read ahead.
 //!
-//! A worker says which stripe it is at and which it will take next. While it folds what it has, a
-//! few slabs of what comes are being read, across the end of the stripe, so that either the
-//! processor or the device always has something to do. What is not wanted is not read: of a slab
-//! the pages from the first to the last chunk of a run without long gaps.
+//! A worker says which stripe it is at and can be asked which it will take then. While it folds
+//! what it has, a few slabs of what comes are being read, across the ends of as many stripes as
+//! these slabs are of, so that either the processor or the device always has something to do.
+//! Stripes are asked for no sooner than there are slabs for them: what one worker reads ahead no
+//! other worker can take. What is not wanted is not read: of a slab the pages from the first to the
+//! last chunk of a run without long gaps.
 //!
-//! Invariant: a worker holds at most as many slabs that are read or waiting as the plan says, which
-//! is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more that
-//! it looks at. Asserted in `ReadAhead::issue`.
+//! Invariants: a worker holds at most as many slabs that are read or waiting as the plan says,
+//! which is [`DEPTH`](crate::machine::storage::DEPTH) unless the device was measured, and one more
+//! that it looks at · tasks are shown in the order in which they were announced. Asserted in
+//! `ReadAhead::issue`, checked in `ReadAhead::each`. Tested by
+//! `slabs_are_read_across_the_ends_of_stripes`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -39,8 +43,8 @@ pub(crate) struct ReadAhead<'g> {
     first: u64,
     /// How many of these are being read or have been.
     issued: usize,
-    /// The task that was announced last.
-    announced: Option<usize>,
+    /// Tasks after the current one that were announced, in their order.
+    announced: VecDeque<usize>,
     /// Slabs that are put back to memory yet, as a worker waits for storage: [`BEHIND`].
     behind: u32,
     /// Bytes that were shown, with what had to be read beside them.
@@ -103,6 +107,28 @@ impl VisitError {
 /// Numbers of chunks of a stripe that are wanted, in the order in which they are shown.
 type ChunkNumbers<'w> = Box<dyn Iterator<Item = usize> + 'w>;
 
+/// Number of the task that comes so many tasks after a worker's next one; `None` where the worker
+/// has none there yet.
+pub(crate) type UpcomingTasks<'t> = dyn FnMut(usize) -> Option<usize> + 't;
+
+/// Upcoming tasks of a worker that does the current one `again` times more before the others.
+pub(crate) fn repeated(
+    (task, again): (usize, usize),
+    upcoming: &mut UpcomingTasks<'_>,
+) -> impl FnMut(usize) -> Option<usize> {
+    move |place| match place.checked_sub(again) {
+        Some(place) => upcoming(place),
+        None => Some(task),
+    }
+}
+
+/// Tasks that come after the current one, and what each of them wants.
+struct Announcer<'t, 'w> {
+    upcoming: &'t mut UpcomingTasks<'t>,
+    /// The stripe of a task, and its chunks.
+    wants: &'t dyn Fn(usize) -> (usize, ChunkNumbers<'w>),
+}
+
 /// A function that is shown chunks with their places, and whether they were read just now.
 type Visit<'v> = dyn FnMut(&Stripe, &ChunkPlace, Chunk<'_>, bool) -> Result<(), VisitError> + 'v;
 
@@ -129,7 +155,7 @@ impl<'g> ReadAhead<'g> {
             wanted: VecDeque::new(),
             first: 0,
             issued: 0,
-            announced: None,
+            announced: VecDeque::new(),
             behind: 0,
             bytes: 0,
         })
@@ -142,11 +168,11 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// Shows some chunks of a stripe to `visit`, with the stripe, in the order in which `wants`
-    /// gives their numbers. `next`: the stripe that will be asked for after this one. What is
+    /// gives their numbers. `at`: the stripe, and those that will be asked for after it. What is
     /// wanted must not change in between.
     pub(crate) fn stripe<'w, W: Iterator<Item = usize> + 'w>(
         &mut self,
-        at: (usize, Option<usize>),
+        at: (usize, &mut UpcomingTasks<'_>),
         wants: impl Fn(usize) -> W,
         mut visit: impl FnMut(&Stripe, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
@@ -168,7 +194,7 @@ impl<'g> ReadAhead<'g> {
     /// to 3.5 s by a ring and from 4.4 to 3.9 by threads (medians of six runs, 2 threads).
     pub(crate) fn parts<'w, W: Iterator<Item = usize> + 'w>(
         &mut self,
-        at: (usize, Option<usize>),
+        at: (usize, &mut UpcomingTasks<'_>),
         wants: impl Fn(usize) -> (usize, W),
         mut visit: impl FnMut(&Stripe, &ChunkPlace, Chunk<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
@@ -193,19 +219,19 @@ impl<'g> ReadAhead<'g> {
     /// checksums yet. It is compiled once: what is called for a chunk need not be known for that.
     fn each<'w>(
         &mut self,
-        (task, next): (usize, Option<usize>),
+        (task, upcoming): (usize, &mut UpcomingTasks<'_>),
         wants: &dyn Fn(usize) -> (usize, ChunkNumbers<'w>),
         visit: &mut Visit<'_>,
     ) -> Result<(), EngineError> {
         let graph = self.graph;
         let source = self.stored.as_ref().map(|(stored, _)| *stored);
-        if self.announced != Some(task) {
-            self.announce(wants(task));
+        match self.announced.pop_front() {
+            Some(announced) if announced == task => {}
+            Some(_) => return Err(EngineError::internal("a task came before its turn")),
+            None => self.announce(wants(task)),
         }
-        if let Some(next) = next {
-            self.announce(wants(next));
-        }
-        self.announced = next;
+        let mut after = Announcer { upcoming, wants };
+        self.issue(&mut after)?;
         let (number, chunks) = wants(task);
         let stripe = &graph.stripes[number];
         let mut held: Option<ReadSlab<'_>> = None;
@@ -224,7 +250,7 @@ impl<'g> ReadAhead<'g> {
                 other => {
                     // Its memory is free before more is asked for.
                     self.put_back(other);
-                    self.take(&place.extent)?
+                    self.take(&place.extent, &mut after)?
                 }
             };
             let bytes = place.range.start - run.start..place.range.end - run.start;
@@ -255,6 +281,15 @@ impl<'g> ReadAhead<'g> {
         }
     }
 
+    /// Announces tasks until as many runs are wanted as there are slabs for.
+    fn look_ahead(&mut self, after: &mut Announcer<'_, '_>) {
+        while self.wanted.len() < self.window {
+            let Some(task) = (after.upcoming)(self.announced.len()) else { return };
+            self.announced.push_back(task);
+            self.announce((after.wants)(task));
+        }
+    }
+
     /// Notes the stored chunks of a stripe that will be wanted.
     fn announce(&mut self, (number, wants): (usize, ChunkNumbers<'_>)) {
         let mut last: Option<&Arc<SlabLocation>> = None;
@@ -278,8 +313,12 @@ impl<'g> ReadAhead<'g> {
     }
 
     /// The run that is wanted first, which is in this extent.
-    fn take(&mut self, extent: &'g Arc<SlabLocation>) -> Result<ReadSlab<'g>, EngineError> {
-        self.issue()?;
+    fn take(
+        &mut self,
+        extent: &'g Arc<SlabLocation>,
+        after: &mut Announcer<'_, '_>,
+    ) -> Result<ReadSlab<'g>, EngineError> {
+        self.issue(after)?;
         let Some((_, queue)) = &mut self.stored else { return Err(nothing_stored()) };
         self.behind = self.behind.saturating_sub(1);
         while self.wanted.front().is_some_and(|front| front.slab.is_none()) {
@@ -297,12 +336,15 @@ impl<'g> ReadAhead<'g> {
         self.bytes += u64::from(place.bytes);
         self.first += 1;
         self.issued -= 1;
-        self.issue()?;
+        self.issue(after)?;
         Ok(ReadSlab { extent, range, start, slab })
     }
 
     /// Begins to read what is wanted next, as far as there may be slabs for it.
-    fn issue(&mut self) -> Result<(), EngineError> {
+    fn issue(&mut self, after: &mut Announcer<'_, '_>) -> Result<(), EngineError> {
+        if self.stored.is_some() {
+            self.look_ahead(after);
+        }
         let Some((stored, queue)) = &mut self.stored else { return Ok(()) };
         while self.issued < self.window.min(self.wanted.len()) {
             let (place, _) = self.wanted[self.issued].place();
@@ -326,4 +368,117 @@ fn name(source: Option<&Stored>, place: Place, error: &EngineError) -> EngineErr
 /// A stored extent was looked for and not announced.
 fn nothing_stored() -> EngineError {
     EngineError::internal("a chunk on storage was asked for and never announced")
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+    use welter_model::edges::{EdgeList, EdgeStream, Reading};
+    use welter_model::ids::IdMap;
+    use welter_progress::Progress;
+    use welter_store::io::{IoOptions, Requests};
+
+    use super::*;
+    use crate::machine::figures::Machine;
+    use crate::machine::storage::Storage;
+    use crate::machine::workers::Workers;
+    use crate::plan::{
+        CompressionMode, FoldLayout, Layout, Plan, ProgramKind, Settings, Shape, StorageMode,
+    };
+
+    const SLOTS: u32 = 1 << 16;
+    /// A number of edges by which no stripe fills a slab.
+    const EDGES: u32 = 400_000;
+
+    /// A graph of small stripes whose chunks are all on storage, which is asked for requests of an
+    /// eighth of a slab.
+    fn stored(in_flight: u32, directory: &TempDir) -> (Graph, Workers) {
+        let end = |edge: u32, factor: u32| edge.wrapping_mul(factor) >> 9 & (SLOTS - 1);
+        let pair = |edge| [end(edge, 0x9e37_79b1), end(edge, 0x85eb_ca77)];
+        let mut list = EdgeList::new(Some(SLOTS.into()), false);
+        list.push((0..EDGES).map(pair).collect(), Vec::new());
+        let shape = Shape {
+            slots: SLOTS.into(),
+            edges: list.edges(),
+            weighted: false,
+            estimated: false,
+            input_bytes: 0,
+        };
+        let (read_bytes, in_flight) = (Some(64 << 10), Some(in_flight));
+        let settings = Settings {
+            threads: Some(1),
+            memory_bytes: Some(1 << 30),
+            stripe_bits: Some(12),
+            compression: CompressionMode::Stated(Compression::None),
+            storage: StorageMode::Always { cache_bytes: 0, values: false },
+            requests: Requests { read_bytes, in_flight, ..Requests::default() },
+            ..Settings::default()
+        };
+        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
+        let layout = Layout { value: 4, kind: ProgramKind::Fold(fold), ..Layout::kept() };
+        let plan = Plan::new(shape, layout, &settings, &Machine::detect()).unwrap();
+        let directories = vec![directory.path().to_owned()];
+        let storage = Storage { directories, io: plan.io(&IoOptions::default()) };
+        let workers = Workers::new(1).unwrap().with_storage(storage);
+        let (ids, reading, progress) = (IdMap::Declared, Reading::default(), Progress::new());
+        let graph = Graph::ingest(Box::new(list), &ids, reading, &plan, &workers, &progress);
+        (graph.unwrap(), workers)
+    }
+
+    #[test]
+    fn slabs_are_read_across_the_ends_of_stripes() {
+        for (in_flight, window) in [(8, 1), (24, 3), (64, 8)] {
+            let directory = TempDir::new().unwrap();
+            let (graph, _workers) = stored(in_flight, &directory);
+            let stripes = graph.stripes.len();
+            assert!(stripes > 12, "{stripes} stripes");
+            // Iterations want all stripes, or a third of them.
+            for step in [1, 3] {
+                let wants = |stripe: usize| {
+                    let is_wanted = stripe.is_multiple_of(step);
+                    0..graph.stripes[stripe].chunks.len() * usize::from(is_wanted)
+                };
+                let mut reader = ReadAhead::new(&graph).unwrap();
+                assert_eq!(reader.window, window);
+                let mut edges = 0;
+                for stripe in 0..stripes {
+                    let mut upcoming =
+                        |place: usize| Some(stripe + 1 + place).filter(|next| *next < stripes);
+                    reader
+                        .stripe((stripe, &mut upcoming), wants, |_, chunk| {
+                            edges += chunk.edges();
+                            Ok(())
+                        })
+                        .unwrap();
+                    // Chunks of a stripe lie in one slab or more.
+                    let left = (stripe + 1..stripes).filter(|next| next.is_multiple_of(step));
+                    let least = window.min(left.count());
+                    assert!((least..=window).contains(&reader.issued), "{stripe} of {in_flight}");
+                    // No stripe is taken before there are slabs for it.
+                    assert!(reader.announced.len() <= window * step, "{stripe} of {in_flight}");
+                }
+                assert_eq!((reader.issued, reader.wanted.len()), (0, 0));
+                let wanted = graph.stripes.iter().step_by(step).map(|stripe| stripe.edges);
+                assert_eq!(edges, wanted.sum::<u64>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_that_comes_before_its_turn_is_an_error() {
+        let directory = TempDir::new().unwrap();
+        let (graph, _workers) = stored(24, &directory);
+        let mut reader = ReadAhead::new(&graph).unwrap();
+        let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
+        reader.stripe((0, &mut |place| Some(place + 1)), all, |_, _| Ok(())).unwrap();
+        let found = reader.stripe((2, &mut |_| None), all, |_, _| Ok(()));
+        assert!(matches!(found, Err(EngineError::Internal(_))));
+    }
+
+    #[test]
+    fn what_comes_again_comes_before_the_others() {
+        let mut others = |place: usize| [7_usize, 8].get(place).copied();
+        let found: Vec<_> = (0..5).map(repeated((3, 2), &mut others)).collect();
+        assert_eq!(found, [Some(3), Some(3), Some(7), Some(8), None]);
+    }
 }

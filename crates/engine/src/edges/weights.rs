@@ -60,7 +60,7 @@ impl Graph {
         for stripe in 0..self.stripes.len() {
             let first = before(stripe).next_multiple_of(step) - before(stripe);
             let wanted = |_| (first..self.stripes[stripe].chunks.len()).step_by(step);
-            reader.stripe((stripe, None), wanted, |_, chunk| {
+            reader.stripe((stripe, &mut |_| None), wanted, |_, chunk| {
                 let coding = Coding::all(chunk.label());
                 let stride = chunk.tile_count().div_ceil(TILES).max(1);
                 for tile in chunk.tiles().step_by(stride) {
@@ -108,7 +108,7 @@ impl Graph {
         let mut reader = ReadAhead::new(self)?;
         for stripe in 0..self.stripes.len() {
             let all = |_| 0..self.stripes[stripe].chunks.len();
-            reader.stripe((stripe, None), all, |_, chunk| {
+            reader.stripe((stripe, &mut |_| None), all, |_, chunk| {
                 let label = chunk.label();
                 let coding = Coding::all(label);
                 for tile in chunk.tiles() {

@@ -3,9 +3,15 @@
 //! Parts wait in a queue, and a worker owns each that it takes. What a part produces lands in a
 //! place of its own, which it brings along, so results never depend on who did what.
 //!
-//! Invariant: the state of a worker is its own while parts are worked on; no lock but that of the
-//! queue is ever waited for. Tested by `a_part_belongs_to_the_worker_that_takes_it`.
+//! A worker that prepares for later parts takes them before it begins them ([`Upcoming`]), and no
+//! more than a share of those that are left, so that at the end no other worker waits for it.
+//!
+//! Invariants: the state of a worker is its own while parts are worked on; no lock but that of the
+//! queue is ever waited for · each part that was taken is done by the worker that took it, once,
+//! unless the work failed. Tested by `a_part_belongs_to_the_worker_that_takes_it` and
+//! `parts_are_taken_ahead_up_to_a_share_of_what_is_left`.
 
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -170,27 +176,56 @@ impl Workers {
         done.map(drop)
     }
 
-    /// Hands out parts as [`Self::for_each`] does, but each worker sees the part that it will do
-    /// next, so that it can prepare for it.
-    pub(crate) fn for_each_ahead<'s, S: Send + 's, I: IntoIterator<IntoIter: Send, Item: Send>>(
+    /// Hands out parts as [`Self::for_each`] does, but each worker can take parts that it will do
+    /// later, so that it can prepare for them.
+    pub(crate) fn for_each_ahead<'s, S: Send + 's, I: IntoIterator<IntoIter: Send, Item: Send>, W>(
         &self,
         parts: I,
         progress: &Progress,
         states: impl IntoIterator<Item = &'s mut S>,
-        work: impl Fn(&mut S, I::Item, Option<&I::Item>) -> Result<(), EngineError> + Sync,
-    ) -> Result<(), EngineError> {
-        let queue = Queue::new(parts);
+        work: W,
+    ) -> Result<(), EngineError>
+    where
+        W: Fn(&mut S, I::Item, &mut Upcoming<'_, I::IntoIter>) -> Result<(), EngineError> + Sync,
+    {
+        let (queue, threads) = (Queue::new(parts), self.threads());
         let done = self.each_with(states, |_, state| {
-            let mut part = queue.next();
-            while let Some(current) = part {
-                let next = queue.next();
-                let done = check(progress).and_then(|()| work(state, current, next.as_ref()));
+            let mut upcoming = Upcoming { taken: VecDeque::new(), queue: &queue, threads };
+            while let Some(part) = upcoming.begin() {
+                let done = check(progress).and_then(|()| work(state, part, &mut upcoming));
                 queue.end_on_error(done)?;
-                part = next;
             }
             Ok(())
         });
         done.map(drop)
+    }
+}
+
+/// Parts that a worker will do after the one that it is at, in that order.
+pub(crate) struct Upcoming<'q, I: Iterator> {
+    /// Parts that are this worker's already.
+    taken: VecDeque<I::Item>,
+    queue: &'q Queue<I>,
+    threads: usize,
+}
+
+impl<I: Iterator> Upcoming<'_, I> {
+    /// The part that comes `place` parts after the next one, which is taken now if it was not
+    /// before; `None` where no part is left, or the worker has its share of what is left.
+    pub(crate) fn get(&mut self, place: usize) -> Option<&I::Item> {
+        while self.taken.len() <= place {
+            let part = self.queue.next_ahead(self.taken.len(), self.threads)?;
+            self.taken.push_back(part);
+        }
+        self.taken.get(place)
+    }
+
+    /// The next part, to be done now. Parts that were taken are given up once a worker has failed.
+    fn begin(&mut self) -> Option<I::Item> {
+        if self.queue.has_ended() {
+            return None;
+        }
+        self.taken.pop_front().or_else(|| self.queue.next())
     }
 }
 
@@ -206,12 +241,30 @@ impl<I: Iterator> Queue<I> {
         lock(&self.0).as_mut()?.next()
     }
 
+    /// A part for a worker that has taken `taken` parts ahead. It gets one in any case, and beyond
+    /// that half of an equal share of those that are left: parts differ, and who has the longest
+    /// ones must not be the one whom all others wait for.
+    fn next_ahead(&self, taken: usize, threads: usize) -> Option<I::Item> {
+        let mut parts = lock(&self.0);
+        let parts = parts.as_mut()?;
+        let share = match threads {
+            0 | 1 => usize::MAX,
+            _ => (parts.size_hint().0 / (2 * threads)).max(1),
+        };
+        if taken < share { parts.next() } else { None }
+    }
+
     /// Nothing waits any more once a worker has failed.
     fn end_on_error(&self, done: Result<(), EngineError>) -> Result<(), EngineError> {
         if done.is_err() {
             *lock(&self.0) = None;
         }
         done
+    }
+
+    /// Whether a worker has failed.
+    fn has_ended(&self) -> bool {
+        lock(&self.0).is_none()
     }
 }
 
@@ -247,13 +300,13 @@ mod tests {
         let mut column = [0_u64; 1000];
         let mut own = workers.per_worker(|| Ok(Vec::new())).unwrap();
         let parts = column.chunks_mut(7).enumerate();
-        let work = |own: &mut Vec<_>, (number, part): (usize, &mut [u64]), next: Option<&_>| {
-            part.fill(number as u64 + 1);
-            let next: Option<&(usize, &mut [u64])> = next;
-            own.push((number, next.map(|next| next.0)));
-            Ok(())
-        };
-        workers.for_each_ahead(parts, &Progress::new(), &mut own, work).unwrap();
+        workers
+            .for_each_ahead(parts, &Progress::new(), &mut own, |own, (number, part), upcoming| {
+                part.fill(number as u64 + 1);
+                own.push((number, upcoming.get(0).map(|next| next.0)));
+                Ok(())
+            })
+            .unwrap();
         assert!(column.iter().zip(0..).all(|(&value, place)| value == place / 7 + 1));
         for own in &own {
             // The part that was announced came next, and parts came in their order.
@@ -261,6 +314,68 @@ mod tests {
             assert!(own.is_sorted() && own.last().is_none_or(|last| last.1.is_none()));
         }
         assert_eq!(own.iter().map(Vec::len).sum::<usize>(), 1000_usize.div_ceil(7));
+    }
+
+    #[test]
+    fn parts_are_taken_ahead_up_to_a_share_of_what_is_left() {
+        const PARTS: usize = 200;
+        for threads in 1..=4 {
+            let workers = Workers::new(threads).unwrap();
+            // Parts that a worker has taken, and those that it did, with how many it had ahead.
+            let own = || Ok((VecDeque::<usize>::new(), Vec::<(usize, usize)>::new()));
+            let mut own = workers.per_worker(own).unwrap();
+            workers
+                .for_each_ahead(0..PARTS, &Progress::new(), &mut own, |own, part, upcoming| {
+                    let (taken, done) = own;
+                    assert_eq!(taken.pop_front().unwrap_or(part), part, "{threads} threads");
+                    let ahead: Vec<usize> =
+                        (0..).map_while(|place| upcoming.get(place).copied()).collect();
+                    // What was taken stays, in its order.
+                    assert!(ahead.iter().take(taken.len()).eq(taken.iter()), "{threads} threads");
+                    done.push((part, ahead.len()));
+                    *taken = ahead.into();
+                    Ok(())
+                })
+                .unwrap();
+            let mut all = Vec::new();
+            for (taken, done) in &own {
+                assert!(taken.is_empty(), "{threads} threads");
+                let most = if threads == 1 { PARTS } else { PARTS / (2 * threads) };
+                assert!(done.iter().all(|(_, ahead)| *ahead <= most), "{threads} threads");
+                all.extend(done.iter().map(|(part, _)| *part));
+            }
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..PARTS), "{threads} threads");
+            // All that is left is one worker's where it is alone.
+            let most = own.iter().flat_map(|(_, done)| done).map(|(_, ahead)| *ahead).max();
+            assert!(most > Some(if threads == 1 { PARTS - 2 } else { 1 }), "{threads}: {most:?}");
+        }
+    }
+
+    #[test]
+    fn parts_that_were_taken_ahead_are_given_up_after_an_error() {
+        let workers = Workers::new(1).unwrap();
+        let mut counts = workers.per_worker(|| Ok(0_usize)).unwrap();
+        let done = workers.for_each_ahead(
+            0..40,
+            &Progress::new(),
+            &mut counts,
+            |count, part, upcoming| {
+                *count += 1;
+                assert_eq!(upcoming.get(5).copied(), Some(part + 6).filter(|part| *part < 40));
+                if part == 3 { Err(EngineError::internal("no")) } else { Ok(()) }
+            },
+        );
+        assert!(matches!(done, Err(EngineError::Internal(_))));
+        assert_eq!(counts.iter().sum::<usize>(), 4);
+        // Another worker's error is no reason to begin more, either.
+        let queue = Queue::new(0..40);
+        let mut upcoming = Upcoming { taken: VecDeque::new(), queue: &queue, threads: 2 };
+        assert_eq!(upcoming.get(8), None);
+        assert_eq!(upcoming.get(7), Some(&7));
+        assert_eq!(upcoming.begin(), Some(0));
+        let failed = queue.end_on_error(Err(EngineError::internal("no")));
+        assert!(failed.is_err() && upcoming.begin().is_none());
     }
 
     #[test]

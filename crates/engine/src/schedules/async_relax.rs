@@ -332,7 +332,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         let own = graph.stripes[number].vertices.clone();
         let column = &mut column[..flags.len()];
         chunks.stripe(
-            (number, None),
+            (number, &mut |_| None),
             |stripe| dirty.chunks(stripe),
             |_, chunk| {
                 let is_dirty = |sources: &Range<u64>| dirty.outside(number, sources);
@@ -356,7 +356,7 @@ impl<'g, P: Program> WorkerState<'g, P> {
         let from = start + u64::from(part.sources.start)..start + u64::from(part.sources.end);
         resident.begin(part.sources.clone());
         chunks.stripe(
-            (number, None),
+            (number, &mut |_| None),
             |_| part.chunks.clone(),
             |_, chunk| {
                 let meets = |s: &Range<u64>| s.start < from.end && from.start < s.end;

@@ -273,9 +273,9 @@ impl DenseSchedule<'_> {
             parts,
             progress,
             &mut tools,
-            |((state, (io, active)), rewriter), part, next| {
-                let next = next.map(|next| next.number);
-                *active += fold.stripe((part, next), state, io, rewriter)?;
+            |((state, (io, active)), rewriter), part, upcoming| {
+                let mut upcoming = |place| upcoming.get(place).map(|part| part.number);
+                *active += fold.stripe((part, &mut upcoming), state, io, rewriter)?;
                 Ok(())
             },
         )?;

@@ -15,7 +15,7 @@ use welter_store::chunk::Tile;
 use crate::EngineError;
 use crate::columns::windows::{Cuts, SourceWindow};
 use crate::edges::graph::{Graph, Stripe};
-use crate::edges::read_ahead::ReadAhead;
+use crate::edges::read_ahead::{ReadAhead, UpcomingTasks};
 use crate::kernels::kernel::{Coding, DecodeBuffers, Sources};
 use crate::kernels::seam::{AnyKernel, EndpointColumns, SourceSignals, TileFold};
 use crate::schedules::frontier::Masks;
@@ -112,11 +112,11 @@ impl<'g> EdgeReader<'g> {
     }
 
     /// Folds the edges of a task, in extended programs with their states, which come by in a lane.
-    /// `at`: its number, and that of the task that the worker will fold then.
+    /// `at`: its number, and those of the tasks that the worker will fold then.
     pub(crate) fn fold(
         &mut self,
         fold: &EdgeFold<'_>,
-        at: (usize, Option<usize>),
+        at: (usize, &mut UpcomingTasks<'_>),
         window: SourceWindow<'_>,
         mut targets: Targets<'_>,
         mut lane: Option<&mut Lane<'_, '_>>,

@@ -31,7 +31,7 @@ use crate::EngineError;
 use crate::columns::results::Values;
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::graph::Graph;
-use crate::edges::read_ahead::ReadAhead;
+use crate::edges::read_ahead::{ReadAhead, UpcomingTasks, repeated};
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, DecodeBuffers, fetch};
 use crate::kernels::triangles::{TriangleKernel, Triangular};
@@ -244,12 +244,12 @@ impl TriangleRun<'_> {
             stripes,
             self.progress,
             worker_states,
-            |worker, stripe, next| {
+            |worker, stripe, upcoming| {
                 let WorkerState { scratch, chunks, cursors, .. } = worker;
-                let next = next.copied();
+                let mut upcoming = |place| upcoming.get(place).copied();
                 let own = self.own(stripe);
                 cursors[..own.len()].fill(0);
-                self.higher((stripe, next), (scratch, chunks), |target, _, _| {
+                self.higher((stripe, &mut upcoming), (scratch, chunks), |target, _, _| {
                     cursors[target] += 1;
                 })?;
                 for (rank, count) in ranks[own].iter().zip(&**cursors) {
@@ -286,14 +286,14 @@ impl TriangleRun<'_> {
         parts.reverse();
         self.workers.for_each_ahead(parts, self.progress, worker_states, |worker, part, next| {
             let (stripe, own, first, part) = part;
-            let at = (stripe, next.map(|next| next.0));
+            let mut upcoming = |place| next.get(place).map(|part| part.0);
             let WorkerState { scratch, chunks, cursors, packing, .. } = worker;
             let starts = || own.clone().map(|vertex| start(vertex).map(|start| start - first));
             for (cursor, start) in cursors.iter_mut().zip(starts()) {
                 // Of one without entries nothing is shown.
                 *cursor = start.map_or(0, |start| start as u32 + 1);
             }
-            self.rows(at, &own, (&mut *part, cursors), (scratch, chunks))?;
+            self.rows((stripe, &mut upcoming), &own, (&mut *part, cursors), (scratch, chunks))?;
             let mut rest = part;
             let starts: Vec<usize> = starts().flatten().collect();
             for start in starts.into_iter().rev() {
@@ -327,10 +327,14 @@ impl TriangleRun<'_> {
                 }
                 return Ok(());
             }
-            let next = next.copied().filter(|&stripe| !whole(stripe));
+            // Stripes whose rows are all in the block are not read.
+            let mut upcoming = |place| {
+                let stripes = (0..).map_while(|place| next.get(place).copied());
+                stripes.filter(|&stripe| !whole(stripe)).nth(place)
+            };
             let pieces = self.pieces(stripe, rows)?;
             for (count, piece) in pieces.iter().enumerate() {
-                let next = if count + 1 < pieces.len() { Some(stripe) } else { next };
+                let mut upcoming = repeated((stripe, pieces.len() - 1 - count), &mut upcoming);
                 let (part, chunks) =
                     ((&mut **passing, &mut **cursors), (&mut *scratch, &mut *chunks));
                 let mut start = 0;
@@ -338,7 +342,7 @@ impl TriangleRun<'_> {
                     *cursor = start;
                     start += rows.length(rank as usize) as u32;
                 }
-                self.rows((stripe, next), piece, part, chunks)?;
+                self.rows((stripe, &mut upcoming), piece, part, chunks)?;
                 let mut start = 0;
                 for &rank in &self.ranks[piece.clone()] {
                     let end = start + rows.length(rank as usize);
@@ -377,10 +381,10 @@ impl TriangleRun<'_> {
     }
 
     /// Makes the rows of some vertices of a stripe, each from where its cursor is. `at`: the stripe
-    /// and the one that the worker asks for then.
+    /// and those that the worker asks for then.
     fn rows(
         &self,
-        at: (usize, Option<usize>),
+        at: (usize, &mut UpcomingTasks<'_>),
         own: &Range<usize>,
         (rows, cursors): (&mut [u32], &mut [u32]),
         chunks: (&mut DecodeBuffers, &mut ReadAhead<'_>),
@@ -402,14 +406,14 @@ impl TriangleRun<'_> {
     /// in the stripe, the rank of the source, and the weight.
     fn higher(
         &self,
-        (stripe, next): (usize, Option<usize>),
+        (stripe, upcoming): (usize, &mut UpcomingTasks<'_>),
         (scratch, chunks): (&mut DecodeBuffers, &mut ReadAhead<'_>),
         mut edge: impl FnMut(usize, u32, f64),
     ) -> Result<(), EngineError> {
         let Self { graph, ranks, .. } = *self;
         let own = &ranks[self.own(stripe)];
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
-        chunks.stripe((stripe, next), all, |_, chunk: Chunk<'_>| {
+        chunks.stripe((stripe, upcoming), all, |_, chunk: Chunk<'_>| {
             let coding = Coding::all(chunk.label());
             let mask = (1_u32 << coding.target_bits) - 1;
             for tile in chunk.tiles() {

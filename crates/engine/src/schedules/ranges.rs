@@ -21,6 +21,7 @@ mod deal;
 mod pass;
 mod worker;
 
+use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -258,11 +259,12 @@ fn work<'a>(
     let ranges = own.len();
     let numbers = |range: &RangePart<'_>| range.stripes.iter().map(|part| part.number).collect();
     let numbers: Vec<Vec<usize>> = own.iter().map(numbers).collect();
-    let tasks = numbers.iter().flat_map(|stripes| {
+    let mut tasks = numbers.iter().flat_map(|stripes| {
         let task = |window| stripes.iter().map(move |&stripe| pass.edges.task(window, stripe));
         pass.windows.iter().flat_map(move |&window| task(window))
     });
-    let mut tasks = tasks.peekable();
+    // Tasks that were asked for before their turn.
+    let mut ahead = VecDeque::new();
     let mut rewriter = match pass.stored {
         Some(stored) => Some(Rewriter::new(stored, pass.is_fresh)?),
         None => None,
@@ -279,10 +281,14 @@ fn work<'a>(
             let Ok(window) = windows.recv() else { return Ok(false) };
             for place in 0..stripes.len() {
                 pass.context.check_cancelled()?;
-                if let Some(task) = tasks.next() {
-                    let at = (task, tasks.peek().copied());
-                    state.fold(pass, (at, place), &window, lane.as_mut())?;
-                }
+                let Some(task) = ahead.pop_front().or_else(|| tasks.next()) else { continue };
+                let mut upcoming = |place: usize| {
+                    while ahead.len() <= place {
+                        ahead.push_back(tasks.next()?);
+                    }
+                    ahead.get(place).copied()
+                };
+                state.fold(pass, ((task, &mut upcoming), place), &window, lane.as_mut())?;
             }
         }
         lane.map_or(Ok(()), Lane::end)?;

@@ -47,6 +47,7 @@ use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::updates::{Pool, UpdateChunk};
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
+use crate::edges::read_ahead::UpcomingTasks;
 use crate::kernels::seam::AnyKernel;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::slices::Slices;
@@ -275,8 +276,9 @@ impl SpillSchedule<'_> {
                 }
                 (StepInput::Updates(last), AnyKernel::Extended(kernel)) => {
                     let rewriter = rewriter.as_mut().ok_or_else(no_states)?;
-                    let next = next.map(|next| next.number);
-                    state.extend((graph, kernel), (part, next), (rewriter, *combined), last)?
+                    let mut next = |place| next.get(place).map(|part| part.number);
+                    let part = (part, &mut next as &mut UpcomingTasks<'_>);
+                    state.extend((graph, kernel), part, (rewriter, *combined), last)?
                 }
             };
             state.counts.active += columns.active_count;

@@ -9,6 +9,7 @@ use crate::columns::state::StripeSlice;
 use crate::columns::striped::PartIo;
 use crate::columns::windows::SourceWindow;
 use crate::edges::index::IndexedTiles;
+use crate::edges::read_ahead::{UpcomingTasks, repeated};
 use crate::kernels::kernel::Coding;
 use crate::kernels::seam::{AnyKernel, FoldKernel, TileFold};
 use crate::schedules::edge_fold::{EdgeFold, EdgeReader, Targets};
@@ -27,11 +28,11 @@ pub(super) struct Fold<'p> {
 }
 
 impl Fold<'_> {
-    /// Folds and applies a stripe, and says how many of its vertices are active. `next`: the stripe
-    /// that the worker will take then.
+    /// Folds and applies a stripe, and says how many of its vertices are active. `upcoming`: the
+    /// stripes that the worker will take then.
     pub(super) fn stripe(
         &self,
-        (part, next): (StripeSlice<'_>, Option<usize>),
+        (part, upcoming): (StripeSlice<'_>, &mut UpcomingTasks<'_>),
         state: &mut WorkerState<'_>,
         io: &mut PartIo<'_>,
         rewriter: &mut Option<Rewriter<'_>>,
@@ -39,7 +40,6 @@ impl Fold<'_> {
         let EdgeFold { graph, kernel: any, .. } = self.edges;
         let (shape, kernel) = (*any.kernel().shape(), any.kernel());
         let StripeSlice { number, mut values, mut columns, states } = part;
-        let at = (number, next);
         let bytes = columns.stripe.width() * shape.accum;
         let is_folded =
             !shape.capabilities.monotone || self.edges.wanted(number).1.next().is_some();
@@ -63,12 +63,13 @@ impl Fold<'_> {
             }
             _ => {
                 let mut lane = match rewriter {
-                    Some(rewriter) => Some(Lane::begin(at, states, rewriter)?),
+                    Some(rewriter) => Some(Lane::begin((number, upcoming(0)), states, rewriter)?),
                     None => None,
                 };
                 let WorkerState { accums, reader, .. } = state;
                 let signals = self.targets(columns.stripe.vertices.start);
                 let targets = Targets { accums, signals };
+                let at = (number, &mut *upcoming);
                 reader.fold(&self.edges, at, self.window, targets, lane.as_mut())?;
                 lane.map_or(Ok(()), Lane::end)?;
             }
@@ -81,7 +82,7 @@ impl Fold<'_> {
         if let AnyKernel::Fold(kernel) = any
             && shape.capabilities.groups
         {
-            self.group(kernel, at, &values, state)?;
+            self.group(kernel, (number, upcoming), &values, state)?;
         }
         columns.apply((graph, kernel), (&state.accums, self.last), &mut values);
         io.put(values)?;
@@ -130,7 +131,7 @@ impl Fold<'_> {
     fn group(
         &self,
         kernel: &dyn FoldKernel,
-        (number, next): (usize, Option<usize>),
+        (number, upcoming): (usize, &mut UpcomingTasks<'_>),
         values: &[u8],
         state: &mut WorkerState<'_>,
     ) -> Result<(), EngineError> {
@@ -143,9 +144,9 @@ impl Fold<'_> {
         let pieces = groups.pieces(degrees);
         for (count, piece) in pieces.iter().enumerate() {
             groups.open(degrees, piece);
-            let next = if count + 1 < pieces.len() { Some(number) } else { next };
+            let mut upcoming = repeated((number, pieces.len() - 1 - count), upcoming);
             chunks.parts(
-                (number, next),
+                (number, &mut upcoming),
                 |stripe| (stripe, 0..graph.stripes[stripe].chunks.len()),
                 |_, _, chunk| {
                     let reach = chunk.block_width() as usize;

@@ -70,15 +70,15 @@ impl StreamRun<'_, '_> {
             order.stripes.iter().copied(),
             progress,
             &mut worker_states,
-            |WorkerState { chunks, tools, writer, contractor }, stripe, next| {
-                let at = (stripe, next.copied());
+            |WorkerState { chunks, tools, writer, contractor }, number, upcoming| {
+                let mut upcoming = |place| upcoming.get(place).copied();
                 let wants = |number| {
                     let wants = move |&chunk: &usize| stale.wants(graph, (number, chunk), again);
                     order.chunks(number).filter(wants)
                 };
-                let mut numbers = wants(at.0);
-                chunks.stripe(at, wants, |stripe, chunk| {
-                    let place = (at.0, numbers.next().unwrap_or_default());
+                let mut numbers = wants(number);
+                chunks.stripe((number, &mut upcoming), wants, |stripe, chunk| {
+                    let place = (number, numbers.next().unwrap_or_default());
                     let is_written = writer.is_some() || contractor.is_some();
                     let order = &order;
                     let part =

@@ -9,6 +9,7 @@ use crate::EngineError;
 use crate::columns::stripe_columns::StripeColumns;
 use crate::columns::windows::SignalWindow;
 use crate::edges::graph::{Graph, Stripe};
+use crate::edges::read_ahead::UpcomingTasks;
 use crate::kernels::seam::{AnyKernel, Kernel};
 use crate::kernels::shape::KernelShape;
 use crate::machine::arena::Buffer;
@@ -168,12 +169,12 @@ impl<'g> WorkerState<'g> {
         io.values.put(number, values)
     }
 
-    /// Folds the edges of a task into the accumulators at a place. `at`: its number, and that of
-    /// the task that the worker will fold then.
+    /// Folds the edges of a task into the accumulators at a place. `at`: its number, and those of
+    /// the tasks that the worker will fold then.
     pub(super) fn fold(
         &mut self,
         pass: &Pass<'_, '_>,
-        (at, place): ((usize, Option<usize>), usize),
+        (at, place): ((usize, &mut UpcomingTasks<'_>), usize),
         window: &SignalWindow,
         lane: Option<&mut Lane<'_, '_>>,
     ) -> Result<(), EngineError> {

@@ -80,9 +80,9 @@ impl SpillSchedule<'_> {
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
             let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
-            let mut folded = 0;
+            let (mut folded, mut upcoming) = (0, |place| next.get(place).copied());
             let mut sink = ChunkSink::new((writer, records), cell);
-            chunks.stripe((task, next.copied()), wants, |_, chunk: Chunk<'_>| {
+            chunks.stripe((task, &mut upcoming), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
                 for tile in chunk.tiles() {
                     let Some(sources) = sources(&tile) else { continue };
@@ -116,13 +116,13 @@ impl SpillSchedule<'_> {
         let signals = self.window.signals((own.end - own.start) as usize);
         let wants = |stripe: usize| chunks_from(graph, stripe, &own);
         let (tasks, turn, once) = (0..graph.stripes.len(), self.turn, self.plan.combined);
-        workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
-            let next = next.copied();
+        workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, upcoming| {
+            let mut upcoming = |place| upcoming.get(place).copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
             let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
             let mut teller = SignalWriter::new(&own, (signals, width), once);
             let mut sink = ChunkSink::new((writer, records), cell);
-            chunks.stripe((task, next), wants, |_, chunk: Chunk<'_>| {
+            chunks.stripe((task, &mut upcoming), wants, |_, chunk: Chunk<'_>| {
                 let coding = Coding::weighted(chunk.label(), false);
                 for tile in chunk.tiles() {
                     let end = tile.source + chunk.block_width();

@@ -13,7 +13,7 @@ use crate::columns::updates::{Pool, Reader, UpdateChunk, Writer};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::edges::footprint::TILE_EDGES_MAX;
 use crate::edges::graph::Graph;
-use crate::edges::read_ahead::ReadAhead;
+use crate::edges::read_ahead::{ReadAhead, UpcomingTasks};
 use crate::kernels::groups::Groups;
 use crate::kernels::kernel::{BUFFER, Coding, DecodeBuffers};
 use crate::kernels::keys::{Reach, Width};
@@ -176,29 +176,28 @@ impl<'g> WorkerState<'g> {
         Ok(columns)
     }
 
-    /// Shows the edges of a stripe what both of their ends say, and applies their updates. `next`:
-    /// the stripe that the worker will take then. `once`: whether a source spoke once to the
-    /// stripe.
+    /// Shows the edges of a stripe what both of their ends say, and applies their updates.
+    /// `upcoming`: the stripes that the worker will take then. `once`: whether a source spoke once
+    /// to the stripe.
     pub(super) fn extend<'p>(
         &mut self,
         (graph, kernel): (&Graph, &dyn ExtendedKernel),
-        (part, next): (GatheredStripe<'p>, Option<usize>),
+        (part, upcoming): (GatheredStripe<'p>, &mut UpcomingTasks<'_>),
         (rewriter, once): (&mut Rewriter<'_>, bool),
         last: &[u8],
     ) -> Result<StripeColumns<'p>, EngineError> {
         let GatheredStripe { number, mut columns, mut waiting, states } = part;
-        let at = (number, next);
         let (shape, width) = (*kernel.shape(), columns.stripe.width());
-        self.values.fetch(at.0)?;
+        self.values.fetch(number)?;
         kernel.clear(&mut self.accums);
         waiting.sort_by_key(|chunk| chunk.key.source_partition);
-        let mut values = self.values.take(at.0)?;
+        let mut values = self.values.take(number)?;
         let Self { accums, targets, source_signals, scratch, chunks, reader, records, .. } = self;
         kernel.signal(&values[..width * shape.value], &mut targets[..width * shape.signal]);
-        let mut lane = Lane::begin(at, states, rewriter)?;
+        let mut lane = Lane::begin((number, upcoming(0)), states, rewriter)?;
         let mut listener = SignalReader::new(reader.follow(&waiting), records, once);
         let all = |stripe: usize| 0..graph.stripes[stripe].chunks.len();
-        chunks.stripe(at, all, |stripe, chunk| {
+        chunks.stripe((number, upcoming), all, |stripe, chunk| {
             let coding = Coding::weighted(chunk.label(), shape.capabilities.weighted);
             for tile in chunk.tiles() {
                 let base = [tile.source, stripe.vertices.start].map(|first| first as usize);

@@ -10,7 +10,7 @@ use crate::EngineError;
 use crate::columns::updates::Writer;
 use crate::columns::values::ColumnIo;
 use crate::columns::windows::PieceReader;
-use crate::edges::read_ahead::ReadAhead;
+use crate::edges::read_ahead::{ReadAhead, UpcomingTasks};
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, DecodeBuffers, fetch};
 use crate::machine::arena::Buffer;
@@ -55,7 +55,10 @@ impl TriangleRun<'_> {
                 0..graph.stripes.len(),
                 self.progress,
                 &mut worker_states,
-                |worker, stripe, next| worker.orient(self, (stripe, next.copied()), &own, sources),
+                |worker, stripe, upcoming| {
+                    let mut upcoming = |place| upcoming.get(place).copied();
+                    worker.orient(self, (stripe, &mut upcoming), &own, sources)
+                },
             )?;
         }
         for worker in &mut worker_states {
@@ -77,12 +80,12 @@ impl TriangleRun<'_> {
 }
 
 impl WorkerState<'_> {
-    /// Makes the entries of a stripe's edges from a partition, whose ranks are these. `next`: the
-    /// stripe that this worker takes then.
+    /// Makes the entries of a stripe's edges from a partition, whose ranks are these. `upcoming`:
+    /// the stripes that this worker takes then.
     fn orient(
         &mut self,
         run: &TriangleRun<'_>,
-        (stripe, next): (usize, Option<usize>),
+        (stripe, upcoming): (usize, &mut UpcomingTasks<'_>),
         own: &Range<u64>,
         sources: &[u32],
     ) -> Result<(), EngineError> {
@@ -109,7 +112,7 @@ impl WorkerState<'_> {
                 written = entries.put(bin, (target, rank << 1 | both), writer);
             }
         };
-        chunks.stripe((stripe, next), wants, |_, chunk: Chunk<'_>| {
+        chunks.stripe((stripe, upcoming), wants, |_, chunk: Chunk<'_>| {
             let coding = Coding::all(chunk.label());
             let mask = (1_u32 << coding.target_bits) - 1;
             for tile in chunk.tiles() {
