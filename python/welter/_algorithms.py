@@ -132,12 +132,15 @@ def pagerank(
     dangling : Treatment of the rank of sinks, which have no edge to carry it on
     precision : Width of the ranks
     weighted : Follow edges in proportion to their weights, which may not be negative; f64 only
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name [default: the one called weight,
+        else by a word for it such as cost, distance or rating, else the one further column of
+        numbers] One rule holds for text, tables and frames. A column whose name is for something
+        else (year, timestamp, type, or what ends in _id) is no weight. Where several columns could
+        be it, names are refused, and without names the first one behind the ends is taken. Of
+        dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
     personalization : A dictionary, a data frame or files (text, Parquet, Arrow) of where the walk
-        jumps to, and not to all vertices alike: the id of a vertex in the first column, in another
-        how often, in proportion to the others. The rank of sinks goes there too, without
-        dangling_weights; f64 only
+        jumps to, and not to all vertices alike: ids in the first column, in another how often, in
+        proportion. The rank of sinks goes there too, without dangling_weights; f64 only
     personalization_column : Column of the proportions, by number (from 1) or name [default: the
         second]
     personalization_default : Proportion of vertices without a row [default: an error]
@@ -152,28 +155,28 @@ def pagerank(
     initial_column : Column of the ranks, by number (from 1) or name [default: the second]
     initial_default : Rank of vertices without a row [default: an error]
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -309,28 +312,28 @@ def bfs(
     frontier : How the edges of active vertices are found; the result is the same
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -469,28 +472,28 @@ def sssp(
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -610,28 +613,28 @@ def wcc(
     frontier : How the edges of active vertices are found; the result is the same
     index : Index of the edges of active vertices; the result is the same
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -749,8 +752,8 @@ def spmv(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     vector : x, the vector
     seed : Picks the random vector
-    vector_from : A dictionary, a data frame or files (text, Parquet, Arrow) with x: the id of a
-        vertex in the first column, its element in another
+    vector_from : A dictionary, a data frame or files (text, Parquet, Arrow) with x: ids in the
+        first column, elements in another
     vector_column : Column of the elements, by number (from 1) or name [default: the second]
     vector_default : Element of vertices without a row [default: an error]
     iterations : Multiply so often, each result being the next vector
@@ -763,28 +766,28 @@ def spmv(
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -908,28 +911,28 @@ def hyperball(
     iterations : Count what is within N edges [default: all that there is]
     direction : Which way edges are followed: out is who reaches a vertex, in is whom it reaches
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1041,28 +1044,28 @@ def cdlp(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     iterations : Iterations; fewer are done where one changes nothing
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1171,28 +1174,28 @@ def kcore(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1298,28 +1301,28 @@ def triangles(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1425,28 +1428,28 @@ def lcc(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1555,28 +1558,28 @@ def mis(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     seed : Picks the priorities, and with them the set
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1690,40 +1693,44 @@ def conductance(
     Parameters
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
-    membership : A dictionary, a data frame or files (text, Parquet, Arrow) that say the sides: the
-        id of a vertex in the first column, a number in another [default: odd ids are one side; of
-        strings, every second]
+    membership : A dictionary, a data frame or files (text, Parquet, Arrow) of the sides: ids in
+        the first column, numbers in another [default: odd ids are one side; of strings, every
+        second]
     membership_column : Column of the numbers, by number (from 1) or name [default: the second]
     membership_above : Numbers above this one are in S, all others in the rest
     membership_default : Number of vertices without a row [default: an error]
     weighted : Add up weights instead of counting edges
-    weight : Column of the weights, by number (from 1) or name [default: one called weight, else
-        the third if it holds numbers, else none]
+    weight : Column of the weights, by number (from 1) or name [default: the one called weight,
+        else by a word for it such as cost, distance or rating, else the one further column of
+        numbers] One rule holds for text, tables and frames. A column whose name is for something
+        else (year, timestamp, type, or what ends in _id) is no weight. Where several columns could
+        be it, names are refused, and without names the first one behind the ends is taken. Of
+        dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
     direction : Which way edges are followed: out counts those that leave S, of all that leave a
         side
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -1849,10 +1856,9 @@ def bp(
     ----------
     graph : a graph, or what :func:`welter.as_graph` makes one of
     states : States that a vertex may be in
-    priors_from : A dictionary, a data frame or files (text, Parquet, Arrow) of what is known: the
-        id of a vertex in the first column, then a number for each state, in any proportion; all
-        are as likely for vertices without a row [default: nothing is known, and all beliefs stay
-        even]
+    priors_from : A dictionary, a data frame or files (text, Parquet, Arrow) of what is known: ids
+        in the first column, then a number for each state, in any proportion; all are as likely for
+        vertices without a row [default: nothing is known, and all beliefs stay even]
     coupling : How likely neighbours are to be in the same state, between 0 and 1
     potential : Psi itself, row after row, such as "3,1, 1,2": numbers above 0 that are the same
         both ways
@@ -1868,28 +1874,28 @@ def bp(
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2021,28 +2027,28 @@ def als(
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2153,28 +2159,28 @@ def scc(
     graph : a graph, or what :func:`welter.as_graph` makes one of
     method : How the result is found; it is the same either way
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the
@@ -2295,28 +2301,28 @@ def mcst(
         taken. Of dictionaries at the end of a row, as NetworkX writes them, the value of weight
         is.
     undirected : Whether every edge goes both ways [default: as the graph was made]
-    checkpoint : Write checkpoints into this directory, which must be empty or not there yet, so
-        that `welter.resume(DIR)` can resume the run whatever ended it. It takes three times the
-        values of all vertices at most, and is removed when the result is there
+    checkpoint : Write checkpoints into this directory, empty or not there yet, from which
+        `welter.resume(DIR)` resumes the run, whatever ended it. It takes three times the values of
+        all vertices at most, and is removed when the result is there
     checkpoint_every : Write one after every N iterations [default: as many as take a twentieth of
         the time, and none in the first 10 seconds]
     checkpoint_disk : Directory of another disk, which takes its share of each checkpoint; a list
         of several: docs/disks.md
     threads : Threads [default: one a core, fewer for small graphs]
-    memory : Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages
-        of the program file (up to 20 MiB) and of inputs that the system has in its cache, which it
-        takes back when it needs them, are not counted. What cannot fit is refused before it is
-        read [default: most of what is free, here or in the control group]
+    memory : Memory that the process may hold, such as 512MiB or 4GB, without pages of the program
+        file (up to 20 MiB) and of inputs in the system's cache, which the system takes back when
+        it needs them. What cannot fit is refused before it is read [default: most of what is free,
+        here or in the control group]
     scratch : Directory for temporary files of what does not fit in memory; a list of several. The
         files have no names, so nothing is left of them [default: TMPDIR, else /tmp]
     edge_memory : Keep edges on storage, and at most SIZE bytes of them (or 0) in memory between
         iterations [default: all that fit]
-    edge_cache : Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this
-        machine, where later runs find them: docs/object-stores.md
+    edge_cache : Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find
+        them: docs/object-stores.md
     encoding : How edges are held [default: packed where all fit in memory, else what is foreseen
         to be fastest]
-    compression : How chunks of edges and updates are compressed while they are on storage, but for
-        edges of a kept graph, which stay as they were kept [default: auto]
+    compression : Compression of chunks of edges and updates on storage; edges of a kept graph stay
+        as they were kept [default: auto]
     stripe_bits : Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from
         the caches]
     block_bits : Log2 of the largest number of sources of a block, 6 to 20 [default: from the

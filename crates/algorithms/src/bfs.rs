@@ -45,7 +45,7 @@ use welter_model::table::{ColumnData, NO_VERTEX};
 /// Depth of a vertex that no path leads to.
 pub(crate) const UNREACHED: u32 = u32::MAX;
 /// The parent of a vertex that was not reached.
-const NOBODY: u32 = u32::MAX;
+const NO_PARENT: u32 = u32::MAX;
 
 /// How far the search has come. The same in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -276,7 +276,7 @@ pub struct Branch {
 impl Value for Branch {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
         let parent = |value: &Self| match value.parent {
-            NOBODY => NO_VERTEX,
+            NO_PARENT => NO_VERTEX,
             parent => parent.into(),
         };
         let parents = values.iter().map(parent).collect();
@@ -331,14 +331,14 @@ impl Program for BfsTree {
             let value = Branch { depth: 0, parent: index, index };
             Applied { value, total: Reach::one(0), active: true }
         } else {
-            let value = Branch { depth: UNREACHED, parent: NOBODY, index };
+            let value = Branch { depth: UNREACHED, parent: NO_PARENT, index };
             Applied { value, total: Reach::default(), active: false }
         }
     }
 
     #[inline(always)]
     fn signal(&self, value: &Branch) -> u32 {
-        if value.depth == UNREACHED { NOBODY } else { value.index }
+        if value.depth == UNREACHED { NO_PARENT } else { value.index }
     }
 
     #[inline(always)]
@@ -348,7 +348,7 @@ impl Program for BfsTree {
 
     #[inline(always)]
     fn identity(&self) -> u32 {
-        NOBODY
+        NO_PARENT
     }
 
     #[inline(always)]
@@ -364,7 +364,7 @@ impl Program for BfsTree {
     #[inline(always)]
     fn apply(&self, value: Branch, accum: u32, last: &Reach) -> Applied<Branch, Reach> {
         let depth = last.depth as u32 + 1;
-        if accum == NOBODY || value.depth < depth {
+        if accum == NO_PARENT || value.depth < depth {
             return Applied { value, total: Reach::default(), active: false };
         }
         // One that was reached in this very iteration may still hear of a smaller parent.

@@ -105,12 +105,12 @@ pub struct Branch {
     ends: [u32; 2],
 }
 
-/// Stands for no vertex, of which there are fewer.
-const NOBODY: u32 = u32::MAX;
+/// The end of no edge: vertices are fewer.
+const NO_END: u32 = u32::MAX;
 
 impl Branch {
     /// No edge.
-    pub(crate) const NONE: Self = Self { weight: 0.0, ends: [NOBODY; 2] };
+    pub(crate) const NONE: Self = Self { weight: 0.0, ends: [NO_END; 2] };
 
     /// Weight of the edge.
     pub fn weight(&self) -> f64 {

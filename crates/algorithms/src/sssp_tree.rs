@@ -51,7 +51,7 @@ use welter_model::program::{Applied, Next, Program, Value, Vertex};
 use welter_model::table::{ColumnData, NO_VERTEX};
 
 /// The parent of a vertex that was not reached.
-const NOBODY: u32 = u32::MAX;
+const NO_PARENT: u32 = u32::MAX;
 
 /// Shortest paths from some vertices, and a tree of them.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ pub struct Path {
 
 impl Path {
     /// The path of a vertex that was not reached.
-    const NONE: Self = Self { distance: f64::INFINITY, edges: u32::MAX, parent: NOBODY };
+    const NONE: Self = Self { distance: f64::INFINITY, edges: u32::MAX, parent: NO_PARENT };
 
     /// Whether this path is shorter, or as long and has fewer edges.
     #[inline(always)]
@@ -123,7 +123,7 @@ pub struct Reached {
 impl Value for Reached {
     fn columns(values: &[Self]) -> Vec<(&'static str, ColumnData)> {
         let parent = |value: &Self| match value.path.parent {
-            NOBODY => NO_VERTEX,
+            NO_PARENT => NO_VERTEX,
             parent => parent.into(),
         };
         let distances = values.iter().map(|value| value.path.distance).collect();
@@ -231,7 +231,7 @@ mod tests {
     fn parents_lead_to_a_source_along_edges_of_weight_0_too() {
         let mut edges =
             vec![(0, 3, 1.0), (3, 1, 0.0), (1, 3, 0.0), (1, 2, 0.0), (2, 1, 0.0), (0, 2, 1.0)];
-        let expected = [(0.0, 0), (1.0, 2), (1.0, 0), (1.0, 0), (f64::INFINITY, NOBODY)];
+        let expected = [(0.0, 0), (1.0, 2), (1.0, 0), (1.0, 0), (f64::INFINITY, NO_PARENT)];
         for _ in 0..edges.len() {
             assert_eq!(tree(5, &edges), expected);
             edges.rotate_left(1);
@@ -246,6 +246,6 @@ mod tests {
 
     #[test]
     fn an_infinite_weight_leads_nowhere() {
-        assert_eq!(tree(2, &[(0, 1, f64::INFINITY)])[1], (f64::INFINITY, NOBODY));
+        assert_eq!(tree(2, &[(0, 1, f64::INFINITY)])[1], (f64::INFINITY, NO_PARENT));
     }
 }

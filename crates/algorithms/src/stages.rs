@@ -2,6 +2,22 @@
 //!
 //! Totals say as of which stage vertices speak, and are handed back an iteration later: a stage
 //! that lasts until nothing happens ends with an iteration in which nothing does.
+//!
+//! Vertices that are open, from all at first to none at the end, of a circle of three and a vertex
+//! that it leads to:
+//!
+//! ```
+//! # use welter_testing::{graph::Graph, interpreter::interpret, reading::read_as};
+//! use welter_algorithms::{StrongLabels, stages::Round};
+//! use welter_model::edges::{Duplicates, Reading};
+//!
+//! let circle = Graph::new(4, vec![[0, 1], [1, 2], [2, 0], [2, 3]]);
+//! let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
+//! let rounds: Vec<Round> = interpret(&read_as(&circle, ways), &StrongLabels).totals;
+//! let open: Vec<u64> = rounds.iter().map(|round| round.open).collect();
+//! assert_eq!((open[0], open[open.len() - 1]), (4, 0));
+//! assert!(open.windows(2).all(|pair| pair[0] >= pair[1]));
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::program::{Next, Total};

@@ -17,6 +17,26 @@
 //! here as [`Received`].
 //!
 //! Source: S. Orzan, "On distributed verification and verified distribution", 2004 (colours).
+//!
+//! Two circles, of which one leads to the other, by both programs:
+//!
+//! ```
+//! # use welter_testing::interpreter::{interpret, interpret_contract};
+//! # use welter_testing::{graph::Graph, reading::read_as};
+//! use welter_algorithms::{StrongContraction, StrongLabels};
+//! use welter_model::edges::{Duplicates, Reading};
+//! use welter_model::program::Value;
+//! use welter_model::table::ColumnData;
+//!
+//! let circles = Graph::new(4, vec![[0, 1], [1, 0], [1, 2], [2, 3], [3, 2]]);
+//! let ways = Reading { duplicates: Duplicates::Directions, ..Reading::default() };
+//! let graph = read_as(&circles, ways);
+//! let labels = interpret(&graph, &StrongLabels);
+//! let contraction = interpret_contract(&graph, &StrongContraction);
+//! let components = [("component", ColumnData::Vertices(vec![0, 0, 2, 2]))];
+//! assert_eq!(Value::columns(&labels.values), components);
+//! assert_eq!(Value::columns(&contraction.values), components);
+//! ```
 
 use bytemuck::{Pod, Zeroable};
 use welter_model::limit::Limit;

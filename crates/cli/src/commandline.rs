@@ -163,7 +163,7 @@ Examples:
 
 const INGEST_EXAMPLES: &str = "\
 Examples:
-  welter ingest links.tsv.zst -o links                 then: welter run pagerank links
+  welter ingest links.tsv.zst -o links    then: welter run pagerank links
   welter ingest friends.csv --undirected --drop-duplicates -o friends
   welter ingest rmat:26 -o big --memory 1GiB --scratch /mnt/nvme
 
@@ -172,8 +172,7 @@ The graph is there once all of it is on the device. What a run wants read otherw
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  welter check links                                   ends with 70 at the first damage, and says
-                                                       in which file and where";
+  welter check links    ends with 70 at the first damage, and says in which file and where";
 
 const INFO_EXAMPLES: &str = "\
 Examples:
@@ -184,7 +183,7 @@ Examples:
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   welter convert links.tsv.gz -o links.parquet
-  welter convert links.parquet -o links.u32            raw pairs of 32-bit ids: the fastest to read
+  welter convert links.parquet -o links.u32    raw pairs of 32-bit ids: the fastest to read
   welter convert 'part-*.csv' -o all.tsv.zst --no-weights";
 
 const GENERATE_EXAMPLES: &str = "\
@@ -196,7 +195,7 @@ Examples:
 
 const GRAPHALYTICS_EXAMPLES: &str = "\
 Examples:
-  welter graphalytics datagen-7_5-fb                   all algorithms that the properties list
+  welter graphalytics datagen-7_5-fb    all algorithms that the properties list
   welter graphalytics . --graph wiki-Talk --algorithm bfs,pr --memory 1GiB --scratch /mnt/nvme
   welter graphalytics sets --reference answers -o outputs --report report.json
 
@@ -206,9 +205,9 @@ references NAME-BFS, NAME-CDLP, NAME-LCC, NAME-PR, NAME-SSSP and NAME-WCC, compr
 BFS and CDLP must be as in the reference, WCC the same partition, PR, LCC and SSSP within 0.0001 of
 each value, relatively. Every vertex must be there once. What has no reference is not validated.
 
-Each algorithm is one run of `welter run` on its own: load is the time from the first look at the
-files until the graph is ready, processing from then on until the result is there. EVPS and EPS are
-vertices and edges, and edges alone, for each second of processing.
+Each algorithm is a run of its own: load is the time from the first look at the files until the
+graph is ready, processing from then on until the result is there. EVPS and EPS are vertices and
+edges, and edges alone, for each second of processing.
 
 Ends with 70 where a result is wrong, and with 65 where a reference is not one of this graph.";
 

@@ -34,9 +34,9 @@ use crate::stdout::{is_stdout, print};
 /// Arguments of `probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Directories on the devices in question, or URLs of folders in buckets or of web files, side
-    /// by side. Directories and buckets keep the rates, for runs on a graph or a bucket's input
-    /// there, or with --scratch there
+    /// Directories on devices, or URLs of folders in buckets or of web files, side by side.
+    /// Directories and buckets keep the rates for runs on graphs or bucket inputs there, or with
+    /// --scratch there
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// Measure all directories together, as one run that is striped over them

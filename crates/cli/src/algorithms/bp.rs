@@ -66,9 +66,9 @@ pub(crate) struct Options {
     /// States that a vertex may be in
     #[arg(long, value_name = "STATES", default_value = "2")]
     states: States,
-    /// Tables (text, Parquet, Arrow) of what is known: the id of a vertex in the first column, then
-    /// a number for each state, in any proportion; all are as likely for vertices without a row
-    /// [default: nothing is known, and all beliefs stay even]
+    /// Tables (text, Parquet, Arrow) of what is known: ids in the first column, then a number for
+    /// each state, in any proportion; all are as likely for vertices without a row [default:
+    /// nothing is known, and all beliefs stay even]
     #[arg(long, value_name = "FILE")]
     priors_from: Vec<String>,
     /// How likely neighbours are to be in the same state, between 0 and 1

@@ -55,9 +55,8 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Conductance")]
 pub(crate) struct Options {
-    /// Tables (text, Parquet, Arrow) that say the sides: the id of a vertex in the first column, a
-    /// number in another; `-` is standard input [default: odd ids are one side; of strings,
-    /// every second]
+    /// Tables (text, Parquet, Arrow) of the sides: ids in the first column, numbers in another; `-`
+    /// is standard input [default: odd ids are one side; of strings, every second]
     #[arg(long, alias = "side-from", value_name = "FILE")]
     membership: Vec<String>,
     /// Column of the numbers, by number (from 1) or name [default: the second]
@@ -75,8 +74,13 @@ pub(crate) struct Options {
     /// Add up weights instead of counting edges
     #[arg(long)]
     weighted: bool,
-    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
-    /// third if it holds numbers, else none]
+    /// Column of the weights, by number (from 1) or name [default: the one called weight, else by a
+    /// word for it such as cost, distance or rating, else the one further column of numbers]
+    ///
+    /// One rule holds for text, tables and frames. A column whose name is for something else
+    /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be
+    /// it, names are refused, and without names the first one behind the ends is taken. Of
+    /// dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
     #[arg(long, value_name = "COLUMN", requires = "weighted", help_heading = "Input")]
     #[arg(value_parser = parsed::<ColumnRef>)]
     weight: Option<ColumnRef>,

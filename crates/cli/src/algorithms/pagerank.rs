@@ -78,14 +78,19 @@ pub(crate) struct Options {
     /// Follow edges in proportion to their weights, which may not be negative; f64 only
     #[arg(long)]
     weighted: bool,
-    /// Column of the weights, by number (from 1) or name [default: one called weight, else the
-    /// third if it holds numbers, else none]
+    /// Column of the weights, by number (from 1) or name [default: the one called weight, else by a
+    /// word for it such as cost, distance or rating, else the one further column of numbers]
+    ///
+    /// One rule holds for text, tables and frames. A column whose name is for something else
+    /// (year, timestamp, type, or what ends in _id) is no weight. Where several columns could be
+    /// it, names are refused, and without names the first one behind the ends is taken. Of
+    /// dictionaries at the end of a row, as NetworkX writes them, the value of weight is.
     #[arg(long, value_name = "COLUMN", requires = "weighted", help_heading = "Input")]
     #[arg(value_parser = parsed::<ColumnRef>)]
     weight: Option<ColumnRef>,
-    /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: the
-    /// id of a vertex in the first column, in another how often, in proportion to the others; `-`
-    /// is standard input. The rank of sinks goes there too, without --dangling-weights; f64 only
+    /// Tables (text, Parquet, Arrow) of where the walk jumps to, and not to all vertices alike: ids
+    /// in the first column, in another how often, in proportion; `-` is standard input. The rank of
+    /// sinks goes there too, without --dangling-weights; f64 only
     #[arg(long, alias = "teleport-from", value_name = "FILE")]
     personalization: Vec<String>,
     /// Column of the proportions, by number (from 1) or name [default: the second]

@@ -30,8 +30,8 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Chaos, Table 1",
     examples: "\
 Examples:
-  welter run spmv edges.csv                                   weighted in-degrees
-  welter run spmv edges.csv --no-weights                      in-degrees
+  welter run spmv edges.csv                 weighted in-degrees
+  welter run spmv edges.csv --no-weights    in-degrees
   welter run spmv edges.csv --vector random --seed 7 -o y.npy
   welter run spmv links.csv --vector-from people.csv --vector-column age --vector-default 0",
     python: r#">>> graph = welter.from_numpy([0, 1, 0], [1, 2, 2], [1.0, 1.5, 4.0])
@@ -50,8 +50,8 @@ pub(crate) struct Options {
     /// Picks the random vector
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Tables (text, Parquet, Arrow) with x: the id of a vertex in the first column, its element in
-    /// another; `-` is standard input
+    /// Tables (text, Parquet, Arrow) with x: ids in the first column, elements in another; `-` is
+    /// standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["vector", "seed"])]
     vector_from: Vec<String>,
     /// Column of the elements, by number (from 1) or name [default: the second]

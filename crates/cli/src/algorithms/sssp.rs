@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     source: "Chaos, Table 1; BlitzG; LDBC Graphalytics (SSSP); Meyer and Sanders (2003)",
     examples: "\
 Examples:
-  welter run sssp roads.csv --source 42                  the farthest 20, and how many were reached
+  welter run sssp roads.csv --source 42    the farthest 20, and how many were reached
   welter run sssp roads.csv --source 42 --direction both -o distances.parquet
   welter run sssp roads.csv --sources-from hospitals.txt --direction in -o nearest.csv
   welter run sssp roads.csv --source 42 --parents -o tree.parquet

@@ -15,9 +15,9 @@ use crate::stdout::{is_directory, is_stdout};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
-    /// Write checkpoints into this directory, which must be empty or not there yet, so that `welter
-    /// resume DIR` can resume the run whatever ended it. It takes three times the values of all
-    /// vertices at most, and is removed when the results are written
+    /// Write checkpoints into this directory, empty or not there yet, from which `welter resume
+    /// DIR` resumes the run, whatever ended it. It takes three times the values of all vertices at
+    /// most, and is removed when the results are written
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Write one after every N iterations [default: as many as take a twentieth of the time,

@@ -21,17 +21,17 @@ pub(crate) struct InputArgs {
     /// one graph that `welter ingest` keeps in a directory; or one generated graph: rmat:SCALE or
     /// web:VERTICES, and options as in `rmat:22,factor=16,seed=1,scramble`
     ///
-    /// A directory is its files, and those of folders such as src=1 in it, without those that begin
-    /// with a dot or `_`. What a file is, is guessed from its first bytes and its name; all but
-    /// Parquet and WebGraph may be compressed (gzip, zstd, bzip2, xz, LZ4, Snappy; Brotli by its
-    /// ending .br), or be the one file of a zip or tar archive; text may be in UTF-16 with a mark,
-    /// and XML in the encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx),
-    /// METIS (.graph), DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP
-    /// (.tntp), adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF,
-    /// JSON (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph
-    /// (name the .properties) state their vertices, so those without edges exist too, and most of
-    /// them whether edges are directed. N-Triples (.nt), JSON lines with a source and a target and
-    /// NumPy arrays (.npy) are edges alone. Known formats that are not read are named.
+    /// A directory is its files, and those of folders such as src=1 in it, but none that begin with
+    /// a dot or `_`. Formats are guessed from the first bytes and the name. All but Parquet and
+    /// WebGraph may be compressed (gzip, zstd, bzip2, xz, LZ4, Snappy; Brotli by its ending .br),
+    /// or be the one file of a zip or tar archive; text may be UTF-16 with a mark, XML in the
+    /// encoding that it names. Text is rows (SNAP, CSV, TSV). Matrix Market (.mtx), METIS (.graph),
+    /// DIMACS (.gr, .col), LDBC Graphalytics (.e with its .v, or .properties), TNTP (.tntp),
+    /// adjacency lists (.adj), GML, GraphML, GEXF, Pajek (.net), DOT (.dot, .gv), TGF, JSON
+    /// (node-link, adjacency, JGF, Cytoscape), graph6 and sparse6 (.g6, .s6) and WebGraph (name the
+    /// .properties) state their vertices, so those without edges exist too, and most state whether
+    /// edges are directed. N-Triples (.nt), JSON lines with a source and a target and NumPy arrays
+    /// (.npy) are edges alone. Known formats that are not read are named.
     #[arg(value_name = "INPUT", required = true, help_heading = None::<&str>)]
     pub(crate) inputs: Vec<PathBuf>,
     /// text, parquet, arrow, mtx, metis, dimacs, ldbc, properties, tntp, adjacency, gml, graphml,

@@ -20,10 +20,10 @@ pub(crate) struct ResourceArgs {
     /// Threads [default: one a core, fewer for small graphs]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
-    /// Memory that may be used, such as 512MiB or 4GB, by all that the process holds; pages of the
-    /// program file (up to 20 MiB) and of inputs that the system has in its cache, which it takes
-    /// back when it needs them, are not counted. What cannot fit is refused before it is read
-    /// [default: most of what is free, here or in the control group]
+    /// Memory that the process may hold, such as 512MiB or 4GB, without pages of the program file
+    /// (up to 20 MiB) and of inputs in the system's cache, which the system takes back when it
+    /// needs them. What cannot fit is refused before it is read [default: most of what is free,
+    /// here or in the control group]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory: Option<u64>,
     /// Directory for temporary files of what does not fit in memory; may be given more than once.
@@ -38,8 +38,8 @@ pub(crate) struct ResourceArgs {
     #[arg(long, alias = "cache", value_name = "SIZE", help_heading = "Advanced")]
     #[arg(hide_short_help = true, value_parser = bytes_or_none)]
     pub(crate) edge_memory: Option<u64>,
-    /// Keep up to SIZE bytes of a graph that lies in a bucket in a directory of this machine, where
-    /// later runs find them: docs/object-stores.md
+    /// Keep up to SIZE bytes of a bucket's graph in this directory, where later runs find them:
+    /// docs/object-stores.md
     #[arg(long, value_name = "DIR:SIZE", hide_short_help = true)]
     #[arg(value_parser = parsed::<EdgeCacheAt>)]
     pub(crate) edge_cache: Option<EdgeCacheAt>,
@@ -47,8 +47,8 @@ pub(crate) struct ResourceArgs {
     /// fastest]
     #[arg(long, help_heading = "Advanced")]
     pub(crate) encoding: Option<EncodingArg>,
-    /// How chunks of edges and updates are compressed while they are on storage, but for edges of a
-    /// kept graph, which stay as they were kept [default: auto]
+    /// Compression of chunks of edges and updates on storage; edges of a kept graph stay as they
+    /// were kept [default: auto]
     #[arg(long, help_heading = "Advanced", hide_short_help = true)]
     pub(crate) compression: Option<CompressionArg>,
     /// Log2 of the largest number of destinations of a stripe, 12 to 24 [default: from the caches]

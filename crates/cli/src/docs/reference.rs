@@ -69,8 +69,8 @@ pub(super) fn page() -> String {
     let groups = shared(&sections);
     let mut text = String::from(
         "# The command line\n\nMade by `cargo run -- markdown > docs/cli.md`; a test compares it \
-         with the command. `welter COMMAND --help` says at the terminal what stands here of a \
-         command and of the options that it shares.\n",
+         with the command. `welter COMMAND --help` prints what stands here of a command and of \
+         the options that it shares.\n",
     );
     for section in sections.iter().filter(|section| !section.is_explained()) {
         text.push_str(&of_command(section, &sections, &groups));
