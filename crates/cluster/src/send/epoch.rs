@@ -102,6 +102,8 @@ impl Epoch<'_> {
         let site = Site { at, directory, common, settings: &self.job.settings };
         let (open, offer) = Open::offer(*place, site)?;
         let offers = self.offers(table, &offer)?;
+        // From here on a machine that is not reached may be behind a link that is cut.
+        self.progress.has_tried_links.set(true);
         let led = open.lanes((*place, site), (&self.addresses, &offers), &self.ending)?;
         let Led { tx, rx, kept } = led;
         let is_over = Arc::new(AtomicBool::new(false));

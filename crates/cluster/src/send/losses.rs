@@ -4,6 +4,7 @@
 //! an epoch is lost                                 it counts as
 //! after an iteration later than all before         progress: all losses before it are forgotten
 //! before all machines had met                      nothing: rank 0 may be busy, and its host looks
+//! before links were tried                          a loss, and says nothing of links
 //! else, after decision 0                           a loss, and no link is cut
 //! before decision 0, with a process that is new    a loss; the time of links begins anew
 //! before decision 0, with no such process          a loss, and after `VAIN` a link that is cut
@@ -17,12 +18,14 @@
 //! A machine that is killed comes again as another process, with a larger incarnation. So the sum
 //! of all incarnations tells kills from links: where it has grown, a machine was away for a reason
 //! of its own, and as long as that took. An epoch that was lost before all had met, and the sum was
-//! known, says nothing of links.
+//! known, says nothing of links, nor does one that was lost while machines read their input, before
+//! any lane was led: links of the barrier were tried alone, and these had been used.
 //!
 //! **Invariant:** a run that comes no further ends. Tested by `losses_in_a_row_end_a_run` and
 //! `a_machine_that_is_killed_for_ever_ends_the_run`. **Invariant:** kills are not taken for a link
 //! that is cut, whatever time lies between them. Tested by `new_processes_have_a_time_of_their_own`
-//! and `early_kills_that_lie_apart_end_no_run`.
+//! and `early_kills_that_lie_apart_end_no_run`. **Invariant:** an epoch that ends before links are
+//! tried is no sign of one that is cut. Tested by `links_that_were_not_tried_are_not_cut`.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -41,6 +44,8 @@ pub(super) const VAIN: Duration = Duration::from_secs(if cfg!(test) { 1 } else {
 pub(super) struct EpochProgress {
     /// Sum of the incarnations of all machines, once they have met.
     pub(super) processes: Cell<Option<u64>>,
+    /// Whether this machine has begun to lead lanes to others.
+    pub(super) has_tried_links: Cell<bool>,
     /// The iteration that was decided on last; none before all edges are where they belong.
     pub(super) iteration: Cell<Option<u64>>,
 }
@@ -78,7 +83,9 @@ impl Losses {
         }
         if iteration.is_some() {
             self.early = None;
-        } else if let Some(processes) = epoch.processes.get() {
+        } else if epoch.has_tried_links.get()
+            && let Some(processes) = epoch.processes.get()
+        {
             let known = self.early.filter(|(of, _)| *of == processes);
             let since = known.map_or(now, |(_, since)| since);
             if now.saturating_duration_since(since) > VAIN {
@@ -97,7 +104,9 @@ mod tests {
 
     /// The progress of an epoch of these processes.
     fn epoch(processes: Option<u64>, iteration: Option<u64>) -> EpochProgress {
-        EpochProgress { processes: Cell::new(processes), iteration: Cell::new(iteration) }
+        let has_tried_links = Cell::new(processes.is_some());
+        let (processes, iteration) = (Cell::new(processes), Cell::new(iteration));
+        EpochProgress { processes, has_tried_links, iteration }
     }
 
     #[test]
@@ -127,6 +136,30 @@ mod tests {
             let lost = epoch(Some(processes.into()), None);
             assert_eq!(losses.count(&lost, begin + VAIN * 2 * processes), Ok(()), "{processes}");
         }
+    }
+
+    #[test]
+    fn links_that_were_not_tried_are_not_cut() {
+        let (begin, late) = (Instant::now(), Duration::from_millis(1));
+        let cut = epoch(Some(5), None);
+        let busy = epoch(Some(5), None);
+        busy.has_tried_links.set(false);
+        let mut losses = Losses::default();
+        for at in 0..4 {
+            assert_eq!(losses.count(&busy, begin + VAIN * 2 * at), Ok(()), "{at}");
+        }
+        // The time of a cut link begins with the first epoch that tried it.
+        let begin = begin + VAIN * 8;
+        for lost in [&cut, &busy, &cut] {
+            assert_eq!(losses.count(lost, begin), Ok(()));
+        }
+        assert_eq!(losses.count(&busy, begin + VAIN + late), Ok(()));
+        let ended = losses.count(&cut, begin + VAIN + late);
+        assert!(ended.is_err_and(|why| why.contains("have not reached each other")));
+        // The run comes no further all the same.
+        let mut losses = Losses::default();
+        let ended = (0..LOSSES_MAX).map(|_| losses.count(&busy, begin)).find(Result::is_err);
+        assert_eq!(ended, Some(Err("16 epochs in a row came no further".to_owned())));
     }
 
     #[test]
