@@ -188,14 +188,17 @@ impl Epoch<'_> {
     /// The newest checkpoint that all machines have.
     fn checkpoint(&self, table: &mut Table, sub_ranges: usize) -> Result<Option<Due>, Stop> {
         let mine = Word::default().numbers(&self.checkpoints.whole(sub_ranges));
-        let answer = self.barrier(table, mine, |words| {
+        let quiet = (&self.ending, &(|| Ok(())) as Watch<'_>);
+        let answer = table.long_barrier(mine.end(), quiet, |table, words| {
             let of = |word: &Vec<u8>| WordReader(word).numbers();
             let all = words.iter().map(of).collect::<Result<Vec<_>, _>>()?;
             let candidates = all.first().into_iter().flatten().rev();
             let mut common = candidates.filter(|of| all.iter().all(|other| other.contains(of)));
             let Some(&iteration) = common.next() else { return Ok(Word::default().end()) };
             let most = self.job.vertices * self.vertex_bytes();
-            let Due { edges, control, .. } = self.checkpoints.read(iteration, 0, most)?.due;
+            // A large file takes long, and others wait.
+            let read = table.attended(|| self.checkpoints.read(iteration, 0, most))?;
+            let Due { edges, control, .. } = read?.due;
             Ok(Word::default().number(iteration).number(edges).bytes(&control).end())
         })?;
         if answer.is_empty() {
@@ -314,7 +317,7 @@ impl Epoch<'_> {
             let (is_due, edges) = (reader.number()? == 1, reader.number()?);
             // All have it, since all wrote it before their last words.
             if let Some(newest) = kept.take() {
-                self.checkpoints.forget_before(newest)?;
+                table.attended(|| self.checkpoints.forget_before(newest))??;
             }
             if !goes_on {
                 threads.tell(|| Order::End);

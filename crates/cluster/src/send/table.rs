@@ -8,12 +8,13 @@
 //! Connections are those of links: the same handshake, and TLS where machines have a key. Ahead of
 //! a word stands its length. Machines that wait send a beat each second, so one that is gone is
 //! noticed by the end of its connection or by its silence, also while all work between barriers
-//! (`seat`).
+//! (`seat`). Rank 0 beats too while its answer takes long ([`Table::attended`]).
 //!
 //! **Invariant:** no machine receives an answer before all have sent their word. Checked in
 //! `Table::barrier`. Tested by `answers_follow_all_words`. **Invariant:** connections that say
 //! nothing keep no machine out. Checked in `Doorkeeper::let_in`. Tested by
-//! `connections_that_say_nothing_keep_no_machine_out`.
+//! `connections_that_say_nothing_keep_no_machine_out`. **Invariant:** machines hear rank 0 while it
+//! makes an answer that takes long. Tested by `rank_0_beats_while_its_answer_takes_long`.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,6 +27,7 @@ use std::time::{Duration, Instant};
 use super::ending::Ending;
 use super::error::Stop;
 use super::seat::{LOOK, Seat};
+use crate::attendance::attended;
 use crate::credentials::Trust;
 use crate::guests::Guests;
 use crate::links::handshake::{Hello, introduce, welcome};
@@ -210,6 +212,19 @@ impl Table {
         (ending, watch): (&Ending, Watch<'_>),
         decide: impl FnOnce(&[Vec<u8>]) -> Result<Vec<u8>, Stop>,
     ) -> Result<Vec<u8>, Stop> {
+        self.long_barrier(word, (ending, watch), |_, words| decide(words))
+    }
+
+    /// As [`Self::barrier`], where `decide` has the table, to be attended while it takes long.
+    ///
+    /// # Errors
+    /// As of [`Self::barrier`].
+    pub(super) fn long_barrier(
+        &mut self,
+        word: Vec<u8>,
+        (ending, watch): (&Ending, Watch<'_>),
+        decide: impl FnOnce(&mut Self, &[Vec<u8>]) -> Result<Vec<u8>, Stop>,
+    ) -> Result<Vec<u8>, Stop> {
         if let Self::Other(seat) = self {
             seat.say(&word, ending).map_err(gone(0))?;
             return self.hear(0, (ending, watch));
@@ -218,7 +233,7 @@ impl Table {
         for place in 0..self.seats().len() {
             words.push(self.hear(place, (ending, watch))?);
         }
-        let answer = decide(&words)?;
+        let answer = decide(self, &words)?;
         for (rank, seat) in self.ranks() {
             seat.say(&answer, ending).map_err(gone(rank))?;
         }
@@ -251,6 +266,21 @@ impl Table {
     /// When one is gone, or silent for long.
     pub(super) fn look(&mut self) -> Result<(), Stop> {
         self.ranks().try_for_each(|(rank, seat)| seat.look().map_err(gone(rank)))
+    }
+
+    /// Does something that may take long, while all hear that this machine is there.
+    ///
+    /// # Errors
+    /// When one is gone by then, or silent for long.
+    pub(super) fn attended<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Stop> {
+        let mut looked = Ok(());
+        let look = || {
+            if looked.is_ok() {
+                looked = self.look();
+            }
+        };
+        let done = attended(LOOK, look, work);
+        looked.map(|()| done)
     }
 
     fn seats(&mut self) -> &mut [Seat] {
@@ -304,6 +334,7 @@ pub(super) fn come(
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::thread;
 
     use super::*;
@@ -365,6 +396,45 @@ mod tests {
             let ended = table.barrier(Vec::new(), (&ending, failed), |_| unreachable!());
             assert!(matches!(ended, Err(Stop::Gone(why)) if why == "a lane"));
         }
+    }
+
+    #[test]
+    fn rank_0_beats_while_its_answer_takes_long() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let entrance = Entrance::new(listener, (RUN, 0, 2), Trust::Loopback).unwrap();
+        let address = entrance.address();
+        let (beaten, beats) = channel();
+        let other = thread::spawn(move || {
+            let hello = Hello { run: RUN, from: 1, incarnation: 1, to: 0 };
+            let stream = TcpStream::connect(address).unwrap();
+            let mut stream = Stream::connected(stream, &Trust::Loopback, HANDSHAKE).unwrap();
+            assert!(introduce(&mut stream, &hello).unwrap().is_none());
+            // A word of no bytes, and then its length and bytes are those of the answer.
+            stream.write_all(&0_u64.to_le_bytes()).unwrap();
+            let mut length = [0; 8];
+            loop {
+                stream.read_exact(&mut length).unwrap();
+                if u64::from_le_bytes(length) != u64::MAX {
+                    return u64::from_le_bytes(length);
+                }
+                // Rank 0 waits for some of them alone.
+                let _ = beaten.send(());
+            }
+        });
+        let ending = Ending::default();
+        let mut table = Table::wait(&entrance, 2, &ending).unwrap();
+        let quiet: (_, Watch<'_>) = (&ending, &|| Ok(()));
+        let answer = table.long_barrier(Vec::new(), quiet, |table, words| {
+            assert_eq!(words.len(), 2);
+            let minute = Duration::from_mins(1);
+            let is_heard = table.attended(|| (0..3).all(|_| beats.recv_timeout(minute).is_ok()))?;
+            assert!(is_heard, "others hear nothing of rank 0");
+            Ok(vec![7; 5])
+        });
+        assert_eq!((answer.unwrap(), other.join().unwrap()), (vec![7; 5], 5));
+        // One that leaves meanwhile is missed.
+        let gone = (0..600).map(|_| table.attended(|| thread::sleep(LOOK))).find(Result::is_err);
+        assert!(matches!(gone, Some(Err(Stop::Gone(_)))), "{gone:?}");
     }
 
     #[test]
