@@ -2,6 +2,10 @@
 //!
 //! It keeps its folder, so what it has stored is of use when it comes again; a folder of another
 //! run is not looked at, for its name has the number of the run.
+//!
+//! **Invariant:** no machine comes again while threads of the one before it use the folder, and
+//! these are waited for no longer than [`AGAIN`]. Checked in `Life::live`. Tested by
+//! `a_machine_whose_threads_hang_does_not_come_again`.
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,6 +15,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
+use welter_protocol::Rank;
 use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
@@ -20,6 +25,7 @@ use crate::credentials::Trust;
 use crate::disk::folder::Folder;
 use crate::disk::stale::sweep;
 use crate::error::ClusterError;
+use crate::leaving::LEAVE;
 use crate::links::stream::Stream;
 use crate::meeting::{
     BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
@@ -38,6 +44,10 @@ const LATE: Duration = Duration::from_secs(8);
 
 /// Time in which rank 0 is reached again once a run has begun.
 const BEGUN: Duration = Duration::from_secs(30);
+
+/// Time in which the threads of a machine end that is to come again. One that takes longer, because
+/// a call of its disk or its input hangs, would be missed by then.
+const AGAIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
 /// Makes the task of this machine.
 pub type MakeOne<'t> = Box<dyn FnMut() -> Result<Task, ClusterError> + 't>;
@@ -226,14 +236,12 @@ impl Life {
             return Ok(End::Again);
         }
         let end = self.serve((&machine, writer), seating, &waiting);
-        let has_ended = if matches!(end, Ok(End::Again)) {
-            // Another one will have its folder.
-            drop(machine);
-            true
-        } else {
-            machine.leave()
-        };
+        let comes_again = matches!(end, Ok(End::Again));
+        let has_ended = machine.leave(if comes_again { AGAIN } else { LEAVE });
         let end = end?;
+        if comes_again && !has_ended {
+            return Err(hung(rank));
+        }
         // A disk that has not answered would not do so now.
         if has_ended && matches!((&end, files), (End::Verdict(_), Files::Passing(_))) {
             // The result is what counts, and the name says what this is.
@@ -344,6 +352,12 @@ impl Life {
     }
 }
 
+/// Failure of a machine whose threads do not end.
+fn hung(rank: Rank) -> ClusterError {
+    let what = format!("its threads have not ended for {} s", AGAIN.as_secs()).into();
+    ClusterError::Failed(Failure { why: Exit::Stalled, rank, what })
+}
+
 fn speak(up: &mut Stream, word: &Word) -> Result<(), ClusterError> {
     write(up, word).map_err(|source| ClusterError::Socket { what: "speak to machine 0", source })
 }
@@ -357,3 +371,6 @@ fn listen(mut down: Buffered, events: &Sender<Event>) {
     // It has ended by itself otherwise.
     let _ = events.send(Event::Alone);
 }
+
+#[cfg(test)]
+mod tests;

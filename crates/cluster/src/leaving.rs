@@ -6,13 +6,13 @@
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// Time in which a thread ends that was told to.
-const LEAVE: Duration = Duration::from_secs(5);
+/// Time in which a thread ends that was told to, where its process ends soon.
+pub(crate) const LEAVE: Duration = Duration::from_secs(5);
 
 /// Waits for a while until a thread has ended, which else is not waited for any more. Whether it
 /// has.
-pub(crate) fn left(thread: &mut Option<JoinHandle<()>>) -> bool {
-    let until = Instant::now() + LEAVE;
+pub(crate) fn left(thread: &mut Option<JoinHandle<()>>, within: Duration) -> bool {
+    let until = Instant::now() + within;
     let is_running = |thread: &JoinHandle<()>| !thread.is_finished();
     while thread.as_ref().is_some_and(is_running) {
         if Instant::now() > until {
@@ -35,10 +35,10 @@ mod tests {
     fn a_thread_that_does_not_end_is_left() {
         let (end, ends) = channel::<()>();
         let mut hung = Some(spawn(move || assert!(ends.recv().is_err())));
-        assert!(!left(&mut hung) && hung.is_none());
+        assert!(!left(&mut hung, Duration::from_millis(100)) && hung.is_none());
         drop(end);
         let mut quick = Some(spawn(|| ()));
-        assert!(left(&mut quick));
+        assert!(left(&mut quick, Duration::from_mins(1)));
         assert!(quick.is_some_and(|it| it.is_finished()));
     }
 }

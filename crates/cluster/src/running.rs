@@ -125,15 +125,15 @@ impl RunningMachine {
         Ok(Self { incarnation, kind })
     }
 
-    /// Ends it where its process ends soon: a thread of it that does not end, because a call of
-    /// the system does not, is left to that. Whether there is none.
-    pub(crate) fn leave(self) -> bool {
+    /// Ends it. A thread of it that does not end in this time, because a call of the system does
+    /// not, is left to the end of its process. Whether there is none.
+    pub(crate) fn leave(self, within: Duration) -> bool {
         match self.kind {
             Kind::Protocol(mut machine) => {
                 machine.is_stopped.store(true, Ordering::Relaxed);
-                left(&mut machine.thread)
+                left(&mut machine.thread, within)
             }
-            Kind::Sending(machine) => machine.leave(),
+            Kind::Sending(machine) => machine.leave(within),
         }
     }
 

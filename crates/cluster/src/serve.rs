@@ -11,6 +11,7 @@ use welter_protocol::Rank;
 use crate::control::{Request, Word, write};
 use crate::disk::folder::Folder;
 use crate::error::ClusterError;
+use crate::leaving::LEAVE;
 use crate::meeting::BEAT;
 use crate::parts::{PartWriter, answer};
 use crate::report::{Report, Reported};
@@ -57,7 +58,7 @@ pub fn serve(
     let spawned = Builder::new().name("host".to_owned()).spawn(move || listen(input, &asked));
     spawned.map_err(ClusterError::Start)?;
     let ended = converse(&machine, &waiting, &mut writer, &mut say);
-    machine.leave();
+    machine.leave(LEAVE);
     ended
 }
 

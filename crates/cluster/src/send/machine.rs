@@ -129,10 +129,11 @@ impl Sending {
         Ok(machine)
     }
 
-    /// Ends it where its process ends soon. Whether its thread has ended.
-    pub(crate) fn leave(mut self) -> bool {
+    /// Ends it. Whether its thread has ended in this time; else it is left to the end of its
+    /// process.
+    pub(crate) fn leave(mut self, within: Duration) -> bool {
         self.shared.ending.end_machine();
-        left(&mut self.thread)
+        left(&mut self.thread, within)
     }
 
     /// Where it listens for other machines.
