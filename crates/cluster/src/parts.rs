@@ -14,7 +14,7 @@
 //! **Invariant:** no part has its name before all parts of all machines are durable. Checked in
 //! `taking::written`, which asks for names after all have answered that they wrote. **Invariant:**
 //! a machine is heard of while it works on a part, and not for ever where a call of the system
-//! hangs. Checked in `busy`. Tested by `a_machine_beats_while_it_names_parts` and
+//! hangs. Checked in `busy_for`. Tested by `a_machine_beats_while_it_names_parts` and
 //! `a_machine_whose_part_hangs_is_silent`.
 
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ use crate::taking::in_order;
 
 /// Time in which a part is read, written or named, the attempts of some requests to a bucket
 /// included.
-const PART: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 600 });
+const PART: Duration = Duration::from_mins(10);
 
 /// Reason why a part could not be written, and its kind.
 pub type Unwritten = (FailureKind, String);
@@ -76,10 +76,31 @@ pub(crate) fn busy<T>(
     say: &mut (impl FnMut(Word) -> Result<(), ClusterError> + Send),
     work: impl FnOnce() -> T,
 ) -> Result<T, ClusterError> {
+    busy_for(PART, say, work)
+}
+
+/// As [`busy`], for this time at most: after it this machine is silent.
+fn busy_for<T>(
+    time: Duration,
+    say: &mut (impl FnMut(Word) -> Result<(), ClusterError> + Send),
+    work: impl FnOnce() -> T,
+) -> Result<T, ClusterError> {
     let since = Instant::now();
+    busy_while(|| since.elapsed() < time, say, work)
+}
+
+/// As [`busy`], as long as `comes_further` is true when it is asked, before each beat.
+///
+/// # Errors
+/// As of [`busy`].
+pub(crate) fn busy_while<T>(
+    mut comes_further: impl FnMut() -> bool + Send,
+    say: &mut (impl FnMut(Word) -> Result<(), ClusterError> + Send),
+    work: impl FnOnce() -> T,
+) -> Result<T, ClusterError> {
     let mut said = Ok(());
     let beat = || {
-        if said.is_ok() && since.elapsed() < PART {
+        if said.is_ok() && comes_further() {
             said = say(Word::Alive);
         }
     };
@@ -263,6 +284,6 @@ mod tests {
             sleep(10 * BEAT);
             beats.load(Ordering::Relaxed) == before
         };
-        assert!(busy(&mut say, || comes(is_silent)).unwrap());
+        assert!(busy_for(3 * BEAT, &mut say, || comes(is_silent)).unwrap());
     }
 }
