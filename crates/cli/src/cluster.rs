@@ -12,8 +12,8 @@ use std::sync::Arc;
 use welter_cluster::host::Finished;
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run, Settings, Share, Task,
-    own_edges, serve,
+    BatchCounter, ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run, Settings,
+    Share, Task, own_edges, serve,
 };
 use welter_engine::Machine;
 use welter_input::WeightChoice;
@@ -109,6 +109,8 @@ pub(crate) struct Job {
     notes: Vec<String>,
     /// Requests that this process had made of stores when it began.
     objects: Traffic,
+    /// Batches that the input has given.
+    batches: BatchCounter,
 }
 
 impl Job {
@@ -125,7 +127,8 @@ impl Job {
         // A generator makes weights whether or not a program looks at them.
         let weighs = algorithm.weighs() && options.weight != WeightChoice::Ignore;
         let loaded = session.load(source, options)?;
-        let Numbered { edges: listed, ids, vertices } = Numbered::of(loaded.edges, loaded.ids)?;
+        let Numbered { edges: listed, ids, vertices, batches } =
+            Numbered::of(loaded.edges, loaded.ids)?;
         if vertices > VERTICES_MAX {
             let what = format!("a cluster takes {VERTICES_MAX} vertices at most, not {vertices}");
             return Err(unfit(what));
@@ -142,14 +145,12 @@ impl Job {
             .graph
             .drop_duplicates
             .and_then(|_| Merged::new(&listed, (reading, weighs), machines));
-        let weighted = match &merged {
-            Some(merged) => algorithm.weighs() && merged.weighted(),
-            None => weighs && listed.weighted(),
-        };
+        let is_weighed = if merged.is_some() { algorithm.weighs() } else { weighs };
         let edges: Arc<dyn EdgeStream> = match merged {
             Some(merged) => Arc::new(merged),
             None => listed.clone(),
         };
+        let weighted = is_weighed && edges.weighted();
         let graph = ClusterGraph {
             ids: &ids,
             vertices,
@@ -190,6 +191,7 @@ impl Job {
             messages: None,
             notes: loaded.notes,
             objects: session.objects_before(),
+            batches,
         };
         job.messages = sends.then(|| job.sending(algorithm, args)).transpose()?;
         Ok(job)
@@ -243,13 +245,14 @@ impl Job {
         let words = self.words(&shared);
         let reach = Reach::default();
         let (bounds, contents) = (Settings::bounds(), self.contents);
+        let batches = self.batches.clone();
         let begun = self.objects;
         let objects = RequestCounter::new(move || {
             let Traffic { reads, writes, bytes_received, bytes_sent } =
                 Traffic::so_far().since(begun);
             [reads, writes, bytes_received, bytes_sent]
         });
-        Ok((Run { config, words, contents, bounds, reach, objects }, cut))
+        Ok((Run { config, words, contents, bounds, reach, objects, batches }, cut))
     }
 
     /// The run in words, of which these are the command's.

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use welter_cluster::BatchCounter;
 use welter_model::edge_sample::{EdgeSample, Sample};
 use welter_model::edges::{Batch, EdgeStream, StreamError};
 use welter_model::ids::IdMap;
@@ -27,14 +28,18 @@ pub(crate) struct Numbered {
     /// Ids by number: no [`IdMap::Same`], whose slots need not be vertices.
     pub(crate) ids: IdMap,
     pub(crate) vertices: u64,
+    /// Batches that the edges have given.
+    pub(crate) batches: BatchCounter,
 }
 
 impl Numbered {
     /// The edges that were read, and their ids. Reads all edges where only they say which slots are
     /// vertices.
     pub(crate) fn of(edges: Box<dyn EdgeStream>, ids: IdMap) -> Result<Self, Failure> {
+        let batches = BatchCounter::default();
+        let edges = batches.counted(edges.into());
         let vertices = match &ids {
-            IdMap::Same => return Self::marked(edges.into()),
+            IdMap::Same => return Self::marked(edges, batches),
             IdMap::Sparse(ids) => ids.len() as u64,
             IdMap::Names(names) => names.len() as u64,
             IdMap::TwoKinds(ids) => ids.len() as u64,
@@ -43,23 +48,23 @@ impl Numbered {
             }
             IdMap::NonCompact(ids) => ids.vertices(),
         };
-        Ok(Self { edges: edges.into(), ids, vertices })
+        Ok(Self { edges, ids, vertices, batches })
     }
 
     /// Vertices are the ends of edges.
-    fn marked(edges: Arc<dyn EdgeStream>) -> Result<Self, Failure> {
+    fn marked(edges: Arc<dyn EdgeStream>, batches: BatchCounter) -> Result<Self, Failure> {
         let marks = RankSelectBitmap::new(marks(&*edges).map_err(Failure::read)?);
         let vertices = marks.count();
         let Some(last) = vertices.checked_sub(1) else {
             return Err(Failure::new(FailureKind::Input, "expected edges, found none"));
         };
         if marks.slot(last) == last {
-            return Ok(Self { edges, ids: IdMap::Declared, vertices });
+            return Ok(Self { edges, ids: IdMap::Declared, vertices, batches });
         }
         let mut ids = Vec::new();
         marks.extend_slots(0..vertices, &mut ids);
         let edges = Arc::new(Renumbered { edges, marks });
-        Ok(Self { edges, ids: IdMap::Sparse(ids), vertices })
+        Ok(Self { edges, ids: IdMap::Sparse(ids), vertices, batches })
     }
 }
 

@@ -5,11 +5,13 @@
 //!
 //! **Invariant:** no machine comes again while threads of the one before it use the folder, and
 //! these are waited for no longer than [`AGAIN`]. Checked in `Life::live`. Tested by
-//! `a_machine_whose_threads_hang_does_not_come_again`.
+//! `a_machine_whose_threads_hang_does_not_come_again`. **Invariant:** rank 0 hears a machine that
+//! makes its task as long as the input comes, and no longer. Checked in `Life::prepared`. Tested by
+//! `a_machine_beats_while_it_makes_its_task` and `a_machine_whose_task_hangs_is_silent`.
 
 use std::io::{BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, sleep};
@@ -20,6 +22,7 @@ use welter_protocol::checkpoint::Manifest;
 use welter_protocol::failure::{Exit, Failure};
 use welter_protocol::payload::checksum;
 
+use crate::batches::Pause;
 use crate::control::{Request, Word, write};
 use crate::credentials::Trust;
 use crate::disk::folder::Folder;
@@ -31,7 +34,7 @@ use crate::meeting::{
     BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
     verdict_of,
 };
-use crate::parts::{Writer, answer};
+use crate::parts::{Writer, answer, busy_while};
 use crate::report::{Report, Reported};
 use crate::running::{Reach, Run, RunningMachine};
 use crate::task::Task;
@@ -48,6 +51,10 @@ const BEGUN: Duration = Duration::from_secs(30);
 /// Time in which the threads of a machine end that is to come again. One that takes longer, because
 /// a call of its disk or its input hangs, would be missed by then.
 const AGAIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
+
+/// Time between two batches of the input while a task is made, at most, with what is done beside
+/// reading, such as a sort.
+const PAUSE_MAX: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 600 });
 
 /// Makes the task of this machine.
 pub type MakeOne<'t> = Box<dyn FnMut() -> Result<Task, ClusterError> + 't>;
@@ -69,6 +76,9 @@ impl Files {
         }
     }
 }
+
+/// Folder of a machine, its incarnation and its task.
+type Prepared = (Arc<Folder>, u32, Task);
 
 /// Something that a machine waits for.
 enum Event {
@@ -214,14 +224,11 @@ impl Life {
         self.has_begun = true;
         let rank = seating.rank;
         let directory = files.directory(&format!("welter-cluster-{number}-{rank}"));
-        let folder = Arc::new(Folder::open(&directory, None)?);
-        if let Files::Passing(scratch) = files {
-            sweep(scratch, &directory);
-        }
-        let incarnation = folder.incarnation(above)?;
         let run = self.run_of(run, number, seating);
+        let prepared = self.prepared(&run, (&directory, files), above, task)?;
+        let Some((folder, incarnation, task)) = prepared else { return Ok(End::Again) };
         let (reports, reported) = channel();
-        let machine = RunningMachine::start(&run, (rank, incarnation), folder, task()?, reports)?;
+        let machine = RunningMachine::start(&run, (rank, incarnation), folder, task, reports)?;
         let (events, waiting) = channel();
         let asked = events.clone();
         let spawned = Builder::new().name("reports".to_owned()).spawn(move || {
@@ -248,6 +255,32 @@ impl Life {
             let _ = std::fs::remove_dir_all(&directory);
         }
         Ok(end)
+    }
+
+    /// Folder, incarnation and task of this machine, which may take as long as the input takes to be
+    /// read, while rank 0 hears that it is there. None where that is out of reach.
+    fn prepared(
+        &mut self,
+        run: &Run,
+        (directory, files): (&Path, &Files),
+        above: u32,
+        task: &mut MakeOne<'_>,
+    ) -> Result<Option<Prepared>, ClusterError> {
+        let (up, mut pause) = (&mut self.up, Pause::of(&run.batches));
+        let mut say = |word| speak(up, &word);
+        let prepare = || -> Result<Prepared, ClusterError> {
+            let folder = Arc::new(Folder::open(directory, None)?);
+            if let Files::Passing(scratch) = files {
+                sweep(scratch, directory);
+            }
+            let incarnation = folder.incarnation(above)?;
+            Ok((folder, incarnation, task()?))
+        };
+        // Where nothing is said rank 0 misses this machine, and the run ends.
+        match busy_while(|| pause.is_within(PAUSE_MAX), &mut say, prepare) {
+            Ok(prepared) => prepared.map(Some),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The run of this number, at the address by which rank 0 is reached.

@@ -26,6 +26,7 @@
 mod activity;
 mod ask;
 mod attendance;
+mod batches;
 mod clock;
 mod control;
 mod credentials;
@@ -61,6 +62,7 @@ mod threads;
 
 pub use activity::Activity;
 pub use ask::{Answer, Ask};
+pub use batches::BatchCounter;
 pub use credentials::{Credentials, Trust};
 pub use disk::folder::{Folder, Parts, Unread};
 pub use disk::stale::{is_used, sweep};

@@ -4,54 +4,41 @@
 //! person by ssh, Slurm, Kubernetes. A machine that has ended may come again in the place of its
 //! rank, and is waited for.
 //!
-//! **Invariant:** whatever a stranger sends, nothing but a count becomes of it, and it takes one of
-//! a bounded number of connections for a bounded time. Checked in `Door::let_in` and `Door::hear`.
-//! Tested by `a_machine_that_is_killed_comes_again_and_strangers_change_nothing` and
-//! `connections_that_say_nothing_keep_no_machine_of_a_host_out`. **Invariant:** a machine that is
-//! asked for its result has as long as it is heard of. Checked in `Peers::answer`. Tested by
-//! `a_machine_that_beats_has_as_long_as_it_needs`.
+//! Machines may read all edges before they listen, and those that listen wait for the others no
+//! longer than their protocol does. So all that are there are told to begin with the first one.
+//!
+//! **Invariant:** a machine that makes its task, or is asked for its result, has as long as it is
+//! heard of. Checked in `Peers::listening` and `Peers::answer`. Tested by
+//! `a_machine_that_beats_has_as_long_as_it_needs` and `all_machines_begin_together`.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufReader, Write};
+mod door;
+
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
-use welter_progress::{FailureKind, Progress};
+use welter_progress::Progress;
 use welter_protocol::Rank;
+
+use self::door::{Arrival, Door, say};
 
 use crate::ask::{Answer, Ask};
 use crate::attendance::attended;
 use crate::control::{Request, Word, piece};
 use crate::credentials::Trust;
 use crate::error::ClusterError;
-use crate::guests::{Guests, Place};
 use crate::host::{Host, Started};
 use crate::links::stream::Stream;
-use crate::meeting::{
-    BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
-    verdict_of,
-};
+use crate::meeting::{BEAT, Buffered, HANDSHAKE, Seating, Verdict, verdict_line};
 use crate::processes::hear;
 use crate::report::Reported;
 
-/// Connections that are at the door at a time, and halves of machines.
-const GUESTS_MAX: usize = 64;
-
 /// Time in which the end of a run is sent to machines that come too late to receive it otherwise.
 const LATE: Duration = Duration::from_secs(5);
-
-/// Time in which a machine that is told to begin must say where it listens.
-const ANSWER: Duration = Duration::from_mins(1);
-
-/// Machine that connected, or verdict of one that failed.
-enum Arrival {
-    Machine { rank: Rank, down: Stream, up: Buffered },
-    Failed { rank: Rank, verdict: Verdict },
-}
 
 /// Machines as processes of several computers.
 pub struct Peers {
@@ -64,6 +51,8 @@ pub struct Peers {
     arrivals: Receiver<Arrival>,
     /// Machines that came and have no seat yet, by rank.
     waiting: Vec<VecDeque<(Stream, Buffered)>>,
+    /// Machines that were told to begin and have no seat yet, by rank.
+    begun: Vec<Option<Seat>>,
     seats: Vec<Option<Seat>>,
     /// Machines that were stopped and may listen still.
     stopped: Vec<Seat>,
@@ -78,24 +67,6 @@ struct Seat {
     down: Stream,
     answers: Receiver<Word>,
     is_alive: Arc<AtomicBool>,
-}
-
-struct Door {
-    /// Digest of the run and number of its contents, where they are known, and of machines.
-    expected: (Option<[u64; 2]>, usize),
-    trust: Trust,
-    /// Where arrivals go, and a rank whose machine is not waited for any more.
-    arrivals: Mutex<(Sender<Arrival>, Option<Rank>)>,
-    halves: Mutex<BTreeMap<(Rank, u64), Half>>,
-    guests: Arc<Guests>,
-    strangers: AtomicU64,
-    is_closed: AtomicBool,
-}
-
-/// A connection of a machine whose other one did not come yet.
-enum Half {
-    Down(Stream),
-    Up(Buffered),
 }
 
 impl Peers {
@@ -121,15 +92,8 @@ impl Peers {
         let listener = TcpListener::bind(address).map_err(socket)?;
         let address = listener.local_addr().map_err(socket)?;
         let (sender, arrivals) = channel();
-        let door = Arc::new(Door {
-            expected: (expected, seating.machines),
-            trust: seating.trust.clone(),
-            arrivals: Mutex::new((sender, None)),
-            halves: Mutex::default(),
-            guests: Guests::new(GUESTS_MAX),
-            strangers: AtomicU64::new(0),
-            is_closed: AtomicBool::new(false),
-        });
+        let expected = (expected, seating.machines);
+        let door = Arc::new(Door::new(expected, seating.trust.clone(), sender));
         let listens = door.clone();
         let thread = Builder::new().name("door".to_owned());
         thread.spawn(move || listens.listen(&listener)).map_err(ClusterError::Start)?;
@@ -143,6 +107,7 @@ impl Peers {
             door,
             arrivals,
             waiting: (0..seating.machines).map(empty).collect(),
+            begun: (0..seating.machines).map(|_| None).collect(),
             seats: (0..seating.machines).map(|_| None).collect(),
             stopped: Vec::new(),
             reports: channel(),
@@ -158,7 +123,7 @@ impl Peers {
 
     /// Connections that were none of a machine of this run.
     pub fn strangers(&self) -> u64 {
-        self.door.strangers.load(Ordering::Relaxed)
+        self.door.strangers()
     }
 
     /// Waits until a process of each rank is there.
@@ -185,11 +150,16 @@ impl Peers {
     pub fn announce(&mut self, verdict: &Verdict) {
         let line = format!("verdict {}\n", verdict_line(verdict));
         self.take_arrivals();
-        let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
-        let waiting = self.waiting.iter_mut().flatten().map(|(down, _)| down);
-        for down in seats.map(|seat| &mut seat.down).chain(waiting) {
+        for down in self.downs() {
             say(down, &line);
         }
+    }
+
+    /// Ways to all machines that are there.
+    fn downs(&mut self) -> impl Iterator<Item = &mut Stream> {
+        let seats = self.seats.iter_mut().chain(&mut self.begun).flatten();
+        let seats = seats.chain(&mut self.stopped).map(|seat| &mut seat.down);
+        seats.chain(self.waiting.iter_mut().flatten().map(|(down, _)| down))
     }
 
     fn take_arrivals(&mut self) {
@@ -206,6 +176,9 @@ impl Peers {
         let seats = std::mem::take(&mut self.seats).into_iter().enumerate();
         for (rank, mut seat) in seats.filter_map(|(rank, seat)| Some((rank, seat?))) {
             sent[rank] |= say(&mut seat.down, &line);
+        }
+        for mut seat in std::mem::take(&mut self.begun).into_iter().flatten() {
+            sent[seat.rank] |= say(&mut seat.down, &line);
         }
         for mut seat in std::mem::take(&mut self.stopped) {
             say(&mut seat.down, &line);
@@ -267,11 +240,12 @@ impl Peers {
 
     /// Lets the process of a rank end, whatever becomes of the others, also where it comes later.
     pub fn release(&mut self, rank: Rank) {
-        self.door.arrivals().1 = Some(rank);
+        self.door.release(rank);
         let line = format!("verdict {}\n", verdict_line(&None));
         self.beat();
         self.take_arrivals();
-        let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
+        let seats = self.seats.iter_mut().chain(&mut self.begun).flatten();
+        let seats = seats.chain(&mut self.stopped);
         let seats = seats.filter(|seat| seat.rank == rank).map(|seat| &mut seat.down);
         for down in seats.chain(self.waiting[rank].iter_mut().map(|(down, _)| down)) {
             say(down, &line);
@@ -284,22 +258,82 @@ impl Peers {
             return;
         }
         self.beaten = Instant::now();
-        let seats = self.seats.iter_mut().flatten().chain(&mut self.stopped);
-        let waiting = self.waiting.iter_mut().flatten().map(|(down, _)| down);
         // One that is gone is noticed by its reader.
-        for down in seats.map(|seat| &mut seat.down).chain(waiting) {
+        for down in self.downs() {
             say(down, "beat\n");
         }
     }
-}
 
-fn say(to: &mut Stream, line: &str) -> bool {
-    to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_ok()
+    /// The process of a rank, told to begin; none where it is gone. It must be there by `until`.
+    fn invited(
+        &mut self,
+        rank: Rank,
+        (above, until): (u32, Instant),
+    ) -> Result<Option<Seat>, ClusterError> {
+        if let Some(seat) = self.begun[rank].take()
+            && above == 0
+        {
+            return Ok(Some(seat));
+        }
+        self.wait_for(rank, until)?;
+        let invited = self.invite(rank, above)?;
+        // At the beginning of a run all others make their tasks meanwhile.
+        for other in (rank + 1..self.machines).filter(|_| above == 0) {
+            if self.begun[other].is_none() && self.seats[other].is_none() {
+                self.begun[other] = self.invite(other, 0)?;
+            }
+        }
+        Ok(invited)
+    }
+
+    /// Tells the process of a rank that waits to begin. None where there is none.
+    fn invite(&mut self, rank: Rank, above: u32) -> Result<Option<Seat>, ClusterError> {
+        let Some((mut down, up)) = self.waiting[rank].pop_front() else { return Ok(None) };
+        if !say(&mut down, &format!("begin {:016x} {above}\n", self.run)) {
+            return Ok(None);
+        }
+        let (answers, words) = channel();
+        let reports = self.reports.0.clone();
+        let is_alive = Arc::new(AtomicBool::new(true));
+        let alive = is_alive.clone();
+        let thread = Builder::new().name(format!("machine-{rank}"));
+        let spawned = thread.spawn(move || {
+            // One that is silent for long is heard no more.
+            hear(rank, up, &answers, &reports);
+            alive.store(false, Ordering::Release);
+        });
+        spawned.map_err(ClusterError::Start)?;
+        Ok(Some(Seat { rank, down, answers: words, is_alive }))
+    }
+
+    /// The first word of a machine, for which it has as long as it is heard; none where it is gone.
+    fn listening(&mut self, seat: &mut Seat) -> Result<Option<Started>, ClusterError> {
+        while seat.is_alive.load(Ordering::Acquire) {
+            self.take_arrivals();
+            if let Some(declined) = self.declined.take() {
+                return Err(declined);
+            }
+            if self.progress.cancelled() {
+                return Err(ClusterError::Cancelled);
+            }
+            self.beat();
+            match seat.answers.recv_timeout(BEAT) {
+                Ok(Word::Listening { incarnation, address }) => {
+                    return Ok(Some(Started { incarnation, address }));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    say(&mut seat.down, "beat\n");
+                }
+                _ => break,
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        self.door.is_closed.store(true, Ordering::Release);
+        self.door.close();
         // Wakes the listener, which ends with the process otherwise.
         let _ = TcpStream::connect_timeout(&self.address, HANDSHAKE);
     }
@@ -307,39 +341,23 @@ impl Drop for Peers {
 
 impl Host for Peers {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
-        let until = Instant::now() + self.patience;
+        let mut until = Instant::now() + self.patience;
         loop {
-            self.wait_for(rank, until)?;
-            let Some((mut down, up)) = self.waiting[rank].pop_front() else { continue };
-            if !say(&mut down, &format!("begin {:016x} {above}\n", self.run)) {
-                continue;
-            }
-            let (answers, words) = channel();
-            let reports = self.reports.0.clone();
-            let is_alive = Arc::new(AtomicBool::new(true));
-            let alive = is_alive.clone();
-            let thread = Builder::new().name(format!("machine-{rank}"));
-            let spawned = thread.spawn(move || {
-                hear(rank, up, &answers, &reports);
-                alive.store(false, Ordering::Release);
-            });
-            spawned.map_err(ClusterError::Start)?;
-            let mut seat = Seat { rank, down, answers: words, is_alive };
+            let Some(mut seat) = self.invited(rank, (above, until))? else { continue };
             let asked = Instant::now();
-            while seat.is_alive.load(Ordering::Acquire) && asked.elapsed() < ANSWER {
-                self.beat();
-                match seat.answers.recv_timeout(BEAT) {
-                    Ok(Word::Listening { incarnation, address }) => {
-                        self.seats[rank] = Some(seat);
-                        return Ok(Started { incarnation, address });
-                    }
-                    Err(RecvTimeoutError::Timeout) => {
-                        say(&mut seat.down, "beat\n");
-                    }
-                    _ => break,
+            match self.listening(&mut seat) {
+                Ok(Some(started)) => {
+                    self.seats[rank] = Some(seat);
+                    return Ok(started);
+                }
+                // It died before it said a word: another one may come, and has as long as it had.
+                Ok(None) => until += asked.elapsed(),
+                Err(error) => {
+                    // It wants to hear of the end.
+                    self.stopped.push(seat);
+                    return Err(error);
                 }
             }
-            // It died before it said a word: another one may come.
         }
     }
 
@@ -388,108 +406,8 @@ impl Host for Peers {
     }
 
     fn stop(&mut self, rank: Rank) {
-        let seat = self.seats[rank].take();
+        let seat = self.seats[rank].take().or_else(|| self.begun[rank].take());
         self.stopped.extend(seat.filter(|seat| seat.is_alive.load(Ordering::Acquire)));
-    }
-}
-
-impl Door {
-    fn listen(self: &Arc<Self>, listener: &TcpListener) {
-        loop {
-            let accepted = listener.accept();
-            if self.is_closed.load(Ordering::Acquire) {
-                return;
-            }
-            let Ok((stream, from)) = accepted else {
-                // Too many files are open: for how long is not known.
-                sleep(Duration::from_millis(10));
-                continue;
-            };
-            if self.let_in(stream, from).is_none() {
-                self.strangers.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Gives a connection a thread, if there is room for it.
-    fn let_in(self: &Arc<Self>, stream: TcpStream, from: SocketAddr) -> Option<()> {
-        self.trust.check(from).ok()?;
-        let place = self.guests.enter(&stream)?;
-        let door = self.clone();
-        let guest = move || {
-            let is_one = door.hear(stream, &place).is_some();
-            door.strangers.fetch_add(u64::from(!is_one), Ordering::Relaxed);
-        };
-        Builder::new().name("guest".to_owned()).spawn(guest).ok().map(drop)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(Rank, u64), Half>> {
-        self.halves.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The machine at the other end. None where it is no machine of this run.
-    fn hear(&self, stream: TcpStream, place: &Place) -> Option<()> {
-        let stream = Stream::accepted(stream, &self.trust, HANDSHAKE).ok()?;
-        let mut stream = BufReader::new(stream);
-        let Joining { digest, contents, rank, nonce, purpose } = Joining::read(&mut stream).ok()?;
-        if purpose == Purpose::Failed && rank < self.expected.1 {
-            let verdict = verdict_of(&line(&mut stream).ok()?)?;
-            self.hand_on(Arrival::Failed { rank, verdict });
-            return Some(());
-        }
-        if self.expected.0.is_some_and(|[known, _]| known != digest) || rank >= self.expected.1 {
-            let what = "this machine has another command, input or version than machine 0";
-            let verdict = Some((FailureKind::Usage, what.to_owned()));
-            say(stream.get_mut(), &format!("verdict {}\n", verdict_line(&verdict)));
-            return None;
-        }
-        if self.expected.0.is_some_and(|[_, known]| known != contents) {
-            let what = "its copy of the input has other contents than that of machine 0";
-            let verdict = Some((FailureKind::Input, format!("machine {rank}: {what}")));
-            say(stream.get_mut(), &format!("verdict {}\n", verdict_line(&verdict)));
-            let verdict = Some((FailureKind::Input, what.to_owned()));
-            self.hand_on(Arrival::Failed { rank, verdict });
-            return Some(());
-        }
-        if !place.leave() {
-            return None;
-        }
-        stream.get_mut().last_while(SILENCE).ok()?;
-        let half = if purpose == Purpose::Down {
-            Half::Down(stream.into_inner())
-        } else {
-            Half::Up(stream)
-        };
-        let mut halves = self.lock();
-        match (halves.remove(&(rank, nonce)), half) {
-            (Some(Half::Down(down)), Half::Up(up)) | (Some(Half::Up(up)), Half::Down(down)) => {
-                drop(halves);
-                self.hand_on(Arrival::Machine { rank, down, up });
-            }
-            (_, half) => {
-                if halves.len() >= GUESTS_MAX {
-                    // Machines whose other half did not come are gone.
-                    halves.clear();
-                }
-                halves.insert((rank, nonce), half);
-            }
-        }
-        Some(())
-    }
-
-    fn arrivals(&self) -> MutexGuard<'_, (Sender<Arrival>, Option<Rank>)> {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn hand_on(&self, arrival: Arrival) {
-        let arrivals = self.arrivals();
-        match arrival {
-            Arrival::Machine { rank, mut down, .. } if arrivals.1 == Some(rank) => {
-                say(&mut down, &format!("verdict {}\n", verdict_line(&None)));
-            }
-            // The host may be gone by now.
-            arrival => drop(arrivals.0.send(arrival)),
-        }
     }
 }
 

@@ -15,6 +15,7 @@ use welter_protocol::{Config, Machine, Payload, Rank, wire};
 use welter_worker::Worker;
 
 use crate::activity::Activity;
+use crate::batches::BatchCounter;
 use crate::clock::Clock;
 use crate::credentials::Trust;
 use crate::disk::Disk;
@@ -49,6 +50,8 @@ pub struct Run {
     pub reach: Reach,
     /// Requests of this process to stores of objects.
     pub objects: RequestCounter,
+    /// Batches that the input of this process has given, by which one that hangs is noticed.
+    pub batches: BatchCounter,
 }
 
 /// Where machines listen, and why they trust each other.

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread::spawn;
 
@@ -10,13 +11,15 @@ use welter_algorithms::PageRank;
 use welter_algorithms::pagerank::Dangling;
 use welter_engine::EngineError;
 use welter_engine::chunks::FoldKernel;
+use welter_model::edges::{EdgeList, EdgeStream};
+use welter_progress::FailureKind;
 use welter_protocol::config::Route;
 use welter_worker::{Input, InputEdge};
 
 use super::*;
 use crate::control::read;
 use crate::send::Job;
-use crate::{RequestCounter, Settings};
+use crate::{BatchCounter, RequestCounter, Settings};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -53,7 +56,8 @@ fn run_of_one() -> Run {
     let settings = Settings::new(1, VERTICES, 9, Route::Fold);
     let config = Arc::new(settings.config(&settings.cut().unwrap()));
     let (words, reach, bounds) = ("pagerank".to_owned(), Reach::default(), Settings::bounds());
-    Run { config, words, contents: 0, bounds, reach, objects: RequestCounter::default() }
+    let (objects, batches) = (RequestCounter::default(), BatchCounter::default());
+    Run { config, words, contents: 0, bounds, reach, objects, batches }
 }
 
 /// The only machine of a run, whose rank 0 is at this address.
@@ -78,15 +82,14 @@ fn begun(listener: &TcpListener) -> (BufReader<TcpStream>, BufReader<TcpStream>)
     (down, up)
 }
 
-/// The next word that is no beat, and how many beats came before it.
-fn next(up: &mut BufReader<TcpStream>) -> (Word, usize) {
-    for beats in 0.. {
+/// The next word that is no beat.
+fn next(up: &mut BufReader<TcpStream>) -> Word {
+    loop {
         match read(up).unwrap().expect("the connection lasts") {
             Word::Alive => {}
-            word => return (word, beats),
+            word => return word,
         }
     }
-    unreachable!("it is said, or the connection ends")
 }
 
 #[test]
@@ -107,9 +110,13 @@ fn a_machine_whose_threads_hang_does_not_come_again() {
         // The test may have ended.
         let _ = ended.send(joined);
     });
-    let (down, mut up) = begun(&listener);
-    assert!(matches!(next(&mut up).0, Word::Listening { incarnation: 1, .. }));
-    asks.recv_timeout(MINUTE).unwrap();
+    let (mut down, mut up) = begun(&listener);
+    assert!(matches!(next(&mut up), Word::Listening { incarnation: 1, .. }));
+    let until = Instant::now() + MINUTE;
+    while asks.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+        assert!(Instant::now() < until, "it reads its input");
+        down.get_mut().write_all(b"beat\n").unwrap();
+    }
     // Rank 0 is out of reach.
     drop((down, up));
     let joined = ends.recv_timeout(MINUTE).expect("it ends while its input hangs");
@@ -118,4 +125,74 @@ fn a_machine_whose_threads_hang_does_not_come_again() {
     assert_eq!(&*failure.what, "its threads have not ended for 2 s");
     drop(over);
     machine.join().unwrap();
+}
+
+/// Whether rank 0 hears nothing for this time of a machine that makes its task so: with the counter
+/// of its input, the number of beats that were heard, and the end of the test.
+fn is_silent(
+    make: impl FnOnce(&BatchCounter, &AtomicUsize, &Receiver<()>) + Send + 'static,
+    silence: Duration,
+) -> bool {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let seating = seating(listener.local_addr().unwrap());
+    let (over, is_over) = channel();
+    let beats = Arc::new(AtomicUsize::new(0));
+    let heard = beats.clone();
+    let machine = spawn(move || {
+        let directory = TempDir::new().unwrap();
+        let files = Files::Passing(directory.path().to_owned());
+        let (run, mut once) = (run_of_one(), Some(make));
+        let make = || -> Result<Task, ClusterError> {
+            let make = once.take().expect("its task is made once");
+            make(&run.batches, &heard, &is_over);
+            let what = "it was made".to_owned();
+            Err(ClusterError::Declined { rank: 0, kind: FailureKind::Input, what })
+        };
+        let joined = join(&run, &seating, &files, (Box::new(make), None));
+        assert!(matches!(joined, Err(ClusterError::Declined { .. })), "{joined:?}");
+    });
+    let (down, mut up) = begun(&listener);
+    up.get_mut().set_read_timeout(Some(silence)).unwrap();
+    let is_silent = loop {
+        match read(&mut up) {
+            Ok(Some(Word::Alive)) => {
+                beats.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Some(word)) => panic!("it has not listened: {word:?}"),
+            // Its connections end with it.
+            Ok(None) => break false,
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break false,
+            Err(_) => break true,
+        }
+    };
+    drop((over, down, up));
+    machine.join().unwrap();
+    is_silent
+}
+
+#[test]
+fn a_machine_beats_while_it_makes_its_task() {
+    let make = |batches: &BatchCounter, beats: &AtomicUsize, _: &Receiver<()>| {
+        let edges = batches.counted(Arc::new(EdgeList::from_pairs(vec![[0, 1]])));
+        let begin = Instant::now();
+        let mut expected = None;
+        // It is heard after a time that is longer than a pause may be.
+        while expected.is_none_or(|expected| beats.load(Ordering::Relaxed) < expected) {
+            assert!(begin.elapsed() < MINUTE, "it is not heard");
+            edges.read(0, &mut |_| true).unwrap();
+            sleep(BEAT / 4);
+            if expected.is_none() && begin.elapsed() > 2 * PAUSE_MAX {
+                expected = Some(beats.load(Ordering::Relaxed) + 3);
+            }
+        }
+    };
+    assert!(!is_silent(make, 2 * MINUTE));
+}
+
+#[test]
+fn a_machine_whose_task_hangs_is_silent() {
+    let hang = |_: &BatchCounter, _: &AtomicUsize, over: &Receiver<()>| {
+        assert_eq!(over.recv_timeout(2 * MINUTE), Err(RecvTimeoutError::Disconnected));
+    };
+    assert!(is_silent(hang, SILENCE));
 }

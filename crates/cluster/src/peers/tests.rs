@@ -1,35 +1,43 @@
 //! Machines that come to a host: one that beats is waited for, and one that says nothing is not.
 
+use std::io::BufReader;
 use std::thread::spawn;
 
+use super::door::GUESTS_MAX;
 use super::*;
 use crate::control::write;
+use crate::meeting::{Joining, Purpose, SILENCE, line};
 use crate::parts::busy;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// A host of one machine.
 fn host() -> Peers {
+    host_of(1, &Progress::new())
+}
+
+/// A host of this number of machines.
+fn host_of(machines: usize, progress: &Progress) -> Peers {
     let seating = Seating {
         rank: 0,
-        machines: 1,
+        machines,
         first: "127.0.0.1:0".to_owned(),
         port: 0,
         trust: Trust::Loopback,
         patience: MINUTE,
         apart: false,
     };
-    Peers::new(&seating, (None, 7), &Progress::new()).unwrap()
+    Peers::new(&seating, (None, 7), progress).unwrap()
 }
 
-/// Connections of a machine that its host has taken, which come again until it has.
-fn taken(address: SocketAddr) -> (BufReader<TcpStream>, TcpStream) {
+/// Connections of the machine of a rank that its host has taken, which come again until it has.
+fn taken(address: SocketAddr, rank: Rank) -> (BufReader<TcpStream>, TcpStream) {
     let until = Instant::now() + 2 * MINUTE;
     for nonce in 0.. {
         assert!(Instant::now() < until, "no host takes this machine");
         let [down, up] = [Purpose::Down, Purpose::Up].map(|purpose| {
             let mut stream = TcpStream::connect(address).unwrap();
-            let joining = Joining { digest: 1, contents: 2, rank: 0, nonce, purpose };
+            let joining = Joining { digest: 1, contents: 2, rank, nonce, purpose };
             // It may be closed at any time.
             let _ = joining.write(&mut stream);
             stream
@@ -59,7 +67,7 @@ fn a_machine_that_beats_has_as_long_as_it_needs() {
         let address = peers.address();
         let (over, ends) = channel::<()>();
         let machine = spawn(move || {
-            let (mut down, mut up) = taken(address);
+            let (mut down, mut up) = taken(address, 0);
             begin(&mut up, address);
             while line(&mut down).unwrap() != "name" {}
             let mut say = |word| {
@@ -88,11 +96,59 @@ fn connections_that_say_nothing_keep_no_machine_of_a_host_out() {
     let address = peers.address();
     let idle: Vec<_> = (0..GUESTS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
     let machine = spawn(move || {
-        let (down, mut up) = taken(address);
+        let (down, mut up) = taken(address, 0);
         begin(&mut up, address);
         (down, up)
     });
     assert!(peers.start(0, 0).is_ok());
     drop(idle);
+    machine.join().unwrap();
+}
+
+#[test]
+fn all_machines_begin_together() {
+    let mut peers = host_of(2, &Progress::new());
+    let address = peers.address();
+    let (began, begins) = channel();
+    let first = spawn(move || {
+        let (down, mut up) = taken(address, 0);
+        let mut say = |word| {
+            let said = write(&mut up, &word);
+            said.map_err(|source| ClusterError::Socket { what: "speak", source })
+        };
+        // It makes its task until the other one does.
+        let is_begun = busy(&mut say, || begins.recv_timeout(MINUTE / 2).is_ok()).unwrap();
+        begin(&mut up, address);
+        (down, up, is_begun)
+    });
+    let other = spawn(move || {
+        let (down, mut up) = taken(address, 1);
+        // The first one may have waited long enough.
+        let _ = began.send(());
+        begin(&mut up, address);
+        (down, up)
+    });
+    peers.gather().unwrap();
+    assert!((0..2).all(|rank| peers.start(rank, 0).is_ok()));
+    assert!(first.join().unwrap().2, "machine 1 is told to begin while machine 0 is busy");
+    drop(other.join().unwrap());
+}
+
+#[test]
+fn a_host_that_is_cancelled_waits_for_no_machine_that_makes_its_task() {
+    let progress = Progress::new();
+    let mut peers = host_of(1, &progress);
+    let address = peers.address();
+    let machine = spawn(move || {
+        let (mut down, mut up) = taken(address, 0);
+        progress.cancel();
+        // Its connection ends with its host.
+        while write(&mut up, &Word::Alive).is_ok() && line(&mut down).is_ok() {}
+    });
+    let since = Instant::now();
+    let started = peers.start(0, 0);
+    assert!(matches!(started, Err(ClusterError::Cancelled)), "{started:?}");
+    assert!(since.elapsed() < MINUTE, "it has waited for the machine");
+    drop(peers);
     machine.join().unwrap();
 }

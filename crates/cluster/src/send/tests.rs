@@ -21,7 +21,9 @@ use welter_protocol::failure::Exit;
 
 use super::*;
 use crate::host::{Finished, run};
-use crate::{Activity, ClusterError, Reach, RequestCounter, Run, Share, Task, Threads};
+use crate::{
+    Activity, BatchCounter, ClusterError, Reach, RequestCounter, Run, Share, Task, Threads,
+};
 
 const MACHINES: usize = 3;
 const VERTICES: u32 = 60;
@@ -54,7 +56,8 @@ fn run_of(machines: usize) -> Run {
     let config = Arc::new(settings.config(&cut));
     let bounds = crate::Settings::bounds();
     let (words, reach) = ("pagerank".to_owned(), Reach::default());
-    Run { config, words, contents: 0, bounds, reach, objects: RequestCounter::default() }
+    let (objects, batches) = (RequestCounter::default(), BatchCounter::default());
+    Run { config, words, contents: 0, bounds, reach, objects, batches }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use welter_algorithms::{Bfs, LabelPropagation, LocalContraction, PageRank};
 use welter_cluster::host::{Finished, run};
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    ClusterError, Host, MakeTask, Reach, RequestCounter, Run, Settings, Share, Task,
+    BatchCounter, ClusterError, Host, MakeTask, Reach, RequestCounter, Run, Settings, Share, Task,
 };
 use welter_engine::chunks::{FoldKernel, Kernel};
 use welter_model::edges::{EdgeStream, Reading};
@@ -91,7 +91,8 @@ fn run_of(settings: &Settings, cut: &Partitioning, words: &str) -> Run {
     let config = Arc::new(settings.config(cut));
     let (bounds, reach) = (Settings::bounds(), Reach::default());
     let (words, objects) = (words.to_owned(), RequestCounter::default());
-    Run { config, words, contents: 0, bounds, reach, objects }
+    let batches = BatchCounter::default();
+    Run { config, words, contents: 0, bounds, reach, objects, batches }
 }
 
 /// PageRank, breadth-first search, or components by `labels` or by `contraction`.
