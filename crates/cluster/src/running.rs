@@ -122,7 +122,8 @@ impl RunningMachine {
                 let patience = Duration::from_nanos(run.config.timing.patience);
                 let of = (run.digest(), run.config.machines(), patience);
                 let reach = (run.reach.at, run.reach.trust.clone());
-                Kind::Sending(Sending::start(of, reach, me, (folder, *job), reports)?)
+                let batches = run.batches.clone();
+                Kind::Sending(Sending::start(of, batches, reach, me, (folder, *job), reports)?)
             }
         };
         Ok(Self { incarnation, kind })

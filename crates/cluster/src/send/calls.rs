@@ -16,8 +16,12 @@
 //! file that is made durable waits as well. Ages grow by looks, so a process that was stopped finds
 //! no call overdue when it goes on.
 //!
+//! A piece of the input may be a reading of all edges, by each thread, where parallel ones are
+//! merged. So calls for pieces begin anew with each batch that the input gives, to any of them.
+//!
 //! **Invariant:** a call is under way until its guard is dropped, after a panic too. Tested by
-//! `a_call_is_overdue_as_long_as_it_is_under_way`.
+//! `a_call_is_overdue_as_long_as_it_is_under_way`. **Invariant:** a piece has as long as batches
+//! come, and no longer. Tested by `a_piece_has_as_long_as_batches_come`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,15 +30,17 @@ use std::time::Duration;
 
 use welter_store::io::Faults;
 
+use crate::batches::BatchCounter;
+
 /// Bytes that the slowest disk moves in a second.
 const BYTES_PER_SECOND: u64 = 8 << 20;
 
 /// Bytes of files that nothing has made durable which the system holds back, at most.
 const HELD_BACK_MAX: u64 = 1 << 30;
 
-/// Patience with a piece of the input, in those with a call of the disk: where parallel edges are
-/// merged, a piece is a reading of all edges, by each thread.
-const INPUT_TIMES: u32 = 60;
+/// Patience with the input between two batches, in those with a call of the disk. Readers sort
+/// meanwhile: of merged edges each thread 256 MiB.
+const INPUT_TIMES: u32 = 10;
 
 /// Calls that are under way in the threads of a machine. A clone shares them.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +54,9 @@ struct State {
     calls: BTreeMap<u64, Call>,
     /// Bytes that were written and not made durable.
     held_back: u64,
+    /// Batches of the input, and how many of them had come by the last look.
+    batches: BatchCounter,
+    seen: u64,
 }
 
 /// A call, and for how long it has been looked at.
@@ -74,6 +83,11 @@ pub(super) struct CallUnderWay {
 }
 
 impl CallsUnderWay {
+    /// None yet, in a process whose input counts its batches here.
+    pub(super) fn new(batches: BatchCounter) -> Self {
+        Self(Arc::new(Mutex::new(State { batches, ..State::default() })))
+    }
+
     /// A call of the disk on a file that moves up to `bytes` bytes.
     pub(super) fn disk(&self, file: &Path, bytes: u64) -> CallUnderWay {
         self.begin(Answerer::Disk(file.to_owned(), bytes))
@@ -88,7 +102,12 @@ impl CallsUnderWay {
     /// longer than `patience` allows.
     pub(super) fn look(&self, passed: Duration, patience: Duration) -> Option<String> {
         let mut state = self.lock();
-        state.calls.values_mut().for_each(|call| call.age += passed);
+        let batches = state.batches.so_far();
+        let is_given = std::mem::replace(&mut state.seen, batches) != batches;
+        for call in state.calls.values_mut() {
+            let begins_anew = is_given && matches!(call.answerer, Answerer::Input);
+            call.age = if begins_anew { Duration::ZERO } else { call.age + passed };
+        }
         let bytes = state.held_back.min(HELD_BACK_MAX);
         let bytes = state.calls.values().fold(bytes, |all, call| all.saturating_add(call.bytes()));
         let of_disk = patience + Duration::from_secs(bytes / BYTES_PER_SECOND);
@@ -183,6 +202,8 @@ impl WatchedDirectory {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
+    use welter_model::edges::{EdgeList, EdgeStream};
+
     use super::*;
 
     const PATIENCE: Duration = Duration::from_secs(30);
@@ -223,8 +244,31 @@ mod tests {
         assert_eq!(look((HELD_BACK_MAX / BYTES_PER_SECOND) - 21), None);
         drop((large, other));
         let _input = calls.input();
-        assert_eq!(look(1800), None);
+        assert_eq!(look(300), None);
         let overdue = look(1);
-        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 1800 s"));
+        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 300 s"));
+    }
+
+    #[test]
+    fn a_piece_has_as_long_as_batches_come() {
+        let batches = BatchCounter::default();
+        let edges = batches.counted(Arc::new(EdgeList::from_pairs(vec![[0, 1]])));
+        let calls = CallsUnderWay::new(batches);
+        let look = |seconds| calls.look(Duration::from_secs(seconds), PATIENCE);
+        let input = calls.input();
+        for _ in 0..20 {
+            edges.read(0, &mut |_| true).unwrap();
+            assert_eq!(look(299), None);
+        }
+        assert_eq!(look(300), None);
+        let overdue = look(1);
+        assert_eq!(overdue.as_deref(), Some("its input has not been read on for 300 s"));
+        drop(input);
+        // A disk that hangs gains nothing by them.
+        let _hung = calls.disk(Path::new("disk/7-0"), 9);
+        edges.read(0, &mut |_| true).unwrap();
+        assert_eq!(look(30), None);
+        edges.read(0, &mut |_| true).unwrap();
+        assert!(look(1).is_some_and(|it| it.contains("disk/7-0")));
     }
 }

@@ -32,6 +32,7 @@ use super::error::Stop;
 use super::losses::{EpochProgress, Losses};
 use super::table::{Entrance, Table, come};
 use super::watched_input::watched;
+use crate::batches::BatchCounter;
 use crate::credentials::Trust;
 use crate::disk::folder::{Folder, Parts};
 use crate::error::ClusterError;
@@ -83,18 +84,20 @@ struct Living {
 
 impl Sending {
     /// Starts a machine of a run, of this digest and number of machines, which reports to its host.
-    /// A call of its disk has `patience` for its answer, and then the machine ends.
+    /// A call of its disk has `patience` for its answer, and its input ten times that for the next
+    /// of its `batches`; then the machine ends.
     ///
     /// # Errors
     /// When a socket or a thread cannot be had.
     pub(crate) fn start(
         (run, machines, patience): (u64, usize, Duration),
+        batches: BatchCounter,
         (at, trust): (SocketAddr, Trust),
         (rank, incarnation): (Rank, u32),
         (folder, job): (Arc<Folder>, Job),
         reports: Reports,
     ) -> Result<Self, ClusterError> {
-        let calls = CallsUnderWay::default();
+        let calls = CallsUnderWay::new(batches);
         let checkpoints = Checkpoints::new(folder, run, calls.clone())?;
         let input = watched(job.input.clone(), calls.clone());
         let job = Job { input, ..job };
