@@ -434,7 +434,8 @@ pub(crate) fn run(
     }
     let place = ProcessRole { rank: None, writes: true };
     let job = Job::of(algorithm, args, (source, machines), (place, session))?;
-    let mut host = Processes::new(machines, directory, Box::new(machine));
+    let host = Processes::new(machines, directory, Box::new(machine));
+    let mut host = host.cancelled_with(&session.progress);
     let (live, metrics) = metrics::watch(&args.cluster)?;
     let ended = watched(&mut host, (&job, machines), (&session.progress, &live))?;
     drop(metrics);

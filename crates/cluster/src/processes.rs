@@ -2,6 +2,10 @@
 //!
 //! A process ends when its standard input does, so none outlives its host. It says something each
 //! second, and one that is silent for long, such as one that was stopped, is killed and replaced.
+//!
+//! **Invariant:** what a process is asked for is waited for until the run is cancelled, at most.
+//! Checked in `Process::first_word` and `Processes::answer`. Tested by
+//! `who_cancels_waits_for_no_process`.
 
 use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -13,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
+use welter_progress::Progress;
 use welter_protocol::Rank;
 
 use crate::ask::{Answer, Ask};
@@ -42,6 +47,8 @@ pub struct Processes {
     command: MakeCommand,
     machines: Vec<Option<Process>>,
     reports: (Sender<Reported>, Receiver<Reported>),
+    /// Progress of the run, which may be cancelled.
+    progress: Progress,
     /// When reports were last waited for.
     waited: Instant,
 }
@@ -86,7 +93,14 @@ impl Processes {
     pub fn new(machines: usize, directory: &Path, command: MakeCommand) -> Self {
         let machines = (0..machines).map(|_| None).collect();
         let (directory, waited) = (directory.to_owned(), Instant::now());
-        Self { directory, command, machines, reports: channel(), waited }
+        let progress = Progress::new();
+        Self { directory, command, machines, reports: channel(), progress, waited }
+    }
+
+    /// The host, which waits for no process once this is cancelled.
+    #[must_use]
+    pub fn cancelled_with(self, progress: &Progress) -> Self {
+        Self { progress: progress.clone(), ..self }
     }
 
     /// Kills the process of a rank, as `kill -9` does.
@@ -107,14 +121,15 @@ impl Process {
     }
 
     /// The first word, which follows its look at the input. That may take long: it has as long as
-    /// it lives.
-    fn first_word(&mut self) -> Result<Word, RecvTimeoutError> {
-        loop {
+    /// it lives. None where it has ended, or the run is `cancelled`.
+    fn first_word(&mut self, cancelled: impl Fn() -> bool) -> Option<Word> {
+        while !cancelled() {
             match self.answers.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) if matches!(self.child.try_wait(), Ok(None)) => {}
-                answer => return answer,
+                answer => return answer.ok(),
             }
         }
+        None
     }
 }
 
@@ -158,13 +173,14 @@ impl Host for Processes {
     fn start(&mut self, rank: Rank, above: u32) -> Result<Started, ClusterError> {
         for _ in 0..STARTS_MAX {
             let mut process = self.spawn(rank, above)?;
-            match process.first_word() {
-                Ok(Word::Listening { incarnation, address }) => {
+            match process.first_word(|| self.progress.cancelled()) {
+                Some(Word::Listening { incarnation, address }) => {
                     self.machines[rank] = Some(process);
                     return Ok(Started { incarnation, address });
                 }
+                None if self.progress.cancelled() => return Err(ClusterError::Cancelled),
                 // It was killed before it had said anything.
-                Err(_) if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
+                None if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
                 _ => break,
             }
         }
@@ -207,6 +223,9 @@ impl Host for Processes {
         // A process that was stopped together with its host has its time from now on.
         let asked = Instant::now();
         loop {
+            if self.progress.cancelled() {
+                return Err(ClusterError::Cancelled);
+            }
             match process.answers.recv_timeout(LOOK) {
                 Ok(word) => return piece(rank, word),
                 Err(RecvTimeoutError::Timeout)
@@ -308,6 +327,30 @@ mod tests {
         {
             let started = host(script).start(0, 0);
             assert_eq!(started.is_ok(), is_started, "{script}: {started:?}");
+        }
+    }
+
+    #[test]
+    fn who_cancels_waits_for_no_process() {
+        let listens = "echo listening 1 127.0.0.1:9 0";
+        // What is waited for comes after it was to be given up.
+        let late = "for i in $(seq 50); do sleep 0.2; echo alive 0; done";
+        for (script, is_started) in [
+            (format!("{late}; {listens}"), false),
+            (format!("{listens}; {late}; echo parts-end 0; read end"), true),
+        ] {
+            let progress = Progress::new();
+            let mut host = host(script).cancelled_with(&progress);
+            let ended = if is_started {
+                host.start(0, 0).unwrap();
+                host.ask(0, Ask::Name).unwrap();
+                progress.cancel();
+                host.answer(0).err()
+            } else {
+                progress.cancel();
+                host.start(0, 0).err()
+            };
+            assert!(matches!(ended, Some(ClusterError::Cancelled)), "{ended:?}");
         }
     }
 
