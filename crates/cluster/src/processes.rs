@@ -5,7 +5,9 @@
 //!
 //! **Invariant:** what a process is asked for is waited for until the run is cancelled, at most.
 //! Checked in `Process::first_word` and `Processes::answer`. Tested by
-//! `who_cancels_waits_for_no_process`.
+//! `who_cancels_waits_for_no_process`. **Invariant:** a process whose input hangs is not waited for:
+//! one that says nothing must use some processor time. Checked in `Process::first_word`. Tested by
+//! `a_process_that_hangs_before_it_listens_is_no_machine`.
 
 use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -28,6 +30,12 @@ use crate::report::{Report, Reported};
 
 /// Time after which a process that says nothing is killed, whether something is asked of it or not.
 const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
+
+/// Time in which a process that has not said anything yet uses [`WORK_TICKS`], unless it hangs.
+const HUNG: Duration = Duration::from_secs(if cfg!(test) { 8 } else { 600 });
+
+/// Processor time that tells work from the looks of threads that wait, in hundredths of a second.
+const WORK_TICKS: u64 = if cfg!(test) { 10 } else { 100 };
 
 /// Time between two looks at a process that has said nothing.
 const LOOK: Duration = Duration::from_millis(200);
@@ -121,9 +129,10 @@ impl Process {
     }
 
     /// The first word, which follows its look at the input. That may take long: it has as long as
-    /// it lives. None where it has ended, or the run is `cancelled`.
+    /// it works. None where it has ended or hangs, or the run is `cancelled`.
     fn first_word(&mut self, cancelled: impl Fn() -> bool) -> Option<Word> {
-        while !cancelled() {
+        let mut work = Work::of(self.child.id());
+        while !cancelled() && work.is_seen() {
             match self.answers.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) if matches!(self.child.try_wait(), Ok(None)) => {}
                 answer => return answer.ok(),
@@ -131,6 +140,52 @@ impl Process {
         }
         None
     }
+
+    /// Whether it has ended by a signal, or does so soon.
+    fn was_killed(&mut self) -> bool {
+        let until = Instant::now() + LEAVE;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => sleep(Duration::from_millis(1)),
+                Ok(Some(status)) => return status.signal().is_some(),
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// Work of a process, by the processor time that it has used.
+struct Work {
+    process: u32,
+    /// Hundredths of a second that it had used, and when that was.
+    used: u64,
+    since: Instant,
+}
+
+impl Work {
+    /// Work of a process that has just begun.
+    fn of(process: u32) -> Self {
+        Self { process, used: 0, since: Instant::now() }
+    }
+
+    /// Whether it has worked lately, also where that is not known. A host that was stopped itself
+    /// looks at the process first.
+    fn is_seen(&mut self) -> bool {
+        let used = used_ticks(self.process);
+        if used.is_none_or(|used| used >= self.used + WORK_TICKS) {
+            (self.used, self.since) = (used.unwrap_or(0), Instant::now());
+        }
+        self.since.elapsed() < HUNG
+    }
+}
+
+/// Processor time of a process, in hundredths of a second, where the system says it.
+fn used_ticks(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // Its name, in brackets, may have blanks. Time of the user is the fourteenth field.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
+    Some(times.next()?.ok()? + times.next()?.ok()?)
 }
 
 impl Drop for Process {
@@ -180,7 +235,7 @@ impl Host for Processes {
                 }
                 None if self.progress.cancelled() => return Err(ClusterError::Cancelled),
                 // It was killed before it had said anything.
-                None if process.child.wait().is_ok_and(|it| it.signal().is_some()) => {}
+                None if process.was_killed() => {}
                 _ => break,
             }
         }
@@ -352,6 +407,21 @@ mod tests {
             };
             assert!(matches!(ended, Some(ClusterError::Cancelled)), "{ended:?}");
         }
+    }
+
+    #[test]
+    fn a_process_that_hangs_before_it_listens_is_no_machine() {
+        let listens = "echo listening 1 127.0.0.1:9 0";
+        let counts = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let works =
+            format!("end=$(($(date +%s) + 12)); while [ $(date +%s) -lt $end ]; do {counts}; done");
+        for (script, is_started) in
+            [(format!("sleep 40; {listens}"), false), (format!("{works}; {listens}"), true)]
+        {
+            let started = host(script.clone()).start(0, 0);
+            assert_eq!(started.is_ok(), is_started, "{script}: {started:?}");
+        }
+        assert!(used_ticks(std::process::id()).is_some());
     }
 
     #[test]
