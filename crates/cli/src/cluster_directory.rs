@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use welter_cluster::{is_used, sweep};
+use welter_cluster::{is_used, remove_files, sweep};
 use welter_progress::FailureKind;
 use welter_store::durable;
 
@@ -210,9 +210,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         if self.kept.is_none() {
-            // The result is what counts, and the name says what this is.
-            let _ = fs::remove_dir_all(&self.path);
-            if self.named != self.path {
+            if remove_files(&self.path) && self.named != self.path {
                 // It may have those of other machines.
                 let _ = fs::remove_dir(&self.named);
             }

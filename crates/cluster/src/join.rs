@@ -28,7 +28,7 @@ use crate::credentials::Trust;
 use crate::disk::folder::Folder;
 use crate::disk::stale::sweep;
 use crate::error::ClusterError;
-use crate::leaving::LEAVE;
+use crate::leaving::{LEAVE, remove_files};
 use crate::links::stream::Stream;
 use crate::meeting::{
     BEAT, Buffered, HANDSHAKE, Joining, Purpose, SILENCE, Seating, Verdict, line, verdict_line,
@@ -251,8 +251,7 @@ impl Life {
         }
         // A disk that has not answered would not do so now.
         if has_ended && matches!((&end, files), (End::Verdict(_), Files::Passing(_))) {
-            // The result is what counts, and the name says what this is.
-            let _ = std::fs::remove_dir_all(&directory);
+            remove_files(&directory);
         }
         Ok(end)
     }

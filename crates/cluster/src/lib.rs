@@ -70,6 +70,7 @@ pub use error::ClusterError;
 pub use footprint::{Demand, Footprint, Widths, writing_bytes};
 pub use host::Host;
 pub use join::{Files, MakeOne, decline, join};
+pub use leaving::remove_files;
 pub use links::Bounds;
 pub use links::counts::{Counted, Counts};
 pub use live::{Live, Picture};
