@@ -1,5 +1,5 @@
-//! Count of the batches that the input of a process has given, by which a reading that takes long is
-//! told from one that hangs.
+//! Count of the batches that the input of a process has given, by which a reading that takes long
+//! is told from one that hangs.
 //!
 //! ```text
 //! reader ── batch ──> CountedEdges, which counts it ──> a share, a program, a sort

@@ -256,8 +256,8 @@ impl Life {
         Ok(end)
     }
 
-    /// Folder, incarnation and task of this machine, which may take as long as the input takes to be
-    /// read, while rank 0 hears that it is there. None where that is out of reach.
+    /// Folder, incarnation and task of this machine, which may take as long as its input is read,
+    /// while rank 0 hears that it is there. None where that is out of reach.
     fn prepared(
         &mut self,
         run: &Run,

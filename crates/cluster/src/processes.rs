@@ -5,9 +5,9 @@
 //!
 //! **Invariant:** what a process is asked for is waited for until the run is cancelled, at most.
 //! Checked in `Process::first_word` and `Processes::answer`. Tested by
-//! `who_cancels_waits_for_no_process`. **Invariant:** a process whose input hangs is not waited for:
-//! one that says nothing must use some processor time. Checked in `Process::first_word`. Tested by
-//! `a_process_that_hangs_before_it_listens_is_no_machine`.
+//! `who_cancels_waits_for_no_process`. **Invariant:** a process whose input hangs is waited for by
+//! a bound: one that says nothing must use some processor time. Checked in `Process::first_word`.
+//! Tested by `a_process_that_hangs_before_it_listens_is_no_machine`.
 
 use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
