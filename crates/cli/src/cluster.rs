@@ -12,8 +12,8 @@ use std::sync::Arc;
 use welter_cluster::host::Finished;
 use welter_cluster::send::{self, Transport};
 use welter_cluster::{
-    BatchCounter, ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run, Settings,
-    Share, Task, own_edges, serve,
+    BatchCounter, ClusterError, Merged, PartWriter, Processes, Reach, RequestCounter, Run,
+    Settings, Share, Task, own_edges, serve,
 };
 use welter_engine::Machine;
 use welter_input::WeightChoice;

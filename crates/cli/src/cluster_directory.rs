@@ -209,11 +209,9 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        if self.kept.is_none() {
-            if remove_files(&self.path) && self.named != self.path {
-                // It may have those of other machines.
-                let _ = fs::remove_dir(&self.named);
-            }
+        if self.kept.is_none() && remove_files(&self.path) && self.named != self.path {
+            // It may have those of other machines.
+            let _ = fs::remove_dir(&self.named);
         }
     }
 }

@@ -225,7 +225,7 @@ impl Life {
         let rank = seating.rank;
         let directory = files.directory(&format!("welter-cluster-{number}-{rank}"));
         let run = self.run_of(run, number, seating);
-        let prepared = self.prepared(&run, (&directory, files), above, task)?;
+        let prepared = self.prepared(&run, (directory.as_path(), files), above, task)?;
         let Some((folder, incarnation, task)) = prepared else { return Ok(End::Again) };
         let (reports, reported) = channel();
         let machine = RunningMachine::start(&run, (rank, incarnation), folder, task, reports)?;

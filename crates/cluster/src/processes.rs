@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn who_cancels_waits_for_no_process() {
         let listens = "echo listening 1 127.0.0.1:9 0";
-        // What is waited for comes after it was to be given up.
+        // Each wait would end by itself after it was to be given up.
         let late = "for i in $(seq 50); do sleep 0.2; echo alive 0; done";
         for (script, is_started) in [
             (format!("{late}; {listens}"), false),

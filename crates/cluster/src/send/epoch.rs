@@ -188,7 +188,7 @@ impl Epoch<'_> {
     /// The newest checkpoint that all machines have.
     fn checkpoint(&self, table: &mut Table, sub_ranges: usize) -> Result<Option<Due>, Stop> {
         let mine = Word::default().numbers(&self.checkpoints.whole(sub_ranges));
-        let quiet = (&self.ending, &(|| Ok(())) as Watch<'_>);
+        let quiet: (_, Watch<'_>) = (&self.ending, &|| Ok(()));
         let answer = table.long_barrier(mine.end(), quiet, |table, words| {
             let of = |word: &Vec<u8>| WordReader(word).numbers();
             let all = words.iter().map(of).collect::<Result<Vec<_>, _>>()?;
