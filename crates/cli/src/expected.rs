@@ -53,16 +53,19 @@ pub(crate) fn lines(plan: &Plan, throughput: &Throughput) -> String {
 
 /// Lines on a codec that is expected to be used, for people.
 fn of_codec(codec: &ExpectedCodec, traffic: Traffic) -> [String; 2] {
-    let ExpectedCodec { compression, edges, rates: [compress, decompress], .. } = codec;
+    let ExpectedCodec { compression, edges, edge_bytes, rates: [compress, decompress], .. } = codec;
     let name = compression.name();
     let Traffic { read, written } = traffic;
     let [read, written] = [read, written].map(human_bytes);
-    [
-        format!(
-            "{name}: {:.0} % of the bytes of edges, about (of web graphs half that or less): \
-             {read} read an iteration, {written} written",
-            100.0 * edges,
+    let takes = match edge_bytes {
+        Some(bytes) => format!("{bytes:.2} bytes an edge, as the graph is kept"),
+        None => format!(
+            "{:.0} % of the bytes of edges, about (of web graphs half that or less)",
+            100.0 * edges
         ),
+    };
+    [
+        format!("{name}: {takes}: {read} read an iteration, {written} written"),
         format!(
             "measured here, a core: {name} takes {:.0} MB/s, and gives {:.0}",
             compress / 1e6,

@@ -1,5 +1,6 @@
 //! Forecasts of runs whose chunks are compressed on storage: what a codec saves is expected of
-//! graphs that were looked at, and what it costs is measured on this machine.
+//! graphs that were looked at, and what it costs is measured on this machine. Of a kept graph it is
+//! known what it takes.
 //!
 //! Ratios are medians of docs/notebook/2026-11-26-compression.md, without web graphs in their own
 //! order, of which every codec leaves half or less; those of pairs are of decision 124. Which codec
@@ -27,6 +28,8 @@ pub struct ExpectedCodec {
     pub compression: Compression,
     /// Bytes of edges that are stored for each one.
     pub edges: f64,
+    /// Bytes that an edge takes on storage, of a kept graph, where they have been counted.
+    pub edge_bytes: Option<f64>,
     /// Bytes of updates that are stored for each one.
     pub updates: f64,
     /// Bytes that a core compresses in a second, and decompresses.
@@ -63,7 +66,7 @@ impl Plan {
     }
 
     /// Whether chunks lie as they were kept, which their lengths say.
-    fn is_kept(&self) -> bool {
+    pub(super) fn is_kept(&self) -> bool {
         self.storage().is_some_and(|storage| storage.bins.is_none())
     }
 
@@ -84,9 +87,14 @@ impl Plan {
     }
 
     fn codec(&self, compression: Compression) -> Option<ExpectedCodec> {
-        let [edges, updates] = ratios(compression, self.premises.edges.encoding);
+        let [of_others, updates] = ratios(compression, self.premises.edges.encoding);
         let rates = rates(compression)?;
-        Some(ExpectedCodec { compression, edges, updates, rates })
+        let stored = self.chunk_bytes_expected() as f64;
+        let edge_bytes = self.is_kept().then(|| stored / self.premises.shape.edges.max(1) as f64);
+        // A codec that makes less than a hundredth of edges costs as if it made that.
+        let plain = self.plain_bytes_expected().max(1) as f64;
+        let edges = edge_bytes.map_or(of_others, |_| (stored / plain).clamp(0.01, 1.0));
+        Some(ExpectedCodec { compression, edges, edge_bytes, updates, rates })
     }
 
     fn with_codec(

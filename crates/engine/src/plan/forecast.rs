@@ -198,8 +198,15 @@ impl Plan {
         items as f64 * nanos * 1e-9 * slower / self.premises.threads as f64
     }
 
-    /// Bytes of all chunks, about. What is planned for is the worst case.
+    /// Bytes of all chunks: of a kept graph as they lie there, else about as many as without a
+    /// codec. What is planned for is the worst case.
     pub(super) fn chunk_bytes_expected(&self) -> u64 {
+        let most = self.memory.chunks_stored;
+        if self.is_kept() { most } else { most.min(self.plain_bytes_expected()) }
+    }
+
+    /// Bytes of all chunks in their encoding, about, out of frames.
+    pub(super) fn plain_bytes_expected(&self) -> u64 {
         let an_edge = match self.premises.edges.encoding {
             Encoding::Packed => 4.05,
             Encoding::Short => 3.15,
@@ -207,8 +214,7 @@ impl Plan {
             Encoding::Pairs => 8.05,
         };
         let weight = if self.premises.shape.weighted { 4.0 } else { 0.0 };
-        let expected = self.premises.shape.edges as f64 * (an_edge + weight);
-        (expected as u64).min(self.memory.chunks_stored)
+        (self.premises.shape.edges as f64 * (an_edge + weight)) as u64
     }
 }
 

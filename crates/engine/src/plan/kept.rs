@@ -317,6 +317,7 @@ fn memory_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::throughput::Throughput;
     use crate::plan::{FoldLayout, ProgramKind};
 
     const MIB: u64 = 1 << 20;
@@ -379,6 +380,32 @@ mod tests {
         let far = |in_flight| KeptShape { elsewhere: true, ..shape(Some(in_flight)) };
         let windows = [32, 128, 256, 1 << 20].map(|mib| far(mib * MIB).window(2));
         assert_eq!(windows, [32, 128, WINDOW_MOST_ELSEWHERE, WINDOW_MOST_ELSEWHERE]);
+    }
+
+    #[test]
+    fn forecasts_have_the_bytes_that_lie_there() {
+        let fold = FoldLayout { signal: 4, accum: 4, ..FoldLayout::default() };
+        let layout = Layout { kind: ProgramKind::Fold(fold), ..Layout::kept() };
+        let storage = StorageMode::Always { cache_bytes: 0, values: false };
+        let (threads, route) = (Some(2), Some(super::super::Route::Fold));
+        let settings = Settings { threads, storage, route, ..Settings::default() };
+        let machine = Machine { memory_bytes: 1 << 40, ..Machine::detect() };
+        let rate = 100_000_000;
+        let throughput = Throughput { read: rate, write: rate, ..Throughput::of_core() };
+        // Of edges in this encoding 260 MiB are usual.
+        for chunk_bytes in [400 * MIB, 20 * MIB] {
+            for compression in [Compression::None, Compression::Zstd] {
+                let kept = KeptShape { chunk_bytes, compression, ..shape(None) };
+                let plan = Plan::of_kept(&kept, layout, &settings, &machine).unwrap();
+                let expected = plan.expected(&throughput);
+                assert_eq!(expected.traffic.read, chunk_bytes);
+                assert_eq!(plan.stored_bytes_expected(expected.codec.as_ref()), chunk_bytes);
+                let edge_bytes = expected.codec.and_then(|codec| codec.edge_bytes);
+                let counted = chunk_bytes as f64 / kept.edges as f64;
+                let is_framed = compression != Compression::None;
+                assert_eq!(edge_bytes, is_framed.then_some(counted));
+            }
+        }
     }
 
     #[test]
