@@ -147,9 +147,9 @@ impl Remote for Elsewhere {
         Ok(listed.into_iter().map(|it| it.location.to_string().into()).collect())
     }
 
-    fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        let listed = self.bucket.list(&format!("{}/", key(folder)?.trim_end_matches('/')));
-        let listed = listed.map_err(|error| store_error(folder, &error))?;
+    fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        let listed = self.bucket.list_behind(&key(beginning)?);
+        let listed = listed.map_err(|error| store_error(beginning, &error))?;
         let now = SystemTime::now();
         // One of a clock that is ahead was just written.
         let age = |modified| now.duration_since(modified).unwrap_or_default();

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use futures_util::TryStreamExt;
-use object_store::{ObjectStore, ObjectStoreExt};
+use futures_util::{Stream, TryStreamExt, future};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::RANGE_BYTES;
 use crate::cancellation;
@@ -134,24 +134,8 @@ impl Bucket {
     /// When the store cannot be asked, or does not list what it holds.
     pub fn list(&self, folder: &str) -> Result<Vec<Listed>, ObjectError> {
         let at = self.root.with_key(folder);
-        let name = at.to_string();
-        if self.root.scheme == Scheme::Web {
-            let what = "a web server does not say what it holds; name the files";
-            return Err(ObjectError::new(&name, ObjectErrorKind::Unsupported, what));
-        }
-        let failed = |error: &object_store::Error| ObjectError::of(&name, error);
-        let prefix = at.path()?;
-        let found =
-            cancellation::wait(&name, self.store.list(Some(&prefix)).try_collect::<Vec<_>>())?;
-        let found = found.map_err(|error| failed(&error))?;
-        let mut listed: Vec<Listed> = found
-            .into_iter()
-            .map(|meta| Listed {
-                location: at.with_key(meta.location.as_ref()),
-                bytes: meta.size,
-                modified: meta.last_modified.into(),
-            })
-            .collect();
+        let prefix = self.listable(&at)?.path()?;
+        let mut listed = self.listed(&at, self.store.list(Some(&prefix)))?;
         listed.sort_by(|one, two| one.location.key.split('/').cmp(two.location.key.split('/')));
         // Objects in a folder come right behind the object that stands for it.
         let is_above = |one: &Listed, next: Option<&Listed>| {
@@ -164,5 +148,54 @@ impl Bucket {
         let mut is_folder = folders.into_iter();
         listed.retain(|_| !is_folder.next().unwrap_or(false));
         Ok(listed)
+    }
+
+    /// The objects whose keys go on behind `beginning`, of a store that lists them in their order;
+    /// of one that does not some may be missing. However many others there are, no more than a page
+    /// of them is listed.
+    ///
+    /// # Errors
+    /// As of [`Bucket::list`].
+    pub fn list_behind(&self, beginning: &str) -> Result<Vec<Listed>, ObjectError> {
+        let at = self.root.with_key(beginning);
+        let offset = self.listable(&at)?.path()?;
+        let folder = beginning.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let prefix = self.root.with_key(folder).path()?;
+        let is_near = |meta: &ObjectMeta| {
+            let key = meta.location.as_ref();
+            future::ready(Ok::<_, object_store::Error>(
+                key < beginning || key.starts_with(beginning),
+            ))
+        };
+        let near = self.store.list_with_offset(Some(&prefix), &offset).try_take_while(is_near);
+        let mut listed = self.listed(&at, near)?;
+        listed.retain(|it| it.location.key.starts_with(beginning));
+        Ok(listed)
+    }
+
+    /// The location, if what is there can be listed.
+    fn listable<'a>(&self, at: &'a Location) -> Result<&'a Location, ObjectError> {
+        if self.root.scheme == Scheme::Web {
+            let what = "a web server does not say what it holds; name the files";
+            return Err(ObjectError::new(&at.to_string(), ObjectErrorKind::Unsupported, what));
+        }
+        Ok(at)
+    }
+
+    /// What a store says of its objects, about a location.
+    fn listed(
+        &self,
+        at: &Location,
+        found: impl Stream<Item = object_store::Result<ObjectMeta>>,
+    ) -> Result<Vec<Listed>, ObjectError> {
+        let name = at.to_string();
+        let found = cancellation::wait(&name, found.try_collect::<Vec<_>>())?;
+        let found = found.map_err(|error| ObjectError::of(&name, &error))?;
+        let listed = |meta: ObjectMeta| Listed {
+            location: self.root.with_key(meta.location.as_ref()),
+            bytes: meta.size,
+            modified: meta.last_modified.into(),
+        };
+        Ok(found.into_iter().map(listed).collect())
     }
 }

@@ -198,6 +198,18 @@ fn lists_are_whole_and_in_the_order_of_folders() {
     assert_eq!(keys("a/"), ["a/b/1", "a/b/2", "a/b-c/1", "a/e/1", "a/y=1/x", "a/z"]);
     assert_eq!(keys("").len(), 7);
     assert_eq!(keys("none/").len(), 0);
+    let behind = |beginning: &str| -> Vec<String> {
+        server.take_requests();
+        let listed = bucket(&server).list_behind(beginning).unwrap();
+        listed.into_iter().map(|found| found.location.key).collect()
+    };
+    assert_eq!(behind("a/b"), ["a/b-c/1", "a/b/1", "a/b/2"]);
+    assert_eq!(behind("a/b-"), ["a/b-c/1"]);
+    // Others take no more than the page behind, of three names.
+    assert_eq!(behind("A-"), [""; 0]);
+    assert_eq!(server.take_requests().len(), 1);
+    assert_eq!(behind("a").len(), 8);
+    assert_eq!(behind("zz"), [""; 0]);
 }
 
 #[test]

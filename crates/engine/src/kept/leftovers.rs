@@ -43,8 +43,9 @@ pub fn clear_elsewhere(
     remote: &Arc<dyn Remote>,
     target: &Path,
 ) -> Result<OrphanedObjects, crate::EngineError> {
-    // The list comes first: what is named later was young then.
-    let listed = remote.ages(target)?;
+    // The list comes first: what is named later was young then. Whatever else lies in the bucket
+    // is not listed, which may be a million objects.
+    let listed = remote.ages(&target.join(format!("{GENERATION}-")))?;
     let io = IoOptions { remote: Some(Arc::clone(remote)), ..IoOptions::default() };
     let named = match KeptGraph::open(target, &io) {
         Ok(kept) => Some(kept.folder()),

@@ -299,8 +299,8 @@ impl Remote for EdgeCache {
         self.behind.list(folder)
     }
 
-    fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        self.behind.ages(folder)
+    fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        self.behind.ages(beginning)
     }
 
     fn delete(&self, file: &Path) -> Result<(), StoreError> {

@@ -75,12 +75,13 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// [`StoreError::Remote`].
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError>;
 
-    /// Names of the files below a folder, with the time since each was written; none where that is
-    /// not known.
+    /// Names of the files whose names go on behind `beginning`, with the time since each was
+    /// written; none where that is not known. No others are asked for, and a store without an order
+    /// may leave some out.
     ///
     /// # Errors
     /// [`StoreError::Remote`].
-    fn ages(&self, _folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+    fn ages(&self, _beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
         Ok(Vec::new())
     }
 
