@@ -68,7 +68,7 @@ mod units;
 pub use self::budget_error::within;
 pub(crate) use self::compression::Sampled;
 pub use self::device::{Device, Measured};
-pub(crate) use self::device::{sizes, smaller};
+pub(crate) use self::device::{better_sizes, sizes, smaller};
 pub use self::disk_usage::DiskUsage;
 pub use self::expected::{Expected, ExpectedCodec};
 pub use self::forecast::{Forecast, Round, Stage};

@@ -133,7 +133,7 @@ mod tests {
         };
         let rates: Vec<Rate> =
             (12..=26).flat_map(|bits| [1, 2, 4].map(|depth| rate(bits, depth))).collect();
-        let probe = Probe { read: rates.clone(), write: rates, direct: true };
+        let probe = Probe { read: rates.clone(), write: rates, direct: true, ..Probe::default() };
         let (latency, took) = (Latency::default(), Duration::from_secs(1));
         Measured { directories: vec![name.into()], probe, latency, took, kept: false }
     }

@@ -162,6 +162,6 @@ best writes: 1 MiB, 1 at a time: 1000 MB/s, 0.06 s of a core a GB
 first byte: 0.090 ms, 99 of 100 within 0.300 ms
 writes up to 8 KiB are limited by their number: 977 a second
 ";
-        assert_eq!(of(&Probe { read, write, direct: true }, latency), expected);
+        assert_eq!(of(&Probe { read, write, direct: true, ..Probe::default() }, latency), expected);
     }
 }

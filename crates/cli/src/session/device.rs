@@ -1,11 +1,13 @@
 //! The device of temporary files: what `welter probe` kept of it there, else what a short look
 //! finds, where much goes there.
 //!
+//! A look at the disks of a graph that is kept there stays with the graph, for its runs.
+//!
 //! Rates that are kept only make a run faster or slower, so damaged ones are said and left.
 
 use std::path::{Path, PathBuf};
 
-use welter_engine::kept::KeepOptions;
+use welter_engine::kept::{KeepOptions, KeptGraph};
 use welter_engine::plan::{Device, Measured, Plan};
 use welter_store::io::IoOptions;
 use welter_store::probe::Probe;
@@ -38,16 +40,26 @@ impl Session {
     }
 
     /// The device that a graph is written to by a short look, where no probe kept its rates and
-    /// `plan` has enough to do with it.
+    /// `plan` has enough to do with it; with rates to keep beside the graph, if that stays there.
     pub(super) fn device_looked_at(
         &self,
         options: &KeepOptions,
         plan: &Plan,
-    ) -> Result<Option<Device>, Failure> {
+    ) -> Result<Option<(Device, Option<Probe>)>, Failure> {
         if options.target.is_some() {
-            return Ok(self.look(plan)?.then(|| self.device()).flatten());
+            let found = if self.look(plan)? { self.device() } else { None };
+            return Ok(found.map(|device| (device, None)));
         }
-        self.short_look(&written_to(options), plan)
+        let rates = self.short_look(&written_to(options), plan)?;
+        Ok(rates.and_then(|rates| Some((Device::of(&rates, Measured::AtStart)?, Some(rates)))))
+    }
+
+    /// Keeps what a short look found with the graph that was written there.
+    pub(super) fn keep_look(&self, directory: &Path, rates: &Probe) {
+        let kept = KeptGraph::open(directory, &IoOptions::default());
+        if let Err(error) = kept.and_then(|kept| kept.keep_rates(rates)) {
+            self.say(&format!("note: rates of the short look are not kept: {error}"));
+        }
     }
 
     fn device_at(&self, directories: &[PathBuf]) -> Option<Device> {
@@ -69,18 +81,32 @@ impl Session {
         if self.device().is_some() {
             return Ok(false);
         }
-        let found = self.short_look(&self.resources.scratch(), plan)?;
+        let rates = self.short_look(&self.resources.scratch(), plan)?;
+        let found = rates.and_then(|rates| Device::of(&rates, Measured::AtStart));
         self.looked.set(found);
         Ok(found.is_some())
     }
 
-    fn short_look(&self, directories: &[PathBuf], plan: &Plan) -> Result<Option<Device>, Failure> {
-        if plan.disk_bytes() < WORTH_A_LOOK {
+    fn short_look(&self, directories: &[PathBuf], plan: &Plan) -> Result<Option<Probe>, Failure> {
+        let stated = rate_to_find();
+        if plan.disk_bytes() < WORTH_A_LOOK && stated.is_none() {
             return Ok(None);
         }
-        let probe = Probe::look(directories, LOOK_BYTES, &IoOptions::default(), &self.progress)?;
-        Ok(Device::of(&probe, Measured::AtStart))
+        let io = IoOptions::default();
+        let mut probe = Probe::look(directories, LOOK_BYTES, &io, &self.progress)?;
+        if let Some(stated) = stated {
+            let rates = probe.read.iter_mut().chain(&mut probe.write);
+            rates.for_each(|rate| rate.bytes_per_second = stated);
+        }
+        Ok(Some(probe))
     }
+}
+
+/// Bytes a second that a short look shall find, as a test wants it; it is taken then however little
+/// is written. Only builds for development look.
+fn rate_to_find() -> Option<f64> {
+    let stated = std::env::var("WELTER_LOOK_RATE").ok().filter(|_| cfg!(debug_assertions))?;
+    stated.parse().ok()
 }
 
 /// Directories that the parts of a graph will lie in.

@@ -205,7 +205,7 @@ mod tests {
             rate(8 << 20, 32, 400e6),
             rate(64 << 20, 1, 90e6),
         ];
-        let probe = Probe { read, write: Vec::new(), direct: true };
+        let probe = Probe { read, write: Vec::new(), direct: true, ..Probe::default() };
         let of = |readers, memory| {
             best_requests(&probe, readers, memory).map(|found| {
                 assert!(found.memory_bytes_min(readers) <= memory);

@@ -36,15 +36,19 @@ impl Session {
             })
         };
         let device = self.device_of(options);
-        let mut plan = planned(device)?;
+        let (mut plan, mut found_rates) = (planned(device)?, None);
         if device.is_none()
-            && let Some(found) = self.device_looked_at(options, &plan)?
+            && let Some((found, rates)) = self.device_looked_at(options, &plan)?
         {
             plan = planned(Some(found))?;
+            found_rates = rates;
         }
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         let (manifest, leftovers) =
             kept::keep(edges, &ids, reading, &plan, options, &workers, &self.progress)?;
+        if let Some(rates) = found_rates {
+            self.keep_look(&options.directory, &rates);
+        }
         Ok((
             manifest,
             leftovers,

@@ -143,6 +143,44 @@ fn a_slow_bucket_gets_compressed_chunks_however_fast_the_disk_is() {
     assert!(narrow < none - none / 10, "{narrow}, {none}");
 }
 
+#[test]
+fn a_look_at_the_disk_of_a_graph_chooses_its_codec_and_stays_with_it() {
+    let sandbox = Sandbox::new();
+    let explain =
+        |name: &str| sandbox.must(&format!("explain pagerank {name} --edge-memory 0 --threads 2"));
+    // A forecast takes no rate from a look that the page cache may have answered.
+    fs::create_dir(sandbox.path().join("other")).unwrap();
+    let probe = sandbox.must("probe other --bytes 64KiB --seconds 1 -q");
+    let is_direct = probe.contains("past the page cache");
+    let sizes = [("slow", 2_000_000_u64, "0.00"), ("fast", 20_000_000_000, "20.00")].map(
+        |(name, rate, gigabytes)| {
+            // More than the bytes of which the device makes a difference.
+            let line = format!("ingest rmat:20 --encoding packed -q -o {name}");
+            let mut command = sandbox.command(&line);
+            let ended = command.env("WELTER_LOOK_RATE", rate.to_string()).output().unwrap();
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+            assert!(sandbox.path().join(name).join("rates").is_file());
+            let plan = explain(name);
+            assert!(plan.contains(" an iteration, after a short look"), "{plan}");
+            let reads = plan.contains(&format!("storage reads {gigabytes} GB/s"));
+            assert!(reads || !is_direct, "{plan}");
+            let framed = plan.contains(" bytes an edge, as the graph is kept: ");
+            assert_eq!(framed, name == "slow", "{plan}");
+            chunk_bytes(&sandbox, name)
+        },
+    );
+    assert!(sizes[0] < sizes[1] - sizes[1] / 20, "{sizes:?}");
+    let checked = sandbox.run("check fast");
+    assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+    assert!(!checked.stderr.contains("no part of the graph"), "{}", checked.stderr);
+    // A probe of the graph takes the place of the look.
+    sandbox.must("probe fast --bytes 2MiB --seconds 1 -q");
+    assert!(explain("fast").contains(" an iteration, after what the probe found"));
+    // Few bytes are not worth a look, and leave no rates.
+    sandbox.must("ingest rmat:10 -q -o small");
+    assert!(!sandbox.path().join("small/rates").exists());
+}
+
 /// MiB a second that a note says of a bucket.
 fn given(stderr: &str) -> f64 {
     let text = stderr.split(" gives ").nth(1).and_then(|rest| rest.split(" MiB/s").next());
@@ -172,7 +210,7 @@ fn what_a_probe_kept_of_a_bucket_decides() {
     {
         let rate =
             Rate { request_bytes: 1 << 20, depth: 4, bytes_per_second: rate, processor_share: 0.1 };
-        let probe = Probe { read: vec![rate], write: vec![rate], direct: true };
+        let probe = Probe { read: vec![rate], write: vec![rate], direct: true, ..Probe::default() };
         probe.keep_beside(&[sandbox.path().to_owned()]).unwrap();
         server.put(&format!("{folder}/.welter-rates"), sandbox.read(".welter-rates"));
         server.take_requests();

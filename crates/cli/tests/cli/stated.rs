@@ -116,7 +116,8 @@ fn what_a_probe_kept_beside_an_input_decides() {
         processor_share: 0.1,
     };
     let read = vec![rate(256 << 10, 24, 400e6), rate(8 << 20, 4, 100e6)];
-    let probe = Probe { write: vec![rate(8 << 20, 4, 100e6)], read, direct: true };
+    let probe =
+        Probe { write: vec![rate(8 << 20, 4, 100e6)], read, direct: true, ..Probe::default() };
     probe.keep_beside(&[sandbox.path().to_owned()]).unwrap();
     // Of the folder above.
     server.put("box/.welter-rates", sandbox.read(".welter-rates"));

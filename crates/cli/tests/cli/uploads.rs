@@ -275,7 +275,7 @@ fn what_a_probe_kept_beside_results_decides() {
         rate(16 << 20, 2, 400e6),
         rate(64 << 20, 8, 800e6),
     ];
-    let probe = Probe { read: write.clone(), write, direct: true };
+    let probe = Probe { read: write.clone(), write, direct: true, ..Probe::default() };
     probe.keep_beside(&[sandbox.path().to_owned()]).unwrap();
     server.put("box/.welter-rates", sandbox.read(".welter-rates"));
     let convert = "convert g.u32 -q --memory 512MiB -o s3://box/out/x.u32";

@@ -71,7 +71,7 @@ impl KeptGraph {
             segments.iter().map(|segment| vertices.segment_start(*segment)).collect();
         let slabs = self.slabs(plan, &directory, &starts, (&volume, &io), workers, progress)?;
         let stripes = group_chunks_by_stripe(&directory, slabs, &segments, &starts);
-        let measured = plan.storage().map_or(Ok(None), |_| self.read_rate())?;
+        let measured = plan.storage().map_or(Ok(None), |_| self.probed_read_rate())?;
         let mut graph = Graph {
             edges: self.manifest.edges,
             chunk_bytes: self.manifest.chunk_bytes,
@@ -114,7 +114,7 @@ impl KeptGraph {
         if self.io.remote.is_some() && plan.storage().is_none() {
             return Ok(throughput);
         }
-        if let Some(read) = self.read_rate()? {
+        if let Some(read) = self.known_read_rate()? {
             return Ok(Throughput { read, ..throughput });
         }
         if self.io.remote.is_none() {

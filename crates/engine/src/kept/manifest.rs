@@ -183,7 +183,7 @@ impl Manifest {
             encoding: self.encoding,
             compression: self.compression,
             in_flight: None,
-            probed: false,
+            measured: None,
             elsewhere: false,
         }
     }

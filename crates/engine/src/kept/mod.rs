@@ -229,16 +229,16 @@ impl KeptGraph {
             Settings { held_bytes, requests, ..*settings }
         };
         let elsewhere = self.io.remote.is_some();
-        let plan = |in_flight: Option<u64>, probed, settings: &Settings| {
-            let shape = KeptShape { in_flight, probed, elsewhere, ..self.manifest.shape() };
+        let plan = |in_flight: Option<u64>, measured, settings: &Settings| {
+            let shape = KeptShape { in_flight, measured, elsewhere, ..self.manifest.shape() };
             Plan::of_kept(&shape, layout, settings, machine)
         };
-        match plan(None, false, &asking(settings.requests)) {
+        match plan(None, None, &asking(settings.requests)) {
             Ok(resident) if resident.storage().is_none() => Ok(resident),
             _ => {
                 let budget = settings.budget(machine);
                 let best = self.best_requests(settings.requests, threads, budget)?;
-                let with = |requests| plan(best.in_flight, best.probed, &asking(requests));
+                let with = |requests| plan(best.in_flight, best.measured, &asking(requests));
                 // Requests that have no room are not worth that much.
                 if best.sized == best.cut {
                     with(best.cut)

@@ -3,6 +3,12 @@
 //! The file lies beside the manifest and not in a generation: it says nothing of the graph, and is
 //! written anew with each measurement. A graph in a bucket that has none follows those of the
 //! folders above it, which are asked for once.
+//!
+//! An ingest that took a short look at its disks keeps what that found, until a probe measures
+//! them. The look tried a few ways of asking for tens of milliseconds each, and a graph that is
+//! copied takes the file along, so runs follow it only where a mistake costs little: it may have
+//! more in flight than usual and never less, and smaller requests only where these were faster for
+//! sure. How fast a run reads is still looked at by the run itself, at the chunks of the graph.
 
 use std::path::PathBuf;
 
@@ -14,8 +20,8 @@ use welter_store::sealed::{self, Identity, SealedReader};
 use super::{ELSEWHERE_IN_FLIGHT, ELSEWHERE_IN_FLIGHT_LEAST, KeptGraph, RATES};
 use crate::EngineError;
 use crate::machine::arena::SLAB_BYTES;
-use crate::machine::storage::says_slabs;
-use crate::plan::{sizes, smaller};
+use crate::machine::storage::{DEPTH, says_slabs};
+use crate::plan::{Measured, better_sizes, sizes, smaller};
 use welter_store::sealed::offset_in_file;
 
 /// Bytes of the file at most: a thousand ways of asking.
@@ -24,6 +30,11 @@ const BYTES_MAX: u64 = 1 << 16;
 /// Whether a request is larger than those that neighbours elsewhere come by anyway.
 fn is_large(bytes: u32) -> bool {
     u64::from(bytes) > JOINED_BYTES
+}
+
+/// Bytes a second at which a device is read at best, if that was measured.
+fn read_rate(probe: &Probe) -> Option<u64> {
+    Some((probe.best_read()?.bytes_per_second as u64).max(1))
 }
 
 /// How a graph is best asked for.
@@ -36,12 +47,13 @@ pub(super) struct BestRequests {
     pub(super) sized: Requests,
     /// Settings that are never more than slabs, for where there is no room for it.
     pub(super) cut: Requests,
-    /// Whether a probe found that, and not the user said it.
-    pub(super) probed: bool,
+    /// How that was found, where the user does not say it.
+    pub(super) measured: Option<Measured>,
 }
 
 impl KeptGraph {
-    /// How fast the device was when that was measured, if it was.
+    /// How fast the device was when that was measured, if it was. Rates that a copy took from a
+    /// directory to a bucket, or back, are none.
     ///
     /// # Errors
     /// When the file is damaged, of another version or graph, or cannot be read.
@@ -68,14 +80,19 @@ impl KeptGraph {
             offset: offset_in_file(0),
             what: "these are no rates".to_owned(),
         })?;
-        Ok(Some(probe))
+        Ok(Some(probe).filter(|probe| probe.elsewhere == self.io.remote.is_some()))
     }
 
-    /// Keeps how fast the device is.
+    /// Keeps how fast the device is, in place of what was known. What a short look found is not
+    /// kept where a probe has measured more.
     ///
     /// # Errors
     /// When the file cannot be written. The one that was there stays then.
     pub fn keep_rates(&self, probe: &Probe) -> Result<(), EngineError> {
+        // A file that is damaged is no probe.
+        if probe.short && matches!(self.rates(), Ok(Some(known)) if !known.short) {
+            return Ok(());
+        }
         let identity = Identity {
             kind: probe::KIND,
             version: probe::VERSION,
@@ -108,10 +125,17 @@ impl KeptGraph {
         Ok(self.known.get_or_init(|| found).clone())
     }
 
-    /// Bytes a second at which the device was read when that was measured, if it was.
-    pub(super) fn read_rate(&self) -> Result<Option<u64>, EngineError> {
-        let best = self.known_rates()?.and_then(|probe| probe.best_read());
-        Ok(best.map(|rate| (rate.bytes_per_second as u64).max(1)))
+    /// Bytes a second at which the device was read by a probe, if one measured it: for a run, which
+    /// can look at the graph itself.
+    pub(super) fn probed_read_rate(&self) -> Result<Option<u64>, EngineError> {
+        Ok(self.known_rates()?.filter(|probe| !probe.short).and_then(|probe| read_rate(&probe)))
+    }
+
+    /// As [`Self::probed_read_rate`], or by a short look that the page cache was not in the way of:
+    /// for a forecast, which reads nothing.
+    pub(super) fn known_read_rate(&self) -> Result<Option<u64>, EngineError> {
+        let known = self.known_rates()?.filter(|probe| !probe.short || probe.direct);
+        Ok(known.and_then(|probe| read_rate(&probe)))
     }
 
     /// Requests with which `threads` workers read it about as fast as it can be, in a budget, as
@@ -125,14 +149,14 @@ impl KeptGraph {
         let is_elsewhere = self.io.remote.is_some();
         let Some(probe) = self.known_rates()? else {
             let in_flight = is_elsewhere.then_some(ELSEWHERE_IN_FLIGHT);
-            return Ok(BestRequests { in_flight, sized: stated, cut: stated, probed: false });
+            return Ok(BestRequests { in_flight, sized: stated, cut: stated, measured: None });
         };
-        let slab = SLAB_BYTES as u32;
+        let measured = if probe.short { Measured::AtStart } else { Measured::Probe };
         let found = if is_elsewhere {
             // Temporary files are not there.
             [probe.sized_reads(JOINED_BYTES as u32).filter(|bytes| is_large(*bytes)), None]
         } else {
-            [probe.sized_reads(slab), probe.sized_writes(slab)]
+            better_sizes(&probe, measured)
         };
         let with = |[read, write]: [Option<u32>; 2]| Requests {
             read_bytes: stated.read_bytes.or(read),
@@ -145,15 +169,18 @@ impl KeptGraph {
         };
         let sized =
             if is_elsewhere { sized.map(|size| size.filter(|it| is_large(*it))) } else { sized };
-        let in_flight = |rate: Rate| {
-            let bytes = u64::from(rate.request_bytes) * u64::from(rate.depth);
-            if is_elsewhere { bytes.max(ELSEWHERE_IN_FLIGHT_LEAST) } else { bytes }
+        let least = match measured {
+            _ if is_elsewhere => ELSEWHERE_IN_FLIGHT_LEAST,
+            Measured::AtStart => threads * (DEPTH * SLAB_BYTES) as u64,
+            Measured::Probe => 0,
         };
+        let in_flight =
+            |rate: Rate| (u64::from(rate.request_bytes) * u64::from(rate.depth)).max(least);
         Ok(BestRequests {
             in_flight: probe.best_read().map(in_flight),
             sized: with(sized),
             cut: with(smaller(found)),
-            probed: !says_slabs(&stated, false),
+            measured: (!says_slabs(&stated, false)).then_some(measured),
         })
     }
 

@@ -29,7 +29,7 @@ const SURELY: f64 = 1.25;
 pub enum Measured {
     /// By a probe that was kept.
     Probe,
-    /// By a short look at the begin of the run.
+    /// By a short look, at the begin of the run or of the ingest that kept the graph.
     AtStart,
 }
 
@@ -54,19 +54,14 @@ impl Device {
     /// Draws conclusions from rates; none where these are not of both directions.
     pub fn of(probe: &Probe, measured: Measured) -> Option<Self> {
         let (read, write) = (probe.best_read()?, probe.best_write()?);
-        let slab = SLAB_BYTES as u32;
-        let is_sure = |rates: &[Rate], best: Rate| {
-            let whole = rates.iter().filter(|rate| rate.request_bytes >= slab);
-            let whole = whole.map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
-            measured == Measured::Probe || best.bytes_per_second > SURELY * whole
-        };
+        let [read_bytes, write_bytes] = better_sizes(probe, measured);
         let second = |rate: Rate| (rate.bytes_per_second as u64).max(1);
         Some(Self {
             measured,
             read: second(read),
             write: second(write),
-            read_bytes: probe.sized_reads(slab).filter(|_| is_sure(&probe.read, read)),
-            write_bytes: probe.sized_writes(slab).filter(|_| is_sure(&probe.write, write)),
+            read_bytes,
+            write_bytes,
             in_flight: u64::from(read.request_bytes) * u64::from(read.depth),
         })
     }
@@ -109,6 +104,22 @@ impl Device {
     }
 }
 
+/// Sizes of reads and of writes that are better than slabs, surely where a short look found them.
+pub(crate) fn better_sizes(probe: &Probe, measured: Measured) -> [Option<u32>; 2] {
+    let slab = SLAB_BYTES as u32;
+    let is_sure = |rates: &[Rate], best: Option<Rate>| {
+        let whole = rates.iter().filter(|rate| rate.request_bytes >= slab);
+        let whole = whole.map(|rate| rate.bytes_per_second).fold(0.0, f64::max);
+        measured == Measured::Probe
+            || best.is_some_and(|best| best.bytes_per_second > SURELY * whole)
+    };
+    let [read, write] = [probe.best_read(), probe.best_write()];
+    [
+        probe.sized_reads(slab).filter(|_| is_sure(&probe.read, read)),
+        probe.sized_writes(slab).filter(|_| is_sure(&probe.write, write)),
+    ]
+}
+
 /// Sizes of reads and of writes that were found to be better than slabs, as far as `threads`
 /// workers can have them: those of neighbours are cut to what two of them a worker may take of the
 /// budget, and are none beside smaller ones, since both have one number in flight.
@@ -141,7 +152,7 @@ mod tests {
     /// A device that reads best so, and writes slabs as well as anything.
     fn device(read: Vec<Rate>, measured: Measured) -> Device {
         let write = vec![rate(512 << 10, 4, 100.0)];
-        Device::of(&Probe { read, write, direct: true }, measured).unwrap()
+        Device::of(&Probe { read, write, direct: true, ..Probe::default() }, measured).unwrap()
     }
 
     #[test]
@@ -181,7 +192,9 @@ mod tests {
     fn requests_of_neighbours_are_taken_where_the_budget_has_room_for_two() {
         let read = vec![rate(512 << 10, 4, 100.0), rate(16 << 20, 2, 200.0)];
         let write = vec![rate(512 << 10, 4, 100.0), rate(32 << 20, 1, 150.0)];
-        let large = Device::of(&Probe { read, write, direct: true }, Measured::Probe).unwrap();
+        let large =
+            Device::of(&Probe { read, write, direct: true, ..Probe::default() }, Measured::Probe)
+                .unwrap();
         let none = Requests::default();
         let of = |stated, budget| {
             let Requests { read_bytes, write_bytes, in_flight, .. } =

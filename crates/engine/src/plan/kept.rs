@@ -10,6 +10,7 @@ use welter_store::header::Encoding;
 use welter_store::io::Requests;
 
 use super::budget_error::refused;
+use super::device::Measured;
 use super::disk_usage::DiskUsage;
 use super::index::Index;
 use super::make::with_threads;
@@ -70,8 +71,8 @@ pub struct KeptShape {
     pub compression: Compression,
     /// Bytes of requests in flight with which its device reads best, where that is known.
     pub in_flight: Option<u64>,
-    /// Whether a probe found `in_flight`.
-    pub probed: bool,
+    /// How `in_flight` was found, where the user leaves it open.
+    pub measured: Option<Measured>,
     /// Whether the graph lies elsewhere, such as in a bucket.
     pub elsewhere: bool,
 }
@@ -220,14 +221,14 @@ fn on_storage(kept: &KeptShape, premises: &Premises) -> Result<Plan, EngineError
     (memory.edges, memory.chunks) = (edge_states_bytes, cache_bytes);
     let premises = Premises { even_stripes: true, ..*premises };
     let room = DiskUsage::of_state(&premises, state, edge_states_bytes);
-    let (bins, probed, elsewhere) = (None, kept.probed, kept.elsewhere);
+    let (bins, measured, elsewhere) = (None, kept.measured, kept.elsewhere);
     let access = Access::Storage(StoragePlan {
         cache_bytes,
         edge_states_bytes,
         bins,
         state,
         window,
-        probed,
+        measured,
         elsewhere,
         room,
     });
@@ -336,7 +337,7 @@ mod tests {
             encoding: Encoding::Packed,
             compression: Compression::None,
             in_flight,
-            probed: in_flight.is_some(),
+            measured: in_flight.map(|_| Measured::Probe),
             elsewhere: false,
         }
     }

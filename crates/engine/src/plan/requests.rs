@@ -42,8 +42,7 @@ pub struct PlannedRequests {
 impl Plan {
     /// How the device was measured that requests follow; none where the user says them all.
     fn measured(&self) -> Option<Measured> {
-        let is_probed = self.storage().is_some_and(|storage| storage.probed);
-        let of_graph = is_probed.then_some(Measured::Probe);
+        let of_graph = self.storage().and_then(|storage| storage.measured);
         of_graph.or(self.premises.settings.device.map(|device| device.measured))
     }
 

@@ -1,5 +1,6 @@
 //! How a graph is read that does not fit in memory, and what of it stays.
 
+use super::device::Measured;
 use super::disk_usage::DiskUsage;
 use super::out_of_core::StateAccess;
 
@@ -17,8 +18,8 @@ pub struct StoragePlan {
     pub state: StateAccess,
     /// Slabs that each worker has in flight, where it is known how many are best.
     pub window: Option<usize>,
-    /// Whether a probe found that.
-    pub probed: bool,
+    /// How that was found, where the user leaves it open.
+    pub measured: Option<Measured>,
     /// Whether edges lie elsewhere, such as in a bucket.
     pub elsewhere: bool,
     /// Room on storage.
@@ -35,8 +36,8 @@ impl StoragePlan {
         room: DiskUsage,
     ) -> Self {
         let [cache_bytes, edge_states_bytes] = resident;
-        let (bins, window, probed, elsewhere) = (Some(bins), None, false, false);
-        Self { cache_bytes, edge_states_bytes, bins, state, window, probed, elsewhere, room }
+        let (bins, window, measured, elsewhere) = (Some(bins), None, None, false);
+        Self { cache_bytes, edge_states_bytes, bins, state, window, measured, elsewhere, room }
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
     fn probe(rate: f64) -> Probe {
         let rate =
             Rate { request_bytes: 1 << 16, depth: 4, bytes_per_second: rate, processor_share: 0.1 };
-        Probe { read: vec![rate], write: vec![rate], direct: true }
+        Probe { read: vec![rate], write: vec![rate], direct: true, ..Probe::default() }
     }
 
     #[test]

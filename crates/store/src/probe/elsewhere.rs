@@ -108,7 +108,7 @@ pub(super) fn measure(
     let latency = bench.latency(filled, part)?;
     let read = |bytes, depth, time| bench.read(filled, bytes, depth, time);
     let read = sweep(&sizes, 9 * part, read)?;
-    Ok((Probe { read, write, direct: true }, latency))
+    Ok((Probe { read, write, direct: true, short: false, elsewhere: true }, latency))
 }
 
 /// Rates by a few ways of asking, each for `LOOK`; none is tried that would move more than `bytes`
@@ -141,7 +141,7 @@ pub(super) fn look(
     let quick = (known * LOOK.as_secs_f64()) as u64;
     let filled = bench.fill(quick.clamp(u64::from(LOOKS[0].0).min(bytes), bytes))?;
     let (read, _) = all(&|bytes, depth| bench.read(filled, bytes, depth, LOOK))?;
-    Ok(Probe { read, write, direct: true })
+    Ok(Probe { read, write, direct: true, short: true, elsewhere: true })
 }
 
 /// Rates at which an object is read that is there, of which nothing is changed.
@@ -166,7 +166,8 @@ pub(super) fn measure_file(
     let latency = bench.latency(filled, part)?;
     let read = |bytes, depth, time| bench.read(filled, bytes, depth, time);
     let read = sweep(&sizes, (PARTS - 1) * part, read)?;
-    Ok((Probe { read, write: Vec::new(), direct: true }, latency))
+    let write = Vec::new();
+    Ok((Probe { read, write, direct: true, short: false, elsewhere: true }, latency))
 }
 
 /// Sizes that are tried where there is room for `bytes` bytes.

@@ -46,6 +46,11 @@ pub struct Probe {
     pub write: Vec<Rate>,
     /// Whether the page cache was passed by.
     pub direct: bool,
+    /// Whether a short look found them ([`Probe::look`]), which tries a few ways of asking and is
+    /// noisy.
+    pub short: bool,
+    /// Whether they are of a place that lies elsewhere, such as a bucket, and not of a directory.
+    pub elsewhere: bool,
 }
 
 /// Time until the answer to a small read, one at a time, at scattered places.

@@ -74,7 +74,8 @@ pub(super) fn measure(
     let latency = bench.latency(&filled, part)?;
     let read = |bytes, depth, time| bench.read(&filled, bytes, depth, time);
     let read = sweep(&sizes, 9 * part, read)?;
-    Ok((Probe { read, write, direct: filled.volume.is_direct() }, latency))
+    let direct = filled.volume.is_direct();
+    Ok((Probe { read, write, direct, short: false, elsewhere: false }, latency))
 }
 
 pub(super) fn look(
@@ -98,7 +99,8 @@ pub(super) fn look(
     let write = all(&|bytes, depth| bench.write(bytes, depth, LOOK))?;
     let filled = bench.fill(4 * LOOK)?;
     let read = all(&|bytes, depth| bench.read(&filled, bytes, depth, LOOK))?;
-    Ok(Probe { read, write, direct: filled.volume.is_direct() })
+    let direct = filled.volume.is_direct();
+    Ok(Probe { read, write, direct, short: true, elsewhere: false })
 }
 
 /// Bytes that may lie on the devices: as many as is said, else less on a small disk.

@@ -38,6 +38,10 @@ const WORTH_MEMORY: f64 = 1.1;
 const AS_MANY: f64 = 0.85;
 /// and their bytes at most this share of the fastest.
 const FEW_BYTES: f64 = 0.7;
+/// Bits of the flags of [`Probe::to_bytes`], in the order of the fields.
+const DIRECT: u64 = 1;
+const SHORT: u64 = 2;
+const ELSEWHERE: u64 = 4;
 
 impl Probe {
     /// Measures directories, striped as a run would, in about as long as the options say. Nothing
@@ -159,7 +163,10 @@ impl Probe {
         let head = Head {
             reads: self.read.len() as u32,
             writes: self.write.len() as u32,
-            direct: self.direct.into(),
+            flags: [(self.direct, DIRECT), (self.short, SHORT), (self.elsewhere, ELSEWHERE)]
+                .into_iter()
+                .map(|(is, bit)| if is { bit } else { 0 })
+                .sum(),
         };
         let mut bytes = bytemuck::bytes_of(&head).to_vec();
         bytes.extend_from_slice(bytemuck::cast_slice(&self.read));
@@ -173,7 +180,9 @@ impl Probe {
         let (head, rates) = bytes.split_at_checked(size_of::<Head>())?;
         let head: Head = bytemuck::pod_read_unaligned(head);
         let (reads, writes) = (head.reads as usize, head.writes as usize);
-        if head.direct > 1 || rates.len() / size_of::<Rate>() != reads.checked_add(writes)? {
+        if head.flags > DIRECT | SHORT | ELSEWHERE
+            || rates.len() / size_of::<Rate>() != reads.checked_add(writes)?
+        {
             return None;
         }
         let (rates, rest) = rates.as_chunks::<{ size_of::<Rate>() }>();
@@ -185,7 +194,10 @@ impl Probe {
             numbers.iter().all(|number| number.is_finite() && *number >= 0.0)
         };
         let whole = rest.is_empty() && rates.iter().all(sensible);
-        whole.then(|| Self { read: read.to_vec(), write: write.to_vec(), direct: head.direct == 1 })
+        let has = |bit: u64| head.flags & bit != 0;
+        let (direct, short, elsewhere) = (has(DIRECT), has(SHORT), has(ELSEWHERE));
+        let (read, write) = (read.to_vec(), write.to_vec());
+        whole.then_some(Self { read, write, direct, short, elsewhere })
     }
 }
 
@@ -194,7 +206,7 @@ impl Probe {
 struct Head {
     reads: u32,
     writes: u32,
-    direct: u64,
+    flags: u64,
 }
 
 fn larger(rates: &[Rate], whole: u32) -> Option<u32> {
@@ -247,7 +259,12 @@ mod tests {
     fn sample() -> Probe {
         let read = vec![rate(65_536, 1, 50.0), rate(65_536, 4, 94.0), rate(1 << 20, 1, 96.0)];
         let write = vec![rate(1 << 22, 4, 7.0), rate(1 << 24, 1, 100.0), rate(1 << 24, 4, 96.0)];
-        Probe { read: [read, vec![rate(1 << 24, 1, 100.0)]].concat(), write, direct: true }
+        Probe {
+            read: [read, vec![rate(1 << 24, 1, 100.0)]].concat(),
+            write,
+            direct: true,
+            ..Probe::default()
+        }
     }
 
     #[test]
@@ -297,7 +314,8 @@ mod tests {
 
     #[test]
     fn bytes_are_read_back_and_others_refused() {
-        for probe in [sample(), Probe::default()] {
+        let look = Probe { short: true, elsewhere: true, direct: false, ..sample() };
+        for probe in [sample(), look, Probe::default()] {
             let bytes = probe.to_bytes();
             assert_eq!(Probe::from_bytes(&bytes), Some(probe));
             for length in 0..bytes.len() {
@@ -306,6 +324,9 @@ mod tests {
             let longer = [bytes, vec![0]].concat();
             assert_eq!(Probe::from_bytes(&longer), None);
         }
+        let mut unknown = Probe::default().to_bytes();
+        unknown[8] = 8;
+        assert_eq!(Probe::from_bytes(&unknown), None);
         let endless = Probe { read: vec![rate(1, 1, f64::INFINITY)], ..Probe::default() };
         assert_eq!(Probe::from_bytes(&endless.to_bytes()), None);
     }

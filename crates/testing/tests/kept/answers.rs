@@ -7,7 +7,7 @@ use bytemuck::bytes_of;
 use welter_algorithms::pagerank::Dangling;
 use welter_algorithms::spmv::Vector;
 use welter_algorithms::{Bfs, LabelPropagation, PageRank, Spmv, Sssp, Wcc};
-use welter_engine::plan::{IndexMode, Layout, OutOfCore, Route, Settings, StorageMode};
+use welter_engine::plan::{IndexMode, Layout, Measured, OutOfCore, Route, Settings, StorageMode};
 use welter_engine::{EngineError, Graph, Storage, Workers, pass, run};
 use welter_model::edges::Reading;
 use welter_model::program::Program;
@@ -156,7 +156,13 @@ fn requests_follow_the_device() {
     let mut seen: Vec<Vec<u8>> = Vec::new();
     for (request_bytes, window) in [(1 << 16, 2), (3 << 19, 12)] {
         let rate = Rate { request_bytes, depth: 4, bytes_per_second: 1e9, processor_share: 0.1 };
-        kept.keep_rates(&Probe { read: vec![rate], write: vec![], direct: true }).unwrap();
+        kept.keep_rates(&Probe {
+            read: vec![rate],
+            write: vec![],
+            direct: true,
+            ..Probe::default()
+        })
+        .unwrap();
         let plan = kept.plan(Layout::of::<Spmv<f64>>(), &settings, &MACHINE).unwrap();
         assert_eq!(plan.in_flight(), Some(window * SLAB));
         let directories = vec![std::env::temp_dir()];
@@ -172,4 +178,46 @@ fn requests_follow_the_device() {
         seen.push(bits);
     }
     assert!(seen[0] == seen[1], "other bits");
+}
+
+#[test]
+fn a_short_look_raises_what_is_in_flight_and_replaces_no_probe() {
+    let folder = Folder::new();
+    let kept = Input::random(8_000, 100_000, true, 3).kept(&folder);
+    let storage = StorageMode::Always { cache_bytes: 0, values: false };
+    let settings = Settings { threads: Some(1), storage, ..Settings::default() };
+    let planned = || kept.plan(Layout::of::<Spmv<f64>>(), &settings, &MACHINE).unwrap();
+    let rate = |request_bytes, depth, bytes_per_second| Rate {
+        request_bytes,
+        depth,
+        bytes_per_second,
+        processor_share: 0.1,
+    };
+    let slab = SLAB as u32;
+    assert_eq!(planned().requests().unwrap().measured, None);
+    let look = |read| Probe { read, direct: true, short: true, ..Probe::default() };
+    let keep = |read| {
+        let look = look(read);
+        kept.keep_rates(&look).unwrap();
+        assert_eq!(kept.rates().unwrap(), Some(look));
+        let plan = planned();
+        let requests = plan.requests().unwrap();
+        assert_eq!(requests.measured, Some(Measured::AtStart));
+        (plan.in_flight(), requests.reads.bytes)
+    };
+    // Fewer than usual, as a probe would have it, are not taken from a look; more are.
+    assert_eq!(keep(vec![rate(1 << 16, 1, 1e9)]), (Some(4 * SLAB), SLAB));
+    assert_eq!(keep(vec![rate(slab, 16, 1e9)]), (Some(16 * SLAB), SLAB));
+    // Neither are smaller requests, unless these are faster for sure.
+    let both = |small| vec![rate(1 << 16, 16, small), rate(slab, 4, 1e9)];
+    assert_eq!(keep(both(1.1e9)).1, SLAB);
+    assert_eq!(keep(both(1.5e9)).1, 1 << 16);
+    let probe = Probe { short: false, ..look(both(1.1e9)) };
+    kept.keep_rates(&probe).unwrap();
+    kept.keep_rates(&look(vec![rate(slab, 1, 1e9)])).unwrap();
+    assert_eq!(kept.rates().unwrap(), Some(probe.clone()));
+    assert_eq!(planned().requests().unwrap().measured, Some(Measured::Probe));
+    // Rates of a bucket that were copied along say nothing of a disk.
+    kept.keep_rates(&Probe { elsewhere: true, ..probe }).unwrap();
+    assert_eq!(kept.rates().unwrap(), None);
 }

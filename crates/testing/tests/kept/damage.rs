@@ -88,7 +88,8 @@ fn a_flipped_bit_is_found_wherever_it_is() {
         let kept = input.kept(&folder);
         let expected = answer(&folder.graph()).unwrap();
         let rate = Rate { request_bytes: 1 << 19, depth: 4, bytes_per_second: 1e9, ..RATE };
-        let probe = Probe { read: vec![rate, RATE], write: vec![RATE], direct: true };
+        let probe =
+            Probe { read: vec![rate, RATE], write: vec![RATE], direct: true, ..Probe::default() };
         kept.keep_rates(&probe).unwrap();
         assert_eq!(kept.rates().unwrap(), Some(probe));
         let edges = check(&folder.graph()).unwrap().edges;
