@@ -23,6 +23,7 @@ mod cluster_parts;
 mod cluster_resume;
 mod compression;
 mod computers;
+mod copies;
 mod corpus;
 mod csv;
 mod disks;

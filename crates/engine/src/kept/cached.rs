@@ -18,7 +18,7 @@ impl KeptGraph {
     /// As [`EdgeCache::open`].
     pub fn through_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
         let Some(remote) = self.io.remote.clone() else { return Ok(self) };
-        let folder = self.folder();
+        let folder = self.path.join(&self.folder_name);
         let of = |chunks: bool| {
             let files = self.manifest.files.iter().filter(move |it| is_chunks(&it.name) == chunks);
             let folder = &folder;

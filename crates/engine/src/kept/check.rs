@@ -15,7 +15,7 @@ use welter_store::io::Queue;
 
 use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
-use super::{DEGREES, GENERATION, KeptGraph, MANIFEST, RATES};
+use super::{DEGREES, KeptGraph, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
@@ -161,12 +161,13 @@ impl KeptGraph {
         if self.io.remote.is_some() {
             return foreign;
         }
-        for (folder, prefix) in [(self.path.clone(), ""), (self.folder(), "gen-0/")] {
+        let below = format!("{}/", self.folder_name);
+        for (folder, prefix) in [(self.path.clone(), ""), (self.folder(), &*below)] {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let listed = if prefix.is_empty() {
-                    [MANIFEST, GENERATION, RATES].contains(&&*name)
+                    [MANIFEST, &*self.folder_name, RATES].contains(&&*name)
                 } else {
                     self.manifest.file(&name).is_some()
                 };

@@ -21,6 +21,7 @@ use welter_store::io::Faults;
 use welter_store::{StoreError, durable};
 
 use super::disks;
+use super::folder::is_generation;
 
 /// Names that are tried before giving up.
 const NAMES_MAX: u32 = 100;
@@ -172,7 +173,7 @@ pub(super) fn is_ours(directory: &Path, depth: usize) -> bool {
         let stem = name.strip_prefix('.').and_then(|name| Some(name.split_once(".tmp-")?.0));
         let stem = stem.unwrap_or(&name);
         match depth {
-            0 if kind.is_dir() => name == super::GENERATION && is_ours(&entry.path(), 1),
+            0 if kind.is_dir() => is_generation(&name) && is_ours(&entry.path(), 1),
             0 => kind.is_file() && [super::MANIFEST, super::RATES].contains(&stem),
             _ if kind.is_symlink() => disks::part(&entry.path()).is_some(),
             _ => kind.is_file() && (super::FILES.contains(&stem) || disks::is_chunks(stem)),

@@ -19,12 +19,11 @@ use std::time::Duration;
 use welter_store::StoreError;
 use welter_store::io::{IoOptions, Remote};
 
+use super::folder::is_numbered;
 use super::{CHUNKS, FILES, GENERATION, KeptGraph, disks};
 
 /// Age of the youngest object of a folder from which on the folder is left of an ingest.
 const AGE: Duration = Duration::from_hours(24);
-/// Hexadecimal digits of the number of a graph.
-const DIGITS: usize = 16;
 
 /// Objects of ingests that did not end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,8 +77,7 @@ pub fn clear_elsewhere(
 /// The folder of an object, if both are named as of a graph that is kept at `target`.
 fn folder_of(file: &Path, target: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
-    let number = folder.file_name()?.to_str()?.strip_prefix(GENERATION)?.strip_prefix('-')?;
-    let is_number = number.len() == DIGITS && number.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_number = is_numbered(folder.file_name()?.to_str()?);
     let name = file.file_name()?.to_str()?;
     let is_file = name == CHUNKS.0 || FILES.contains(&name) || disks::is_chunks(name);
     (is_number && is_file && folder.parent() == Some(target)).then(|| folder.to_owned())
@@ -118,6 +116,7 @@ mod tests {
             "s3://box/graph/manifest",
             "s3://box/graph/gen-0-0123456789abcdef/notes.txt",
             "s3://box/graph/gen-0-0123456789abcdef/more/chunks",
+            "s3://box/graph/gen-0/chunks",
             "s3://box/graph/gen-0-1/chunks",
             "s3://box/graph/more/gen-0-0123456789abcdef/chunks",
             "s3://box/other/gen-0-0123456789abcdef/chunks",

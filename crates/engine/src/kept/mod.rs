@@ -11,7 +11,8 @@
 //!           ids       unless the slot is the id, or nearly so                   sealed
 //! DIR/rates           how fast the device is, if that was measured              sealed
 //! ```
-//! In a bucket the same files are objects (see `send`), and a path is a URL.
+//! In a bucket the same files are objects (see `send`), and a path is a URL; a copy that another
+//! program made may have the folder of either (see `folder`).
 //!
 //! `docs/format.md` draws them. A generation is never changed once the manifest names it.
 //!
@@ -32,6 +33,7 @@ mod columns;
 mod directory;
 mod disks;
 mod draft;
+mod folder;
 mod keep;
 mod leftovers;
 mod load;
@@ -52,7 +54,7 @@ use welter_store::chunk::Chunk;
 use welter_store::edge_cache::EdgeCache;
 use welter_store::frame::Compression;
 use welter_store::header::{CellId, Label};
-use welter_store::io::{IoOptions, RemoteRequests, Requests, Volume};
+use welter_store::io::{IoOptions, Remote, RemoteRequests, Requests, Volume};
 use welter_store::probe::Probe;
 use welter_store::sealed::SealedReader;
 
@@ -68,6 +70,7 @@ pub use self::stream::KeptStream;
 pub use crate::ingest::target::Target;
 
 use self::directory::{Directory, Entry};
+use self::folder::FolderElsewhere;
 use crate::EngineError;
 use crate::kernels::vertices::Vertices;
 use crate::machine::figures::Machine;
@@ -116,8 +119,10 @@ pub struct KeptGraph {
     cache: Option<Arc<EdgeCache>>,
     /// Rates of what lies elsewhere, once they were asked for.
     known: Arc<OnceLock<Option<Probe>>>,
-    /// Name of the folder of its generation.
+    /// Name of the folder of its generation, by which a cache knows its files.
     folder_name: String,
+    /// Where its files are found, of a graph that lies elsewhere.
+    elsewhere: Option<Arc<FolderElsewhere>>,
     /// Whether it was copied to where it lies, and rates beside it are of another place.
     is_copy: bool,
 }
@@ -150,31 +155,24 @@ impl KeptGraph {
                 what,
             },
         )?;
-        let folder_name = match io.remote {
+        let folder = |remote| Arc::new(FolderElsewhere::new(remote, path, &manifest));
+        let elsewhere = io.remote.as_ref().map(folder);
+        let folder_name = match elsewhere {
             Some(_) => manifest.folder_elsewhere(),
-            None => manifest.folder_here(),
+            None => folder::name_here(path, &manifest),
         };
-        let (path, io) = (path.to_owned(), io.clone());
-        let known = Arc::default();
-        Ok(Self { path, manifest, io, cache: None, known, folder_name, is_copy: false })
+        let remote = elsewhere.clone().map(|folder| folder as Arc<dyn Remote>);
+        let (path, io) = (path.to_owned(), IoOptions { remote, ..io.clone() });
+        let (cache, known, is_copy) = (None, Arc::default(), false);
+        Ok(Self { path, manifest, io, cache, known, folder_name, elsewhere, is_copy })
     }
 
-    /// As [`Self::open`], of a copy that lies elsewhere, such as on a web server, of a directory or
-    /// of what lies in a bucket.
+    /// As [`Self::open`], of a copy on a web server, beside which no rates of that server lie.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub fn open_copy(path: &Path, io: &IoOptions) -> Result<Self, EngineError> {
-        let mut kept = Self { is_copy: true, ..Self::open(path, io)? };
-        let is_there = |folder: &str| {
-            let file = kept.path.join(folder).join(CHUNKS.0);
-            io.remote.as_ref().is_none_or(|remote| remote.bytes(&file).is_ok())
-        };
-        let of_directory = kept.manifest.folder_here();
-        if !is_there(&kept.folder_name) && is_there(&of_directory) {
-            kept.folder_name = of_directory;
-        }
-        Ok(kept)
+        Ok(Self { is_copy: true, ..Self::open(path, io)? })
     }
 
     /// The description of the graph.
@@ -266,8 +264,12 @@ impl KeptGraph {
         self
     }
 
+    /// The folder of its generation, as far as it is known where that lies.
     fn folder(&self) -> PathBuf {
-        self.path.join(&self.folder_name)
+        match (&self.elsewhere, &self.cache) {
+            (Some(elsewhere), None) => elsewhere.path().to_owned(),
+            _ => self.path.join(&self.folder_name),
+        }
     }
 
     /// The files of chunks, with their lengths as the manifest lists them; opened with lengths as

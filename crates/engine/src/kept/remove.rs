@@ -5,6 +5,7 @@
 //! and is removed by the next one. Checked in `remove`. Tested by
 //! `a_graph_is_removed_from_all_disks_and_nothing_else_is`.
 
+use std::fs::DirEntry;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use welter_store::io::Remote;
 use welter_store::{StoreError, durable};
 
 use super::draft::{is_ours, remove_all};
-use super::{GENERATION, KeptGraph, MANIFEST, RATES};
+use super::folder::is_generation;
+use super::{CHUNKS, KeptGraph, MANIFEST, RATES};
 
 /// Removes the graph of a directory, or what is left of one.
 ///
@@ -22,7 +24,7 @@ use super::{GENERATION, KeptGraph, MANIFEST, RATES};
 /// something cannot be removed.
 pub fn remove(directory: &Path) -> Result<(), StoreError> {
     let manifest = directory.join(MANIFEST);
-    if !manifest.is_file() && !directory.join(GENERATION).is_dir() {
+    if !manifest.is_file() && !has_generation(directory) {
         return Err(StoreError::Missing { file: manifest });
     }
     if !is_ours(directory, 0) {
@@ -37,6 +39,16 @@ pub fn remove(directory: &Path) -> Result<(), StoreError> {
     durable::sync_directory(parent.unwrap_or(Path::new(".")), None)
 }
 
+/// Whether the folder of a generation is in a directory.
+fn has_generation(directory: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(directory) else { return false };
+    let is_folder = |entry: &DirEntry| {
+        let is_named = entry.file_name().to_str().is_some_and(is_generation);
+        is_named && entry.path().is_dir()
+    };
+    entries.any(|entry| entry.is_ok_and(|entry| is_folder(&entry)))
+}
+
 /// Removes the directory of an ingest that is ended at once, with what lies of it on other disks.
 ///
 /// # Errors
@@ -46,11 +58,15 @@ pub fn remove_draft(directory: &Path) -> std::io::Result<()> {
 }
 
 impl KeptGraph {
-    /// Removes the graph from a bucket: first its manifest, then what that lists.
+    /// Removes the graph from a bucket: first its manifest, then what that lists, in the folder
+    /// where the directory of its chunks lies.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn remove_from(self, remote: &Arc<dyn Remote>) -> Result<(), StoreError> {
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.find(CHUNKS.0);
+        }
         let folder = self.folder();
         remote.delete(&self.path.join(MANIFEST))?;
         remote.delete(&self.path.join(RATES))?;
