@@ -278,7 +278,7 @@ impl Source {
                     let end = member.start.saturating_add(member.packed);
                     Box::new(file.onward(member.start..end, ahead).take(member.packed))
                 }
-                _ => Box::new(file.onward(0..bytes, ahead)),
+                _ => Box::new(file.onward(0..bytes, ahead).summed()),
             }
         } else {
             let pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -117,7 +117,7 @@ impl Reader for WebGraph {
     ) -> Result<(), InputError> {
         let OpenGraph { properties, name, file, bytes } = OpenGraph::new(source, context.options)?;
         let ahead = stored::ahead(&context.options.limits);
-        let mut file = file.onward(0..bytes, ahead);
+        let mut file = file.onward(0..bytes, ahead).summed();
         context.phase.set_total(source.bytes().unwrap_or(0) + bytes);
         let fill = |buffer: &mut [u8]| loop {
             match file.read(buffer) {

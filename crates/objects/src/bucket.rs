@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use futures_util::{Stream, TryStreamExt, future};
@@ -24,6 +24,9 @@ pub struct Bucket {
     /// Location of the whole bucket.
     root: Location,
     store: Arc<dyn ObjectStore>,
+    settings: Settings,
+    /// The store as it states checksums of whole objects, once one is wanted.
+    stating: Arc<OnceLock<Option<Arc<dyn ObjectStore>>>>,
 }
 
 /// An object as a list of a bucket has it.
@@ -49,7 +52,12 @@ impl Bucket {
     /// # Errors
     /// Settings that are incomplete or contradict each other.
     pub fn connect(location: &Location, settings: &Settings) -> Result<Self, ObjectError> {
-        Ok(Self { root: location.with_key(""), store: settings.connect(location)? })
+        Ok(Self {
+            root: location.with_key(""),
+            store: settings.connect(location)?,
+            settings: settings.clone(),
+            stating: Arc::default(),
+        })
     }
 
     /// The bucket of a location, as the environment says; connections are kept for the next call.
@@ -77,6 +85,18 @@ impl Bucket {
     /// When it is not there, or the store does not give it.
     pub fn open(&self, key: &str, head_bytes: u64) -> Result<Object, ObjectError> {
         Object::open(&self.root.with_key(key), &self.store, head_bytes)
+    }
+
+    /// As [`Bucket::open`], an object that has no checksums of its own: where it comes unencrypted,
+    /// what is read of it can be compared with the checksum that the store states
+    /// ([`Object::tiling`]).
+    ///
+    /// # Errors
+    /// As of [`Bucket::open`].
+    pub fn open_input(&self, key: &str, head_bytes: u64) -> Result<Object, ObjectError> {
+        let stating = self.stating.get_or_init(|| self.settings.stating(&self.root));
+        let location = self.root.with_key(key);
+        Object::open_input(&location, &self.store, stating.as_ref(), head_bytes)
     }
 
     /// A small object whole as it is now, and its version. A larger one than this is an error.

@@ -143,6 +143,20 @@ pub(crate) fn has_no_answer(error: &object_store::Error) -> bool {
     transport(error).is_some() && !text(error).contains("status code: ")
 }
 
+/// Whether a store says that it does not do what it was asked for beside an object, which may be
+/// there all the same.
+pub(crate) fn is_declined(error: &object_store::Error) -> bool {
+    use object_store::Error as Found;
+    match error {
+        Found::NotFound { .. } | Found::Precondition { .. } | Found::NotModified { .. } => false,
+        Found::PermissionDenied { .. }
+        | Found::Unauthenticated { .. }
+        | Found::NotSupported { .. }
+        | Found::NotImplemented { .. } => true,
+        _ => text(error).contains("status code: 4"),
+    }
+}
+
 /// The fault of an object that an error of reading or writing carries, if it does, also where a
 /// decoder has put it into an error of its own.
 pub fn fault(error: &io::Error) -> Option<&ObjectError> {

@@ -1,7 +1,8 @@
 //! Requests over HTTP/1.1: what `object_store` sends goes through one client of connections.
 //!
 //! A client that can more (HTTP/2, cookies, compression) takes long to build, for what is switched
-//! off here: of one connection of HTTP/2 all requests would share the speed (decision 089).
+//! off here: of one connection of HTTP/2 all requests would share the speed (decision 089). What an
+//! answer that came unencrypted states of a whole object goes along with it ([`Stated`]).
 //!
 //! Invariants: plain `http://` is spoken only where the options allow it · a redirect is followed
 //! only where the request bears no credentials. Checked in `Requests::call` and
@@ -34,6 +35,7 @@ use patience::Patient;
 pub(crate) use patience::is_untrusted;
 use route::Route;
 
+use crate::checksum::{self, Stated};
 use crate::traffic;
 
 /// How long a connection may take.
@@ -143,9 +145,20 @@ impl Requests {
             request.headers_mut().insert(PROXY_AUTHORIZATION, credentials);
         }
         traffic::sends(request.method(), request.uri(), sent_bytes);
+        let is_plain = request.uri().scheme_str() == Some("http");
+        let asks = request.headers().contains_key(checksum::MODE);
         let answer = tokio::time::timeout(patience, self.client.request(request)).await;
         let answer = answer.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))?;
-        let (head, body) = answer.map_err(patience::connection_error)?.into_parts();
+        let (mut head, body) = answer.map_err(patience::connection_error)?.into_parts();
+        if asks && head.status == StatusCode::NOT_IMPLEMENTED {
+            // A store that does not know the header will not know it the next time either.
+            head.status = StatusCode::BAD_REQUEST;
+        }
+        let by_s3 = asks.then(|| Stated::by_s3(&head.headers)).flatten();
+        let stated = by_s3.or_else(|| Stated::by_google(&head.headers));
+        if let Some(stated) = stated.filter(|_| is_plain) {
+            head.extensions.insert(stated);
+        }
         let body = HttpResponseBody::new(Patient::new(body, self.silence));
         Ok(HttpResponse::from_parts(head, body))
     }

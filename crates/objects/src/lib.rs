@@ -7,6 +7,7 @@
 //! Reader     its bytes in order, asked for ahead
 //! Blocks     its bytes at any place, for readers that jump about
 //! Upload     an object that is written, whole or not at all
+//! Tiling     ranges of an input, compared with the checksum that the store states of all of it
 //! ```
 //!
 //! Callers are plain threads, which wait. Requests run on one small [`runtime`] that all share and
@@ -25,6 +26,7 @@ mod azure;
 mod blocks;
 mod bucket;
 mod cancellation;
+mod checksum;
 #[cfg(test)]
 mod conformance;
 mod error;
@@ -36,6 +38,7 @@ mod read_requests;
 mod reader;
 mod runtime;
 mod settings;
+mod tiling;
 mod traffic;
 mod unfinished;
 mod upload;
@@ -51,6 +54,7 @@ pub use object::Object;
 pub use read_requests::{FILE_PART_BYTES, ReadRequests};
 pub use reader::{Ahead, Reader};
 pub use settings::Settings;
+pub use tiling::{RangeSum, Tiling};
 pub use traffic::Traffic;
 pub use unfinished::give_up_all;
 pub use upload::Upload;

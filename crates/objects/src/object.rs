@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt;
@@ -12,9 +12,11 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt}
 
 use crate::RANGE_BYTES;
 use crate::cancellation;
-use crate::error::{ObjectError, ObjectErrorKind, has_no_range};
+use crate::checksum::Stated;
+use crate::error::{ObjectError, ObjectErrorKind, has_no_range, is_declined};
 use crate::location::Location;
 use crate::runtime::{self, Stopped};
+use crate::tiling::Tiling;
 use crate::version::Version;
 
 /// An object of known length. Copies are of one object.
@@ -33,6 +35,14 @@ struct OpenObject {
     head: Bytes,
     /// Says whether it is not to be read any more.
     stopped: OnceLock<Box<Stopped>>,
+    /// Checksum that was stated of all of it when it was opened,
+    stated: Option<Stated>,
+    /// or the store that states it to a request for it.
+    stating: Option<Arc<dyn ObjectStore>>,
+    /// Ranges that are compared with it, once it was asked for.
+    tiling: OnceLock<Option<Tiling>>,
+    /// Held by the thread that asks for it.
+    asking: Mutex<()>,
 }
 
 impl fmt::Debug for Object {
@@ -52,16 +62,73 @@ impl Object {
         store: &Arc<dyn ObjectStore>,
         head_bytes: u64,
     ) -> Result<Self, ObjectError> {
+        let opened = Self::open_input(location, store, None, head_bytes)?;
+        // It has checksums of its own, or is no more than looked at.
+        let _ = opened.0.tiling.set(None);
+        Ok(opened)
+    }
+
+    /// Opens an object of which `stating` states a checksum, or the answer to the first request.
+    pub(crate) fn open_input(
+        location: &Location,
+        store: &Arc<dyn ObjectStore>,
+        stating: Option<&Arc<dyn ObjectStore>>,
+        head_bytes: u64,
+    ) -> Result<Self, ObjectError> {
         let name = location.to_string();
         if location.is_folder() {
             return Err(ObjectError::new(&name, ObjectErrorKind::Address, "expected an object"));
         }
         let path = location.path()?;
         let opened = head(store, &path, &name, head_bytes.clamp(1, RANGE_BYTES));
-        let (bytes, version, head) = cancellation::wait(&name, opened)??;
-        let store = Arc::clone(store);
-        let stopped = OnceLock::new();
-        Ok(Self(Arc::new(OpenObject { store, path, name, bytes, version, head, stopped })))
+        let (bytes, version, head, stated) = cancellation::wait(&name, opened)??;
+        Ok(Self(Arc::new(OpenObject {
+            store: Arc::clone(store),
+            path,
+            name,
+            bytes,
+            version,
+            head,
+            stopped: OnceLock::new(),
+            stated,
+            stating: stating.cloned(),
+            tiling: OnceLock::new(),
+            asking: Mutex::default(),
+        })))
+    }
+
+    /// Ranges of the object, all of which are compared with what the store states of it; `None`
+    /// where it states nothing that ranges can be compared with, or where bytes come encrypted. The
+    /// store is asked once, by the first call. It is one tiling for all copies.
+    ///
+    /// # Errors
+    /// When the store cannot be asked, or the object is another one by now.
+    pub fn tiling(&self) -> Result<Option<Tiling>, ObjectError> {
+        let object = &*self.0;
+        if object.tiling.get().is_none() {
+            let _one = object.asking.lock().unwrap_or_else(PoisonError::into_inner);
+            if object.tiling.get().is_none() {
+                let stated = self.stated()?;
+                let made =
+                    stated.map(|it| Tiling::new(&object.name, object.bytes, it, &object.head));
+                let _ = object.tiling.set(made);
+            }
+        }
+        Ok(object.tiling.get().cloned().flatten())
+    }
+
+    /// The checksum that the store states of all of the object.
+    fn stated(&self) -> Result<Option<Stated>, ObjectError> {
+        let Some(stating) = self.0.stating.as_ref().filter(|_| self.0.bytes > 0) else {
+            return Ok(self.0.stated);
+        };
+        let if_match = self.0.version.tag.clone();
+        let options = GetOptions { head: true, if_match, ..GetOptions::default() };
+        match self.wait(stating.get_opts(&self.0.path, options))? {
+            Ok(answer) => Ok(self.checked(answer)?.extensions.get::<Stated>().copied()),
+            Err(error) if is_declined(&error) => Ok(None),
+            Err(error) => Err(self.failed(&error)),
+        }
     }
 
     /// Ends requests that are waited for as soon as this says that they are not wanted any more. It
@@ -249,23 +316,25 @@ impl Object {
     }
 }
 
-/// Size, entity tag and first bytes of an object, in one request.
+/// Size, entity tag and first bytes of an object, and what is stated of all of it, in one
+/// request.
 async fn head(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
     name: &str,
     bytes: u64,
-) -> Result<(u64, Version, Bytes), ObjectError> {
+) -> Result<(u64, Version, Bytes, Option<Stated>), ObjectError> {
     let options = GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
     match store.get_opts(path, options).await {
         Ok(answer) => {
             let (size, version) = (answer.meta.size, answer.meta.clone().into());
+            let stated = answer.extensions.get::<Stated>().copied();
             let head = received(name, answer, bytes.min(size)).await?;
-            Ok((size, version, head))
+            Ok((size, version, head, stated))
         }
         // An object without bytes has no range of them.
         Err(first) if has_no_range(&first) => match store.head(path).await {
-            Ok(found) if found.size == 0 => Ok((0, found.into(), Bytes::new())),
+            Ok(found) if found.size == 0 => Ok((0, found.into(), Bytes::new(), None)),
             _ => Err(ObjectError::of(name, &first)),
         },
         Err(error) => Err(ObjectError::of(name, &error)),

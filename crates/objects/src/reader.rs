@@ -22,6 +22,7 @@ use crate::error::ObjectError;
 use crate::object::Object;
 use crate::read_requests::{CONNECTION_BYTES, ReadRequests};
 use crate::runtime;
+use crate::tiling::RangeSum;
 
 /// Bytes of the first range of a reader that may stop soon.
 const FIRST_BYTES: u64 = 1 << 20;
@@ -109,6 +110,10 @@ pub struct Reader {
     end: u64,
     /// Bytes given since the reader was last somewhere else.
     given: u64,
+    /// Whether what is given from the first byte on is summed,
+    is_summed: bool,
+    /// and the sum of it.
+    sum: Option<RangeSum>,
 }
 
 impl Object {
@@ -125,11 +130,22 @@ impl Object {
             next: range.start,
             end,
             given: 0,
+            is_summed: false,
+            sum: None,
         }
     }
 }
 
 impl Reader {
+    /// This reader, that compares an object with the checksum that its store states
+    /// ([`Object::tiling`]), where it gives all bytes from the first to the last. What it gives of
+    /// the first ones is compared when all bytes have been given by another.
+    #[must_use]
+    pub fn summed(mut self) -> Self {
+        self.is_summed = true;
+        self
+    }
+
     /// Where the next byte lies.
     pub fn position(&self) -> u64 {
         self.at
@@ -155,10 +171,38 @@ impl Reader {
         if self.current.is_empty() && self.at < self.object.bytes() {
             self.arrive()?;
         }
-        let piece = self.current.split_to(self.current.len().min(bytes_max));
+        let piece = self.current.slice(..self.current.len().min(bytes_max));
+        if self.is_summed && !piece.is_empty() {
+            self.sum_up(&piece)?;
+        }
+        self.current = self.current.slice(piece.len()..);
         self.at += piece.len() as u64;
         self.given += piece.len() as u64;
         Ok(piece)
+    }
+
+    /// Adds what comes next to the sum, and notes it at the end of the object.
+    fn sum_up(&mut self, piece: &[u8]) -> io::Result<()> {
+        if self.at == 0 {
+            self.keep_prefix();
+            self.sum = self.object.tiling()?.map(|tiling| tiling.anew().range(0));
+        }
+        let Some(mut sum) = self.sum.take().filter(|sum| sum.end() == self.at) else {
+            return Ok(());
+        };
+        sum.add(piece);
+        if sum.end() == self.object.bytes() {
+            return sum.note().map_err(io::Error::from);
+        }
+        self.sum = Some(sum);
+        Ok(())
+    }
+
+    /// Keeps the sum of a look at the beginning, for who reads all of it.
+    fn keep_prefix(&mut self) {
+        if let Some(sum) = self.sum.take() {
+            sum.note_prefix();
+        }
     }
 
     /// Waits for the next range.
@@ -233,6 +277,7 @@ impl Read for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
+        self.keep_prefix();
         self.give_up();
     }
 }

@@ -4,8 +4,9 @@
 //! It listens on 127.0.0.1 unless another address is given. Requests are `GET` and `HEAD` with
 //! ranges and conditions, lists, `PUT`, uploads in parts (those of Google are alike) and `DELETE`,
 //! of paths such as `/bucket/key`, so that it is an ordinary web server as well; blocks and batches
-//! of Azure are known too. Signatures of S3 are verified ([`signature`]); who signs none, or is of
-//! another cloud, is answered in buckets that are public.
+//! of Azure are known too. Heads state a checksum to who asks for it ([`StatedSum`]). Signatures of
+//! S3 are verified ([`signature`]); who signs none, or is of another cloud, is answered in buckets
+//! that are public.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +19,14 @@ use std::time::{Duration, Instant, SystemTime};
 mod lists;
 mod message;
 mod signature;
+mod sums;
 mod time;
 mod uploads;
 
 pub use self::message::Request;
 use self::message::{Answer, Attributes, decoded};
 use self::signature::{Key, Refusal};
+pub use self::sums::StatedSum;
 
 /// When all objects were written, as heads say.
 const DATE: &str = "Thu, 26 Nov 2026 12:00:00 GMT";
@@ -51,6 +54,8 @@ pub enum Fault {
     DoneBut(u16),
     /// A bit in the middle of the body is another.
     Flipped,
+    /// A bit of a digit behind the middle of the body is another, so that it is another digit.
+    Digit,
     /// The server answers 200 with this word for an error, and does nothing.
     Inside(&'static str),
     /// The server does not look at entity tags.
@@ -87,6 +92,8 @@ struct State {
     versions: u64,
     /// Whether answers have no entity tags.
     untagged: bool,
+    /// Checksum that is stated of each object.
+    stated_sum: StatedSum,
     /// When all objects were written, as lists say.
     listed: Option<String>,
     /// Buckets that need no signature.
@@ -211,6 +218,11 @@ impl BucketServer {
     /// Answers without entity tags from now on.
     pub fn forget_tags(&self) {
         lock(&self.state).untagged = true;
+    }
+
+    /// States this checksum of each object from now on.
+    pub fn state(&self, sum: StatedSum) {
+        lock(&self.state).stated_sum = sum;
     }
 
     /// Moves this many bytes a second from now on, of bodies of all connections together.
@@ -399,10 +411,17 @@ impl State {
                 let middle = answer.body.len() / 2;
                 answer.body.iter_mut().skip(middle).take(1).for_each(|byte| *byte ^= 16);
             }
+            Some(Fault::Digit) => {
+                let middle = answer.body.len() / 2;
+                let mut behind = answer.body.iter_mut().skip(middle);
+                if let Some(digit) = behind.find(|byte| byte.is_ascii_digit()) {
+                    *digit ^= 1;
+                }
+            }
             Some(Fault::Cut) => answer.cut = Some(answer.body.len() / 2),
             _ => {}
         }
-        answer
+        self.stated_sum.state(request, &object.bytes, answer)
     }
 
     /// The object that a request copies, if it copies one.

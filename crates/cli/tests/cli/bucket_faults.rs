@@ -94,11 +94,16 @@ fn checkpoints_whose_answers_are_lost_are_there() {
 
 /// Flips a bit of one answer with a body of an object, `nth`, or of each.
 fn flip(server: &BucketServer, path: &str, nth: Option<usize>) {
+    flip_by(server, path, nth, Fault::Flipped);
+}
+
+/// As [`flip`], in this way.
+fn flip_by(server: &BucketServer, path: &str, nth: Option<usize>, fault: Fault) {
     let (path, mut seen) = (path.to_owned(), 0);
     server.fail(move |request| {
         let hit = request.path == path && request.method == "GET";
         seen += usize::from(hit);
-        (hit && nth.is_none_or(|nth| seen == nth + 1)).then_some(Fault::Flipped)
+        (hit && nth.is_none_or(|nth| seen == nth + 1)).then(|| fault.clone())
     });
 }
 
@@ -106,8 +111,19 @@ fn flip(server: &BucketServer, path: &str, nth: Option<usize>) {
 /// all have. Each ends with what is expected, or with one of these codes and the object's name; how
 /// many did. Looks at an input are given up at any time, so answers differ from run to run.
 fn flipped(
+    at: (&Sandbox, &BucketServer),
+    of: (&str, &str),
+    expected: &[u8],
+    codes: &[i32],
+) -> usize {
+    flipped_by(at, of, &Fault::Flipped, expected, codes)
+}
+
+/// As [`flipped`], in this way.
+fn flipped_by(
     (sandbox, server): (&Sandbox, &BucketServer),
     (line, path): (&str, &str),
+    fault: &Fault,
     expected: &[u8],
     codes: &[i32],
 ) -> usize {
@@ -119,7 +135,7 @@ fn flipped(
     let answers = answers.iter().filter(|it| it.path == path && it.method == "GET").count();
     let mut failed = 0;
     for nth in (0..answers).map(Some).chain([None]) {
-        flip(server, path, nth);
+        flip_by(server, path, nth, fault.clone());
         let ended = run(sandbox, server, line);
         if ended.code == Some(0) {
             assert!(sandbox.read("r.csv") == expected, "a wrong answer: {line}, {path}, {nth:?}");
@@ -202,6 +218,40 @@ fn a_bit_of_a_compressed_input_that_flips_on_its_way_is_found() {
         // Whether it lay there so the checksum does not tell.
         let codes = [65, 70, 74];
         assert!(flipped((&sandbox, &server), (&line, &path), &expected, &codes) > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_bit_of_an_input_that_flips_on_its_way_is_found() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    // Several parts of text, and more than the look at the beginning fetches.
+    sandbox.write("e.tsv", text(200_000));
+    sandbox.must("convert e.tsv -q -o e.u32");
+    sandbox.must("run spmv e.tsv --vector ones -q -o expected.csv");
+    let expected = sandbox.read("expected.csv");
+    // Another digit, or another id, is no error of the format; a control character is.
+    for (name, fault, codes) in [
+        ("e.tsv", Fault::Digit, &[74][..]),
+        ("e.u32", Fault::Flipped, &[74][..]),
+        ("e.tsv", Fault::Flipped, &[65, 74][..]),
+    ] {
+        let path = format!("box/{name}");
+        server.put(&path, sandbox.read(name));
+        let line = format!("run spmv s3://{path} --vector ones -q -o r.csv --threads 2");
+        let at = (&sandbox, &server);
+        assert!(flipped_by(at, (&line, &path), &fault, &expected, codes) > 0, "{name}");
+    }
+    for (name, fault) in [("e.tsv", Fault::Digit), ("e.u32", Fault::Flipped)] {
+        let (path, kept) = (format!("box/{name}"), format!("kept-{name}-graph"));
+        let line = format!("ingest s3://{path} -q -o {kept}");
+        flip_by(&server, &path, None, fault);
+        let stderr = refused(&sandbox, &server, &line, 74);
+        assert!(stderr.contains(&format!("s3://{path}: ")), "{stderr}");
+        assert!(stderr.contains("bits flipped on their way"), "{stderr}");
+        server.fail(|_| None);
+        must(&sandbox, &server, &line);
+        sandbox.must(&format!("run spmv {kept} --vector ones -q -o r.csv"));
+        assert!(sandbox.read("r.csv") == expected, "{name}");
     }
 }
 

@@ -17,12 +17,13 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice_mut;
 use rustix::fs::Advice;
-use welter_objects::{Ahead, Object, ReadRequests};
+use welter_objects::{Ahead, Object, ObjectError, ReadRequests};
+use welter_progress::FailureKind;
 use welter_store::StoreError;
 use welter_store::io::{ALIGN, IoOptions, Memory, Pages, Place, Queue, Requests, Volume};
 
 use crate::error::InputError;
-use crate::source::stored::Whereabouts;
+use crate::source::stored::{self, Whereabouts};
 
 /// Bytes of a batch: few enough to be still in the second-level cache when they are looked at.
 const BATCH_BYTES: usize = 256 << 10;
@@ -106,7 +107,8 @@ pub(super) fn batches(
     in_order(name, range, record, reused, visit, |batch, offset| file.read_exact_at(batch, offset))
 }
 
-/// Reads records of an object.
+/// Reads records of an object, and compares it with what its store states, once all of it was
+/// read.
 fn of_object(
     (name, ahead): (&str, Ahead),
     object: &Object,
@@ -115,8 +117,29 @@ fn of_object(
     reused: &mut Reused,
     visit: &mut Visit<'_>,
 ) -> Result<(), InputError> {
+    let damaged = |error: ObjectError| unread(name, range.start, error.into());
+    let tiling = object.tiling().map_err(damaged)?;
+    let mut sum = tiling.map(|tiling| tiling.range(range.start));
     let mut reader = object.reader(range.clone(), ahead.at_most(AHEAD_BYTES).surely());
-    in_order(name, range, record, reused, visit, |batch, _| reader.read_exact(batch))
+    let mut confirmed = |offset: u64, batch: &[u8]| {
+        visit(offset, batch).map_err(|error| {
+            // Ids that make no sense, or too many.
+            if !matches!(error.kind(), FailureKind::Input | FailureKind::Budget) {
+                return error;
+            }
+            let again = stored::confirm(object, offset, batch);
+            again.map_or_else(|flipped| unread(name, offset, flipped), |()| error)
+        })
+    };
+    in_order(name, range.clone(), record, reused, &mut confirmed, |batch, _| {
+        reader.read_exact(batch)?;
+        if let Some(sum) = &mut sum {
+            sum.add(batch);
+        }
+        Ok(())
+    })?;
+    // A range that was left before its end was only looked at.
+    sum.filter(|sum| sum.end() == range.end).map_or(Ok(()), |sum| sum.note().map_err(damaged))
 }
 
 /// Reads records by batches, in order.

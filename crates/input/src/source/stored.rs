@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use welter_objects::{Ahead, Bucket, Location, Object, ObjectErrorKind, Reader};
+use welter_objects::{Ahead, Bucket, Location, Object, ObjectErrorKind, Reader, Tiling};
 
 use crate::error::InputError;
 use crate::options::Limits;
@@ -73,7 +73,7 @@ pub(crate) fn open(location: &Location, head_bytes: u64) -> Result<Object, Input
         InputError::Missing { file: location.to_string(), what: what.to_owned() }
     };
     let bucket = Bucket::of(location).map_err(|error| InputError::of_object(&error))?;
-    let object = bucket.open(&location.key, head_bytes);
+    let object = bucket.open_input(&location.key, head_bytes);
     object.map_err(|error| match error.kind() {
         ObjectErrorKind::Missing => folder(),
         _ => InputError::of_object(&error),
@@ -91,6 +91,17 @@ pub(crate) fn ahead(limits: &Limits) -> Ahead {
 pub(crate) fn ahead_of_each(limits: &Limits, threads: usize) -> Ahead {
     let all = limits.object_bytes_max.unwrap_or(u64::MAX);
     Ahead::in_memory(all / threads.max(1) as u64, limits.read_requests)
+}
+
+/// Compares bytes of an object that make no sense with another reading of them, before that is
+/// told: bits of them may have flipped on their way.
+pub(crate) fn confirm(object: &Object, offset: u64, seen: &[u8]) -> io::Result<()> {
+    let mut again = vec![0; seen.len()];
+    object.read_exact_at(&mut again, offset)?;
+    if again == seen {
+        return Ok(());
+    }
+    Err(io::Error::other("bits flipped on their way: another reading has other bytes there"))
 }
 
 impl StoredBytes {
@@ -118,6 +129,14 @@ impl StoredBytes {
         }
     }
 
+    /// Ranges of an object that are compared with what its store states, if it states something.
+    pub(crate) fn tiling(&self) -> io::Result<Option<Tiling>> {
+        match self {
+            Self::File(_) => Ok(None),
+            Self::Object(object) => object.tiling().map_err(io::Error::from),
+        }
+    }
+
     /// Reads them in order from the beginning of a range on. `ahead`: for objects, whose range ends
     /// what is asked for; it is no end for a file.
     pub(crate) fn onward(&self, range: Range<u64>, ahead: Ahead) -> Onward {
@@ -129,6 +148,14 @@ impl StoredBytes {
 }
 
 impl Onward {
+    /// Bytes as before, compared with what the store of an object states where all are read.
+    pub(crate) fn summed(self) -> Self {
+        match self {
+            Self::Object(reader) => Self::Object(Box::new(reader.summed())),
+            file @ Self::File(..) => file,
+        }
+    }
+
     /// Goes to another place.
     pub(crate) fn go_to(&mut self, offset: u64) {
         match self {

@@ -12,6 +12,7 @@ use super::failure::First;
 use super::lines::Lines;
 use super::parse::{self, Fault};
 use super::rows::{RowIds, Rows};
+use super::summed::{self, Sums};
 use crate::collect::Collector;
 use crate::error::InputError;
 use crate::options::Limits;
@@ -33,8 +34,8 @@ const MEMORY_SHARE: u64 = 16;
 
 /// Why a part could not be read.
 enum Trouble {
-    /// A line is malformed, at this byte of the file.
-    Line { offset: u64, what: String },
+    /// A line is malformed, at this byte of the file; the first bytes that were seen from there on.
+    Line { offset: u64, what: String, seen: Vec<u8> },
     /// Anything that has no line.
     Other(InputError),
 }
@@ -86,7 +87,8 @@ pub(super) fn read(
 ) -> Result<(), InputError> {
     let file = source.file()?;
     let threads = context.options.thread_count();
-    let reading = Reading { source, file: &file, bytes, grain, lines, context };
+    let sums = Sums::of(source, &file, lines.start() as u64)?;
+    let reading = Reading { source, file: &file, bytes, grain, lines, context, sums: &sums };
     let parts = bytes.div_ceil(grain.part_bytes);
     let next = AtomicU64::new(0);
     let first = First::new();
@@ -112,9 +114,10 @@ pub(super) fn read(
         }
     });
     match first.into_inner() {
-        None => Ok(()),
+        None => sums.finish(),
         Some((_, Trouble::Other(error))) => Err(error),
-        Some((_, Trouble::Line { offset, what })) => {
+        Some((_, Trouble::Line { offset, what, seen })) => {
+            sums.confirm(source, &file, (offset, &seen))?;
             let line = reading.line_number(offset)?;
             Err(InputError::Line { file: source.name().to_owned(), line, what })
         }
@@ -128,6 +131,7 @@ struct Reading<'a> {
     grain: Grain,
     lines: &'a dyn Lines,
     context: &'a Context<'a>,
+    sums: &'a Sums,
 }
 
 impl Reading<'_> {
@@ -144,6 +148,7 @@ impl Reading<'_> {
         let mut skipping = inside;
         let mut kept = 0;
         let mut reserved = false;
+        let mut sum = self.sums.part();
         while base < to {
             let offset = base + kept as u64;
             let until = to.max(offset) + TAIL_BYTES;
@@ -163,10 +168,9 @@ impl Reading<'_> {
                 rows.reserve(expected_rows(text, to - from));
                 reserved = true;
             }
-            self.lines.parse(text, &mut rows).map_err(|Fault { offset, what }| Trouble::Line {
-                offset: base + (start + offset) as u64,
-                what,
-            })?;
+            sum.add(base + start as u64, text);
+            let parsed = self.lines.parse(text, &mut rows);
+            parsed.map_err(|fault| bad_line(base + start as u64, text, fault))?;
             buffer.copy_within(stop..filled, 0);
             kept = filled - stop;
             base += stop as u64;
@@ -175,6 +179,7 @@ impl Reading<'_> {
             }
             self.make_room(kept, base, buffer)?;
         }
+        sum.note()?;
         Ok(rows)
     }
 
@@ -230,7 +235,7 @@ impl Reading<'_> {
         let longest = self.context.options.limits.line_bytes_max;
         if kept > longest {
             let what = too_long(longest);
-            return Err(Trouble::Line { offset: base, what });
+            return Err(Trouble::Line { offset: base, what, seen: Vec::new() });
         }
         if buffer.len() < kept + self.grain.read_bytes.div_ceil(2) {
             buffer.resize(kept + self.grain.read_bytes, 0);
@@ -253,6 +258,11 @@ impl Reading<'_> {
         }
         Ok(line)
     }
+}
+
+/// The error about a line in a text that begins at byte `base` of the file.
+fn bad_line(base: u64, text: &[u8], Fault { offset, what }: Fault) -> Trouble {
+    Trouble::Line { offset: base + offset as u64, what, seen: summed::seen(text, offset) }
 }
 
 /// The error about a line that never ends.

@@ -47,6 +47,7 @@ mod separator;
 mod simd;
 mod sniff;
 mod stream;
+mod summed;
 #[cfg(test)]
 mod tests;
 mod uniform_lines;
