@@ -96,3 +96,15 @@ fn the_store_in_this_process_is_as_stores_are() {
     let (location, settings) = at("s3://box", &server.environment(), &COPIES);
     is_as_stores_are(&settings.s3(&location).unwrap(), true, &[]);
 }
+
+/// Nothing is left out: the store keeps as many generations as the tests ask for. It does not look
+/// at tokens, so whether Google would take ours is not tested.
+#[test]
+fn google_in_this_process_is_as_stores_are() {
+    let server = BucketServer::start().unwrap();
+    server.publish("box");
+    let url = server.url();
+    let variables = [("GOOGLE_BASE_URL", &*url), ("GOOGLE_BEARER_TOKEN", "token")];
+    let (location, settings) = at("gs://box", &server.environment(), &variables);
+    is_as_stores_are(&settings.google(&location).unwrap(), true, &[]);
+}

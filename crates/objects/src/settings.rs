@@ -151,7 +151,8 @@ impl Settings {
             .build()
     }
 
-    fn google(&self, location: &Location) -> Result<GoogleCloudStorage, Error> {
+    /// A bucket of Google.
+    pub(crate) fn google(&self, location: &Location) -> Result<GoogleCloudStorage, Error> {
         let builder = GoogleCloudStorageBuilder::new().with_client_options(self.client(location));
         let builder = builder.with_http_connector(self.connections()).with_retry(self.retries());
         self.keyed::<GoogleConfigKey>("GOOGLE_")

@@ -4,9 +4,9 @@
 //! It listens on 127.0.0.1 unless another address is given. Requests are `GET` and `HEAD` with
 //! ranges and conditions, lists, `PUT`, uploads in parts (those of Google are alike) and `DELETE`,
 //! of paths such as `/bucket/key`, so that it is an ordinary web server as well; blocks and batches
-//! of Azure are known too. Heads state a checksum to who asks for it ([`StatedSum`]). Signatures of
-//! S3 are verified ([`signature`]); who signs none, or is of another cloud, is answered in buckets
-//! that are public.
+//! of Azure are known too, and generations of Google ([`generations`]). Heads state a checksum to
+//! who asks for it ([`StatedSum`]). Signatures of S3 are verified ([`signature`]); who signs none,
+//! or is of another cloud, is answered in buckets that are public.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+mod generations;
 mod lists;
 mod message;
 mod signature;
@@ -23,6 +24,7 @@ mod sums;
 mod time;
 mod uploads;
 
+use self::generations::GENERATION;
 pub use self::message::Request;
 use self::message::{Answer, Attributes, decoded};
 use self::signature::{Key, Refusal};
@@ -83,6 +85,8 @@ pub struct BucketServer {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Object>,
+    /// Path and object that were replaced last.
+    replaced: Option<(String, Object)>,
     uploads: BTreeMap<String, OpenUpload>,
     /// Blocks of no object, by path and name.
     blocks: BTreeMap<(String, String), Vec<u8>>,
@@ -107,6 +111,8 @@ struct State {
 struct Object {
     bytes: Arc<Vec<u8>>,
     tag: String,
+    /// Number of this version; no other object has it.
+    generation: u64,
     attributes: Attributes,
 }
 
@@ -306,10 +312,13 @@ impl State {
 
     fn put(&mut self, path: &str, bytes: Vec<u8>, attributes: Attributes) -> Answer {
         self.versions += 1;
-        let tag = format!("\"v{}\"", self.versions);
-        let object = Object { bytes: Arc::new(bytes), tag: tag.clone(), attributes };
-        self.objects.insert(path.to_owned(), object);
-        let headers = vec![("ETag", tag), ("Last-Modified", DATE.to_owned())];
+        let generation = self.versions;
+        let tag = format!("\"v{generation}\"");
+        let object = Object { bytes: Arc::new(bytes), tag: tag.clone(), generation, attributes };
+        let before = self.objects.insert(path.to_owned(), object);
+        self.replaced = before.map(|object| (path.to_owned(), object));
+        let generation = (GENERATION, generation.to_string());
+        let headers = vec![("ETag", tag), generation, ("Last-Modified", DATE.to_owned())];
         Answer { status: 200, headers, ..Answer::default() }
     }
 
@@ -346,6 +355,9 @@ impl State {
             "POST" if has("uploads") => self.begin(request),
             "POST" if has("comp") => self.batch(request),
             "POST" | "PUT" | "DELETE" if has("uploadId") => self.upload(request),
+            "PUT" if let Some(Err((status, code))) = self.source(request) => {
+                Answer::error(status, code)
+            }
             "PUT" if request.if_none && self.objects.contains_key(&request.path) => {
                 Answer::error(412, "PreconditionFailed")
             }
@@ -356,8 +368,7 @@ impl State {
                     self.put(&request.path, found.bytes.to_vec(), found.attributes);
                     Answer::text("<CopyObjectResult><ETag>copy</ETag></CopyObjectResult>")
                 }
-                Some(Err((status, code))) => Answer::error(status, code),
-                None => self.put(&request.path, request.body.clone(), request.attributes()),
+                _ => self.put(&request.path, request.body.clone(), request.attributes()),
             },
             "DELETE" => {
                 self.objects.remove(&request.path);
@@ -369,15 +380,14 @@ impl State {
 
     /// Whether the object is of the version that a request states, if it states one.
     fn is_of_version(&self, request: &Request) -> bool {
-        let found = self.objects.get(&request.path).map(|object| &object.tag);
-        request.if_match.as_ref().is_none_or(|tag| found == Some(tag))
+        let found = self.objects.get(&request.path);
+        let has = |tag: &String| found.is_some_and(|object| object.tag == *tag);
+        request.if_match.as_ref().is_none_or(has) && self.is_of_generation(request)
     }
 
     /// Answers with an object, or a range of it.
     fn read(&self, request: &Request, fault: Option<&Fault>) -> Answer {
-        let Some(object) = self.objects.get(&request.path) else {
-            return Answer::error(404, "NoSuchKey");
-        };
+        let Some(object) = self.found(request) else { return Answer::error(404, "NoSuchKey") };
         let careless = fault == Some(&Fault::Careless);
         if let Some(refused) = refused(request, object).filter(|_| !careless) {
             return refused;
@@ -391,6 +401,7 @@ impl State {
         answer.attributes.clone_from(&object.attributes);
         if !self.untagged {
             answer.headers.push(("ETag", object.tag.clone()));
+            answer.headers.push((GENERATION, object.generation.to_string()));
         }
         let mut range = 0..bytes;
         let last = request.last_bytes.map(|count| bytes.saturating_sub(count)..bytes);
@@ -427,7 +438,8 @@ impl State {
 
     /// The object that a request copies, if it copies one.
     fn source(&self, request: &Request) -> Option<Result<Object, Refusal>> {
-        let source = decoded(&request.header("x-amz-copy-source")?);
+        let stated = |cloud: &str| request.header(&format!("x-{cloud}-copy-source"));
+        let source = decoded(&stated("amz").or_else(|| stated("goog"))?);
         let found = self.objects.get(source.trim_start_matches('/'));
         Some(found.cloned().ok_or((404, "NoSuchKey")))
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
-use crate::objects::{must, refused, run, text};
-use crate::sandbox::Sandbox;
+use crate::objects::{as_azure, as_google, command, must, refused, run, text};
+use crate::sandbox::{Ended, Sandbox};
 
 pub(crate) const RUN: &str = "run pagerank e.tsv --iterations 6 --threads 2 -q -o r.csv \
                    --checkpoint s3://box/ck --checkpoint-every 1";
@@ -228,26 +228,76 @@ fn of_two_runs_one_goes_on_and_the_other_ends_without_a_trace() {
 #[test]
 fn other_clouds_keep_checkpoints_too() {
     let (sandbox, server, expected) = begin();
-    server.publish("me");
-    let azure = [
-        ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
-        ("AZURE_STORAGE_ACCOUNT_NAME", "me".into()),
-        ("AZURE_SKIP_SIGNATURE", "true".into()),
-    ];
-    let line = RUN.replace("s3://", "az://");
+    for bucket in ["box", "me"] {
+        server.publish(bucket);
+    }
+    let (google, azure) = (as_google(&server), as_azure(&server));
+    for (scheme, variables) in [("gs", &google[..]), ("az", &azure)] {
+        let line = RUN.replace("s3://", &format!("{scheme}://"));
+        let mut states = 0;
+        server.fail(move |request| {
+            let is_state = request.path.contains("/ck/state-") && request.method == "PUT";
+            states += i32::from(is_state);
+            (is_state && states >= 4).then_some(Fault::Status(403))
+        });
+        for (line, code) in [(line, 74), (format!("resume {scheme}://box/ck"), 0)] {
+            let mut command = command(&sandbox, &server, &line);
+            let ended = command.envs(variables.iter().cloned()).output().unwrap();
+            let stderr = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(code), "{line}: {stderr}");
+            server.fail(|_| None);
+        }
+        assert!(sandbox.read("r.csv") == expected, "{scheme}");
+        assert!(server.paths().is_empty(), "{scheme}: {:?}", server.paths());
+        std::fs::remove_file(sandbox.path().join("r.csv")).unwrap();
+    }
+}
+
+/// There a manifest is replaced by the number of its generation.
+#[test]
+fn of_two_runs_at_google_one_goes_on() {
+    let (sandbox, server, expected) = begin();
+    server.publish("box");
+    let google = as_google(&server);
+    let ends = |line: &str, code: i32| {
+        let mut command = command(&sandbox, &server, line);
+        let ended = Ended::of(command.envs(google.iter().cloned()).output().unwrap());
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        ended.stderr
+    };
+    let line = RUN.replace("s3://", "gs://");
     let mut states = 0;
     server.fail(move |request| {
-        let is_state = request.path.contains("/ck/state-") && request.method == "PUT";
-        states += i32::from(is_state);
-        (is_state && states >= 4).then_some(Fault::Status(403))
+        states += i32::from(is_state(request));
+        (is_state(request) && states >= 4).then_some(Fault::Status(403))
     });
-    for (line, code) in [(&*line, 74), ("resume az://box/ck", 0)] {
-        let mut command = crate::objects::command(&sandbox, &server, line);
-        let ended = command.envs(azure.iter().cloned()).output().unwrap();
-        let stderr = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(code), "{line}: {stderr}");
-        server.fail(|_| None);
-    }
+    ends(&line, 74);
+    let before = left(&server);
+    // Another process puts its manifest before this one does.
+    let manifest = server.get("box/ck/checkpoint").unwrap();
+    let other = manifest.clone();
+    server.fail(move |request| is_manifest(request).then(|| Fault::Replaced(other.clone())));
+    let stderr = ends("resume gs://box/ck", 74);
+    let message = "gs://box/ck/checkpoint: another process went on with this run";
+    assert!(stderr.contains(message), "{stderr}");
+    assert_eq!(left(&server), before);
+    assert!(server.get("box/ck/checkpoint").unwrap() == manifest);
+    server.fail(|_| None);
+    server.take_requests();
+    ends("resume gs://box/ck", 0);
     assert!(sandbox.read("r.csv") == expected);
     assert!(server.paths().is_empty(), "{:?}", server.paths());
+    let requests = server.take_requests();
+    let put = requests.iter().filter(|request| is_manifest(request));
+    let put: Vec<_> = put.map(|request| request.if_generation).collect();
+    assert!(!put.is_empty() && put.iter().all(|wanted| *wanted > Some(0)), "{put:?}");
+    // Of two that begin, one does.
+    let mut first = true;
+    server.fail(move |request| {
+        let now = is_manifest(request) && std::mem::take(&mut first);
+        now.then(|| Fault::Replaced(b"other".to_vec()))
+    });
+    let stderr = ends(&line, 73);
+    assert!(stderr.contains("gs://box/ck: cannot create it: a run is kept there"), "{stderr}");
+    assert_eq!(server.get("box/ck/checkpoint").unwrap(), b"other");
 }

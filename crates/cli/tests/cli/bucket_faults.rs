@@ -8,7 +8,7 @@ use welter_testing::bucket::{BucketServer, Fault, Request};
 use crate::bucket_checkpoints::{RUN, begin as begin_checkpoints, broken_off};
 use crate::graphs::begin;
 use crate::interrupt::ended;
-use crate::objects::{command, must, refused, run, text};
+use crate::objects::{as_google, command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 const INGEST: &str = "ingest e.tsv -q -o s3://box/b";
@@ -255,9 +255,8 @@ fn a_bit_of_an_input_that_flips_on_its_way_is_found() {
     }
 }
 
-#[test]
-fn of_two_processes_that_ingest_one_graph_one_wins() {
-    let (sandbox, server) = begin();
+/// Two processes ingest one graph at once, into a bucket of this scheme: one has it then.
+fn one_wins(sandbox: &Sandbox, server: &BucketServer, scheme: &str) {
     let before = server.paths();
     // None of the manifests is taken before both are there.
     let mut writers = BTreeSet::new();
@@ -269,25 +268,36 @@ fn of_two_processes_that_ingest_one_graph_one_wins() {
         (writers.len() < 2).then_some(Fault::Status(503))
     });
     let both = ["one", "two"].map(|scratch| {
-        std::fs::create_dir(sandbox.path().join(scratch)).unwrap();
-        let mut command = command(&sandbox, &server, &format!("{INGEST} --scratch {scratch}"));
-        command.env("AWS_MAX_ATTEMPTS", "60").spawn().unwrap()
+        std::fs::create_dir_all(sandbox.path().join(scratch)).unwrap();
+        let line = format!("ingest e.tsv -q -o {scheme}://box/b --scratch {scratch}");
+        let mut command = command(sandbox, server, &line);
+        command.envs(as_google(server)).env("AWS_MAX_ATTEMPTS", "60").spawn().unwrap()
     });
     let mut both = both.map(ended);
     both.sort_by_key(|ended| ended.code);
     let [won, lost] = both;
     assert_eq!((won.code, lost.code), (Some(0), Some(73)), "{}{}", won.stderr, lost.stderr);
-    assert!(lost.stderr.contains("s3://box/b: "), "{}", lost.stderr);
+    assert!(lost.stderr.contains(&format!("{scheme}://box/b: ")), "{}", lost.stderr);
     assert!(lost.stderr.contains("a graph is kept there already"), "{}", lost.stderr);
     server.fail(|_| None);
-    is_whole(&sandbox, &server);
+    is_whole(sandbox, server);
     // All that is there is of one folder.
     let after = server.paths();
     let new = after.iter().filter(|path| !before.contains(path));
     let folders: BTreeSet<_> = new.filter_map(|path| path.split('/').nth(2)).collect();
     assert_eq!(folders.len(), 2, "{after:?}");
-    must(&sandbox, &server, "remove s3://box/b");
+    must(sandbox, server, "remove s3://box/b");
     assert_eq!(server.paths(), before);
     let scratch = ["one", "two"].map(|name| sandbox.path().join(name).read_dir().unwrap().count());
     assert_eq!((scratch, server.uploads().len()), ([0, 0], 0));
+}
+
+#[test]
+fn of_two_processes_that_ingest_one_graph_one_wins() {
+    let (sandbox, server) = begin();
+    // Requests of S3 are verified there all the same.
+    server.publish("box");
+    for scheme in ["s3", "gs"] {
+        one_wins(&sandbox, &server, scheme);
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::interrupt::wait_until;
-use crate::objects::{command, must, refused, run, text};
+use crate::objects::{as_azure, as_google, command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 /// Edges, the graph of them in a directory, and in a bucket.
@@ -332,12 +332,7 @@ fn other_clouds_keep_graphs_too() {
     for bucket in ["box", "me"] {
         server.publish(bucket);
     }
-    let google = [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".into())];
-    let azure = [
-        ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
-        ("AZURE_STORAGE_ACCOUNT_NAME", "me".into()),
-        ("AZURE_SKIP_SIGNATURE", "true".into()),
-    ];
+    let (google, azure) = (as_google(&server), as_azure(&server));
     sandbox.must("run wcc graph -q -o expected.csv");
     for (url, variables) in [("gs://box/g", &google[..]), ("az://box/g", &azure)] {
         for line in [format!("ingest e.tsv -q -o {url}"), format!("run wcc {url} -q -o r.csv")] {

@@ -38,6 +38,21 @@ pub(crate) fn refused(sandbox: &Sandbox, server: &BucketServer, line: &str, code
     ended.stderr
 }
 
+/// Variables by which a command takes the store for Google's. It answers in public buckets.
+pub(crate) fn as_google(server: &BucketServer) -> [(&'static str, String); 2] {
+    [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".to_owned())]
+}
+
+/// Variables by which a command takes the store for Azure's, where its buckets are folders of the
+/// public bucket `me`.
+pub(crate) fn as_azure(server: &BucketServer) -> [(&'static str, String); 3] {
+    [
+        ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
+        ("AZURE_STORAGE_ACCOUNT_NAME", "me".to_owned()),
+        ("AZURE_SKIP_SIGNATURE", "true".to_owned()),
+    ]
+}
+
 /// Edges of a few hundred vertices.
 pub(crate) fn text(edges: u64) -> String {
     (0..edges).fold(String::new(), |mut text, edge| {

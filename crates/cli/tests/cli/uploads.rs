@@ -10,7 +10,7 @@ use welter_store::probe::{Probe, Rate};
 use welter_testing::bucket::{BucketServer, Fault, Request};
 
 use crate::interrupt::{ended, signal, wait_until};
-use crate::objects::{command, must, refused, run, text};
+use crate::objects::{as_azure, as_google, command, must, refused, run, text};
 use crate::sandbox::Sandbox;
 
 /// A sandbox with edges, and a store.
@@ -80,12 +80,7 @@ fn other_clouds_take_results_too() {
     for bucket in ["box", "me"] {
         server.publish(bucket);
     }
-    let google = [("GOOGLE_BASE_URL", server.url()), ("GOOGLE_BEARER_TOKEN", "very-secret".into())];
-    let azure = [
-        ("AZURE_STORAGE_ENDPOINT", format!("{}/me", server.url())),
-        ("AZURE_STORAGE_ACCOUNT_NAME", "me".into()),
-        ("AZURE_SKIP_SIGNATURE", "true".into()),
-    ];
+    let (google, azure) = (as_google(&server), as_azure(&server));
     let places =
         [("gs://box/g.u32", "box/g.u32", &google[..]), ("az://box/g.u32", "me/box/g.u32", &azure)];
     for (url, path, variables) in places {

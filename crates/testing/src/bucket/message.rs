@@ -23,6 +23,8 @@ pub struct Request {
     pub if_match: Option<String>,
     /// Whether no object may be there.
     pub if_none: bool,
+    /// Generation that the object must have, as Google counts: 0 where no object may be there.
+    pub if_generation: Option<u64>,
     /// Whether it was signed, by the key of the server.
     pub signed: bool,
     /// Metadata by which its writer knows an object again.
@@ -99,6 +101,7 @@ impl Request {
                 }
                 "if-match" => request.if_match = Some(value.to_owned()),
                 "if-none-match" => request.if_none = value == "*",
+                "x-goog-if-generation-match" => request.if_generation = value.parse().ok(),
                 "x-amz-meta-welter" | "x-goog-meta-welter" | "x-ms-meta-welter" => {
                     request.mark = Some(value.to_owned());
                 }

@@ -55,11 +55,12 @@ impl State {
                 let whole = parts.into_iter().flatten().copied().collect();
                 let attributes = upload.attributes.clone();
                 self.uploads.remove(id);
-                self.put(&request.path, whole, attributes);
-                Answer::text(
+                let Answer { headers, .. } = self.put(&request.path, whole, attributes);
+                let answer = Answer::text(
                     "<CompleteMultipartUploadResult><ETag>whole</ETag>\
                      </CompleteMultipartUploadResult>",
-                )
+                );
+                Answer { headers, ..answer }
             }
             _ => {
                 self.uploads.remove(id);
