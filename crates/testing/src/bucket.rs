@@ -10,12 +10,15 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustls::ServerConfig;
+
+mod encryption;
 mod generations;
 mod lists;
 mod message;
@@ -24,6 +27,7 @@ mod sums;
 mod time;
 mod uploads;
 
+pub use self::encryption::AUTHORITY;
 use self::generations::GENERATION;
 pub use self::message::Request;
 use self::message::{Answer, Attributes, decoded};
@@ -79,6 +83,7 @@ pub type Faults = dyn FnMut(&Request) -> Option<Fault> + Send;
 /// The server. Its threads end with the process.
 pub struct BucketServer {
     address: SocketAddr,
+    is_encrypted: bool,
     state: Arc<Mutex<State>>,
 }
 
@@ -137,23 +142,43 @@ impl BucketServer {
     /// # Errors
     /// When the address is not there, or the system gives no port.
     pub fn start_at(address: Ipv4Addr) -> io::Result<Self> {
+        Self::listen(address, None)
+    }
+
+    /// Begins to listen for TLS, with a certificate that [`AUTHORITY`] vouches for.
+    ///
+    /// # Errors
+    /// When the system gives no port.
+    pub fn start_encrypted() -> io::Result<Self> {
+        Self::listen(Ipv4Addr::LOCALHOST, Some(encryption::settings()?))
+    }
+
+    fn listen(address: Ipv4Addr, tls: Option<Arc<ServerConfig>>) -> io::Result<Self> {
+        let is_encrypted = tls.is_some();
         let listener = TcpListener::bind((address, 0))?;
         let address = listener.local_addr()?;
         let state = Arc::<Mutex<State>>::default();
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
+                let (shared, tls) = (Arc::clone(&shared), tls.clone());
                 // A client that goes away ends its thread.
-                thread::spawn(move || serve(&connection, &shared));
+                thread::spawn(move || {
+                    connection.set_nodelay(true)?;
+                    match tls {
+                        None => serve(connection, &shared),
+                        Some(tls) => serve(encryption::accept(connection, tls)?, &shared),
+                    }
+                });
             }
         });
-        Ok(Self { address, state })
+        Ok(Self { address, is_encrypted, state })
     }
 
     /// URL of the server, such as `http://127.0.0.1:4711`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     /// Variables by which programs find it and say who they are.
@@ -248,8 +273,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 /// Answers the requests of a connection until it ends.
-fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
-    connection.set_nodelay(true)?;
+fn serve(connection: impl Read + Write, state: &Mutex<State>) -> io::Result<()> {
     let mut reader = BufReader::new(connection);
     while let Some(mut request) = Request::read(&mut reader)? {
         let verified = verified(&request, state);
@@ -260,7 +284,8 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
             state.faults.as_mut().and_then(|faults| faults(&request))
         };
         if let Err((status, code)) = verified {
-            Answer::error(status, code).write(connection, request.method == "HEAD")?;
+            let is_head = request.method == "HEAD";
+            Answer::error(status, code).write(reader.get_mut(), is_head)?;
             continue;
         }
         if let Some(Fault::Silent(time)) = fault {
@@ -286,7 +311,7 @@ fn serve(connection: &TcpStream, state: &Mutex<State>) -> io::Result<()> {
             Some(Fault::DoneBut(status)) => Answer::error(status, "Oops"),
             _ => answer,
         };
-        if !answer.write(connection, request.method == "HEAD")? {
+        if !answer.write(reader.get_mut(), request.method == "HEAD")? {
             return Ok(());
         }
     }

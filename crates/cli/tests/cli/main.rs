@@ -31,6 +31,7 @@ mod dpdk;
 mod duplicates;
 mod edge_cache;
 mod emulators;
+mod encryption;
 mod formats;
 mod graphalytics;
 mod graphs;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read, Write};
-use std::net::TcpStream;
 use std::ops::Range;
 
 /// A request as the server saw it.
@@ -148,7 +147,7 @@ impl Answer {
     }
 
     /// Writes it; whether the connection continues.
-    pub(super) fn write(&self, mut to: &TcpStream, is_head: bool) -> io::Result<bool> {
+    pub(super) fn write(&self, to: &mut impl Write, is_head: bool) -> io::Result<bool> {
         let mut head = format!("HTTP/1.1 {} -\r\n", self.status);
         if self.status != 204 && self.status != 304 {
             let _ = write!(head, "Content-Length: {}\r\n", self.body.len());
@@ -164,6 +163,7 @@ impl Answer {
         if !is_head {
             to.write_all(&self.body[..self.cut.unwrap_or(self.body.len())])?;
         }
+        to.flush()?;
         Ok(self.cut.is_none())
     }
 }
