@@ -44,6 +44,8 @@ const KEY: Key = Key { id: "WELTERKEY", secret: "very/secret", region: "nowhere-
 pub enum Fault {
     /// The server answers with this status.
     Status(u16),
+    /// The server answers with this status, and repeats the request with all that is secret in it.
+    Repeated(u16),
     /// The connection ends after half of the body.
     Cut,
     /// The body has a byte less than the range, and says so.
@@ -358,6 +360,7 @@ impl State {
     fn answer(&mut self, request: &Request, fault: Option<&Fault>) -> Answer {
         match fault {
             Some(Fault::Status(status)) => return Answer::error(*status, "Oops"),
+            Some(Fault::Repeated(status)) => return Answer::repeated(*status, request),
             Some(Fault::Inside(code)) => {
                 return Answer { status: 200, ..Answer::error(500, code) };
             }

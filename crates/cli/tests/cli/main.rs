@@ -55,6 +55,7 @@ mod resume;
 mod routes;
 mod sandbox;
 mod scratch;
+mod secrets;
 mod sending;
 mod several_objects;
 mod slurm;

@@ -141,6 +141,12 @@ impl Answer {
         Self { status, ..Self::text(text) }
     }
 
+    /// An error that repeats a request, as it was sent and decoded, where others have a word.
+    pub(super) fn repeated(status: u16, request: &Request) -> Self {
+        let Request { method, target, query, headers, .. } = request;
+        Self::error(status, &text_of_xml(&format!("{method} {target} {query:?} {headers:?}")))
+    }
+
     /// Success, with this text.
     pub(super) fn text(text: impl Into<Vec<u8>>) -> Self {
         Self { status: 200, body: text.into(), ..Self::default() }
