@@ -17,7 +17,7 @@ use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use welter_testing::bucket::{BucketServer, Fault};
 
 use crate::cgroup::{Group, skipped};
-use crate::objects::{command as bucket_command, refused};
+use crate::objects::{as_azure, as_google, command as bucket_command, refused};
 use crate::sandbox::{Ended, Sandbox};
 
 /// Every algorithm, with what it needs.
@@ -254,6 +254,28 @@ fn inputs_in_buckets_keep_their_budget() {
     for input in ["g.u32f32", "g.tsv", "g.tsv.gz", "g.parquet"] {
         let line = format!("run wcc s3://box/{input} --threads 2 -q --top 1");
         filled.keeps_what_is_named(&format!("{line} --read-size 4MiB --in-flight 6"), 48);
+    }
+}
+
+/// Requests of other clouds take no more than those of S3.
+#[test]
+fn inputs_at_other_clouds_keep_their_budget() {
+    let Filled { sandbox, server } = Filled::with(&["g.tsv"]);
+    for bucket in ["box", "me"] {
+        server.publish(bucket);
+    }
+    server.put("me/box/g.tsv", sandbox.read("g.tsv"));
+    let (google, azure) = (as_google(&server), as_azure(&server));
+    for (scheme, variables) in [("gs", &google[..]), ("az", &azure)] {
+        let line = format!("run wcc {scheme}://box/g.tsv --threads 2 -q --top 1 --memory 24MiB");
+        let mut command = bucket_command(&sandbox, &server, &line);
+        command.envs(variables.iter().cloned());
+        server.take_requests();
+        let peak = peak_of(command, &line);
+        assert!(peak <= 24 << 20, "{line}: {} KiB", peak >> 10);
+        // All of it came from there.
+        let requests = server.take_requests();
+        assert!(requests.iter().any(|request| request.path.ends_with("box/g.tsv")), "{line}");
     }
 }
 
