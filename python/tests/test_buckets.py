@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import threading
 from collections.abc import Iterator
@@ -265,6 +266,53 @@ def test_inputs_are_asked_for_as_is_stated(store: type[Store]) -> None:
     store.ranges.clear()
     welter.wcc("s3://box/in/edges.csv", read_size="256KiB")
     assert max(store.ranges) == 256 << 10
+
+
+def test_edges_and_graphs_lie_on_web_servers_and_at_azure(
+    store: type[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = "".join(f"{place % 97},{place * place % 89}\n" for place in range(3000))
+    (tmp_path / "edges.csv").write_text(edges)
+    expected = welter.pagerank(tmp_path / "edges.csv", iterations=6).to_numpy()["rank"]
+    held = welter.read_edges(tmp_path / "edges.csv")
+    held.save("s3://box/graph")
+    kept = welter.pagerank("s3://box/graph", iterations=6).to_numpy()["rank"]
+    store.objects["/box/edges.csv"] = edges.encode()
+    for name, body in list(store.objects.items()):
+        store.objects[f"/me{name}"] = body
+    web = os.environ["AWS_ENDPOINT_URL"]
+    for name, value in {
+        "AZURE_STORAGE_ENDPOINT": f"{web}/me",
+        "AZURE_STORAGE_ACCOUNT_NAME": "me",
+        "AZURE_SKIP_SIGNATURE": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for box, path in [(f"{web}/box", "/box"), ("az://box", "/me/box")]:
+        store.asked.clear()
+        ranks = welter.pagerank(f"{box}/edges.csv", iterations=6).to_numpy()["rank"]
+        assert (ranks == expected).all(), box
+        ranks = welter.pagerank(f"{box}/graph", iterations=6).to_numpy()["rank"]
+        assert (ranks == kept).all(), box
+        assert {f"GET {path}/edges.csv", f"GET {path}/graph/manifest"} <= set(store.asked)
+        assert all(asked.startswith(("GET ", "HEAD ")) for asked in store.asked), store.asked
+    with pytest.raises(welter.WelterError, match="nothing is written to a web server"):
+        held.save(f"{web}/box/other")
+
+
+def test_a_bucket_is_probed(store: type[Store]) -> None:
+    [found] = welter.probe("s3://box/there", seconds=1, bytes="256KiB")
+    assert found["directories"] == ["s3://box/there"] and not found["kept"]
+    for direction in ("read", "write"):
+        assert all(rate["bytes_per_second"] > 0 for rate in found[direction])
+        assert found[f"best_{direction}"] in found[direction]
+    assert found["first_byte_seconds"] > 0
+    # Rates are all that is left.
+    assert set(store.objects) == {"/box/there/.welter-rates"} and not store.uploads
+    welter.from_numpy([0, 1, 2], [1, 2, 0]).save("s3://box/graph")
+    [found] = welter.probe("s3://box/graph", seconds=1, bytes="256KiB")
+    assert found["kept"] and "/box/graph/rates" in store.objects
+    with pytest.raises(welter.WelterError, match="s3://closed/there/welter-probe-"):
+        welter.probe("s3://closed/there", seconds=1, bytes="256KiB")
 
 
 def test_a_graph_is_kept_as_it_is_asked_for(tmp_path: Path) -> None:
