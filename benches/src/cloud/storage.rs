@@ -136,8 +136,82 @@ impl Volumes {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::io::Write as _;
+    use std::path::PathBuf;
+    use std::process::{Child, Stdio};
+
     use super::super::disks::WAY_MILLIS;
     use super::*;
+
+    /// Bytes of a file on a volume.
+    const FILE_BYTES: u32 = 20 << 20;
+
+    /// A volume of a storage type, and two files on it, which this process writes at full speed.
+    fn filled(storage: Storage, folder: &Path) -> Result<(Volumes, [PathBuf; 2])> {
+        let volumes = Volumes::mount(storage, 1, 96 << 20, folder)?;
+        let there = volumes.folders().next().context("no volume")?.to_owned();
+        let files = ["one", "other"].map(|name| there.join(name));
+        for file in &files {
+            fs::write(file, vec![7_u8; FILE_BYTES as usize])?;
+            File::open(file)?.sync_all()?;
+        }
+        Ok((volumes, files))
+    }
+
+    /// Begins `dd` with these words, as slow as the volumes are.
+    fn begin(volumes: &Volumes, words: &str) -> Child {
+        let mut dd = Command::new("dd");
+        dd.args(words.split(' '));
+        let mut confined = volumes.confine(dd);
+        confined.env("LC_ALL", "C").stdout(Stdio::null()).stderr(Stdio::piped());
+        confined.spawn().unwrap()
+    }
+
+    /// Seconds that `dd` took, as it says itself.
+    fn seconds(dd: Child) -> f64 {
+        let ended = dd.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{text}");
+        let (_, behind) = text.split_once("copied, ").unwrap_or_else(|| panic!("{text}"));
+        behind.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// Says that disks cannot be slowed down here, or fails where the environment wants groups.
+    fn skipped(why: &anyhow::Error) {
+        let required = std::env::var("WELTER_REQUIRE").unwrap_or_default();
+        assert!(required.split(',').all(|name| name != "cgroup"), "cgroup: {why:#}");
+        // Not `eprintln!`: of a test that passes, that would be swallowed.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: the rates of disks: {why:#}");
+    }
+
+    /// A machine with other work may be slower than a disk, so that only its rate is a bound. The
+    /// system lets a tenth of a second pass at once.
+    #[test]
+    fn disks_are_no_faster_than_their_rates() {
+        const BYTES: u64 = 20 * MB;
+        let folder = tempfile::tempdir().unwrap();
+        let (volumes, [one, other]) = match filled(device("slow", BYTES), folder.path()) {
+            Ok(filled) => filled,
+            Err(why) => return skipped(&why),
+        };
+        let (one, other) = (one.display(), other.display());
+        let read = format!("if={one} of=/dev/null iflag=direct bs=1M count=20");
+        let write = format!("if=/dev/zero of={other} oflag=direct conv=notrunc bs=1M count=20");
+        // Reads and writes have a rate each.
+        for dd in [read, write].map(|words| begin(&volumes, &words)) {
+            let rate = f64::from(FILE_BYTES) / seconds(dd);
+            assert!(rate <= 1.3 * BYTES as f64, "{rate} bytes a second");
+        }
+        drop(volumes);
+        let disk = Disk { operations: Some(100), ..STANDARD };
+        let counted = Storage { name: "counted", disk, network: None };
+        let (volumes, [one, _]) = filled(counted, folder.path()).unwrap();
+        let one = one.display();
+        let read = format!("if={one} of=/dev/null iflag=direct bs=16K count=100");
+        let rate = 100.0 / seconds(begin(&volumes, &read));
+        assert!(rate <= 130.0, "{rate} operations a second");
+    }
 
     #[test]
     fn operations_that_are_counted_are_small_and_take_their_time() {
