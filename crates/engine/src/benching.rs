@@ -9,7 +9,7 @@ use crate::kernels::update_chunk::{self, EncodedTargets, UpdateKey};
 /// destinations.
 pub fn update_chunk(encoding: Encoding, targets: &[u32], accums: &[u8]) -> Vec<u8> {
     let width = accums.len().checked_div(targets.len()).unwrap_or_default();
-    let (mut room, key) = (Vec::new(), UpdateKey { turn: 0, stripe: 0, source_partition: 0 });
+    let (mut room, key) = (Vec::new(), UpdateKey::new(0, 0, 0));
     let encoded = EncodedTargets::new(encoding, targets, &mut room);
     let mut bytes = vec![0; encoded.chunk_bytes(width)];
     update_chunk::write(width, &mut bytes, (0, key), (encoded, accums), targets.len() as u64);

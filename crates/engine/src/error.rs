@@ -111,10 +111,10 @@ pub enum EngineError {
         error: ChunkError,
     },
     /// Updates that a machine pulled, or was handed, are not those that it asked for.
-    #[error("updates for stripe {stripe} in turn {turn}: {what}")]
+    #[error("updates for stripe {stripe} in iteration {iteration}: {what}")]
     Updates {
         /// The iteration that gathers them.
-        turn: u64,
+        iteration: u64,
         /// Stripe of their destinations.
         stripe: u32,
         /// Invariant that does not hold.

@@ -38,8 +38,7 @@ impl Tampered {
 
     /// The name of updates for a partition in this iteration.
     fn at(&self, stripe: u32) -> (u64, UpdateKey) {
-        let turn = self.step.iteration.into();
-        (self.graph, UpdateKey { turn, stripe, source_partition: 0 })
+        (self.graph, UpdateKey::new(self.step.iteration.into(), stripe, 0))
     }
 
     /// Merges the last record of some chunks with itself.

@@ -35,8 +35,8 @@ impl TamperedRows {
 
     /// The name of updates that wait for the next iteration.
     fn at(&self, filled: &Filled) -> (u64, UpdateKey) {
-        let turn = self.step.map_or(0, |step| step.iteration + 1).into();
-        (self.graph, UpdateKey { turn, stripe: filled.partition, source_partition: 0 })
+        let iteration = self.step.map_or(0, |step| step.iteration + 1).into();
+        (self.graph, UpdateKey::new(iteration, filled.partition, 0))
     }
 
     /// Leaves out the first row of a chunk, as if it had been sent to one partition less. It was

@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 0, stripe: 0, source_partition: 0 });
+    const AT: (u64, UpdateKey) = (7, UpdateKey::new(0, 0, 0));
 
     /// The chunk that a buffer of these updates of a sum becomes.
     fn filled(combines: bool, updates: &[(u32, f64)]) -> (u32, Filled) {

@@ -247,8 +247,8 @@ impl<C: Contract> ContractWorker<C> {
 
     /// The name of updates for the open partition in this iteration.
     fn updates_here(&self) -> (u64, UpdateKey) {
-        let (turn, stripe) = (self.step.iteration.into(), self.partition);
-        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
+        let iteration = self.step.iteration.into();
+        (self.graph, UpdateKey::new(iteration, self.partition, self.partition))
     }
 
     /// Meets updates for the open partition; how many they stand for.

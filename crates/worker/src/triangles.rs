@@ -246,8 +246,7 @@ impl TriangleWorker {
 
     /// Updates of an iteration for the open partition.
     fn at(&self, iteration: u32) -> (u64, UpdateKey) {
-        let (turn, stripe) = (iteration.into(), self.partition);
-        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
+        (self.graph, UpdateKey::new(iteration.into(), self.partition, self.partition))
     }
 
     fn decide(

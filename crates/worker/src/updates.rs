@@ -116,8 +116,7 @@ impl KernelWorker {
 
     /// The name of updates for a partition in this iteration.
     pub(crate) fn updates_for(&self, stripe: u32) -> (u64, UpdateKey) {
-        let turn = self.step.iteration.into();
-        (self.graph, UpdateKey { turn, stripe, source_partition: self.partition })
+        (self.graph, UpdateKey::new(self.step.iteration.into(), stripe, self.partition))
     }
 
     /// Chunks of all that is left in buffers.

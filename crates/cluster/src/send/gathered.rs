@@ -119,7 +119,7 @@ impl IncomingUpdates {
         let shape = kernel.shape();
         grouped.resize(values.len() / shape.value * shape.accum);
         Kernel::Fold(kernel.clone()).clear(grouped);
-        let at = UpdateKey { turn: iteration, stripe: sub_range, source_partition: sub_range };
+        let at = UpdateKey::new(iteration, sub_range, sub_range);
         group(kernel, (at, cast_slice(targets), updates), values, grouped)?;
         Ok(grouped)
     }

@@ -48,7 +48,7 @@ pub use self::vertices::{VertexTotals, Vertices, apply, init};
 pub use self::writer::{EdgeWriter, Form};
 pub use crate::kernels::kernel::{DecodeBuffers, Sources};
 pub use crate::kernels::shape::{Capabilities, KernelShape};
-pub use crate::kernels::update_chunk::{Records, UpdateKey};
+pub use crate::kernels::update_chunk::{Records, UpdateKey, UpdateKind};
 
 /// A cell: edges from a source partition to a stripe, which a chunk does not leave.
 #[derive(Clone, Debug, PartialEq, Eq)]

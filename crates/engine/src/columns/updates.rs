@@ -5,9 +5,9 @@
 //! were gathered. Where the settings say so each chunk lies in a frame: then less is written and
 //! read, and a block takes the room that it takes without them.
 //!
-//! Invariant: a chunk is handed out only if its checksum, graph, turn, stripe and window are those
-//! that were written: a place that was used before holds another turn. Checked in `Incoming::next`.
-//! Tested by `a_bit_that_is_another_one_is_found`.
+//! Invariant: a chunk is handed out only if its checksum, graph, iteration, stripe, window and
+//! kind are those that were written: a place that was used before holds others. Checked in
+//! `Incoming::next`. Tested by `a_bit_that_is_another_one_is_found`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -112,10 +112,26 @@ impl Spot {
 /// A chunk that waits.
 pub(crate) struct UpdateChunk {
     spot: Arc<Spot>,
-    range: Range<usize>,
+    /// Bytes of the slab, of which there are fewer than 2^32.
+    range: Range<u32>,
     pub(crate) key: UpdateKey,
     /// How many updates its records stand for.
     pub(crate) updates: u64,
+}
+
+impl UpdateChunk {
+    fn new(spot: Arc<Spot>, bytes: &Range<usize>, key: UpdateKey, updates: u64) -> Self {
+        Self { spot, range: narrow(bytes), key, updates }
+    }
+
+    /// Bytes of the slab in which it lies.
+    fn bytes(&self) -> Range<usize> {
+        self.range.start as usize..self.range.end as usize
+    }
+}
+
+fn narrow(bytes: &Range<usize>) -> Range<u32> {
+    bytes.start as u32..bytes.end as u32
 }
 
 /// One worker's open slab of updates.
@@ -214,7 +230,7 @@ impl Writer {
         update_chunk::write(width, bytes, (self.pool.graph, cell), (targets, records.1), updates);
         self.targets = room;
         let spot = Arc::clone(&open.1);
-        self.chunks.push(UpdateChunk { spot, range: range.clone(), key: cell, updates });
+        self.chunks.push(UpdateChunk::new(spot, &range, cell, updates));
         (self.open, self.filled) = (Some(open), range.end);
         Ok(())
     }
@@ -226,8 +242,13 @@ impl Writer {
         // The chunks of this slab were put last.
         let is_elsewhere = |chunk: &UpdateChunk| !Arc::ptr_eq(&chunk.spot, &spot);
         let first = self.chunks.iter().rposition(is_elsewhere).map_or(0, |last| last + 1);
-        let chunks = self.chunks[first..].iter_mut().map(|chunk| &mut chunk.range).collect();
-        let filled = self.framer.frame(&self.pool.framing, &mut slab, chunks);
+        let chunks = &mut self.chunks[first..];
+        let mut ranges: Vec<_> = chunks.iter().map(UpdateChunk::bytes).collect();
+        let framing = &self.pool.framing;
+        let filled = self.framer.frame(framing, &mut slab, ranges.iter_mut().collect());
+        for (chunk, bytes) in chunks.iter_mut().zip(&ranges) {
+            chunk.range = narrow(bytes);
+        }
         let depth = slabs_written(&self.pool.io.requests);
         while self.queue.in_flight() >= depth {
             self.queue.wait()?;
@@ -411,7 +432,8 @@ impl Incoming<'_> {
         let Reader { pool, frames, targets, .. } = &mut *self.reader;
         let at = (pool.graph, chunk.key);
         let records = self.held.as_ref().and_then(|(slab, start)| {
-            let stored = &slab.bytes()[chunk.range.start - start..chunk.range.end - start];
+            let Range { start: first, end } = chunk.bytes();
+            let stored = &slab.bytes()[first - start..end - start];
             update_chunk::open(width, frames.chunk(stored).ok()?, targets)
         });
         let records = records.filter(|records| (records.graph, records.key) == at);
@@ -456,8 +478,8 @@ fn damaged(pool: &Pool, run: &[UpdateChunk]) -> EngineError {
 
 /// The pages of a slab that some of its chunks lie in, and where they begin in it.
 fn pages(run: &[UpdateChunk]) -> Result<(usize, Place), EngineError> {
-    let start = run.iter().map(|chunk| chunk.range.start).min().unwrap_or(0) / ALIGN * ALIGN;
-    let end = run.iter().map(|chunk| chunk.range.end).max().unwrap_or(start);
+    let start = run.iter().map(|chunk| chunk.bytes().start).min().unwrap_or(0) / ALIGN * ALIGN;
+    let end = run.iter().map(|chunk| chunk.bytes().end).max().unwrap_or(start);
     let slab = run[0].spot.place()?;
     let place = Place { offset: slab.offset + start as u64, bytes: (end - start) as u32, ..slab };
     Ok((start, place))

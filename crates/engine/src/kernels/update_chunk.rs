@@ -1,21 +1,23 @@
 //! Update chunks: updates as they wait on storage, or travel to another machine.
 //!
 //! ```text
-//! 0      8      16    24       32      36      40       44     48       60        64
-//! magic  graph  turn  updates  stripe  window  records  bytes  coding   CRC-32C   targets, accums
+//! 0      8      16         24       32      36      40       44     48      56    60       64
+//! magic  graph  iteration  updates  stripe  window  records  bytes  coding  kind  CRC-32C  targets
 //! ```
 //! A record is a destination, relative to its stripe, and an accumulator that has met one update,
-//! or several where they were combined; the head says how many updates its records stand for. So
-//! what was gathered can be checked against what was produced.
+//! or several where they were combined; accumulators lie behind all destinations. The head says how
+//! many updates its records stand for, so that what was gathered can be checked against what was
+//! produced, and of which [kind](UpdateKind) they are.
 //!
 //! Destinations may be encoded as keys of edges are ([`EncodedTargets`]): those of combined updates
 //! ascend, so that most take ten bits of stream-vbyte where 32 are written otherwise; those of
-//! updates one by one are in no order, and take 24. `coding` is the encoding, the bytes of all
-//! destinations, and zero. Accumulators are numbers of which every bit counts: they are left to the
-//! codec of the frame around the chunk, if it has one.
+//! updates one by one are in no order, and take 24. `coding` is the encoding and the bytes of all
+//! destinations. Accumulators are numbers of which every bit counts: they are left to the codec of
+//! the frame around the chunk, if it has one.
 //!
-//! Invariant: what is opened is what was written, by its checksum. Checked in
-//! `update_chunk::open`. Tested by `damaged_updates_are_errors`.
+//! Invariant: what is opened is what was written, by its checksum, and of a kind that there is.
+//! Checked in `update_chunk::checked`. Tested by `damaged_updates_are_errors` and
+//! `chunks_of_an_unknown_kind_are_damaged`.
 
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, pod_read_unaligned, try_cast_slice};
 use welter_store::checksum;
@@ -34,7 +36,7 @@ pub(crate) const SECTION: usize = 64;
 struct Header {
     magic: [u8; 8],
     graph: u64,
-    turn: u64,
+    iteration: u64,
     updates: u64,
     stripe: u32,
     window: u32,
@@ -42,19 +44,50 @@ struct Header {
     record_bytes: u32,
     encoding: u32,
     target_bytes: u32,
-    zero: u32,
+    kind: u32,
     checksum: u32,
+}
+
+/// Kind of the records of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum UpdateKind {
+    /// Updates or accumulators of vertices, which an iteration gathers.
+    Updates = 0,
+    /// Entries of rows, on their way to the bin of their ranks.
+    Entries = 1,
+    /// Rows that travel to ranges of bins.
+    Rows = 2,
+    /// Counts of ranks, on their way to the bin of these.
+    Counts = 3,
+    /// Counts of vertices, of which values are made.
+    Values = 4,
+}
+
+impl UpdateKind {
+    /// All kinds, each at the place of its number.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Updates, Self::Entries, Self::Rows, Self::Counts, Self::Values];
 }
 
 /// Where updates are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateKey {
     /// The iteration that gathers them.
-    pub turn: u64,
+    pub iteration: u64,
     /// The stripe of their destinations; on a cluster, the partition.
     pub stripe: u32,
     /// The partition that they were scattered from.
     pub source_partition: u32,
+    /// Kind of their records.
+    pub kind: UpdateKind,
+}
+
+impl UpdateKey {
+    /// Where updates that an iteration gathers are to be.
+    pub const fn new(iteration: u64, stripe: u32, source_partition: u32) -> Self {
+        Self { iteration, stripe, source_partition, kind: UpdateKind::Updates }
+    }
 }
 
 /// The records of a chunk.
@@ -150,7 +183,7 @@ pub(crate) fn write(
     let mut header = Header {
         magic: MAGIC,
         graph,
-        turn: cell.turn,
+        iteration: cell.iteration,
         updates,
         stripe: cell.stripe,
         window: cell.source_partition,
@@ -158,7 +191,7 @@ pub(crate) fn write(
         record_bytes: (4 + width) as u32,
         encoding: encoding as u32,
         target_bytes: target_bytes.len() as u32,
-        zero: 0,
+        kind: cell.kind as u32,
         checksum: 0,
     };
     header.checksum = sum(&header, &bytes[HEADER_BYTES..]);
@@ -172,12 +205,12 @@ pub(crate) fn open<'b>(
     bytes: &'b [u8],
     room: &'b mut Vec<u32>,
 ) -> Option<Records<'b>> {
-    let header = checked(width, bytes)?;
+    let (header, kind) = checked(width, bytes)?;
     let (encoding, count) = (encoding_of(&header)?, header.records as usize);
     let Some(mut decoder) =
         Decoder::new(encoding, 0, &bytes[HEADER_BYTES..], count, SimdLevel::detect())
     else {
-        return packed(width, bytes, &header);
+        return packed(width, bytes, (&header, kind));
     };
     let least = count.next_multiple_of(DECODED_AT_ONCE);
     if room.len() < least {
@@ -185,7 +218,7 @@ pub(crate) fn open<'b>(
     }
     // As many as there are accumulators, unless the checksum was forged.
     let decoded = decoder.fill(&mut room[..least]);
-    (decoded == count).then(|| header.records(width, bytes, &room[..decoded]))
+    (decoded == count).then(|| header.records(kind, width, bytes, &room[..decoded]))
 }
 
 /// Makes the checksum of a chunk fit, if it has a head: for the fuzz target.
@@ -198,28 +231,38 @@ pub(crate) fn forge(bytes: &mut [u8]) -> Option<()> {
 
 /// The records of a chunk whose destinations are packed, if its bytes are those that were written.
 pub(crate) fn open_packed(width: usize, bytes: &[u8]) -> Option<Records<'_>> {
-    packed(width, bytes, &checked(width, bytes)?)
+    let (header, kind) = checked(width, bytes)?;
+    packed(width, bytes, (&header, kind))
 }
 
-fn packed<'b>(width: usize, bytes: &'b [u8], header: &Header) -> Option<Records<'b>> {
+fn packed<'b>(
+    width: usize,
+    bytes: &'b [u8],
+    (header, kind): (&Header, UpdateKind),
+) -> Option<Records<'b>> {
     let is_packed = encoding_of(header)? == Encoding::Packed;
     let targets = &bytes[HEADER_BYTES..][..header.target_bytes as usize];
     let targets = try_cast_slice(targets).ok().filter(|_| is_packed)?;
-    Some(header.records(width, bytes, targets))
+    Some(header.records(kind, width, bytes, targets))
 }
 
 /// Multiple of which decoders fill as many.
 const DECODED_AT_ONCE: usize = 16;
 
+fn kind_of(header: &Header) -> Option<UpdateKind> {
+    UpdateKind::ALL.get(header.kind as usize).copied()
+}
+
 fn encoding_of(header: &Header) -> Option<Encoding> {
     Encoding::from_byte(header.encoding.try_into().ok()?)
 }
 
-/// The head of a chunk, if its bytes are those that were written, and as many as its records take.
-fn checked(width: usize, bytes: &[u8]) -> Option<Header> {
+/// The head of a chunk and the kind of its records, if its bytes are those that were written, and
+/// as many as its records take.
+fn checked(width: usize, bytes: &[u8]) -> Option<(Header, UpdateKind)> {
     let header: Header = pod_read_unaligned(bytes.get(..HEADER_BYTES)?);
     let (records, target_bytes) = (header.records as usize, header.target_bytes as usize);
-    let encoding = encoding_of(&header)?;
+    let (encoding, kind) = (encoding_of(&header)?, kind_of(&header)?);
     let fits = match encoding {
         Encoding::Packed => target_bytes == 4 * records,
         Encoding::Pairs => false,
@@ -232,16 +275,23 @@ fn checked(width: usize, bytes: &[u8]) -> Option<Header> {
         && fits
         && sections(target_bytes, width * records)[1] == bytes.len()
         && header.checksum == sum(&header, &bytes[HEADER_BYTES..]);
-    is_whole.then_some(header)
+    is_whole.then_some((header, kind))
 }
 
 impl Header {
-    fn records<'b>(&self, width: usize, bytes: &'b [u8], targets: &'b [u32]) -> Records<'b> {
+    fn records<'b>(
+        &self,
+        kind: UpdateKind,
+        width: usize,
+        bytes: &'b [u8],
+        targets: &'b [u32],
+    ) -> Records<'b> {
+        let Self { iteration, stripe, window, .. } = *self;
         let accum_bytes = width * self.records as usize;
         let [second, _] = sections(self.target_bytes as usize, accum_bytes);
         Records {
             graph: self.graph,
-            key: UpdateKey { turn: self.turn, stripe: self.stripe, source_partition: self.window },
+            key: UpdateKey { iteration, stripe, source_partition: window, kind },
             updates: self.updates,
             targets,
             accums: &bytes[second..][..accum_bytes],
@@ -262,7 +312,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 3, stripe: 1, source_partition: 2 });
+    const AT: (u64, UpdateKey) = (7, UpdateKey::new(3, 1, 2));
 
     /// A chunk of records of eight bytes, and the encoding of its destinations.
     fn written(encoding: Encoding, targets: &[u32], accums: &[u64]) -> (Vec<u64>, Encoding) {
@@ -315,6 +365,22 @@ mod tests {
             assert_eq!(found, expected, "{encoding:?}");
             let taken = (8 * words.len() - HEADER_BYTES) as f64 / f64::from(count) - 8.0;
             assert!((taken - bytes).abs() < 0.05, "{encoding:?} {taken}");
+        }
+    }
+
+    #[test]
+    fn chunks_of_an_unknown_kind_are_damaged() {
+        let mut words = vec![0_u64; chunk_bytes(8, 0) / 8];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        for kind in UpdateKind::ALL {
+            let at = UpdateKey { kind, ..AT.1 };
+            write(8, bytes, (AT.0, at), (EncodedTargets::packed(&[]), &[]), 0);
+            assert_eq!(open_packed(8, bytes).unwrap().key, at);
+            // All but the kind is as before, and the checksum fits.
+            let unknown = UpdateKind::ALL.len() as u32 + kind as u32;
+            bytes[HEADER_BYTES - 8..HEADER_BYTES - 4].copy_from_slice(&unknown.to_le_bytes());
+            forge(bytes).unwrap();
+            assert!(open_packed(8, bytes).is_none());
         }
     }
 

@@ -96,7 +96,7 @@ pub(crate) fn run(
         window,
         states,
         is_fresh: true,
-        turn: 0,
+        iteration: 0,
         waiting: nothing(graph),
         produced: 0,
         edges: 0,
@@ -123,8 +123,8 @@ struct SpillSchedule<'a> {
     states: Option<EdgeStates>,
     /// Whether no state of an edge was written yet.
     is_fresh: bool,
-    /// The iteration that gathers next.
-    turn: u64,
+    /// The iteration that gathers next, counted from where the run began.
+    iteration: u64,
     /// Updates that wait, by stripe.
     waiting: Vec<Vec<UpdateChunk>>,
     /// How many updates these stand for.
@@ -185,7 +185,7 @@ impl SpillSchedule<'_> {
     fn turn(&mut self, basis: StepInput<'_>, go_on: bool) -> Result<Vec<u8>, EngineError> {
         let graph = self.context.graph;
         let expected = std::mem::take(&mut self.produced);
-        self.turn += 1;
+        self.iteration += 1;
         // Updates for the next iteration are not to be met by this one.
         let waiting = std::mem::replace(&mut self.waiting, nothing(graph));
         let mut states = self.states.take();

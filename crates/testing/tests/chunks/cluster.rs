@@ -122,14 +122,14 @@ where
     let mut active = vec![1; if P::FRONTIER { count } else { 0 }];
     let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
     let mut made = init(&kernel, 0, &degrees(graph), vertices);
-    let mut turn = 0;
+    let mut iteration = 0;
     let all = |active: u64| if P::FRONTIER { active } else { count as u64 };
-    while kernel.next(turn, &made.total) == Next::Iterate && all(made.active) > 0 {
+    while kernel.next(iteration, &made.total) == Next::Iterate && all(made.active) > 0 {
         let mut accums = Column::zeroed(count * shape.accum);
         kernel.clear(&mut accums);
         for (stripe, targets) in cut(count as u64, way.parts[1]).enumerate() {
             let own = targets.start as usize * shape.accum..targets.end as usize * shape.accum;
-            let at = UpdateKey { turn, stripe: stripe as u32, source_partition: 0 };
+            let at = UpdateKey::new(iteration, stripe as u32, 0);
             let accums = &mut accums[own];
             let mut pairs = (Vec::new(), Column::default());
             for (cell, chunks) in cells.iter().filter(|(cell, _)| cell.targets == targets) {
@@ -169,7 +169,7 @@ where
         }
         let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut active };
         made = apply(&kernel, &made.total, &accums, vertices);
-        turn += 1;
+        iteration += 1;
     }
     cast_slice(&values).to_vec()
 }
@@ -205,8 +205,8 @@ where
         [shape.value, shape.signal].map(|width| Column::zeroed(count * width));
     let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut [] };
     let mut made = init(&kernel, 0, &degrees(graph), vertices);
-    let mut turn = 0;
-    while kernel.next(turn, &made.total) == Next::Iterate {
+    let mut iteration = 0;
+    while kernel.next(iteration, &made.total) == Next::Iterate {
         let mut accums = Column::zeroed(count * shape.accum);
         kernel.clear(&mut accums);
         for (cell, chunks) in &mut cells {
@@ -215,7 +215,7 @@ where
                 let (pulled, held) = states(shape.state, cell, all).expect(WRITTEN);
                 let mut states = Column::default();
                 states.extend(held);
-                let at = UpdateKey { turn, stripe: cell.id.stripe, source_partition: 0 };
+                let at = UpdateKey::new(iteration, cell.id.stripe, 0);
                 let mut pairs = (Vec::new(), Column::default());
                 let put = |targets: &[u32], updates: &[u8]| {
                     pairs.0.extend_from_slice(targets);
@@ -233,7 +233,7 @@ where
         }
         let vertices = Vertices { values: &mut values, signals: &mut signals, active: &mut [] };
         made = apply(&kernel, &made.total, &accums, vertices);
-        turn += 1;
+        iteration += 1;
     }
     cast_slice(&values).to_vec()
 }

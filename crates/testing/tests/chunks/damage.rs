@@ -10,7 +10,7 @@ use welter_algorithms::{Bfs, SumProduct};
 use welter_engine::EngineError;
 use welter_engine::chunks::{
     Cell, Column, DecodeBuffers, EdgeWriter, ExtendedKernel, FoldKernel, Form, Kernel, Sources,
-    UpdateKey, Vertices, init, open_updates, write_updates,
+    UpdateKey, UpdateKind, Vertices, init, open_updates, write_updates,
 };
 use welter_model::stream::Edge;
 use welter_store::ChunkBuilder;
@@ -104,7 +104,7 @@ proptest! {
         records in prop::collection::vec((0_u32..9, any::<u64>()), 0..40), bit: prop::sample::Index,
     ) {
         let (targets, accums): (Vec<u32>, Vec<u64>) = records.into_iter().unzip();
-        let at = UpdateKey { turn: 3, stripe: 1, source_partition: 2 };
+        let at = UpdateKey::new(3, 1, 2);
         let accums = cast_slice(&accums);
         let mut bytes = aligned(&write_updates(8, (7, at), (&targets, accums), 99));
         let found = open_updates(8, (7, at), cast_slice(&bytes)).unwrap();
@@ -112,8 +112,9 @@ proptest! {
         prop_assert_eq!((found.key, found.updates), (at, 99));
         for other in [
             (8, at),
-            (7, UpdateKey { turn: 4, ..at }),
+            (7, UpdateKey { iteration: 4, ..at }),
             (7, UpdateKey { stripe: 0, ..at }),
+            (7, UpdateKey { kind: UpdateKind::Rows, ..at }),
         ] {
             prop_assert!(open_updates(8, other, cast_slice(&bytes)).is_err());
         }

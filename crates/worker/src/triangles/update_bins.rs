@@ -89,10 +89,9 @@ impl UpdateBins {
     /// Empty bins for `partitions` partitions. A chunk has `most` records, or words of about as
     /// many.
     pub(crate) fn new(partitions: u32, most: u32) -> Self {
-        let (turn, stripe, window) = (0, 0, 0);
         Self {
             kind: Record::Rows,
-            at: (0, UpdateKey { turn, stripe, source_partition: window }),
+            at: (0, UpdateKey::new(0, 0, 0)),
             most: most as usize,
             bins: (0..partitions).map(|_| Bin::default()).collect(),
             filled: Vec::new(),
@@ -212,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    const AT: (u64, UpdateKey) = (7, UpdateKey { turn: 3, stripe: 0, source_partition: 1 });
+    const AT: (u64, UpdateKey) = (7, UpdateKey::new(3, 0, 1));
 
     #[test]
     fn chunks_stand_for_all_records() {

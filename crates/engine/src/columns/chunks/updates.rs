@@ -163,5 +163,5 @@ fn checked(cell: UpdateKey, are_inside: bool) -> Result<(), EngineError> {
 }
 
 fn failed(cell: UpdateKey, what: &'static str) -> EngineError {
-    EngineError::Updates { turn: cell.turn, stripe: cell.stripe, what }
+    EngineError::Updates { iteration: cell.iteration, stripe: cell.stripe, what }
 }

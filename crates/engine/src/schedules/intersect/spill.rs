@@ -34,7 +34,7 @@ use std::sync::Arc;
 use welter_progress::{Phase, Progress};
 use welter_store::io::ALIGN;
 
-use self::buckets::{COUNTS, ENTRIES, ROWS, RecordAudit, VALUES, Waiting};
+use self::buckets::{RecordAudit, Waiting};
 use self::order::{Bins, Order, together};
 use super::counts::Counts;
 use crate::EngineError;
@@ -42,7 +42,7 @@ use crate::columns::updates::Pool;
 use crate::columns::values::StoredColumn;
 use crate::edges::graph::Graph;
 use crate::kernels::triangles::TriangleKernel;
-use crate::kernels::update_chunk::chunk_bytes;
+use crate::kernels::update_chunk::{UpdateKind, chunk_bytes};
 use crate::machine::arena::SLAB_BYTES;
 use crate::machine::per_worker::PerWorker;
 use crate::machine::workers::Workers;
@@ -98,18 +98,17 @@ pub(super) fn run(
         top,
         line,
     };
-    let places = [run.bins.len(), run.bins.len(), run.bins.len(), graph.stripes.len()];
-    let mut waiting = Waiting::new(places);
+    let mut waiting = Waiting::new(run.bins.len(), graph.stripes.len());
     let mut audit = run.orient(&mut waiting)?;
     let ranges = run.ranges(&waiting);
     audit.add(run.sweep(&ranges, &mut waiting)?);
-    audit.check(ENTRIES)?;
-    audit.check(ROWS)?;
+    audit.check(UpdateKind::Entries)?;
+    audit.check(UpdateKind::Rows)?;
     audit.add(run.counts_to_vertices(&mut waiting)?);
-    audit.check(COUNTS)?;
+    audit.check(UpdateKind::Counts)?;
     let (values, read) = run.values(kernel, degrees, &mut waiting)?;
     audit.add(read);
-    audit.check(VALUES)?;
+    audit.check(UpdateKind::Values)?;
     Ok(values)
 }
 
@@ -133,7 +132,7 @@ impl TriangleRun<'_> {
     fn ranges(&self, waiting: &Waiting) -> Vec<Range<usize>> {
         let bytes = |bin| {
             let ranks = self.bins.ranks(bin).len() as u64;
-            RANK_BYTES * ranks + ENTRY_BYTES * waiting.updates(ENTRIES, bin)
+            RANK_BYTES * ranks + ENTRY_BYTES * waiting.updates(UpdateKind::Entries, bin)
         };
         together((0..self.bins.len()).map(bytes), self.plan.rows_bytes)
     }

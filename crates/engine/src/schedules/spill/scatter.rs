@@ -76,10 +76,10 @@ impl SpillSchedule<'_> {
             Some(window.sources(tile.source, graph.signal_padding()))
         };
         let combined = self.plan.combined && shape.capabilities.combines;
-        let (tasks, turn) = (0..graph.stripes.len(), self.turn);
+        let (tasks, iteration) = (0..graph.stripes.len(), self.iteration);
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, next| {
             let WorkerState { accums, scratch, chunks, writer, records, counts, .. } = state;
-            let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
+            let cell = UpdateKey::new(iteration, task as u32, partition as u32);
             let (mut folded, mut upcoming) = (0, |place| next.get(place).copied());
             let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, &mut upcoming), wants, |_, chunk: Chunk<'_>| {
@@ -115,11 +115,12 @@ impl SpillSchedule<'_> {
         let width = self.kernel.kernel().shape().signal;
         let signals = self.window.signals((own.end - own.start) as usize);
         let wants = |stripe: usize| chunks_from(graph, stripe, &own);
-        let (tasks, turn, once) = (0..graph.stripes.len(), self.turn, self.plan.combined);
+        let iteration = self.iteration;
+        let (tasks, once) = (0..graph.stripes.len(), self.plan.combined);
         workers.for_each_ahead(tasks, progress, &mut self.workers, |state, task, upcoming| {
             let mut upcoming = |place| upcoming.get(place).copied();
             let WorkerState { scratch, chunks, writer, records, counts, .. } = state;
-            let cell = UpdateKey { turn, stripe: task as u32, source_partition: partition as u32 };
+            let cell = UpdateKey::new(iteration, task as u32, partition as u32);
             let mut teller = SignalWriter::new(&own, (signals, width), once);
             let mut sink = ChunkSink::new((writer, records), cell);
             chunks.stripe((task, &mut upcoming), wants, |_, chunk: Chunk<'_>| {

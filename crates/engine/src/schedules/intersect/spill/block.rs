@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::TriangleRun;
-use super::buckets::{ENTRIES, Waiting};
+use super::buckets::Waiting;
 use super::worker::WorkerState;
 use crate::EngineError;
 use crate::columns::updates::UpdateChunk;
+use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::arena::Buffer;
 use crate::machine::per_worker::PerWorker;
 use crate::schedules::intersect::counts::Counts;
@@ -55,7 +56,7 @@ impl CurrentRange {
         waiting: &Waiting,
     ) -> Result<(), EngineError> {
         let ranks = run.bins.ranks_of(bins);
-        let entries: u64 = bins.clone().map(|bin| waiting.updates(ENTRIES, bin)).sum();
+        let entries: u64 = bins.clone().map(|bin| waiting.updates(UpdateKind::Entries, bin)).sum();
         // Each row has its length beside.
         self.rows = Rows::new(ranks.len(), ranks.len() + entries as usize)?;
         self.cursors = Buffer::zeroed(ranks.len())?;
@@ -106,7 +107,7 @@ impl Task<'_> {
         })?;
         // Their places are free for what travels on.
         drop(chunks);
-        worker.gathered.gathered[ENTRIES as usize] += gathered;
+        worker.gathered.gather(UpdateKind::Entries, gathered);
         let mut rest = entries;
         for start in spans.iter().rev().filter_map(Span::start) {
             let row;
@@ -133,7 +134,7 @@ impl TriangleRun<'_> {
                 let lengths;
                 (lengths, rest) =
                     std::mem::take(&mut rest).split_at_mut(self.bins.ranks(bin).len());
-                (lengths, waiting.at(ENTRIES, bin))
+                (lengths, waiting.at(UpdateKind::Entries, bin))
             })
             .collect();
         self.workers.for_each(tasks, self.progress, worker_states, |worker, (lengths, chunks)| {
@@ -172,7 +173,7 @@ impl TriangleRun<'_> {
                 return Err(EngineError::Invariant(what));
             };
             (own, entries) = split;
-            let chunks = waiting.take(ENTRIES, bin);
+            let chunks = waiting.take(UpdateKind::Entries, bin);
             tasks.push(Task { spans, cursors: part, entries: own, first, chunks });
             first += words;
         }

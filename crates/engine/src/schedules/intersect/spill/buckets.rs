@@ -1,11 +1,11 @@
 //! Records that wait on storage: entries of rows, rows that travel, and counts, by where they go.
 //!
 //! ```text
-//! turn     waits for            target                    and
-//! ENTRIES  a bin of ranks       rank, from the bin's on   an entry of its row
-//! ROWS     a range of bins      words, none:              rank, count, entries, each of these
-//! COUNTS   a bin of ranks       rank, from the bin's on   what it is told
-//! VALUES   a stripe             vertex of the stripe      all that it was told, 8 bytes
+//! kind     waits for            target                    and
+//! Entries  a bin of ranks       rank, from the bin's on   an entry of its row
+//! Rows     a range of bins      words, none:              rank, count, entries, each of these
+//! Counts   a bin of ranks       rank, from the bin's on   what it is told
+//! Values   a stripe             vertex of the stripe      all that it was told, 8 bytes
 //! ```
 //!
 //! A worker has an open *bucket* for each place where something may go, and writes it as a chunk of
@@ -15,74 +15,85 @@ use bytemuck::Pod;
 
 use crate::EngineError;
 use crate::columns::updates::{UpdateChunk, Writer};
-use crate::kernels::update_chunk::UpdateKey;
+use crate::kernels::update_chunk::{UpdateKey, UpdateKind};
 use crate::schedules::footprint::ROW_HEAD;
 
-pub(super) const ENTRIES: u64 = 0;
-pub(super) const ROWS: u64 = 1;
-pub(super) const COUNTS: u64 = 2;
-pub(super) const VALUES: u64 = 3;
-/// How many turns there are.
-const TURNS: usize = 4;
+/// Number of kinds; of plain updates there are none here.
+const KINDS: usize = UpdateKind::ALL.len();
 
-/// How much of each turn was written and read: entries, rows, and counts.
+/// How much of each kind was written and read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordAudit {
-    pub(super) produced: [u64; TURNS],
-    pub(super) gathered: [u64; TURNS],
+    produced: [u64; KINDS],
+    gathered: [u64; KINDS],
 }
 
 impl RecordAudit {
     pub(super) fn add(&mut self, other: Self) {
-        for turn in 0..TURNS {
-            self.produced[turn] += other.produced[turn];
-            self.gathered[turn] += other.gathered[turn];
+        for kind in UpdateKind::ALL {
+            self.produce(kind, other.produced[kind as usize]);
+            self.gather(kind, other.gathered[kind as usize]);
         }
     }
 
-    /// Checks what was read in a turn against what was written.
-    pub(super) fn check(&self, turn: u64) -> Result<(), EngineError> {
-        let (produced, gathered) = (self.produced[turn as usize], self.gathered[turn as usize]);
+    /// Notes records that were written.
+    pub(super) fn produce(&mut self, kind: UpdateKind, records: u64) {
+        self.produced[kind as usize] += records;
+    }
+
+    /// Notes records that were read.
+    pub(super) fn gather(&mut self, kind: UpdateKind, records: u64) {
+        self.gathered[kind as usize] += records;
+    }
+
+    /// Checks what was read of a kind against what was written.
+    pub(super) fn check(&self, kind: UpdateKind) -> Result<(), EngineError> {
+        let (produced, gathered) = (self.produced[kind as usize], self.gathered[kind as usize]);
         if produced == gathered {
             return Ok(());
         }
-        let what = ["entries", "rows", "counts", "values"][turn as usize];
+        let what = ["updates", "entries", "rows", "counts", "values"][kind as usize];
         let what = format!("{produced} {what} were produced, and {gathered} gathered");
         Err(EngineError::internal(what))
     }
 }
 
-/// Chunks that wait, by turn and where they go.
+/// Chunks that wait, by kind and where they go.
 pub(super) struct Waiting {
-    turns: [Vec<Vec<UpdateChunk>>; TURNS],
+    kinds: [Vec<Vec<UpdateChunk>>; KINDS],
 }
 
 impl Waiting {
-    /// Nothing waits. `places`: how many there are of each turn.
-    pub(super) fn new(places: [usize; TURNS]) -> Self {
-        Self { turns: places.map(|places| (0..places).map(|_| Vec::new()).collect()) }
+    /// Nothing waits. Values have a place for each stripe, all others for each bin.
+    pub(super) fn new(bins: usize, stripes: usize) -> Self {
+        let places = UpdateKind::ALL.map(|kind| match kind {
+            UpdateKind::Updates => 0,
+            UpdateKind::Entries | UpdateKind::Rows | UpdateKind::Counts => bins,
+            UpdateKind::Values => stripes,
+        });
+        Self { kinds: places.map(|places| (0..places).map(|_| Vec::new()).collect()) }
     }
 
     /// Takes over what a worker wrote.
     pub(super) fn put(&mut self, chunks: Vec<UpdateChunk>) {
         for chunk in chunks {
-            self.turns[chunk.key.turn as usize][chunk.key.stripe as usize].push(chunk);
+            self.kinds[chunk.key.kind as usize][chunk.key.stripe as usize].push(chunk);
         }
     }
 
     /// Chunks that wait at a place.
-    pub(super) fn at(&self, turn: u64, place: usize) -> &[UpdateChunk] {
-        &self.turns[turn as usize][place]
+    pub(super) fn at(&self, kind: UpdateKind, place: usize) -> &[UpdateChunk] {
+        &self.kinds[kind as usize][place]
     }
 
     /// Takes the chunks that wait at a place; each is given up once it was read.
-    pub(super) fn take(&mut self, turn: u64, place: usize) -> Vec<UpdateChunk> {
-        std::mem::take(&mut self.turns[turn as usize][place])
+    pub(super) fn take(&mut self, kind: UpdateKind, place: usize) -> Vec<UpdateChunk> {
+        std::mem::take(&mut self.kinds[kind as usize][place])
     }
 
     /// How many entries, rows or counts wait at a place.
-    pub(super) fn updates(&self, turn: u64, place: usize) -> u64 {
-        self.at(turn, place).iter().map(|chunk| chunk.updates).sum()
+    pub(super) fn updates(&self, kind: UpdateKind, place: usize) -> u64 {
+        self.at(kind, place).iter().map(|chunk| chunk.updates).sum()
     }
 }
 
@@ -93,9 +104,9 @@ struct Open<A> {
     updates: u64,
 }
 
-/// A worker's open buckets of one turn.
+/// A worker's open buckets of one kind.
 pub(super) struct RowBuckets<A> {
-    turn: u64,
+    kind: UpdateKind,
     /// Which of the places that are written again and again this is for.
     pub(super) window: u32,
     /// Records of a bucket.
@@ -106,10 +117,10 @@ pub(super) struct RowBuckets<A> {
 
 impl<A: Pod> RowBuckets<A> {
     /// Buckets for `places` places, each of at most `bucket_bytes` bytes.
-    pub(super) fn new(turn: u64, places: usize, bucket_bytes: usize) -> Self {
+    pub(super) fn new(kind: UpdateKind, places: usize, bucket_bytes: usize) -> Self {
         let room = bucket_bytes / (4 + size_of::<A>());
         let none = |_| Open { targets: Vec::new(), accums: Vec::new(), updates: 0 };
-        Self { turn, window: 0, room, open: (0..places).map(none).collect(), produced: 0 }
+        Self { kind, window: 0, room, open: (0..places).map(none).collect(), produced: 0 }
     }
 
     /// Puts a record into the bucket of a place.
@@ -140,8 +151,7 @@ impl<A: Pod> RowBuckets<A> {
         if targets.is_empty() {
             return Ok(());
         }
-        let cell =
-            UpdateKey { turn: self.turn, stripe: place as u32, source_partition: self.window };
+        let cell = UpdateKey { kind: self.kind, ..UpdateKey::new(0, place as u32, self.window) };
         writer.put(cell, (targets, accums), *updates)?;
         self.produced += std::mem::take(updates);
         targets.clear();
@@ -243,19 +253,19 @@ mod tests {
     #[test]
     fn what_is_missing_is_an_error() {
         let mut audit = RecordAudit::default();
-        audit.add(RecordAudit { produced: [3, 4, 5, 6], gathered: [1, 4, 2, 6] });
-        audit.add(RecordAudit { produced: [0; TURNS], gathered: [2, 0, 2, 0] });
-        for turn in [ENTRIES, ROWS, VALUES] {
-            audit.check(turn).unwrap();
+        audit.add(RecordAudit { produced: [0, 3, 4, 5, 6], gathered: [0, 1, 4, 2, 6] });
+        audit.add(RecordAudit { produced: [0; KINDS], gathered: [0, 2, 0, 2, 0] });
+        for kind in [UpdateKind::Entries, UpdateKind::Rows, UpdateKind::Values] {
+            audit.check(kind).unwrap();
         }
-        let error = audit.check(COUNTS).unwrap_err().to_string();
+        let error = audit.check(UpdateKind::Counts).unwrap_err().to_string();
         let what = "broken invariant: 5 counts were produced, and 4 gathered (crates/engine/src/";
         assert!(error.starts_with(what) && error.contains("buckets.rs:"), "{error}");
     }
 
     #[test]
     fn what_the_same_rank_is_told_is_added_up() {
-        let mut buckets = RowBuckets::<u32>::new(COUNTS, 2, 64);
+        let mut buckets = RowBuckets::<u32>::new(UpdateKind::Counts, 2, 64);
         let records = [(7, 1), (2, u32::MAX), (7, 5), (2, 1), (3, 9), (7, 2)];
         let (targets, accums) = records.into_iter().unzip();
         buckets.open[1] = Open { targets, accums, updates: 6 };

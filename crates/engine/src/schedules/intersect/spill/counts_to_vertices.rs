@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::buckets::{COUNTS, RecordAudit, RowBuckets, VALUES, Waiting};
+use super::buckets::{RecordAudit, RowBuckets, Waiting};
 use super::order::together;
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, Writer};
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::kernels::triangles::TriangleKernel;
+use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::arena::Buffer;
 use crate::machine::per_worker::PerWorker;
 use crate::schedules::footprint::TOLD_BYTES;
@@ -59,13 +60,13 @@ impl TriangleRun<'_> {
         let windows = together((0..self.bins.len()).map(bytes), self.plan.rows_bytes);
         let widths = windows.iter().map(|bins| self.bins.ranks_of(bins).len());
         let mut counts = Buffer::<u64>::zeroed(widths.max().unwrap_or(0))?;
-        let stripes = graph.stripes.len();
+        let (stripes, bucket_bytes) = (graph.stripes.len(), self.plan.bucket_bytes);
         let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
                 reader: Reader::new(&self.pool, &graph.arena)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                by_vertex: RowBuckets::new(VALUES, stripes, self.plan.bucket_bytes),
+                by_vertex: RowBuckets::new(UpdateKind::Values, stripes, bucket_bytes),
                 visited: 0,
                 gathered: 0,
             })
@@ -95,8 +96,8 @@ impl TriangleRun<'_> {
         }
         Ok(sum(&mut worker_states, |worker| {
             let mut audit = RecordAudit::default();
-            audit.gathered[COUNTS as usize] = worker.gathered;
-            audit.produced[VALUES as usize] = worker.by_vertex.take_produced();
+            audit.gather(UpdateKind::Counts, worker.gathered);
+            audit.produce(UpdateKind::Values, worker.by_vertex.take_produced());
             audit
         }))
     }
@@ -114,7 +115,7 @@ impl TriangleRun<'_> {
             let part;
             let ranks = self.bins.ranks(bin);
             (part, rest) = std::mem::take(&mut rest).split_at_mut(ranks.len());
-            tasks.push((ranks.start, part, waiting.take(COUNTS, bin)));
+            tasks.push((ranks.start, part, waiting.take(UpdateKind::Counts, bin)));
         }
         self.workers.for_each(tasks, self.progress, worker_states, |worker, task| {
             let (first, counts, chunks) = task;
@@ -152,7 +153,7 @@ impl TriangleRun<'_> {
         })?;
         let stripes = graph.stripes.iter().enumerate();
         let waiting: Vec<_> =
-            stripes.map(|(stripe, _)| (stripe, waiting.take(VALUES, stripe))).collect();
+            stripes.map(|(stripe, _)| (stripe, waiting.take(UpdateKind::Values, stripe))).collect();
         self.workers.for_each(waiting, self.progress, &mut worker_states, |worker, waiting| {
             let (stripe, chunks) = waiting;
             let (reader, degrees, values, by_vertex, gathered) = worker;
@@ -179,7 +180,7 @@ impl TriangleRun<'_> {
         }
         let audit = sum(&mut worker_states, |worker| {
             let mut audit = RecordAudit::default();
-            audit.gathered[VALUES as usize] = worker.4;
+            audit.gather(UpdateKind::Values, worker.4);
             audit
         });
         drop(worker_states);

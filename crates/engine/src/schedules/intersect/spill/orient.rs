@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use welter_store::chunk::Chunk;
 
-use super::buckets::{ENTRIES, RecordAudit, RowBuckets, Waiting};
+use super::buckets::{RecordAudit, RowBuckets, Waiting};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::Writer;
@@ -13,6 +13,7 @@ use crate::columns::windows::PieceReader;
 use crate::edges::read_ahead::{ReadAhead, UpcomingTasks};
 use crate::kernels::groups::AHEAD;
 use crate::kernels::kernel::{Coding, DecodeBuffers, fetch};
+use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::arena::Buffer;
 use crate::schedules::spill::partitions::{cut, vertices};
 
@@ -31,14 +32,14 @@ struct WorkerState<'g> {
 impl TriangleRun<'_> {
     /// Makes an entry of each edge whose source ranks above its target.
     pub(super) fn orient(&self, waiting: &mut Waiting) -> Result<RecordAudit, EngineError> {
-        let graph = self.graph;
+        let (graph, kind) = (self.graph, UpdateKind::Entries);
         let mut worker_states = self.workers.per_worker(|| {
             Ok(WorkerState {
                 scratch: DecodeBuffers::new(),
                 chunks: ReadAhead::new(graph)?,
                 ranks: ColumnIo::new(self.ranks)?,
                 writer: Writer::new(&self.pool, &graph.arena)?,
-                entries: RowBuckets::new(ENTRIES, self.bins.len(), self.plan.bucket_bytes),
+                entries: RowBuckets::new(kind, self.bins.len(), self.plan.bucket_bytes),
                 visited: 0,
             })
         })?;
@@ -73,7 +74,7 @@ impl TriangleRun<'_> {
         }
         Ok(sum(&mut worker_states, |worker| {
             let mut audit = RecordAudit::default();
-            audit.produced[ENTRIES as usize] = worker.entries.take_produced();
+            audit.produce(kind, worker.entries.take_produced());
             audit
         }))
     }

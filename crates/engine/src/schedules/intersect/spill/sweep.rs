@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::block::CurrentRange;
-use super::buckets::{COUNTS, ROWS, RecordAudit, RowBuckets, Waiting};
+use super::buckets::{RecordAudit, RowBuckets, Waiting};
 use super::worker::{Outgoing, WorkerState};
 use super::{TriangleRun, sum};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
+use crate::kernels::update_chunk::UpdateKind;
 use crate::machine::per_worker::PerWorker;
 use crate::schedules::footprint::{ROW_HEAD, SLACK};
 use crate::schedules::intersect::counts::{CornerSink, Counts};
@@ -60,8 +61,8 @@ impl TriangleRun<'_> {
                 packing: Vec::new(),
                 outgoing: Outgoing {
                     writer: Writer::new(&self.pool, arena)?,
-                    rows: RowBuckets::new(ROWS, ranges.len(), bytes),
-                    counts: RowBuckets::new(COUNTS, self.bins.len(), bytes),
+                    rows: RowBuckets::new(UpdateKind::Rows, ranges.len(), bytes),
+                    counts: RowBuckets::new(UpdateKind::Counts, self.bins.len(), bytes),
                 },
                 gathered: RecordAudit::default(),
             })
@@ -80,7 +81,7 @@ impl TriangleRun<'_> {
             self.build(bins, &mut here, waiting, &mut worker_states)?;
             self.merge(bins, &here, waiting, &mut worker_states)?;
             self.close(&here, &mut worker_states)?;
-            self.close_arrivals(waiting.take(ROWS, number), &here, &mut worker_states)?;
+            self.close_arrivals(waiting.take(UpdateKind::Rows, number), &here, &mut worker_states)?;
             self.tell_own(bins, &here, &mut worker_states)?;
             here.shut()?;
             self.gather_counts(2 * number as u32 + 1, waiting, &mut worker_states)?;
@@ -92,8 +93,8 @@ impl TriangleRun<'_> {
         }
         Ok(sum(&mut worker_states, |worker| {
             let mut audit = worker.gathered;
-            audit.produced[ROWS as usize] = worker.outgoing.rows.take_produced();
-            audit.produced[COUNTS as usize] = worker.outgoing.counts.take_produced();
+            audit.produce(UpdateKind::Rows, worker.outgoing.rows.take_produced());
+            audit.produce(UpdateKind::Counts, worker.outgoing.counts.take_produced());
             audit
         }))
     }
@@ -145,7 +146,7 @@ impl TriangleRun<'_> {
                 }
                 true
             })?;
-            worker.gathered.gathered[ROWS as usize] += rows;
+            worker.gathered.gather(UpdateKind::Rows, rows);
             passed
         })
     }
@@ -212,7 +213,8 @@ impl TriangleRun<'_> {
         waiting: &mut Waiting,
         worker_states: &mut PerWorker<WorkerState>,
     ) -> Result<(), EngineError> {
-        let tasks: Vec<_> = bins.clone().map(|bin| (bin, waiting.take(COUNTS, bin))).collect();
+        let take = |bin| (bin, waiting.take(UpdateKind::Counts, bin));
+        let tasks: Vec<_> = bins.clone().map(take).collect();
         self.workers.for_each(tasks, self.progress, worker_states, |worker, (bin, chunks)| {
             let ranks = self.bins.ranks(bin);
             let first = ranks.start - here.ranks.start;
@@ -249,12 +251,12 @@ impl TriangleRun<'_> {
         };
         for bin in 0..self.bins.len() {
             let ranks = self.bins.ranks(bin);
-            if waiting.updates(COUNTS, bin) <= 2 * ranks.len() as u64 + slack {
+            if waiting.updates(UpdateKind::Counts, bin) <= 2 * ranks.len() as u64 + slack {
                 continue;
             }
             let sums = Counts::new(ranks.len())?;
             worker.outgoing.counts.window = window;
-            worker.merge(&waiting.take(COUNTS, bin), 0..ranks.len(), &sums)?;
+            worker.merge(&waiting.take(UpdateKind::Counts, bin), 0..ranks.len(), &sums)?;
             for rank in ranks.clone() {
                 self.put_count(rank, sums.of(rank - ranks.start), &mut worker.outgoing)?;
             }

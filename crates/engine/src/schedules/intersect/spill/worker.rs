@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::buckets::{COUNTS, RecordAudit, RowBuckets};
+use super::buckets::{RecordAudit, RowBuckets};
 use crate::EngineError;
 use crate::columns::updates::{Reader, UpdateChunk, Writer};
+use crate::kernels::update_chunk::UpdateKind;
 use crate::schedules::intersect::counts::Counts;
 use crate::schedules::intersect::marks::Marks;
 
@@ -45,7 +46,7 @@ impl WorkerState {
                 is_its
             })
         })?;
-        self.gathered.gathered[COUNTS as usize] += gathered;
+        self.gathered.gather(UpdateKind::Counts, gathered);
         Ok(())
     }
 }
