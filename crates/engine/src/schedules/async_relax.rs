@@ -32,7 +32,7 @@ mod dirty_blocks;
 
 use std::ops::Range;
 
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::{TransparentWrapper, bytes_of, cast_slice};
 use welter_model::program::Program;
 use welter_store::ChunkError;
 use welter_store::chunk::{Chunk, Tile};
@@ -46,6 +46,7 @@ use crate::columns::state::State;
 use crate::columns::values::Visit;
 use crate::edges::graph::{Graph, Stripe};
 use crate::edges::read_ahead::ReadAhead;
+use crate::kernels::folded::Folded;
 use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::kernels::seam::Kernel;
 use crate::machine::arena::Buffer;
@@ -54,6 +55,7 @@ use crate::plan::FrontierMode;
 use crate::schedules::block_adjacency::{self, OutOfOrder, Resident};
 use crate::schedules::context::Context;
 use crate::schedules::footprint::LISTED_BYTES;
+use crate::schedules::iterations::Step;
 use crate::schedules::limit::check_limit;
 use crate::schedules::relax_blocks::RelaxBlock;
 
@@ -137,20 +139,19 @@ pub(crate) fn finish<P: Program>(
     reached: &mut RunProgress,
     resume: &Resume<'_>,
 ) -> Result<Buffer<u8>, EngineError> {
-    let (Context { graph, phase, .. }, program) = (*tools.0, tools.1);
+    let (context, kernel) = (tools.0, Folded::wrap_ref(tools.1));
     run(tools, cut, state, |level, standing| {
-        level.note(&mut reached.levels);
-        reached.note(bytes_of(&P::Total::default()));
-        check_limit(program.limit(), graph, reached.iterations)?;
-        phase.add(1);
-        phase.add_bytes(level.edges * 4);
+        // One pass more than are allowed is an error, and no checkpoint is written of it.
+        check_limit(kernel.limit(), context.graph, reached.iterations + 1)?;
+        let total = bytes_of(&P::Total::default()).to_vec();
+        let pass = Step { total, level, bytes: level.edges * 4 };
         let active = |visit: &mut Visit<'_>| standing.active(visit);
         let columns = CheckpointColumns {
             values: checkpoint::Column::Memory(standing.values),
             active: checkpoint::Column::Made(&active),
             states: checkpoint::Column::Memory(&[]),
         };
-        resume.write(|| columns, reached)
+        pass.finish((kernel, context), resume, reached, || columns)
     })
 }
 

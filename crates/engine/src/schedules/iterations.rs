@@ -2,6 +2,8 @@
 //!
 //! A schedule does one iteration at a time, by whatever route. All else is here: the limit of
 //! iterations, totals and levels, progress, checkpoints, and where a run begins that has some.
+//! Relaxing part by part has passes in place of iterations, each of which ends as an iteration does
+//! ([`Step::finish`]); stream programs have a loop of their own, and why is in decision 146.
 
 use welter_model::program::Next;
 
@@ -19,6 +21,27 @@ pub(crate) struct Step {
     pub(crate) level: IterationStats,
     /// Bytes of edges that it met.
     pub(crate) bytes: u64,
+}
+
+impl Step {
+    /// Ends the iteration: it counts among those that were reached and in the phase, and a
+    /// checkpoint of these columns is written if one is due.
+    pub(crate) fn finish<'c>(
+        self,
+        (kernel, context): (&dyn Kernel, &Context<'_>),
+        resume: &Resume<'_>,
+        reached: &mut RunProgress,
+        columns: impl FnOnce() -> CheckpointColumns<'c>,
+    ) -> Result<(), EngineError> {
+        let Self { total, level, bytes } = self;
+        reached.note(&total);
+        if kernel.shape().capabilities.frontier {
+            level.note(&mut reached.levels);
+        }
+        context.phase.add(1);
+        context.phase.add_bytes(bytes);
+        resume.write(columns, reached)
+    }
 }
 
 /// An order in which edges meet columns.
@@ -67,15 +90,9 @@ pub(crate) fn iterate(
             break;
         }
         let step = schedule.step(reached.iterations, reached.totals.last())?;
-        reached.note(&step.total);
-        if kernel.shape().capabilities.frontier {
-            step.level.note(&mut reached.levels);
-        }
-        context.phase.add(1);
-        context.phase.add_bytes(step.bytes);
         reached.lookups = schedule.lookups();
         let schedule = &mut *schedule;
-        resume.write(move || schedule.columns(), &reached)?;
+        step.finish((kernel, context), resume, &mut reached, move || schedule.columns())?;
     }
     Ok(reached)
 }

@@ -1,6 +1,6 @@
 //! The loop of a stream program: steps until it says that it is over.
 //!
-//! It is not the loop of iterations ([`super::iterations`]), and why is in decision 075: a step
+//! It is not the loop of iterations ([`super::iterations`]), and why is in decision 146: a step
 //! need not be a pass, and what comes next the kernel knows, not a column of totals.
 //!
 //! Invariant: passes are counted, and no other step is; so the limit of a program bounds them, and
