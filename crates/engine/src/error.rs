@@ -154,6 +154,12 @@ impl EngineError {
         Self::Internal(format!("{what} ({}:{})", place.file(), place.line()))
     }
 
+    /// Error of workers that were given no storage, where the plan keeps something there.
+    #[track_caller]
+    pub(crate) fn no_storage(what: &str) -> Self {
+        Self::internal(format!("the plan keeps {what} on storage, and the workers were given none"))
+    }
+
     pub(crate) fn out_of(bytes: usize) -> Self {
         Self::Memory(bytes as u64)
     }

@@ -44,6 +44,22 @@ pub(crate) struct CheckpointColumns<'a> {
     pub(crate) states: Column<'a>,
 }
 
+impl<'a> CheckpointColumns<'a> {
+    /// Columns on storage, and states of edges, as far as the program has them.
+    pub(crate) fn stored(
+        values: &'a StoredColumn,
+        active: Option<&'a StoredColumn>,
+        states: Option<&'a EdgeStates>,
+    ) -> Self {
+        let none = Column::Memory(&[]);
+        Self {
+            values: Column::Storage(values),
+            active: active.map_or(none, Column::Storage),
+            states: states.map_or(none, Column::States),
+        }
+    }
+}
+
 /// Columns that are set to those of a checkpoint, stripe by stripe: first all values, then, in
 /// programs with a frontier, who is active. What was set before is set again where a checkpoint
 /// turns out to be damaged.

@@ -264,10 +264,7 @@ impl Graph {
         storage: Option<&Storage>,
         mut read: impl FnMut(&mut [u32]) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let Some(storage) = storage else {
-            let what = "the plan keeps degrees on storage, and the workers were given none";
-            return Err(EngineError::internal(what));
-        };
+        let storage = storage.ok_or_else(|| EngineError::no_storage("degrees"))?;
         let state = self.plan.storage().map(|plan| plan.state);
         let in_memory = state.is_some_and(StateAccess::vertices_in_memory);
         let in_memory = in_memory.then(|| storage.in_memory());

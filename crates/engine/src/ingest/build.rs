@@ -266,10 +266,7 @@ impl Volumes {
         if plan.storage().is_none() {
             return Ok(None);
         }
-        let Some(storage) = storage else {
-            let what = "the plan writes to storage, and the workers were given none";
-            return Err(EngineError::internal(what));
-        };
+        let storage = storage.ok_or_else(|| EngineError::no_storage("edges"))?;
         plan.bears(storage)?;
         storage.check_room(plan.disk_bytes(), 0)?;
         let bins = storage.scratch(0)?;

@@ -2,7 +2,8 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use crate::kernels::sink::RecordRun;
+use crate::EngineError;
+use crate::kernels::sink::{RecordRun, Room, Sink};
 
 /// Bytes to whose multiples records are aligned.
 pub(crate) const RECORD_ALIGN: usize = align_of::<u64>();
@@ -86,5 +87,17 @@ impl Records {
     /// Whether they fill a chunk.
     pub(crate) fn is_full(&self) -> bool {
         self.len >= self.most
+    }
+}
+
+/// A sink with room for all that comes, which is asked for them in the end.
+impl Sink for Records {
+    fn room(&mut self, most: usize) -> Result<Room<'_>, EngineError> {
+        Ok(Room::Run(Self::room(self, most)))
+    }
+
+    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
+        Self::keep(self, count);
+        Ok(())
     }
 }

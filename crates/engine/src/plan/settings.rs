@@ -189,6 +189,15 @@ pub enum FrontierMode {
 }
 
 impl FrontierMode {
+    /// Whether one thread looks active vertices up, where that `pays` by their edges.
+    pub(crate) fn is_alone(self, pays: bool) -> bool {
+        match self {
+            Self::Alone => true,
+            Self::Together => false,
+            Self::Auto | Self::Dense | Self::Sparse | Self::Pull | Self::Local => pays,
+        }
+    }
+
     /// The mode that it means where all edges are in memory.
     pub(super) fn resident(self) -> Self {
         if self == Self::Local { Self::Auto } else { self }

@@ -57,9 +57,19 @@ impl<'g> AccessPath<'g> {
         progress: &Progress,
     ) -> Result<(), EngineError> {
         (self.banded, self.passed) = (banded, passed);
-        let graph = self.graph;
         let pay = self.granules_pay() || self.passes_pay();
-        if graph.plan.index().has_rows() && pay && self.out_rows.is_none() {
+        self.make_rows(pay, workers, progress)
+    }
+
+    /// Makes rows, where there are none, the plan has them, and they `pay` by now.
+    fn make_rows(
+        &mut self,
+        pay: bool,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<(), EngineError> {
+        let graph = self.graph;
+        if pay && graph.plan.index().has_rows() && self.out_rows.is_none() {
             self.out_rows = Some(out_rows(graph, workers, progress)?);
         }
         Ok(())
@@ -84,12 +94,8 @@ impl<'g> AccessPath<'g> {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<(), EngineError> {
-        let graph = self.graph;
         self.banded += selected.vertices.len() as u64;
-        if graph.plan.index().has_rows() && self.granules_pay() {
-            self.out_rows = Some(out_rows(graph, workers, progress)?);
-        }
-        Ok(())
+        self.make_rows(self.granules_pay(), workers, progress)
     }
 
     /// Counts edges that were met in passing where there is nothing to look vertices up in, as in a
@@ -106,10 +112,7 @@ impl<'g> AccessPath<'g> {
             return Ok(());
         }
         self.passed += level.edges;
-        if self.passes_pay() {
-            self.out_rows = Some(out_rows(graph, workers, progress)?);
-        }
-        Ok(())
+        self.make_rows(self.passes_pay(), workers, progress)
     }
 }
 

@@ -131,10 +131,7 @@ fn store(
     degrees: &StoredColumn,
     (kernel, ranks, closed): (&dyn TriangleKernel, &[u32], &Counts),
 ) -> Result<StoredColumn, EngineError> {
-    let Some(storage) = workers.storage() else {
-        let what = "the plan keeps values on storage, and the workers were given none";
-        return Err(EngineError::internal(what));
-    };
+    let storage = workers.storage().ok_or_else(|| EngineError::no_storage("values"))?;
     let width = kernel.shape().value;
     let stored = graph.column(storage, width)?;
     let (mut degrees, mut io) = (ColumnIo::<u32>::new(degrees)?, ColumnIo::<u8>::new(&stored)?);

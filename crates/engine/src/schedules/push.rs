@@ -17,7 +17,6 @@ use crate::columns::levels::{IterationStats, Mode};
 use crate::columns::state::Elements;
 use crate::edges::rows::View;
 use crate::kernels::kernel::fetch;
-use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
 use crate::schedules::footprint::PUSH_WAITING;
 use crate::schedules::frontier::{FEW_EDGES, Frontier, Selected};
@@ -42,11 +41,8 @@ pub(crate) fn iterate<P: Program>(
     selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, IterationStats), EngineError> {
-    let is_alone = match context.graph.plan.frontier_mode() {
-        FrontierMode::Alone => true,
-        FrontierMode::Together => false,
-        _ => selected.edges < FEW_EDGES || context.workers.threads() == 1,
-    };
+    let pays = selected.edges < FEW_EDGES || context.workers.threads() == 1;
+    let is_alone = context.graph.plan.frontier_mode().is_alone(pays);
     let sources = &selected.vertices;
     // Signals as they are now: a source that gathers an update sends it in a later iteration. Where
     // one is enough a source meets none, and is asked when its turn comes.

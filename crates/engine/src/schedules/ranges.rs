@@ -54,10 +54,7 @@ pub(crate) fn run(
     plan: RangesPlan,
 ) -> Result<(RunProgress, StoredColumn), EngineError> {
     let Context { graph, workers, checkpoints, .. } = *context;
-    let Some(storage) = workers.storage() else {
-        let what = "the plan keeps signals on storage, and the workers were given none";
-        return Err(EngineError::internal(what));
-    };
+    let storage = workers.storage().ok_or_else(|| EngineError::no_storage("signals"))?;
     graph.arena.drop_columns();
     let shape = kernel.kernel().shape();
     let columns = RangesColumns::new(graph, shape, storage, checkpoints.is_some())?;
@@ -66,10 +63,8 @@ pub(crate) fn run(
     let edges = |stripe: &usize| graph.stripes[*stripe].edges;
     let lanes = ranges.iter().flatten().map(|stripes| stripes.iter().map(edges).sum());
     let lanes: Vec<u64> = lanes.collect();
-    let mut states = match kernel {
-        AnyKernel::Fold(_) => None,
-        AnyKernel::Extended(_) => Some(EdgeStates::new(graph, shape.state, &lanes, workers)?),
-    };
+    let states = || EdgeStates::new(graph, shape.state, &lanes, workers);
+    let mut states = (shape.state > 0).then(states).transpose()?;
     let way = by_range(workers.threads(), plan.window_sources);
     let resume = Resume::new(checkpoints, graph, shape, (&lanes, way))?;
     let stored = (&columns.values, columns.side(0).active);

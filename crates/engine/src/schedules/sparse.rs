@@ -21,7 +21,6 @@ use crate::kernels::kernel::{Coding, DecodeBuffers};
 use crate::machine::arena::Buffer;
 use crate::machine::slices::{Slices, arranged};
 use crate::machine::sync::lock;
-use crate::plan::FrontierMode;
 use crate::schedules::context::Context;
 use crate::schedules::frontier::{Frontier, Masks, Selected};
 
@@ -52,12 +51,8 @@ pub(crate) fn iterate<P: Program>(
     selected: &Selected,
     last: &P::Total,
 ) -> Result<(P::Total, IterationStats), EngineError> {
-    let is_alone = match tools.0.graph.plan.frontier_mode() {
-        FrontierMode::Alone => true,
-        FrontierMode::Together => false,
-        _ => selected.edges < ALONE_BELOW,
-    };
-    let (total, edges) = if is_alone {
+    let mode = tools.0.graph.plan.frontier_mode();
+    let (total, edges) = if mode.is_alone(selected.edges < ALONE_BELOW) {
         serial(tools, tiles, state, frontier, &selected.vertices, last)
     } else {
         parallel(tools, tiles, state, frontier, &selected.vertices, last)?

@@ -74,10 +74,8 @@ pub(crate) fn run(
     let shape = kernel.kernel().shape();
     let columns = SpillColumns::new(graph, shape, storage, (plan, checkpoints.is_some()))?;
     let lanes: Vec<u64> = graph.stripes.iter().map(|stripe| stripe.edges).collect();
-    let mut states = match kernel {
-        AnyKernel::Fold(_) => None,
-        AnyKernel::Extended(_) => Some(EdgeStates::new(graph, shape.state, &lanes, workers)?),
-    };
+    let states = || EdgeStates::new(graph, shape.state, &lanes, workers);
+    let mut states = (shape.state > 0).then(states).transpose()?;
     let resume = Resume::new(checkpoints, graph, shape, (&lanes, BY_STRIPE))?;
     let stored = (&columns.values, columns.active.as_ref());
     let reached = resume.restore(graph, stored, states.as_mut())?;

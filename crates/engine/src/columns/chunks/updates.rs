@@ -5,7 +5,6 @@ use crate::EngineError;
 use crate::kernels::groups::Groups;
 use crate::kernels::records;
 use crate::kernels::seam;
-use crate::kernels::sink::{Room, Sink};
 use crate::kernels::update_chunk::{self, EncodedTargets, chunk_bytes};
 
 const OUTSIDE: &str = "a destination is outside the stripe";
@@ -81,10 +80,9 @@ pub fn touched(
 ) -> Result<Vec<u8>, EngineError> {
     let width = kernel.shape().accum;
     let count = accums.len() / width;
-    let mut touched = Touched(records::Records::new(width, count, 0));
+    let mut touched = records::Records::new(width, count, 0);
     kernel.0.drain(accums, &mut touched)?;
-    let Touched(records) = touched;
-    Ok(write_updates(width, at, records.part(0, count), records.len() as u64))
+    Ok(write_updates(width, at, touched.part(0, count), touched.len() as u64))
 }
 
 /// Lets accumulators of a stripe meet all updates that an iteration has for it, in a program that
@@ -113,20 +111,6 @@ pub fn group(
     groups.open(&counts, &(0..width));
     kernel.0.put((targets, updates), &mut groups);
     kernel.0.group(&mut groups, &counts, values, accums)
-}
-
-/// A sink with room for all accumulators.
-struct Touched(records::Records);
-
-impl Sink for Touched {
-    fn room(&mut self, most: usize) -> Result<Room<'_>, EngineError> {
-        Ok(Room::Run(self.0.room(most)))
-    }
-
-    fn keep(&mut self, count: usize) -> Result<(), EngineError> {
-        self.0.keep(count);
-        Ok(())
-    }
 }
 
 impl FoldKernel {

@@ -1,7 +1,7 @@
 //! The columns of a run by ranges, all of them on storage.
 
 use crate::EngineError;
-use crate::checkpoint::{self, Column};
+use crate::checkpoint::CheckpointColumns;
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::{ColumnIo, StoredColumn};
 use crate::columns::windows::Side;
@@ -51,13 +51,8 @@ impl RangesColumns {
         &'a self,
         turn: usize,
         states: Option<&'a EdgeStates>,
-    ) -> checkpoint::CheckpointColumns<'a> {
-        let none = Column::Memory(&[]);
-        checkpoint::CheckpointColumns {
-            values: Column::Storage(&self.values),
-            active: self.side(turn).active.map_or(none, Column::Storage),
-            states: states.map_or(none, Column::States),
-        }
+    ) -> CheckpointColumns<'a> {
+        CheckpointColumns::stored(&self.values, self.side(turn).active, states)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::vertices;
 use crate::EngineError;
-use crate::checkpoint::{self, Column};
+use crate::checkpoint::CheckpointColumns;
 use crate::columns::edge_states::EdgeStates;
 use crate::columns::values::StoredColumn;
 use crate::columns::windows::{PieceReader, Side, SourceWindow};
@@ -49,16 +49,8 @@ impl SpillColumns {
     }
 
     /// Columns that a checkpoint is made of.
-    pub(super) fn kept<'a>(
-        &'a self,
-        states: Option<&'a EdgeStates>,
-    ) -> checkpoint::CheckpointColumns<'a> {
-        let none = Column::Memory(&[]);
-        checkpoint::CheckpointColumns {
-            values: Column::Storage(&self.values),
-            active: self.active.as_ref().map_or(none, Column::Storage),
-            states: states.map_or(none, Column::States),
-        }
+    pub(super) fn kept<'a>(&'a self, states: Option<&'a EdgeStates>) -> CheckpointColumns<'a> {
+        CheckpointColumns::stored(&self.values, self.active.as_ref(), states)
     }
 }
 

@@ -140,10 +140,7 @@ impl TriangleRun<'_> {
         waiting: &mut Waiting,
     ) -> Result<(StoredColumn, RecordAudit), EngineError> {
         let graph = self.graph;
-        let Some(storage) = self.workers.storage() else {
-            let what = "the plan keeps values on storage, and the workers were given none";
-            return Err(EngineError::internal(what));
-        };
+        let storage = self.workers.storage().ok_or_else(|| EngineError::no_storage("values"))?;
         let width = kernel.shape().value;
         let stored = graph.column(storage, width)?;
         let mut worker_states = self.workers.per_worker(|| {
