@@ -236,6 +236,22 @@ impl StoreError {
         }
     }
 
+    /// The error for files of a folder, some of which lie on other disks, where links of the folder
+    /// lead: one that is missing is damage, and says of what.
+    #[must_use]
+    pub fn of_linked_file(self, folder: &Path) -> Self {
+        match self {
+            Self::Missing { file } if file.parent() != Some(folder) => {
+                let folder = folder.display();
+                let what = format!(
+                    "it is missing, and a link in {folder} leads to it (is its disk there?)"
+                );
+                Self::Damaged { file, offset: 0, what }
+            }
+            other => other.of_listed_file(),
+        }
+    }
+
     /// The error of a writer of a file that lies elsewhere: what it says itself, where it does.
     pub fn of_writer(file: &Path, error: io::Error) -> Self {
         match error.downcast::<Self>() {

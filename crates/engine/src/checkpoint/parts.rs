@@ -120,20 +120,6 @@ pub(super) fn remove(directory: &Path, faults: Option<&Arc<Faults>>) -> Result<(
     Ok(())
 }
 
-/// The error of a part that is not there: it is damage, and says of what.
-pub(super) fn missing(directory: &Path, error: StoreError) -> StoreError {
-    match error {
-        StoreError::Missing { file } if file.parent() != Some(directory) => {
-            let directory = directory.display();
-            let what = format!(
-                "it is missing, and a link in {directory} leads to it (is its disk there?)"
-            );
-            StoreError::Damaged { file, offset: 0, what }
-        }
-        other => other.of_listed_file(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;

@@ -6,7 +6,6 @@ use welter_store::{StoreError, checksum};
 
 use super::columns::Settable;
 use super::manifest::{Entry, LEVEL_BYTES, MODE_BITS, Shape, VERSION, version};
-use super::parts;
 use super::striped::StripedReader;
 use super::{Checkpoints, RunProgress};
 use crate::EngineError;
@@ -136,7 +135,7 @@ impl Payload {
     fn open(checkpoints: &Checkpoints, entry: &Entry) -> Result<Self, StoreError> {
         let path = checkpoints.state_path(entry);
         let opened = checkpoints.home.open(&path);
-        let files = opened.map_err(|error| parts::missing(&checkpoints.directory, error))?;
+        let files = opened.map_err(|error| error.of_linked_file(&checkpoints.directory))?;
         let identity = checkpoints.identity(entry.iterations);
         let mut found = VERSION;
         for file in &files {

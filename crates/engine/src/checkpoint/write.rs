@@ -9,7 +9,6 @@ use welter_store::{StoreError, checksum, durable};
 
 use super::files::state_name;
 use super::manifest::{Entry, KEPT, LEVEL_BYTES, MODE_BITS, Shape, VERSION};
-use super::parts;
 use super::striped::{PIECE, StripedWriter};
 use super::{CheckpointColumns, Checkpoints, RunProgress};
 use crate::EngineError;
@@ -65,7 +64,7 @@ impl Checkpoints {
         let parts = self.home.parts();
         if let Some(lost) = parts.iter().find(|part| !part.is_dir()) {
             let error = StoreError::Missing { file: lost.clone() };
-            return Err(parts::missing(&self.directory, error));
+            return Err(error.of_linked_file(&self.directory));
         }
         let each = need / (parts.len() as u64 + 1) + PIECE as u64 * u64::from(!parts.is_empty());
         let mut all = [&self.directory].into_iter().chain(parts);

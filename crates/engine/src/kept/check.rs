@@ -11,10 +11,10 @@ use welter_store::sealed::offset_in_file;
 use welter_progress::{Progress, Unit};
 use welter_store::StoreError;
 use welter_store::chunk::Chunk;
-use welter_store::io::Queue;
 
 use super::directory::{Directory, Entry, Run};
 use super::load::damaged;
+use super::runs::RunReads;
 use super::{DEGREES, KeptGraph, MANIFEST, RATES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
@@ -74,35 +74,19 @@ impl KeptGraph {
             counts: &counts,
         };
         let phase = progress.phase("check", Unit::Bytes, Some(lengths.iter().sum()));
-        let threads = workers.threads();
-        workers.each(|worker| {
-            let together = Self::side_by_side(&self.io);
-            let depth =
-                slabs_read(&self.io.requests).max(if together > 1 { 2 * together } else { 1 });
-            let mut queue = Queue::reading(&self.io, depth)?;
-            let mut scratch = DecodeBuffers::new();
-            let mut frames = Frames::new(self.is_framed(), workers.arena())?;
-            let runs: Vec<usize> = (0..directory.runs.len()).collect();
-            let mut next = runs.chunks(together).skip(worker).step_by(threads).flatten().copied();
-            loop {
-                if progress.cancelled() {
-                    return Err(EngineError::Cancelled);
-                }
-                if queue.in_flight() < depth
-                    && let Some(run) = next.next()
-                {
-                    let place = directory.runs[run].place;
-                    queue.read(&volume, place, workers.arena().take()?, run as u64)?;
-                    continue;
-                }
-                let Some(done) = queue.wait()? else { return Ok(()) };
-                let run = &directory.runs[done.tag as usize];
-                let bytes = &done.memory.bytes()[..run.place.rounded_bytes()];
-                frame
-                    .extent(run, bytes, (&mut frames, &mut scratch))
-                    .map_err(|(range, what)| damaged(&volume, run, range, &what))?;
-                phase.add(bytes.len() as u64);
-            }
+        let together = Self::side_by_side(&self.io);
+        let depth = slabs_read(&self.io.requests).max(if together > 1 { 2 * together } else { 1 });
+        let (directory, volume, io, is_framed) = (&directory, &volume, &self.io, self.is_framed());
+        let reads = RunReads { directory, volume, io, is_framed, depth, together };
+        let runs: Vec<usize> = (0..directory.runs.len()).collect();
+        reads.each(&runs, (workers, progress), |number, slab, tools| {
+            let run = &directory.runs[number];
+            let bytes = &slab.bytes()[..run.place.rounded_bytes()];
+            frame
+                .extent(run, bytes, tools)
+                .map_err(|(range, what)| damaged(volume, run, range, &what))?;
+            phase.add(bytes.len() as u64);
+            Ok(())
         })?;
         self.degrees_are(&counts)?;
         let rates = self.rates()?.map(|_| self.bytes_beside(RATES)).transpose()?;

@@ -73,19 +73,6 @@ pub(super) fn place(folder: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// The error of files of chunks of which one is not there: it is damage, and says of what.
-pub(super) fn missing(folder: &Path, error: StoreError) -> StoreError {
-    match error {
-        StoreError::Missing { file } if file.parent() != Some(folder) => {
-            let folder = folder.display();
-            let what =
-                format!("it is missing, and a link in {folder} leads to it (is its disk there?)");
-            StoreError::Damaged { file, offset: 0, what }
-        }
-        other => other.of_listed_file(),
-    }
-}
-
 /// Whether a file is named as one of chunks.
 pub(super) fn is_chunks(name: &str) -> bool {
     name.strip_prefix(EDGES).is_some_and(|turn| turn.parse::<u16>().is_ok())

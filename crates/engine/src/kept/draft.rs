@@ -121,21 +121,30 @@ pub(super) fn lock(directory: &Path) -> Option<File> {
 
 /// Removes what killed ingests into the same directory left.
 pub(super) fn clear(target: &Path) -> StaleStaging {
-    let mut found = StaleStaging::default();
-    let Some(prefix) = prefix(target) else { return found };
-    let parent = match target.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
+    let (Some(prefix), Some(parent)) = (prefix(target), target.parent()) else {
+        return StaleStaging::default();
     };
-    let Ok(entries) = fs::read_dir(parent) else { return found };
+    clear_below(parent, &prefix, |path| is_ours(path, 0) && remove_all(path).is_ok())
+}
+
+/// Removes directories that killed processes left in another one, whose names begin so. `remove`
+/// removes one if it is ours, and says whether.
+pub(super) fn clear_below(
+    parent: &Path,
+    prefix: &OsStr,
+    remove: impl Fn(&Path) -> bool,
+) -> StaleStaging {
+    let mut found = StaleStaging::default();
+    let here = if parent == Path::new("") { Path::new(".") } else { parent };
+    let Ok(entries) = fs::read_dir(here) else { return found };
     for entry in entries.flatten() {
-        let path = target.with_file_name(entry.file_name());
+        let path = parent.join(entry.file_name());
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_directory || !is_temporary(&entry.file_name(), &prefix) {
+        if !is_directory || !is_temporary(&entry.file_name(), prefix) {
             continue;
         }
         let Some(_locked) = lock(&path) else { continue };
-        if is_ours(&path, 0) && remove_all(&path).is_ok() {
+        if remove(&path) {
             found.removed.push(path);
         } else {
             found.left.push(path);

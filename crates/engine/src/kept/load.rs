@@ -9,12 +9,13 @@ use welter_model::ids::{IdMap, Names};
 use welter_model::non_compact::NonCompact;
 use welter_model::two_kinds::{Keys, TwoKinds};
 use welter_progress::{Progress, Unit};
-use welter_store::io::{IoOptions, Place, Queue, Volume};
+use welter_store::io::{IoOptions, Place, Volume};
 use welter_store::{ChunkError, StoreError};
 
 use super::columns::ColumnReader;
 use super::directory::{Directory, Entry, Run};
 use super::manifest::{KeptIds, Manifest};
+use super::runs::RunReads;
 use super::{DEGREES, INTEGERS, KeptGraph, NAMES};
 use crate::EngineError;
 use crate::edges::frames::Frames;
@@ -181,34 +182,17 @@ impl KeptGraph {
         let phase = progress.phase("load", Unit::Bytes, Some(bytes));
         let slabs: Vec<OnceLock<Resident>> =
             directory.runs.iter().map(|_| OnceLock::new()).collect();
-        let threads = workers.threads();
-        workers.each(|worker| {
-            let depth = self.slabs_in_flight(plan, io, together);
-            let mut queue = Queue::reading(io, depth)?;
-            let mut scratch = DecodeBuffers::new();
-            let mut frames = Frames::new(self.is_framed(), workers.arena())?;
-            // Neighbours are read by one worker after the other, so that the file is read in order.
-            let mut next = stay.chunks(together).skip(worker).step_by(threads).flatten();
-            loop {
-                if progress.cancelled() {
-                    return Err(EngineError::Cancelled);
-                }
-                if queue.in_flight() < depth
-                    && let Some(&run) = next.next()
-                {
-                    let place = directory.runs[run].place;
-                    queue.read(volume, place, workers.arena().take()?, run as u64)?;
-                    continue;
-                }
-                let Some(done) = queue.wait()? else { return Ok(()) };
-                let run = &directory.runs[done.tag as usize];
-                let from = (&**volume, workers.arena(), &mut frames);
-                let resident = self.unframed(run, directory, done.memory, from)?;
-                self.verify(run, directory, starts, &resident, (&**volume, &mut scratch))?;
-                phase.add(run.place.rounded_bytes() as u64);
-                // Each run is read once.
-                let _ = slabs[done.tag as usize].set(resident);
-            }
+        let (is_framed, depth) = (self.is_framed(), self.slabs_in_flight(plan, io, together));
+        let reads = RunReads { directory, volume, io, is_framed, depth, together };
+        reads.each(&stay, (workers, progress), |number, slab, (frames, scratch)| {
+            let run = &directory.runs[number];
+            let from = (&**volume, workers.arena(), frames);
+            let resident = self.unframed(run, directory, slab, from)?;
+            self.verify(run, directory, starts, &resident, (&**volume, scratch))?;
+            phase.add(run.place.rounded_bytes() as u64);
+            // Each run is read once.
+            let _ = slabs[number].set(resident);
+            Ok(())
         })?;
         Ok(slabs)
     }

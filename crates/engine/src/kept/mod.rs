@@ -40,6 +40,7 @@ mod load;
 mod manifest;
 mod rates;
 mod remove;
+mod runs;
 mod send;
 mod staging;
 mod stream;
@@ -286,7 +287,7 @@ impl KeptGraph {
         }
         let paths: Vec<PathBuf> =
             files.iter().map(|file| disks::place(&folder, &file.name)).collect();
-        let volume = Volume::open(&paths, io).map_err(|error| disks::missing(&folder, error))?;
+        let volume = Volume::open(&paths, io).map_err(|error| error.of_linked_file(&folder))?;
         for (path, file) in paths.iter().zip(&files) {
             let failed = |source| StoreError::Io { what: "look at", file: path.clone(), source };
             let bytes = std::fs::metadata(path).map_err(failed)?.len();

@@ -6,8 +6,8 @@
 //! removes what a killed one left.
 //!
 //! Invariant: nothing is removed but directories with such a name that no process has a lock on,
-//! and in which there is nothing but a graph of ours. Checked in `clear` and `is_ours`. Tested by
-//! `what_a_killed_ingest_left_among_temporary_files_is_removed`.
+//! and in which there is nothing but a graph of ours. Checked in `draft::clear_below` and
+//! `is_ours`. Tested by `what_a_killed_ingest_left_among_temporary_files_is_removed`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -40,7 +40,8 @@ impl Staging {
     /// # Errors
     /// When it cannot be made.
     pub fn begin(scratch: &Path) -> Result<(Self, StaleStaging), StoreError> {
-        let stale = clear(scratch);
+        let remove = |path: &Path| is_ours(path) && fs::remove_dir_all(path).is_ok();
+        let stale = draft::clear_below(scratch, OsStr::new(PREFIX), remove);
         for attempt in 0..NAMES_MAX {
             let directory = scratch.join(format!("{PREFIX}{}-{attempt}", std::process::id()));
             match fs::create_dir(&directory) {
@@ -68,26 +69,6 @@ impl Drop for Staging {
         // The next one removes what cannot be removed now.
         let _ = fs::remove_dir_all(&self.directory);
     }
-}
-
-/// Removes what killed processes left.
-fn clear(scratch: &Path) -> StaleStaging {
-    let mut found = StaleStaging::default();
-    let Ok(entries) = fs::read_dir(scratch) else { return found };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_directory || !is_temporary(&entry.file_name(), OsStr::new(PREFIX)) {
-            continue;
-        }
-        let Some(_locked) = lock(&path) else { continue };
-        if is_ours(&path) && fs::remove_dir_all(&path).is_ok() {
-            found.removed.push(path);
-        } else {
-            found.left.push(path);
-        }
-    }
-    found
 }
 
 /// Whether there is nothing in a directory but a graph of ours, whole or not.
