@@ -6,7 +6,9 @@ import json
 import math
 import os
 import pickle
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +30,9 @@ class Store(BaseHTTPRequestHandler):
     ranges: list[int]
     #: States of runs that are taken; others are refused.
     states_max: float
+    #: Part of the paths of objects whose ranges do not come, if there are such.
+    stalls: str
+    stalled: threading.Event
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
@@ -46,6 +51,10 @@ class Store(BaseHTTPRequestHandler):
         query = parse_qs(url.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.asked.append(f"{self.command} {url.path}")
+        is_opened = self.headers.get("Range") in (None, "bytes=0-0")
+        if self.stalls and self.stalls in url.path and not is_opened:
+            self.stalled.set()
+            time.sleep(60)
         if url.path.startswith("/closed/") or self._is_late(url.path):
             self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         elif "uploads" in query:
@@ -116,6 +125,8 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Store]]:
         asked = []
         ranges = []
         states_max = math.inf
+        stalls = ""
+        stalled = threading.Event()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -181,6 +192,36 @@ def test_a_graph_in_a_bucket_is_run_on(store: type[Store], tmp_path: Path) -> No
         store.asked.clear()
         assert (welter.pagerank(graph, **cached).to_numpy()["rank"] == expected).all()
     assert not any("edges-0" in asked for asked in store.asked)
+
+
+def test_ctrl_c_ends_what_waits_for_a_bucket_that_stalls(store: type[Store]) -> None:
+    sources = [place % 97 for place in range(3000)]
+    targets = [place * place % 89 for place in range(3000)]
+    welter.from_numpy(sources, targets).save("s3://box/graph")
+    graph = welter.open("s3://box/graph")
+    expected = welter.pagerank(graph).to_numpy()["rank"]
+
+    def stop() -> None:
+        if store.stalled.wait(30):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    for wait in (
+        lambda: welter.pagerank("s3://box/graph"),
+        lambda: welter.pagerank(graph, edge_memory=0),
+        lambda: welter.check("s3://box/graph"),
+    ):
+        store.stalls = "/edges-"
+        store.stalled.clear()
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        assert time.monotonic() - began < 10
+        stopping.join()
+        # It was the word of that run alone: the next one of the same graph goes on.
+        store.stalls = ""
+        assert (welter.pagerank(graph).to_numpy()["rank"] == expected).all()
 
 
 def test_a_graph_in_a_bucket_is_checked(store: type[Store]) -> None:

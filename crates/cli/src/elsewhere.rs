@@ -5,6 +5,9 @@
 //! names it, since it is opened once and each request states its entity tag. Tested by
 //!
 //! `faults_of_the_store_end_a_run_or_make_no_difference`.
+//!
+//! Answers are waited for as long as their caller wants them. A command ends with a signal; callers
+//! in this process end each run by a word of its own, which holds on all threads of that run.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,9 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use welter_engine::kept::KeptGraph;
 use welter_objects::{
-    Bucket, Listed, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload, Version,
-    WriteRequests,
+    Bucket, Cancellation, Listed, Location, Object, ObjectError, ObjectErrorKind, Scheme, Upload,
+    Version, WriteRequests,
 };
 use welter_progress::FailureKind;
 use welter_store::StoreError;
@@ -32,6 +36,8 @@ pub(crate) struct Elsewhere {
     requests: WriteRequests,
     /// Objects that were opened.
     objects: Mutex<BTreeMap<PathBuf, Object>>,
+    /// The word of the caller for whom this was made.
+    caller: Cancellation,
 }
 
 /// The bucket that a directory lies in, if it is the URL of one, as a place that graphs, rates and
@@ -68,7 +74,15 @@ fn by(path: &Path, requests: WriteRequests) -> Result<Option<Arc<dyn Remote>>, F
     let Some(location) = Location::of(path) else { return Ok(None) };
     let failed = |error: ObjectError| Failure::usage(error.to_string());
     let bucket = Bucket::of(&location.map_err(failed)?).map_err(failed)?;
-    Ok(Some(Arc::new(Elsewhere { bucket, requests, objects: Mutex::default() })))
+    let (objects, caller) = (Mutex::default(), Cancellation::here());
+    Ok(Some(Arc::new(Elsewhere { bucket, requests, objects, caller })))
+}
+
+/// A graph that was opened before, as the caller of this thread asks for it: in a bucket its
+/// objects are those that are open, and waited for as long as this caller wants them.
+pub(crate) fn for_caller(kept: KeptGraph) -> KeptGraph {
+    let Some(remote) = kept.io().remote.clone() else { return kept };
+    kept.asked_of(Arc::new(ForCaller { remote, caller: Cancellation::here() }))
 }
 
 /// How files of a directory are read, wherever it is.
@@ -89,16 +103,33 @@ impl Elsewhere {
         if let Some(object) = objects().get(file) {
             return Ok(object.clone());
         }
-        let opened = self.bucket.open(&key(file)?, 1).map_err(|error| store_error(file, &error))?;
+        let key = key(file)?;
+        let opened = self.wanted(|| self.bucket.open(&key, 1));
+        let opened = opened.map_err(|error| store_error(file, &error))?;
         opened.stop_when(interrupt::came);
         // Of two that open it at once, one object is read by both.
         Ok(objects().entry(file.to_owned()).or_insert(opened).clone())
     }
 
+    /// The objects below a folder.
+    fn listed(&self, folder: &Path) -> Result<Vec<Listed>, StoreError> {
+        let key = format!("{}/", key(folder)?.trim_end_matches('/'));
+        let listed = self.wanted(|| self.bucket.list(&key));
+        listed.map_err(|error| store_error(folder, &error))
+    }
+
     fn upload(&self, file: &Path) -> Result<Upload, StoreError> {
-        let upload = self.bucket.upload(&key(file)?, interrupt::came);
+        let caller = Cancellation::here().or(&self.caller);
+        let stopped = move || interrupt::came() || caller.ended();
+        let upload = self.bucket.upload(&key(file)?, stopped);
         let upload = upload.map_err(|error| store_error(file, &error))?;
         Ok(upload.by(self.requests))
+    }
+
+    /// Does something whose requests are given up once the caller, or that of this thread, does not
+    /// want it any more.
+    fn wanted<T>(&self, work: impl FnOnce() -> T) -> T {
+        Cancellation::here().or(&self.caller).during(work)
     }
 }
 
@@ -114,7 +145,8 @@ impl Remote for Elsewhere {
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), StoreError> {
         let object = self.open(file).map_err(StoreError::of_listed_file)?;
-        object.read_through(range, take).map_err(|error| store_error(file, &error))
+        let read = self.wanted(|| object.read_through(range, take));
+        read.map_err(|error| store_error(file, &error))
     }
 
     fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
@@ -136,19 +168,20 @@ impl Remote for Elsewhere {
     }
 
     fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
-        let loaded = self.bucket.load(&key(file)?, bytes_max);
+        let key = key(file)?;
+        let loaded = self.wanted(|| self.bucket.load(&key, bytes_max));
         let (bytes, found) = loaded.map_err(|error| store_error(file, &error))?;
         Ok((bytes, version(found)))
     }
 
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-        let listed = self.bucket.list(&format!("{}/", key(folder)?.trim_end_matches('/')));
-        let listed = listed.map_err(|error| store_error(folder, &error))?;
+        let listed = self.listed(folder)?;
         Ok(listed.into_iter().map(|it| it.location.to_string().into()).collect())
     }
 
     fn ages(&self, beginning: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
-        let listed = self.bucket.list_behind(&key(beginning)?);
+        let key = key(beginning)?;
+        let listed = self.wanted(|| self.bucket.list_behind(&key));
         let listed = listed.map_err(|error| store_error(beginning, &error))?;
         let now = SystemTime::now();
         // One of a clock that is ahead was just written.
@@ -164,6 +197,61 @@ impl Remote for Elsewhere {
 
 fn version(Version { tag, number }: Version) -> RemoteVersion {
     RemoteVersion { tag, number }
+}
+
+/// Files that lie elsewhere, as one of several callers asks for them.
+#[derive(Debug)]
+struct ForCaller {
+    remote: Arc<dyn Remote>,
+    caller: Cancellation,
+}
+
+impl Remote for ForCaller {
+    fn bytes(&self, file: &Path) -> Result<u64, StoreError> {
+        self.caller.during(|| self.remote.bytes(file))
+    }
+
+    fn read(
+        &self,
+        file: &Path,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), StoreError> {
+        self.caller.during(|| self.remote.read(file, range, take))
+    }
+
+    fn create(&self, file: &Path) -> Result<Box<dyn RemoteWriter>, StoreError> {
+        self.caller.during(|| self.remote.create(file))
+    }
+
+    fn put_if(
+        &self,
+        file: &Path,
+        bytes: &[u8],
+        then: Option<&RemoteVersion>,
+    ) -> Result<Option<RemoteVersion>, StoreError> {
+        self.caller.during(|| self.remote.put_if(file, bytes, then))
+    }
+
+    fn load(&self, file: &Path, bytes_max: u64) -> Result<(Vec<u8>, RemoteVersion), StoreError> {
+        self.caller.during(|| self.remote.load(file, bytes_max))
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        self.caller.during(|| self.remote.list(folder))
+    }
+
+    fn ages(&self, folder: &Path) -> Result<Vec<(PathBuf, Duration)>, StoreError> {
+        self.caller.during(|| self.remote.ages(folder))
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), StoreError> {
+        self.remote.delete(file)
+    }
+
+    fn distrust(&self, file: &Path, range: Range<u64>) {
+        self.remote.distrust(file, range);
+    }
 }
 
 /// An object that is being written.

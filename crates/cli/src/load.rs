@@ -16,6 +16,7 @@ use welter_progress::Progress;
 
 use crate::args::{InputArgs, ResourceArgs};
 use crate::beside::beside;
+use crate::elsewhere;
 use crate::failure::Failure;
 use crate::in_memory_edges::InMemoryEdges;
 use crate::kept;
@@ -88,7 +89,7 @@ impl Source {
         let (requests, cache) = (resources.requests(), resources.edge_cache.as_ref());
         match self {
             Self::Kept(name, kept) if self.lies_elsewhere() || cache.is_some() => {
-                let kept = kept.as_ref().clone().asked_by(requests);
+                let kept = elsewhere::for_caller(kept.as_ref().clone()).asked_by(requests);
                 let kept = cache.map_or_else(|| Ok(kept.clone()), |it| kept::cached(&kept, it))?;
                 Ok(Some(Self::Kept(name.clone(), Box::new(kept))))
             }

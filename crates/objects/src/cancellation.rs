@@ -27,6 +27,24 @@ impl Cancellation {
         Self(Some(Arc::new(stopped)))
     }
 
+    /// Whether it is not wanted any more.
+    pub fn ended(&self) -> bool {
+        self.0.as_ref().is_some_and(|stopped| stopped())
+    }
+
+    /// Not wanted any more as soon as one of both says so.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        match (&self.0, &other.0) {
+            (Some(_), Some(_)) => {
+                let (one, other) = (self.clone(), other.clone());
+                Self::until(move || one.ended() || other.ended())
+            }
+            (Some(_), None) => self.clone(),
+            (None, _) => other.clone(),
+        }
+    }
+
     /// Does something whose requests are given up when they are not wanted any more.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         /// The one before, put back however the work ends.
@@ -49,9 +67,8 @@ impl std::fmt::Debug for Cancellation {
 
 /// Waits for a request about `name` as long as it is wanted on this thread.
 pub(crate) fn wait<T>(name: &str, request: impl Future<Output = T>) -> Result<T, ObjectError> {
-    let Cancellation(stopped) = Cancellation::here();
-    let stopped = || stopped.as_ref().is_some_and(|stopped| stopped());
-    let done = runtime::wait_unless(request, &stopped);
+    let here = Cancellation::here();
+    let done = runtime::wait_unless(request, &|| here.ended());
     let done = done.map_err(|error| ObjectError::unstarted(name, &error))?;
     done.ok_or_else(|| ObjectError::new(name, ObjectErrorKind::Stopped, "it was given up"))
 }
@@ -72,5 +89,21 @@ mod tests {
             assert_eq!(error.kind(), ObjectErrorKind::Stopped);
         }
         assert_eq!(wait("c", async { 7 }).unwrap(), 7);
+    }
+
+    #[test]
+    fn of_two_words_one_is_enough() {
+        let word = |ended: bool| Cancellation::until(move || ended);
+        let none = Cancellation::here();
+        for (one, other, ended) in [
+            (word(true), word(false), true),
+            (word(false), word(true), true),
+            (word(false), word(false), false),
+            (word(true), none.clone(), true),
+            (none.clone(), word(true), true),
+            (none.clone(), none, false),
+        ] {
+            assert_eq!(one.or(&other).ended(), ended, "{one:?} {other:?}");
+        }
     }
 }

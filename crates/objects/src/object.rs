@@ -11,7 +11,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt};
 
 use crate::RANGE_BYTES;
-use crate::cancellation;
+use crate::cancellation::{self, Cancellation};
 use crate::checksum::Stated;
 use crate::error::{ObjectError, ObjectErrorKind, has_no_range, is_declined};
 use crate::location::Location;
@@ -138,9 +138,11 @@ impl Object {
         let _ = self.0.stopped.set(Box::new(stopped));
     }
 
-    /// Waits for a request, as long as it is wanted.
+    /// Waits for a request, as long as it is wanted: by who opened the object, and on this thread.
     pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> Result<T, ObjectError> {
-        let stopped = || self.0.stopped.get().is_some_and(|stopped| stopped());
+        let here = Cancellation::here();
+        let is_closed = || self.0.stopped.get().is_some_and(|stopped| stopped());
+        let stopped = || here.ended() || is_closed();
         let done = runtime::wait_unless(request, &stopped);
         let done = done.map_err(|error| ObjectError::unstarted(self.name(), &error))?;
         let given_up =

@@ -72,6 +72,8 @@ impl Graph {
     pub fn degrees(&self, words: &[String], progress: &Progress) -> Result<Answer, Failure> {
         panics::wanted(progress, || {
             let ResourceWords { resources } = parsed(words)?;
+            let asked = self.source.read_by(&resources)?;
+            let source = asked.as_ref().unwrap_or(&self.source);
             let session = Session::within(resources, progress)?;
             let facts = self.facts()?;
             let reading: Reading = self.reading.into();
@@ -83,7 +85,7 @@ impl Graph {
                 options.undirected = Some(false);
             }
             let ready = session.graph(&GraphRequest {
-                source: &self.source,
+                source,
                 options,
                 reading,
                 ways: Directions::Stated,

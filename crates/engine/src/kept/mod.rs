@@ -265,6 +265,13 @@ impl KeptGraph {
         self
     }
 
+    /// Its files will be asked of this one, which has the same files as the one before.
+    #[must_use]
+    pub fn asked_of(mut self, remote: Arc<dyn Remote>) -> Self {
+        self.io.remote = Some(remote);
+        self
+    }
+
     /// The folder of its generation, as far as it is known where that lies.
     fn folder(&self) -> PathBuf {
         match (&self.elsewhere, &self.cache) {
