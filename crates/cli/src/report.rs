@@ -174,7 +174,8 @@ impl From<CheckpointStats> for CheckpointFigures {
     }
 }
 
-/// Figures of what iterations moved to and from storage: nothing, where all is in memory.
+/// Figures of what iterations moved to and from storage: nothing, where all is in memory. Passes
+/// over an input that stays where it lies count by their bytes, without requests and waits.
 #[derive(Debug, Serialize)]
 struct StorageFigures {
     /// Of edges.
@@ -205,17 +206,18 @@ fn is_plain(parallel: &[Option<u64>]) -> bool {
 }
 
 impl StorageFigures {
-    fn of(graph: &Graph, iterations: u64, session: &Session) -> Self {
+    fn of(graph: &Graph, iterations: u64, (origin, session): (&Origin, &Session)) -> Self {
         let stats = session.moved();
         let waited = stats.waited.as_secs_f64() / graph.plan().premises.threads as f64;
-        let phases = session.progress.finished().into_iter();
-        let run = phases.filter(|phase| matches!(phase.name, "iterate" | "pass"));
+        let phases = session.progress.finished();
+        let run = phases.iter().filter(|phase| matches!(phase.name, "iterate" | "pass"));
         let seconds: f64 = run.map(|phase| phase.elapsed.as_secs_f64()).sum();
+        let bytes_read = stats.bytes_read + scanned_bytes(graph, origin, &phases);
         Self {
             bytes_on_storage: graph.stored_bytes(),
             bytes_written: stats.bytes_written,
-            bytes_read: stats.bytes_read,
-            bytes_per_edge: (stats.bytes_read + stats.bytes_written) as f64
+            bytes_read,
+            bytes_per_edge: (bytes_read + stats.bytes_written) as f64
                 / (graph.edges().max(1) * iterations.max(1)) as f64,
             reads: stats.reads,
             writes: stats.writes,
@@ -225,6 +227,15 @@ impl StorageFigures {
             edges_parallel: session.left().iter().map(|left| left.parallel).collect(),
         }
     }
+}
+
+/// Bytes that passes over an input have read, if the graph stayed there.
+fn scanned_bytes(graph: &Graph, origin: &Origin, phases: &[PhaseReport]) -> u64 {
+    let bytes = origin.pass_bytes.filter(|_| graph.plan().scans_input());
+    // Edges that a search keeps in memory are not counted by its phase.
+    let passes = phases.iter().filter(|phase| matches!(phase.name, "mark" | "count" | "pass"));
+    let edges: u64 = passes.map(|phase| phase.done).sum();
+    bytes.map_or(0, |bytes| (bytes as f64 * edges as f64 / origin.edges.max(1) as f64) as u64)
 }
 
 /// Threads that wait for a larger share of the iterations wait for the device.
@@ -330,7 +341,7 @@ impl Report {
             graph: GraphFigures::of(graph),
             plan: PlanFigures::of(plan),
             times,
-            storage: StorageFigures::of(graph, answer.iterations, session),
+            storage: StorageFigures::of(graph, answer.iterations, (origin, session)),
             edge_cache: None,
             lies_elsewhere: false,
             checkpoints: session.checkpoints.as_ref().map(|all| all.stats().into()),

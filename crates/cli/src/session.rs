@@ -22,7 +22,8 @@ use welter_engine::kept::{KeptGraph, Manifest};
 use welter_engine::plan::{Device, Plan, Shape};
 use welter_engine::{Checkpoints, Generation, Graph, Storage, Throughput, Workers};
 use welter_input::{Estimate, FileSummary, Frame, ReadOptions, WeightChoice};
-use welter_model::edges::{EdgeStream, Reading};
+use welter_model::edges::{EdgeStream, Pair, Reading};
+use welter_model::ids::IdMap;
 use welter_objects::{ReadRequests, Traffic, WriteRequests};
 use welter_progress::Progress;
 use welter_store::io::{IoOptions, VolumeStats};
@@ -118,13 +119,15 @@ pub(crate) struct LoadedGraph {
 /// Where a graph came from.
 pub(crate) struct Origin {
     /// Ids by slot.
-    pub(crate) ids: welter_model::ids::IdMap,
+    pub(crate) ids: IdMap,
     /// Name and format of each input.
     pub(crate) files: Vec<(String, String)>,
     /// Summaries of how each file was read.
     pub(crate) readings: Vec<FileSummary>,
     /// Bytes as stored.
     pub(crate) bytes: Option<u64>,
+    /// Bytes that each pass over it reads anew, where its edges are neither in memory nor made.
+    pub(crate) pass_bytes: Option<u64>,
     /// Requests for it, where these are known and it is no kept graph.
     pub(crate) requests: Option<InputRequests>,
     /// Edges in the input.
@@ -323,6 +326,7 @@ impl Session {
             files: vec![(input.to_owned(), "kept".to_owned())],
             readings: Vec::new(),
             bytes: Some(kept.manifest().bytes()),
+            pass_bytes: None,
             requests: None,
             edges: input_edges,
             undirected: reading.undirected,
@@ -357,6 +361,7 @@ impl Session {
         let shape = wanted.shape(&*edges, reading);
         let edge_bytes = wanted.source.edge_bytes_min(&wanted.options, shape.weighted)?;
         let budget = self.budget();
+        let pass_bytes = bytes.filter(|_| edge_bytes == 0 && is_read_anew(wanted, &*edges, &ids));
         let plan = self.plan(wanted, ids.bytes(), |more| {
             // With more memory less of it goes to temporary files.
             let all = count.saturating_mul(edge_bytes).min(more / 2);
@@ -374,8 +379,18 @@ impl Session {
         let reversed = reading.reversed && !undirected;
         let requests = self.input_requests(wanted.source, &wanted.options);
         let edges = count;
-        let loaded =
-            Origin { ids, files, readings, bytes, requests, edges, undirected, reversed, notes };
+        let loaded = Origin {
+            ids,
+            files,
+            readings,
+            bytes,
+            pass_bytes,
+            requests,
+            edges,
+            undirected,
+            reversed,
+            notes,
+        };
         Ok(LoadedGraph { graph, loaded, workers, ends: None })
     }
 
@@ -424,6 +439,21 @@ impl Session {
         let throughput = self.throughput(plan)?;
         let workers = self.workers(plan.premises.threads, &plan.io(&IoOptions::default()))?;
         Ok(kept.at_its_rate(throughput, plan, &workers)?)
+    }
+}
+
+/// Whether edges that take no memory while they are read lie where they are stored in each pass.
+fn is_read_anew(wanted: &GraphRequest<'_>, edges: &dyn EdgeStream, ids: &IdMap) -> bool {
+    // Other ids were looked up, so edges are kept with the slots that were found.
+    let is_same = matches!(ids, IdMap::Same | IdMap::Declared | IdMap::Offset(_));
+    match wanted.source {
+        Source::Kept(..) => true,
+        Source::Files(_) => is_same && wanted.options.vertex_tables.is_empty(),
+        Source::InMemoryEdges(_) => {
+            let held = edges.edges().saturating_mul(size_of::<Pair>() as u64);
+            is_same && edges.resident_bytes() < held
+        }
+        Source::Generator(..) => false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Runs that leave the graph in its input: the same answers as by a graph, and said to be so.
 
 use serde_json::Value;
+use welter_testing::bucket::BucketServer;
 
+use crate::objects::must;
 use crate::sandbox::Sandbox;
 
 /// Pairs of 32-bit numbers: a few hundred edges between ids below 300, loops and gaps among them.
@@ -124,6 +126,35 @@ fn products_and_components_take_the_input_as_it_is() {
     assert_eq!(random("--threads 1"), random("--threads 3"));
     for job in ["spmv --iterations 2", "wcc --method label-propagation"] {
         assert_eq!(report_of(&sandbox, &format!("{job} edges.u32"))["plan"]["route"], "fold");
+    }
+}
+
+#[test]
+fn passes_over_an_input_are_bytes_that_were_read() {
+    let (sandbox, server) = (Sandbox::new(), BucketServer::start().unwrap());
+    let bytes = pairs().len() as u64;
+    sandbox.write("edges.u32", pairs());
+    server.put("box/edges.u32", pairs());
+    sandbox.write("edges.csv", "1,2\n2,3\n");
+    let figures = |line: &str| {
+        must(&sandbox, &server, &format!("run {line} -q --report report.json"));
+        let report: Value = serde_json::from_slice(&sandbox.read("report.json")).unwrap();
+        assert_eq!(report["plan"]["route"], "input-scan", "{line}");
+        let storage = &report["storage"];
+        let each = storage["bytes_per_edge"].as_f64().unwrap();
+        let read = storage["bytes_read"].as_u64().unwrap();
+        assert_eq!(each > 0.0, read > 0, "{line}: {storage}");
+        read
+    };
+    for input in ["edges.u32", "s3://box/edges.u32"] {
+        // One pass marks vertices, one counts.
+        assert_eq!(figures(&format!("conductance {input}")), 2 * bytes, "{input}");
+        let read = figures(&format!("wcc {input}"));
+        assert!(read > bytes, "{input}: {read}");
+    }
+    // Text is parsed once, and its edges are in memory then; generated ones are nowhere.
+    for input in ["edges.csv", "rmat:8"] {
+        assert_eq!(figures(&format!("conductance {input}")), 0, "{input}");
     }
 }
 
