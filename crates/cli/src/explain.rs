@@ -24,7 +24,7 @@ pub(crate) fn explain(algorithm: &dyn Algorithm, args: &ExplainOptions) -> Resul
     }
     let mut session = Session::start(args.resources.clone())?;
     session.prices = args.price.read()?;
-    let source = Source::with(&args.input, &args.resources)?;
+    let source = Source::planned(&args.input, &args.resources)?;
     print(&explained(algorithm, (&args.input, args.graph), &source, &session)?)
 }
 

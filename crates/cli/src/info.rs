@@ -30,7 +30,7 @@ use crate::stdout::print;
 /// Does it.
 pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let mut session = Session::start(args.resources.clone())?;
-    let source = Source::of(&args.input)?;
+    let source = Source::with(&args.input, &args.resources)?;
     let options = |weight| args.input.options(weight, args.resources.threads);
     let weighted = match source.estimate(&options(WeightChoice::IfPresent)) {
         Ok(estimate) => if estimate.weighted { "yes" } else { "no" }.to_owned(),

@@ -85,7 +85,20 @@ pub(crate) fn not_here(directory: &Path) -> Failure {
 
 /// A graph in a bucket, read through what is kept of it in a directory of this machine.
 pub(crate) fn cached(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph, Failure> {
-    let EdgeCacheAt { directory, bytes } = cache;
+    check_cache(kept, cache)?;
+    Ok(kept.clone().through_cache(&cache.directory, cache.bytes)?)
+}
+
+/// A graph in a bucket, as a run would read it through a directory of this machine, in which
+/// nothing is made.
+pub(crate) fn planned(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph, Failure> {
+    check_cache(kept, cache)?;
+    Ok(kept.clone().through_planned_cache(&cache.directory, cache.bytes)?)
+}
+
+/// Refuses a cache that would be of no use, or in the place of something else.
+fn check_cache(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<(), Failure> {
+    let EdgeCacheAt { directory, .. } = cache;
     let name = directory.display();
     if kept.io().remote.is_none() {
         let what = format!("--edge-cache: {} lies on this machine", kept.path().display());
@@ -96,7 +109,7 @@ pub(crate) fn cached(kept: &KeptGraph, cache: &EdgeCacheAt) -> Result<KeptGraph,
         let what = format!("{name}: a graph or checkpoints are kept here");
         return Err(Failure::output(what).hint("name another directory for --edge-cache"));
     }
-    Ok(kept.clone().through_cache(directory, *bytes)?)
+    Ok(())
 }
 
 /// Refuses what is said of an input and a kept graph cannot follow any more.

@@ -283,7 +283,7 @@ impl Graph {
         panics::wanted(progress, || {
             let (algorithm, RunArgs { direction, resources, price, .. }) =
                 parsed::<RunWords>(words)?.algorithm.split();
-            let cached = self.source.read_by(&resources)?;
+            let cached = self.source.planned_by(&resources)?;
             let source = cached.as_ref().unwrap_or(&self.source);
             let mut session = Session::within(resources, progress)?;
             session.prices = price.read()?;

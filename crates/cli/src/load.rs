@@ -14,7 +14,7 @@ use welter_model::ids::IdMap;
 use welter_objects::Location;
 use welter_progress::Progress;
 
-use crate::args::{InputArgs, ResourceArgs};
+use crate::args::{EdgeCacheAt, InputArgs, ResourceArgs};
 use crate::beside::beside;
 use crate::elsewhere;
 use crate::failure::Failure;
@@ -83,14 +83,33 @@ impl Source {
         Ok(source.read_by(resources)?.unwrap_or(source))
     }
 
+    /// As [`Self::with`], for the plan of a run, which makes nothing.
+    pub(crate) fn planned(args: &InputArgs, resources: &ResourceArgs) -> Result<Self, Failure> {
+        let source = Self::of(args)?;
+        Ok(source.planned_by(resources)?.unwrap_or(source))
+    }
+
     /// The source as the resources say that it is read, if they do: by requests of their sizes, and
     /// through what is kept of it on this machine.
     pub(crate) fn read_by(&self, resources: &ResourceArgs) -> Result<Option<Self>, Failure> {
+        self.by(resources, kept::cached)
+    }
+
+    /// As [`Self::read_by`], for the plan of a run.
+    pub(crate) fn planned_by(&self, resources: &ResourceArgs) -> Result<Option<Self>, Failure> {
+        self.by(resources, kept::planned)
+    }
+
+    fn by(
+        &self,
+        resources: &ResourceArgs,
+        through: impl Fn(&KeptGraph, &EdgeCacheAt) -> Result<KeptGraph, Failure>,
+    ) -> Result<Option<Self>, Failure> {
         let (requests, cache) = (resources.requests(), resources.edge_cache.as_ref());
         match self {
             Self::Kept(name, kept) if self.lies_elsewhere() || cache.is_some() => {
                 let kept = elsewhere::for_caller(kept.as_ref().clone()).asked_by(requests);
-                let kept = cache.map_or_else(|| Ok(kept.clone()), |it| kept::cached(&kept, it))?;
+                let kept = cache.map_or_else(|| Ok(kept.clone()), |it| through(&kept, it))?;
                 Ok(Some(Self::Kept(name.clone(), Box::new(kept))))
             }
             _ if cache.is_some() => {

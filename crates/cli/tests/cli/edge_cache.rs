@@ -108,6 +108,53 @@ fn damage_on_the_disk_makes_no_difference() {
 }
 
 #[test]
+fn all_commands_read_through_it_and_by_requests_as_stated() {
+    let (sandbox, server) = begin();
+    let edges = object(&server, "edges-0");
+    for (line, cache) in [
+        ("info s3://box/a/graph -q", "info"),
+        ("convert s3://box/a/graph -q -o - --output-format csv", "convert"),
+    ] {
+        let expected = must(&sandbox, &server, line);
+        // Bytes of the largest request.
+        let largest = |more: &str| {
+            server.take_requests();
+            assert!(must(&sandbox, &server, &format!("{line} {more}")) == expected, "{more}");
+            let mut asked = server.take_requests();
+            // Settings may be in the rates, which are read before.
+            asked.retain(|request| !request.path.ends_with("rates"));
+            let ranges = asked.into_iter().filter_map(|request| request.range);
+            ranges.map(|range| range.end - range.start).max().unwrap()
+        };
+        assert!(largest("") > 4096, "{line}");
+        assert!(largest("--read-size 4KiB --in-flight 2") <= 4096, "{line}");
+        let cached = format!("--edge-cache {cache}:64MiB");
+        assert!(largest(&cached) > 4096, "{line}");
+        let file = format!("{cache}/welter-edge-cache");
+        assert!(fs::metadata(sandbox.path().join(file)).unwrap().len() > 256 << 10, "{line}");
+        assert!(must(&sandbox, &server, &format!("{line} {cached}")) == expected);
+        let asked = server.take_requests();
+        assert!(asked.iter().all(|request| request.path != edges), "{line}: {asked:?}");
+    }
+}
+
+#[test]
+fn plans_count_with_it_and_make_nothing() {
+    let (sandbox, server) = begin();
+    let before = sandbox.files();
+    let explain = "explain pagerank s3://box/a/graph --edge-memory 0 --edge-cache disk:64MiB";
+    let plan = must(&sandbox, &server, explain);
+    assert!(plan.contains("100 % of its edges have a place on the disk in front"), "{plan}");
+    assert_eq!(sandbox.files(), before);
+    // What is there already stays as it is.
+    must(&sandbox, &server, &format!("{RUN} --edge-cache disk:64MiB"));
+    let kept = sandbox.read("disk/welter-edge-cache");
+    must(&sandbox, &server, explain);
+    must(&sandbox, &server, &explain.replace("64MiB", "1MiB"));
+    assert!(sandbox.read("disk/welter-edge-cache") == kept);
+}
+
+#[test]
 fn directories_of_others_are_refused() {
     let (sandbox, server) = begin();
     sandbox.write("file", "mine");

@@ -18,6 +18,28 @@ impl KeptGraph {
     /// As [`EdgeCache::open`].
     pub fn through_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
         let Some(remote) = self.io.remote.clone() else { return Ok(self) };
+        let cache = EdgeCache::open(remote, (directory, bytes), &self.cached_files())?;
+        Ok(self.through(cache))
+    }
+
+    /// As [`Self::through_cache`], for the plan of a run: nothing is made in the directory.
+    ///
+    /// # Errors
+    /// As [`EdgeCache::planned`].
+    pub fn through_planned_cache(self, directory: &Path, bytes: u64) -> Result<Self, StoreError> {
+        let Some(remote) = self.io.remote.clone() else { return Ok(self) };
+        let cache = EdgeCache::planned(remote, (directory, bytes), &self.cached_files())?;
+        Ok(self.through(cache))
+    }
+
+    fn through(self, cache: EdgeCache) -> Self {
+        let cache = Arc::new(cache);
+        let io = IoOptions { remote: Some(Arc::clone(&cache) as _), ..self.io.clone() };
+        Self { io, cache: Some(cache), ..self }
+    }
+
+    /// What a cache is told of its files.
+    fn cached_files(&self) -> Cached {
         let folder = self.path.join(&self.folder_name);
         let of = |chunks: bool| {
             let files = self.manifest.files.iter().filter(move |it| is_chunks(&it.name) == chunks);
@@ -25,15 +47,12 @@ impl KeptGraph {
             files.map(move |file| (folder.join(&file.name), file.bytes))
         };
         let files: Vec<(PathBuf, u64)> = of(true).chain(of(false)).collect();
-        let cached = Cached {
+        Cached {
             graph: self.manifest.graph,
             generation: self.manifest.generation,
             files,
             chunk_files: of(true).count(),
-        };
-        let cache = Arc::new(EdgeCache::open(remote, (directory, bytes), &cached)?);
-        let io = IoOptions { remote: Some(Arc::clone(&cache) as _), ..self.io.clone() };
-        Ok(Self { io, cache: Some(cache), ..self })
+        }
     }
 
     /// Bytes that went through its cache, if it has one, and why that takes nothing more.

@@ -97,12 +97,34 @@ impl EdgeCache {
         (directory, bytes): (&Path, u64),
         of: &Cached,
     ) -> Result<Self, StoreError> {
-        let count = (bytes / SLOT_BYTES).saturating_sub(1);
-        let selection = Selection::new(&of.files, of.chunk_files, count);
+        let selection = Self::selection(bytes, of);
         let slots = Slots::open(directory, selection.slots(), (of.graph, of.generation))?;
+        Ok(Self::new(behind, selection, slots))
+    }
+
+    /// A cache that a run would have, for its plan: nothing is made, and nothing is there.
+    ///
+    /// # Errors
+    /// When there is no memory for its list of slots.
+    pub fn planned(
+        behind: Arc<dyn Remote>,
+        (directory, bytes): (&Path, u64),
+        of: &Cached,
+    ) -> Result<Self, StoreError> {
+        let selection = Self::selection(bytes, of);
+        let slots = Slots::planned(directory, selection.slots(), (of.graph, of.generation))?;
+        Ok(Self::new(behind, selection, slots))
+    }
+
+    fn selection(bytes: u64, of: &Cached) -> Selection {
+        let count = (bytes / SLOT_BYTES).saturating_sub(1);
+        Selection::new(&of.files, of.chunk_files, count)
+    }
+
+    fn new(behind: Arc<dyn Remote>, selection: Selection, slots: Slots) -> Self {
         let buffers = Mutex::default();
         let [cached, fetched, requests, kept, damaged] = [(); 5].map(|()| AtomicU64::new(0));
-        Ok(Self { behind, selection, slots, buffers, cached, fetched, requests, kept, damaged })
+        Self { behind, selection, slots, buffers, cached, fetched, requests, kept, damaged }
     }
 
     /// Bytes of memory that `readers` readers at a time take.

@@ -100,10 +100,10 @@ pub(super) enum SlotState {
     Damaged,
 }
 
-/// The file, which is locked.
+/// The file, which is locked; none of a plan, which makes nothing.
 #[derive(Debug)]
 pub(super) struct Slots {
-    file: File,
+    file: Option<File>,
     path: PathBuf,
     graph: (u64, u32),
     known: Vec<AtomicU8>,
@@ -126,11 +126,20 @@ impl Slots {
         }
         let path = directory.join(NAME);
         let file = Self::opened(&path, &Head::new(slots, graph))?;
-        let mut known = Vec::new();
-        known.try_reserve_exact(slots as usize).map_err(|_| StoreError::Memory(slots))?;
-        known.resize_with(slots as usize, || AtomicU8::new(UNKNOWN));
+        let (file, known) = (Some(file), states(slots, UNKNOWN)?);
         let (is_full, trouble) = (AtomicBool::new(false), Mutex::default());
         Ok(Self { file, path, graph, known, is_full, trouble })
+    }
+
+    /// Slots without a file: all are empty and stay so.
+    pub(super) fn planned(
+        directory: &Path,
+        slots: u64,
+        graph: (u64, u32),
+    ) -> Result<Self, StoreError> {
+        let (path, known) = (directory.join(NAME), states(slots, EMPTY)?);
+        let (is_full, trouble) = (AtomicBool::new(true), Mutex::default());
+        Ok(Self { file: None, path, graph, known, is_full, trouble })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -188,11 +197,10 @@ impl Slots {
     /// Reads a slot that should have this label, which is put before its block.
     pub(super) fn read(&self, slot: u64, label: &Label, buffer: &mut [u8]) -> SlotState {
         let known = &self.known[slot as usize];
-        if known.load(Ordering::Relaxed) == EMPTY {
-            return SlotState::Nothing;
-        }
+        let file = self.file.as_ref().filter(|_| known.load(Ordering::Relaxed) != EMPTY);
+        let Some(file) = file else { return SlotState::Nothing };
         let bytes = LABEL_BYTES as usize + label.bytes as usize;
-        let read = filled(&self.file, &mut buffer[..bytes], offset(slot));
+        let read = filled(file, &mut buffer[..bytes], offset(slot));
         let (stored, block) = buffer[..bytes].split_at(LABEL_BYTES as usize);
         let stored: Label = pod_read_unaligned(stored);
         if read.is_ok() && stored == label.sealed(block) {
@@ -205,13 +213,11 @@ impl Slots {
 
     /// Writes the block that lies behind the room for its label in a buffer. Whether it was done.
     pub(super) fn write(&self, slot: u64, label: Label, buffer: &mut [u8]) -> bool {
-        if !self.takes() {
-            return false;
-        }
+        let Some(file) = self.file.as_ref().filter(|_| self.takes()) else { return false };
         let buffer = &mut buffer[..LABEL_BYTES as usize + label.bytes as usize];
         let (front, block) = buffer.split_at_mut(LABEL_BYTES as usize);
         front.copy_from_slice(bytes_of(&label.sealed(block)));
-        if let Err(error) = self.file.write_all_at(buffer, offset(slot)) {
+        if let Err(error) = file.write_all_at(buffer, offset(slot)) {
             self.is_full.store(true, Ordering::Relaxed);
             let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
             trouble.get_or_insert_with(|| error.to_string());
@@ -225,8 +231,17 @@ impl Slots {
     pub(super) fn clear(&self, slot: u64) {
         self.known[slot as usize].store(EMPTY, Ordering::Relaxed);
         // A label that stays is right about bytes that are not: the graph itself is damaged then.
-        let _ = self.file.write_all_at(&[0; LABEL_BYTES as usize], offset(slot));
+        let label = [0; LABEL_BYTES as usize];
+        let _ = self.file.as_ref().map(|file| file.write_all_at(&label, offset(slot)));
     }
+}
+
+/// What is known of each slot.
+fn states(slots: u64, state: u8) -> Result<Vec<AtomicU8>, StoreError> {
+    let mut known = Vec::new();
+    known.try_reserve_exact(slots as usize).map_err(|_| StoreError::Memory(slots))?;
+    known.resize_with(slots as usize, || AtomicU8::new(state));
+    Ok(known)
 }
 
 fn offset(slot: u64) -> u64 {
