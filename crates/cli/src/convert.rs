@@ -63,8 +63,9 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let source = Source::with(&args.input, &args.resources)?;
     args.output.promise(&mut session, &source, args.input.vertex_tables().cloned())?;
     let options = args.input.options(args.weights.choice(), args.resources.threads);
+    let idle = session.idle_options((&source, &options), None);
     let Loaded { edges, ids, readings, notes, undirected, .. } = session.load(&source, options)?;
-    for note in crate::readings::lines(&readings).iter().chain(&notes) {
+    for note in crate::readings::lines(&readings).iter().chain(&notes).chain(&idle) {
         session.say(&format!("note: {}", printable(note)));
     }
     let count = edges.edges();

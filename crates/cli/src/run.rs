@@ -27,6 +27,7 @@ use crate::load::Source;
 use crate::number_format::{counted, seconds};
 use crate::preview::{self, Top};
 use crate::promise::Outputs;
+use crate::readings;
 use crate::report::{self, Report};
 use crate::session::{LoadedGraph, Session};
 use crate::stdout::{end_stdout, is_stdout, print, wrote};
@@ -236,6 +237,7 @@ pub(crate) fn find(
         session.graph(&algorithm.wanted(source, graph, &session.resources))
     })?;
     let algorithm = other.as_deref().unwrap_or(algorithm);
+    let options = algorithm.wanted(source, graph, &session.resources).options;
     if let Some(checkpoints) = &session.checkpoints {
         checkpoint::laid_out(checkpoints, ready.graph.used().plan())?;
     }
@@ -244,6 +246,7 @@ pub(crate) fn find(
     let processing = session.ended().saturating_duration_since(loaded_at);
     let LoadedGraph { graph, loaded, workers, .. } = ready;
     let report = Report::of(algorithm, graph.used(), &loaded, &answer, session)?.cached(source);
+    let idle = session.idle_options((source, &options), Some(graph.used().plan()));
     let (vertices, edges) = (graph.all_vertices(), graph.edges());
     let way = match (loaded.undirected, loaded.reversed) {
         (true, _) => " (both ways)",
@@ -270,7 +273,11 @@ pub(crate) fn find(
         input_edges: loaded.edges,
         load: loaded_at - begun,
         processing,
-        notes: crate::readings::lines(&loaded.readings).into_iter().chain(loaded.notes).collect(),
+        notes: readings::lines(&loaded.readings)
+            .into_iter()
+            .chain(loaded.notes)
+            .chain(idle)
+            .collect(),
         note,
         edges: (edges, way),
         iterations,

@@ -5,6 +5,7 @@ mod budget;
 mod device;
 mod execute;
 mod fit;
+mod idle;
 mod input_requests;
 mod keep;
 mod process;

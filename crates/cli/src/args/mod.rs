@@ -19,7 +19,7 @@ pub(crate) use self::cluster::{
     Cluster, ClusterArgs, CombineArg, MACHINES_MAX, MirrorArg, Seat, TransportArg,
 };
 pub(crate) use self::graph::{DirectionArgs, GraphArgs, InputArgs, WeightArgs};
-pub(crate) use self::resources::{ResourceArgs, RouteArg};
+pub(crate) use self::resources::{IoArg, ResourceArgs, RouteArg};
 pub(crate) use self::values::{
     EdgeCacheAt, above_zero, bytes, count, finite, not_negative, parsed, share,
 };

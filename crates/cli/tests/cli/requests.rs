@@ -176,6 +176,50 @@ fn a_device_that_nobody_probed_is_looked_at_where_much_goes_there() {
 }
 
 #[test]
+fn options_that_have_no_part_are_said_in_a_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("e.tsv", "0\t1\n1\t2\n2\t0\n");
+    sandbox.must("convert e.tsv -q -o e.u32");
+    let said = |line: &str| {
+        let ended = sandbox.run(line);
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+        let notes = ended.stderr.lines().filter(|line| line.contains("no part in this"));
+        notes.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (line, names) in [
+        ("run wcc e.tsv -o - --read-size 64KiB", "--read-size has"),
+        ("run wcc e.tsv -o - --io direct --read-size 4KiB", "--read-size and --io have"),
+        (
+            "run pagerank e.tsv -o r.csv --write-size 64KiB --in-flight 2",
+            "--write-size and --in-flight have",
+        ),
+        (
+            "convert e.tsv -o f.tsv --route spill --no-fuse --vertices-in-memory",
+            "--route, --no-fuse and --vertices-in-memory have",
+        ),
+        (
+            "convert e.tsv -o f.tsv --encoding short --compression lz4 --read-size 4KiB",
+            "--encoding, --compression and --read-size have",
+        ),
+    ] {
+        let notes = said(line);
+        assert_eq!(notes.len(), 1, "{line}: {notes:?}");
+        let expected = format!("note: {names} no part in this: ");
+        assert!(notes[0].starts_with(&expected), "{line}: {notes:?}");
+        assert!(said(&format!("{line} -q")).is_empty(), "{line}");
+    }
+    for line in [
+        "run wcc e.tsv -o -",
+        "run wcc e.tsv -o - --io cached",
+        "run wcc e.u32 -o - --read-size 64KiB --in-flight 2 --io direct",
+        "run pagerank e.tsv -o - --edge-memory 0 --read-size 4KiB --write-size 4KiB --io direct",
+        "convert e.u32 -o f.tsv --read-size 64KiB",
+    ] {
+        assert_eq!(said(line), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
 fn raw_records_are_read_by_requests_as_stated() {
     let sandbox = Sandbox::new();
     sandbox.must("generate rmat 14 -q -o e.u32");
